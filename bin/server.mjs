@@ -1,0 +1,49 @@
+// The server outside Vercel: Next.js behind Node's own, for the two things that `next start` leaves out.
+//   - The address of the socket is appended to X-Forwarded-For, as any proxy does. `next start` would keep what the client sent,
+//     and a route has no other way to learn who is there (see lib/client-address.ts).
+//   - Requests that are too slow are cut off, and on SIGTERM or SIGINT those under way are finished.
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import next from 'next'
+
+const dir = fileURLToPath(new URL('..', import.meta.url))
+const dev = process.argv.includes('--dev')
+const port = Number(process.env.PORT || 3000)
+const hostname = process.env.HOST || undefined // all interfaces
+process.env.NODE_ENV = dev ? 'development' : 'production'
+process.chdir(dir)
+
+if (!dev && !existsSync('.next/BUILD_ID')) {
+  console.error('There is no production build yet: npm run build')
+  process.exit(1)
+}
+
+const server = createServer({ headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 })
+const app = next({ dev, dir, port, hostname, httpServer: server })
+await app.prepare()
+const handle = app.getRequestHandler()
+
+server.on('request', (request, response) => {
+  const forwarded = request.headers['x-forwarded-for']
+  const address = request.socket.remoteAddress ?? ''
+  request.headers['x-forwarded-for'] = forwarded ? `${forwarded}, ${address}` : address
+  handle(request, response)
+})
+server.on('error', (error) => {
+  console.error(error.code === 'EADDRINUSE' ? `Port ${port} is taken: set PORT to another one.` : error.message)
+  process.exit(1)
+})
+server.listen(port, hostname, () => console.log(`Listening on http://localhost:${port}`))
+
+let stopping = false
+function stop() {
+  if (stopping) return
+  stopping = true
+  setTimeout(() => process.exit(), 10_000).unref() // whoever is still not served by then
+  server.close(() => process.exit())
+  server.closeIdleConnections()
+  if (dev) process.exit() // its hot-reload connections never end
+}
+process.on('SIGTERM', stop)
+process.on('SIGINT', stop)

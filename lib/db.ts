@@ -1,0 +1,44 @@
+import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
+import { PrismaClient } from '../prisma/client/client'
+import { env } from './env'
+import { log } from './log'
+
+const connectMs = 3_000
+const statementMs = 4_000 // PostgreSQL gives up: nothing was done
+const answerMs = 6_000 // we give up waiting: whether something was done is unknown
+
+// kept across the module reloads of development, which would otherwise each open a pool
+const kept = globalThis as typeof globalThis & { prismaClient?: PrismaClient }
+
+/** The database. Made on first use, because `next build` loads every module without one. */
+export function db(): PrismaClient {
+  kept.prismaClient ??= connect()
+  return kept.prismaClient
+}
+
+function connect(): PrismaClient {
+  const pool = new pg.Pool({
+    connectionString: env().DATABASE_URL,
+    max: env().DATABASE_POOL_SIZE,
+    connectionTimeoutMillis: connectMs,
+    idleTimeoutMillis: 30_000,
+    query_timeout: answerMs,
+    keepAlive: true,
+    allowExitOnIdle: true,
+  })
+  // not as a start-up parameter: poolers like PgBouncer refuse those
+  pool.on('connect', (client) => {
+    client.query(`SET statement_timeout = ${statementMs}`).catch(() => {})
+  })
+  pool.on('error', (error) => log.warn({ cause: error.message }, 'an idle database connection was lost'))
+  // Named, so that a connection plans each of our few statements once. Their texts are constants of this program.
+  const names = new Map<string, string>()
+  const statementName = ({ sql }: { sql: string }) => {
+    const name = names.get(sql) ?? `s${names.size}`
+    names.set(sql, name)
+    return name
+  }
+  const adapter = new PrismaPg(pool, { statementNameGenerator: statementName })
+  return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
+}

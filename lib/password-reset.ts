@@ -1,0 +1,66 @@
+import { db } from './db'
+import { env } from './env'
+import { Refusal } from './errors'
+import { findPasswordIssue, hashPassword } from './password'
+import { hashSecret, newSecret } from './secret-token'
+
+const tokenMinutes = 60
+
+/** Makes the token for a reset e-mail; it lives for an hour, and every older one of the person is dead. */
+export async function issueResetToken(userId: string): Promise<{ secret: string; expiresAt: Date }> {
+  const secret = newSecret()
+  const [row] = await db().$queryRaw<[{ expiresAt: Date }]>`
+    INSERT INTO reset_tokens (user_id, token_hash, expires_at)
+    VALUES (${userId}::uuid, ${hashSecret(secret)}, now() + make_interval(mins => ${tokenMinutes}))
+    ON CONFLICT (user_id) DO UPDATE
+      SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL
+    RETURNING expires_at AS "expiresAt"`
+  return { secret, expiresAt: row.expiresAt }
+}
+
+/**
+ * Sets a new password with the token of a reset e-mail, and ends every session of the person. Whatever can refuse comes before anything
+ * is consumed: a weak password leaves the token alive, a fabricated token costs no bcrypt. Refuses with VALIDATION_ERROR, for `token` or for `password`.
+ */
+export async function resetPassword(token: string, password: string): Promise<void> {
+  const tokenHash = hashSecret(token)
+  const [person] = await db().$queryRaw<{ userId: string; email: string }[]>`
+    SELECT user_id AS "userId", email FROM reset_tokens JOIN users ON users.id = user_id
+    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now() AND disabled_at IS NULL AND NOT password_barred`
+  if (!person) throw deadLink()
+
+  const issue = await findPasswordIssue(password, [person.email, env().APP_NAME])
+  if (issue) throw new Refusal('VALIDATION_ERROR', { issues: [issue] })
+  const passwordHash = await hashPassword(password)
+
+  // The lock comes first, in a statement of its own: the second one then sees, and ends, a session that was just being started.
+  const [, changed] = await db().$transaction([
+    db().$queryRaw`SELECT 1 FROM users WHERE id = ${person.userId}::uuid FOR UPDATE`,
+    db().$queryRaw<unknown[]>`
+      WITH claimed AS (
+        UPDATE reset_tokens SET used_at = now()
+        FROM users
+        WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now()
+          AND users.id = user_id AND disabled_at IS NULL AND NOT password_barred
+        RETURNING user_id
+      ), changed AS (
+        UPDATE users SET password_hash = ${passwordHash}, password_changed_at = now() FROM claimed WHERE id = claimed.user_id
+        RETURNING id
+      ), ended AS (
+        UPDATE sessions SET revoked_at = now() FROM claimed WHERE sessions.user_id = claimed.user_id AND revoked_at IS NULL
+        RETURNING id
+      ), forgotten AS (
+        UPDATE refresh_tokens SET revoked_at = now()
+        FROM sessions, claimed
+        WHERE sessions.user_id = claimed.user_id AND session_id = sessions.id AND refresh_tokens.revoked_at IS NULL
+      )
+      SELECT 1 FROM changed`,
+  ])
+  if (changed.length === 0) throw deadLink() // somebody else was first
+}
+
+function deadLink(): Refusal {
+  return new Refusal('VALIDATION_ERROR', {
+    issues: [{ path: ['token'], code: 'invalid_or_expired', message: 'This link is unknown, was already used, or has expired. Ask for a new one.' }],
+  })
+}

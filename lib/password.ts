@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { ZxcvbnFactory } from '@zxcvbn-ts/core'
+import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common'
+import bcrypt from 'bcrypt'
+import { env } from './env'
+import type { Issue } from './errors'
+import { log } from './log'
+
+const bcryptCost = 12
+const maxBytes = 72 // bcrypt ignores what comes after
+const minGuesses = 1e8 // what eight random characters are worth
+const breachAnswerMs = 2_000
+
+/** What keeps a string from being a person's new password, or null. `context` holds what is easy to guess of them, like their e-mail. No composition rules (NIST SP 800-63B-4 §3.1.1.2). */
+export async function findPasswordIssue(password: string, context: string[]): Promise<Issue | null> {
+  const { PASSWORD_MIN_LENGTH, PASSWORD_BREACH_CHECK } = env()
+  if ([...password].length < PASSWORD_MIN_LENGTH) return issue('too_short', `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
+  if (Buffer.byteLength(password, 'utf8') > maxBytes) return issue('too_long', `Use at most ${maxBytes} bytes: ${maxBytes} plain letters, fewer with accents or emoji.`)
+  if (password.includes('\0') || !isWellFormed(password)) return issue('invalid_characters', 'Leave out characters that can’t be typed on a keyboard.')
+  if (isGuessable(password, context)) return issue('too_guessable', 'This password is easy to guess. Use three or more unrelated words, or something longer.')
+  if (PASSWORD_BREACH_CHECK && (await isBreached(password))) return issue('breached', 'This password appears in a known data breach. Use a different one.')
+  return null
+}
+
+/** The bcrypt hash of a password that has been judged, as `$2b$12$…`. The password is taken as it is: not trimmed, not normalised. */
+export async function hashPassword(password: string): Promise<string> {
+  return bcrypt.hash(password, bcryptCost)
+}
+
+const issue = (code: string, message: string): Issue => ({ path: ['password'], code, message })
+
+let zxcvbn: ZxcvbnFactory | undefined
+
+function isGuessable(password: string, context: string[]): boolean {
+  zxcvbn ??= new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs })
+  const words = [...context, ...context.flatMap((text) => text.split(/[^\p{L}\p{N}]+/u))].filter((word) => word.length > 2)
+  return zxcvbn.check(password, words).guesses < minGuesses
+}
+
+/** Every UTF-16 surrogate has its other half. (`String.prototype.isWellFormed`, of which TypeScript's ES2023 does not know.) */
+function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text)
+}
+
+/** Asks the breached-password range API with the first five digits of the SHA-1 (k-anonymity). Where it does not answer, the password passes. */
+async function isBreached(password: string): Promise<boolean> {
+  const digest = createHash('sha1').update(password, 'utf8').digest('hex').toUpperCase()
+  try {
+    const answer = await fetch(`${env().PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`, {
+      headers: { 'Add-Padding': 'true' }, // hides the length of the answer; padding has a count of 0
+      signal: AbortSignal.timeout(breachAnswerMs),
+      cache: 'no-store',
+    })
+    if (!answer.ok) throw new Error(`status ${answer.status}`)
+    const lines = (await answer.text()).split(/\r?\n/)
+    return lines.some((line) => line.startsWith(`${digest.slice(5)}:`) && !line.endsWith(':0'))
+  } catch (error) {
+    log.warn({ cause: error instanceof Error ? error.message : 'unknown' }, 'the breached-password check did not answer: a password passed without it')
+    return false
+  }
+}

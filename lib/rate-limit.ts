@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { Ratelimit } from '@upstash/ratelimit'
+import { Redis } from '@upstash/redis'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { env } from './env'
+import { log } from './log'
+
+/** The platform limit: what one client address may ask of all `/api` routes together. */
+export const platformLimit = { requests: 2_000, windowSeconds: 15 * 60 }
+
+const redisAnswerMs = 500 // a request never waits longer for its verdict
+const redisRetryMs = 2_000 // how often a Redis that failed is tried again, beside the requests
+
+export type Verdict = { allowed: boolean; remaining: number; resetSeconds: number }
+
+/** Counts one request of a client address (as `clientAddress` gives it) and says whether it may pass. Never throws, and answers within half a second whatever Redis does. */
+export async function countRequest(address: string): Promise<Verdict> {
+  const key = createHash('sha256').update(address).digest('base64url') // the address itself is nobody's business in Redis
+  upstash ??= connectUpstash()
+  if (!upstash) return countInProcess(key)
+  if (upstash.failing) {
+    tryAgainBeside(upstash, key)
+    return countInProcess(key)
+  }
+  try {
+    return await countInRedis(upstash, key)
+  } catch (error) {
+    if (!upstash.failing) log.warn({ cause: errorName(error) }, 'Redis does not answer: the platform limit is kept in this process until it does')
+    upstash.failing = true
+    upstash.lastTriedAt = Date.now()
+    return countInProcess(key)
+  }
+}
+
+/** The headers that tell a client its limit and what is left of it (IETF draft-ietf-httpapi-ratelimit-headers-10). */
+export function rateLimitHeaders({ remaining, resetSeconds }: Verdict): Record<string, string> {
+  const { requests, windowSeconds } = platformLimit
+  return { 'RateLimit-Policy': `"platform";q=${requests};w=${windowSeconds}`, RateLimit: `"platform";r=${remaining};t=${resetSeconds}` }
+}
+
+const memory = new RateLimiterMemory({ points: platformLimit.requests, duration: platformLimit.windowSeconds })
+
+async function countInProcess(key: string): Promise<Verdict> {
+  const count = await memory.consume(key).catch((rejected: unknown) => {
+    if (rejected instanceof RateLimiterRes) return rejected
+    throw rejected
+  })
+  return {
+    allowed: count.consumedPoints <= platformLimit.requests,
+    remaining: Math.max(0, platformLimit.requests - count.consumedPoints),
+    resetSeconds: Math.max(1, Math.ceil(count.msBeforeNext / 1000)),
+  }
+}
+
+type Upstash = { limiter: Ratelimit; failing: boolean; lastTriedAt: number }
+let upstash: Upstash | null | undefined
+
+function connectUpstash(): Upstash | null {
+  const { RATE_LIMIT, UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = env()
+  if (RATE_LIMIT === 'in-process' || !url || !token) return null
+  const redis = new Redis({
+    url,
+    token,
+    retry: { retries: 0 }, // `false` still means one retry
+    signal: () => AbortSignal.timeout(redisAnswerMs), // a function: a plain signal turns into an invented answer
+    enableTelemetry: false,
+  })
+  const limiter = new Ratelimit({
+    redis,
+    limiter: Ratelimit.slidingWindow(platformLimit.requests, `${platformLimit.windowSeconds} s`),
+    prefix: 'platform-limit',
+    timeout: 0, // its own timeout lets everybody through; the signal above ends in an error instead
+  })
+  return { limiter, failing: false, lastTriedAt: 0 }
+}
+
+async function countInRedis({ limiter }: Upstash, key: string): Promise<Verdict> {
+  const { success, remaining, reset } = await limiter.limit(key)
+  return { allowed: success, remaining: Math.max(0, remaining), resetSeconds: Math.max(1, Math.ceil((reset - Date.now()) / 1000)) }
+}
+
+/** Nobody waits for this: the request that triggers it has its verdict from this process. */
+function tryAgainBeside(known: Upstash, key: string): void {
+  if (Date.now() - known.lastTriedAt < redisRetryMs) return
+  known.lastTriedAt = Date.now()
+  countInRedis(known, key).then(
+    () => {
+      if (known.failing) log.info('Redis answers again: the platform limit is shared once more')
+      known.failing = false
+    },
+    () => {},
+  )
+}
+
+/** Not the message: Upstash's quotes the command. */
+function errorName(error: unknown): string {
+  return error instanceof Error ? error.name : 'unknown'
+}

@@ -1,0 +1,58 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { z } from 'zod'
+
+/** A public key as the JWKS lists it (RFC 7517). */
+export type PublicJwk = { kty: 'EC'; crv: 'P-256'; x: string; y: string; kid: string; alg: 'ES256'; use: 'sig' }
+
+export type SigningKeys = { kid: string; privateKey: KeyObject; published: PublicJwk[] }
+
+const P256Jwk = z.looseObject({ kty: z.literal('EC'), crv: z.literal('P-256'), x: z.string(), y: z.string(), d: z.string().optional() })
+const KeySet = z.object({ keys: z.array(P256Jwk).min(1) })
+
+/**
+ * Reads a JWK Set (RFC 7517, JSON) of ES256 keys: the first one signs and must be private; all are published, without their private part.
+ * Throws an error that names what is wrong, without the key.
+ */
+export function parseSigningKeys(json: string): SigningKeys {
+  const { keys } = parseKeySet(json)
+  const [first] = keys
+  if (!first?.d) throw new Error('the first key must be a private one, because it signs')
+  const published = keys.map((jwk) => publicJwk(importKey(jwk)))
+  return { kid: published[0]!.kid, privateKey: createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }), published }
+}
+
+/** A new set of one private ES256 key, as the JSON that `parseSigningKeys` reads. */
+export function newSigningKeys(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return JSON.stringify({ keys: [privateKey.export({ format: 'jwk' })] })
+}
+
+function parseKeySet(json: string) {
+  let set: unknown
+  try {
+    set = JSON.parse(json)
+  } catch {
+    throw new Error('not JSON')
+  }
+  const parsed = KeySet.safeParse(set)
+  if (!parsed.success) throw new Error('not a JWK Set of EC keys on the curve P-256: {"keys":[{"kty":"EC","crv":"P-256",…}]}')
+  return parsed.data
+}
+
+function importKey(jwk: z.infer<typeof P256Jwk>): KeyObject {
+  try {
+    const publicKey = createPublicKey({ key: { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y }, format: 'jwk' })
+    const belongs = !jwk.d || createPublicKey(createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' })).equals(publicKey)
+    if (belongs) return publicKey
+  } catch {
+    // falls through: the reason that OpenSSL gives helps nobody
+  }
+  throw new Error('a key in the set is damaged: x, y and d do not belong together')
+}
+
+function publicJwk(publicKey: KeyObject): PublicJwk {
+  const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string }
+  const thumbprint = JSON.stringify({ crv: 'P-256', kty: 'EC', x, y }) // RFC 7638: these members, in this order
+  const kid = createHash('sha256').update(thumbprint).digest('base64url')
+  return { kty: 'EC', crv: 'P-256', x, y, kid, alg: 'ES256', use: 'sig' }
+}

@@ -1,0 +1,11 @@
+/** @type {import('next').NextConfig} */
+export default {
+  poweredByHeader: false,
+  reactStrictMode: true,
+  agentRules: false,
+  // Where there is no proxy in front these answers are too small to gain from it, and a proxy in front does it better.
+  compress: false,
+  // In development Next.js would print the address of every request, and with it the code or the token.
+  logging: { incomingRequests: false },
+  serverExternalPackages: ['bcrypt', 'pg', 'pino'],
+}
