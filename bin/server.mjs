@@ -34,7 +34,10 @@ server.on('error', (error) => {
   console.error(error.code === 'EADDRINUSE' ? `Port ${port} is taken: set PORT to another one.` : error.message)
   process.exit(1)
 })
-server.listen(port, hostname, () => console.log(`Listening on http://localhost:${port}`))
+server.listen(port, hostname, () => {
+  console.log(`Listening on http://localhost:${port}`)
+  process.send?.('listening') // to bin/dev.ts
+})
 
 let stopping = false
 function stop() {
@@ -47,3 +50,4 @@ function stop() {
 }
 process.on('SIGTERM', stop)
 process.on('SIGINT', stop)
+process.on('disconnect', stop) // bin/dev.ts was killed

@@ -26,10 +26,8 @@ function connect(): PrismaClient {
     query_timeout: answerMs,
     keepAlive: true,
     allowExitOnIdle: true,
-  })
-  // not as a start-up parameter: poolers like PgBouncer refuse those
-  pool.on('connect', (client) => {
-    client.query(`SET statement_timeout = ${statementMs}`).catch(() => {})
+    // not as a start-up parameter: poolers like PgBouncer refuse those
+    onConnect: (client) => client.query(`SET statement_timeout = ${statementMs}`),
   })
   pool.on('error', (error) => log.warn({ cause: error.message }, 'an idle database connection was lost'))
   // Named, so that a connection plans each of our few statements once. Their texts are constants of this program.

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
-import { loadEnvConfig } from '@next/env'
+import nextEnv from '@next/env'
 import { defineConfig } from 'prisma/config'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-loadEnvConfig(here('..'), undefined, { info: () => {}, error: console.error })
+nextEnv.loadEnvConfig(here('..'), undefined, { info: () => {}, error: console.error })
 // No engine is downloaded: this one comes from npm.
 process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= here('schema-engine.mjs')
 

@@ -1,0 +1,21 @@
+// `npm run clean-up`: deletes what expired more than a week ago. Run it daily.
+import { prepareLocally, readEnvFiles } from './local'
+
+async function run(): Promise<void> {
+  readEnvFiles(process.env.NODE_ENV === 'production')
+  const release = await prepareLocally({ port: 3000, migrate: 'embedded only', say: console.error })
+  try {
+    const { deleteExpiredRows } = await import('../lib/expired-rows')
+    for (const [table, count] of Object.entries(await deleteExpiredRows())) console.log(`${table}: ${count} deleted`)
+  } finally {
+    await release()
+  }
+}
+
+run().then(
+  () => process.exit(0),
+  (error: Error) => {
+    console.error(error.message)
+    process.exit(1)
+  },
+)

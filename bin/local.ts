@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import nextEnv from '@next/env'
+import pg from 'pg'
+import { startEmbeddedPostgres } from './embedded-postgres'
+
+export const project = fileURLToPath(new URL('..', import.meta.url))
+const folder = `${project}.data/`
+const publicUrlFile = `${folder}public-url`
+
+type Needs = { port: number; migrate: 'always' | 'embedded only'; say: (progress: string) => void }
+
+/**
+ * Completes `process.env` with what `.env` says and with defaults for a laptop, each only where nothing is set: an embedded PostgreSQL,
+ * signing keys made on first use, the in-process limit. Migrates the database. Call what it answers to let the PostgreSQL go.
+ */
+export async function prepareLocally({ port, migrate, say }: Needs): Promise<() => Promise<void>> {
+  mkdirSync(folder, { recursive: true })
+  generateClient(say)
+  const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${folder}postgres`, say)
+  try {
+    process.env.DATABASE_URL ||= embedded?.url
+    process.env.SESSION_SIGNING_KEYS ||= await localSigningKeys()
+    process.env.PUBLIC_URL ||= `http://localhost:${port}`
+    if (!process.env.UPSTASH_REDIS_REST_URL && !process.env.KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
+    if (embedded || migrate === 'always') await migrateDatabase(say)
+  } catch (error) {
+    await embedded?.release()
+    throw error
+  }
+  return async () => embedded?.release()
+}
+
+/** Reads `.env` and its kin as Next.js does, without overriding what is set. */
+export function readEnvFiles(production: boolean): void {
+  nextEnv.loadEnvConfig(project, !production, { info: () => {}, error: console.error })
+}
+
+/** The port of PORT, or the first free one from 3000 on. Throws where PORT is taken. */
+export async function choosePort(): Promise<number> {
+  const wanted = Number(process.env.PORT || 0)
+  if (wanted && (await isTaken(wanted))) throw new Error(`Port ${wanted} is taken: set PORT to another one.`)
+  if (wanted) return wanted
+  for (let port = 3000; port < 3100; port++) if (!(await isTaken(port))) return port
+  throw new Error('No port from 3000 to 3099 is free: set PORT.')
+}
+
+/** Tells other terminals where the server of this project answers. */
+export function rememberPublicUrl(): void {
+  writeFileSync(publicUrlFile, process.env.PUBLIC_URL!)
+}
+
+/** What `rememberPublicUrl` was last told, or undefined. */
+export function rememberedPublicUrl(): string | undefined {
+  return existsSync(publicUrlFile) ? readFileSync(publicUrlFile, 'utf8') : undefined
+}
+
+async function isTaken(port: number): Promise<boolean> {
+  const answered = await new Promise<boolean>((resolve) => {
+    const socket = connect(port, 'localhost', () => resolve(true)).on('error', () => resolve(false))
+    socket.on('connect', () => socket.destroy())
+  })
+  if (answered) return true
+  return new Promise((resolve) => {
+    const server = createServer()
+      .on('error', () => resolve(true))
+      .listen(port, () => server.close(() => resolve(false)))
+  })
+}
+
+/** Prisma's client is made from the schema, not kept in git. */
+function generateClient(say: Needs['say']): void {
+  const [schema, client] = [`${project}prisma/schema.prisma`, `${project}prisma/client/client.ts`]
+  if (existsSync(client) && statSync(client).mtimeMs > statSync(schema).mtimeMs) return
+  say('Making the database client …')
+  prisma('generate')
+}
+
+async function localSigningKeys(): Promise<string> {
+  const file = `${folder}signing-keys.json`
+  if (!existsSync(file)) {
+    const { newSigningKeys } = await import('../lib/signing-keys')
+    writeFileSync(file, newSigningKeys(), { mode: 0o600, flag: 'wx' })
+  }
+  return readFileSync(file, 'utf8')
+}
+
+/** Starting Prisma takes two seconds, so look first whether there is anything to do. */
+async function migrateDatabase(say: Needs['say']): Promise<void> {
+  const wanted = readdirSync(`${project}prisma/migrations`, { withFileTypes: true }).filter((entry) => entry.isDirectory()).length
+  const client = new pg.Client({ connectionString: process.env.DATABASE_URL, connectionTimeoutMillis: 10_000 })
+  await client.connect()
+  const applied = await client
+    .query('SELECT count(*)::int AS count FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL')
+    .then(({ rows }) => rows[0].count as number)
+    .catch(() => 0) // no such table yet
+  await client.end()
+  if (applied >= wanted) return
+  say('Migrating the database …')
+  prisma('migrate', 'deploy')
+}
+
+function prisma(...command: string[]): void {
+  try {
+    execFileSync(process.execPath, [`${project}node_modules/prisma/build/index.js`, ...command, '--config', `${project}prisma/config.ts`], { stdio: 'pipe', cwd: project })
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
+    throw new Error(`prisma ${command.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`)
+  }
+}

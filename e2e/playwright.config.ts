@@ -1,0 +1,16 @@
+import { defineConfig } from 'playwright/test'
+
+export default defineConfig({
+  globalSetup: './global-setup.ts',
+  outputDir: './results/traces',
+  reporter: process.env.CI ? [['list']] : [['line']],
+  workers: 2,
+  fullyParallel: true,
+  forbidOnly: true,
+  timeout: 60_000,
+  projects: [
+    { name: 'unit', testDir: '../lib', testMatch: '**/*.spec.ts' },
+    { name: 'api', testDir: '.', testMatch: '**/*.api.spec.ts' },
+    { name: 'pages', testDir: '.', testMatch: '**/*.page.spec.ts' },
+  ],
+})
