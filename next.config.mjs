@@ -5,6 +5,8 @@ export default {
   agentRules: false,
   // Where there is no proxy in front these answers are too small to gain from it, and a proxy in front does it better.
   compress: false,
+  // A redirect would write the code or the token into one more address.
+  skipTrailingSlashRedirect: true,
   // In development Next.js would print the address of every request, and with it the code or the token.
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'pg', 'pino'],

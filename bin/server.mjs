@@ -1,7 +1,9 @@
-// The server outside Vercel: Next.js behind Node's own, for the two things that `next start` leaves out.
+// The server outside Vercel: Next.js behind Node's own, for two things that `next start` leaves out.
 //   - The address of the socket is appended to X-Forwarded-For, as any proxy does. `next start` would keep what the client sent,
 //     and a route has no other way to learn who is there (see lib/client-address.ts).
-//   - Requests that are too slow are cut off, and on SIGTERM or SIGINT those under way are finished.
+//   - What Next.js answers with a 500 or an empty 400 on its own — methods it does not know, addresses that can't be decoded — reaches
+//     our routes as something that they refuse.
+// Requests that are too slow are cut off, and on SIGTERM or SIGINT those under way are finished.
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
@@ -24,10 +26,23 @@ const app = next({ dev, dir, port, hostname, httpServer: server })
 await app.prepare()
 const handle = app.getRequestHandler()
 
+const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
+
+function isDecodable(url) {
+  try {
+    decodeURIComponent(url.split('?')[0])
+    return true
+  } catch {
+    return false
+  }
+}
+
 server.on('request', (request, response) => {
   const forwarded = request.headers['x-forwarded-for']
   const address = request.socket.remoteAddress ?? ''
   request.headers['x-forwarded-for'] = forwarded ? `${forwarded}, ${address}` : address
+  if (!knownMethods.has(request.method)) request.method = 'DELETE' // which no route takes
+  if (!isDecodable(request.url)) request.url = request.url.startsWith('/api') ? '/api/-' : '/-' // where nothing is
   handle(request, response)
 })
 server.on('error', (error) => {

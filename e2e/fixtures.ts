@@ -82,7 +82,7 @@ export const test = base.extend<Fixtures, Shared>({
 
   post: async ({ url }, use) => {
     const address = newAddress()
-    await use((path, body, headers) => post(url + path, body, { 'X-Forwarded-For': address, ...headers }))
+    await use((path, body, headers) => post(new URL(path, url).href, body, { 'X-Forwarded-For': address, ...headers }))
   },
 
   browserProcess: [

@@ -33,7 +33,8 @@ let zxcvbn: ZxcvbnFactory | undefined
 
 function isGuessable(password: string, context: string[]): boolean {
   zxcvbn ??= new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs })
-  const words = [...context, ...context.flatMap((text) => text.split(/[^\p{L}\p{N}]+/u))].filter((word) => word.length > 2)
+  const parts = [/@/, /[^\p{L}\p{N}]+/u].flatMap((separator) => context.flatMap((text) => text.split(separator)))
+  const words = [...context, ...parts].filter((word) => word.length > 2)
   return zxcvbn.check(password, words).guesses < minGuesses
 }
 

@@ -1,0 +1,26 @@
+import { expect, test } from 'playwright/test'
+import { networkOf } from './client-address'
+
+const cases = {
+  '203.0.113.7': '203.0.113.7',
+  '203.0.113.7:4711': '203.0.113.7',
+  '::ffff:203.0.113.7': '203.0.113.7',
+  '::ffff:cb00:7107': '203.0.113.7',
+  '[::ffff:203.0.113.7]:443': '203.0.113.7',
+  '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',
+  '2001:db8:1:2:ffff::': '2001:db8:1:2::/64',
+  '2001:0DB8:0001:0002::1': '2001:db8:1:2::/64',
+  '[2001:db8:1:2::9]:4711': '2001:db8:1:2::/64',
+  '2001:db8:1:3::1': '2001:db8:1:3::/64',
+  '2001:db8::1': '2001:db8:0:0::/64',
+  '::1': '0:0:0:0::/64',
+  'fe80::1%eth0': 'fe80:0:0:0::/64',
+  '': 'unknown',
+  unknown: 'unknown',
+  '203.0.113.7.9': 'unknown',
+  '<script>': 'unknown',
+}
+
+for (const [entry, network] of Object.entries(cases)) {
+  test(`“${entry}” counts as ${network}`, () => expect(networkOf(entry)).toBe(network))
+}

@@ -1,0 +1,59 @@
+import { expect, test } from 'playwright/test'
+import { parseEnv } from './env'
+import { newSigningKeys } from './signing-keys'
+
+const good = {
+  NODE_ENV: 'production',
+  DATABASE_URL: 'postgresql://user:secret@db.example.com/app',
+  PUBLIC_URL: 'https://login.example.com',
+  SESSION_SIGNING_KEYS: newSigningKeys(),
+  UPSTASH_REDIS_REST_URL: 'https://x.upstash.io',
+  UPSTASH_REDIS_REST_TOKEN: 'secret',
+}
+
+/** The settings that are complained of. */
+function complaints(settings: Record<string, string | undefined>): string[] {
+  try {
+    parseEnv(settings)
+  } catch (error) {
+    const [, ...lines] = (error as Error).message.split('\n')
+    return lines.map((line) => line.trim())
+  }
+  return []
+}
+
+test('what is needed is enough', () => {
+  expect(complaints(good)).toEqual([])
+  expect(parseEnv(good).PUBLIC_URL).toBe('https://login.example.com')
+})
+
+test('all that is missing is listed at once; an empty setting is missing', () => {
+  const names = (lines: string[]) => lines.map((line) => line.split(' ')[0])
+  const all = ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'UPSTASH_REDIS_REST_URL']
+  expect(names(complaints({ NODE_ENV: 'production' }))).toEqual(all)
+  expect(names(complaints(Object.fromEntries(Object.keys(good).map((name) => [name, name === 'NODE_ENV' ? 'production' : ' ']))))).toEqual(all)
+})
+
+test('what is wrong is listed beside it, without its value', () => {
+  const wrong = { ...good, DATABASE_URL: 'mysql://secret', PUBLIC_URL: 'https://login.example.com/path', SESSION_SIGNING_KEYS: '{"keys":["secret"]}', TRUSTED_PROXIES: 'secret', PASSWORD_MIN_LENGTH: '7', DASHBOARD_URL: '//secret.example', UPSTASH_REDIS_REST_TOKEN: '' }
+  const lines = complaints(wrong)
+  for (const name of ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'TRUSTED_PROXIES', 'PASSWORD_MIN_LENGTH', 'DASHBOARD_URL', 'UPSTASH_REDIS_REST_TOKEN']) {
+    expect(lines.filter((line) => line.startsWith(`${name} `)), name).toHaveLength(1)
+  }
+  expect(lines.join()).not.toContain('secret')
+})
+
+test('doing without Upstash has to be said in production, and only there', () => {
+  const without = { ...good, UPSTASH_REDIS_REST_URL: undefined, UPSTASH_REDIS_REST_TOKEN: undefined }
+  expect(complaints(without)).toHaveLength(1)
+  expect(complaints({ ...without, RATE_LIMIT: 'in-process' })).toEqual([])
+  expect(complaints({ ...without, NODE_ENV: 'development' })).toEqual([])
+  expect(complaints({ ...without, RATE_LIMIT: 'upstash', NODE_ENV: 'development' })).toHaveLength(2)
+  expect(complaints({ ...without, KV_REST_API_URL: 'https://x.upstash.io', KV_REST_API_TOKEN: 'x' })).toEqual([])
+})
+
+test('on Vercel the public address is known', () => {
+  const onVercel = { ...good, PUBLIC_URL: undefined, VERCEL: '1', VERCEL_URL: 'app-123.vercel.app', VERCEL_PROJECT_PRODUCTION_URL: 'login.example.com' }
+  expect(parseEnv({ ...onVercel, VERCEL_ENV: 'production' }).PUBLIC_URL).toBe('https://login.example.com')
+  expect(parseEnv({ ...onVercel, VERCEL_ENV: 'preview' }).PUBLIC_URL).toBe('https://app-123.vercel.app')
+})

@@ -1,0 +1,53 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { calculateJwkThumbprint } from 'jose'
+import { expect, test } from 'playwright/test'
+import { newSigningKeys, parseSigningKeys } from './signing-keys'
+
+const jwk = (type: 'ec' | 'rsa' | 'ed25519', options = {}) => generateKeyPairSync(type as 'ec', options as { namedCurve: string }).privateKey.export({ format: 'jwk' }) as Record<string, string>
+const p256 = () => jwk('ec', { namedCurve: 'P-256' })
+const set = (...keys: unknown[]) => JSON.stringify({ keys })
+
+test('a new set signs with its key, and publishes it without the private part under its RFC 7638 thumbprint', async () => {
+  const { kid, published } = parseSigningKeys(newSigningKeys())
+  expect(published).toHaveLength(1)
+  expect(published[0]).not.toHaveProperty('d')
+  expect(kid).toBe(published[0]!.kid)
+  expect(kid).toBe(await calculateJwkThumbprint(published[0]!))
+})
+
+test('the first key signs; the next and the previous one, private or public, are published beside it', () => {
+  const [current, next] = [p256(), p256()]
+  const { d, ...previous } = p256()
+  const { kid, published } = parseSigningKeys(set(current, next, previous))
+  expect(published.map(({ x }) => x)).toEqual([current.x, next.x, previous.x])
+  expect(kid).toBe(published[0]!.kid)
+  expect(JSON.stringify(published)).not.toContain('"d"')
+})
+
+const wrong: Record<string, string> = {
+  'no JSON': 'secret',
+  'a key without a set': JSON.stringify(p256()),
+  'no key': set(),
+  'a public key first': set({ ...p256(), d: undefined }),
+  'another curve': set(jwk('ec', { namedCurve: 'P-384' })),
+  'a curve too weak for ES256': set({ ...p256(), crv: 'P-192' }),
+  'an RSA key': set(jwk('rsa', { modulusLength: 1024 })),
+  'an Ed25519 key': set(jwk('ed25519')),
+  'a symmetric key': set({ kty: 'oct', k: 'c2VjcmV0' }),
+  'a private part of another key': set({ ...p256(), d: p256().d }),
+  'a point that is not on the curve': set({ ...p256(), x: 'AAAA' }),
+  'an empty private part': set({ ...p256(), d: '' }),
+}
+for (const [what, json] of Object.entries(wrong)) {
+  test(`${what} is refused, and not repeated`, () => {
+    let message = ''
+    try {
+      parseSigningKeys(json)
+    } catch (error) {
+      message = (error as Error).message
+    }
+    expect(message).not.toBe('')
+    expect(message).not.toContain('secret')
+    for (const [, d] of json.matchAll(/"d":"([^"]+)"/g)) expect(message).not.toContain(d)
+  })
+}
