@@ -16,6 +16,8 @@ async function run(): Promise<number> {
     if (production) build()
     return await serve(port)
   } finally {
+    const { db } = await import('../lib/db')
+    await db().$disconnect()
     await release()
   }
 }

@@ -14,6 +14,7 @@ const dev = process.argv.includes('--dev')
 const port = Number(process.env.PORT || 3000)
 const hostname = process.env.HOST || undefined // all interfaces
 process.env.NODE_ENV = dev ? 'development' : 'production'
+process.env.NEXT_TELEMETRY_DISABLED ??= '1'
 process.chdir(dir)
 
 if (!dev && !existsSync('.next/BUILD_ID')) {

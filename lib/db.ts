@@ -37,6 +37,6 @@ function connect(): PrismaClient {
     names.set(sql, name)
     return name
   }
-  const adapter = new PrismaPg(pool, { statementNameGenerator: statementName })
+  const adapter = new PrismaPg(pool, { statementNameGenerator: statementName, disposeExternalPool: true })
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }

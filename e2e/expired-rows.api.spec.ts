@@ -1,0 +1,55 @@
+import pg from 'pg'
+import { deleteExpiredRows } from '../lib/expired-rows'
+import { expect, newToken, test } from './fixtures'
+
+test.describe.configure({ mode: 'serial' }) // each deletes what another may be counting
+
+const fill = (count: number, age: string) => `
+  WITH code AS (
+    INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(random()::text::bytea), $1, now() - interval '${age}' FROM generate_series(1, ${count})
+  ), session AS (
+    INSERT INTO sessions (user_id, expires_at) SELECT $1, now() - interval '${age}' FROM generate_series(1, ${count}) RETURNING id
+  )
+  INSERT INTO refresh_tokens (token_hash, session_id, expires_at) SELECT sha256(id::text::bytea), id, now() - interval '${age}' FROM session`
+const left = `SELECT (SELECT count(*)::int FROM exchange_codes WHERE user_id = $1) AS codes, (SELECT count(*)::int FROM reset_tokens WHERE user_id = $1) AS tokens,
+  (SELECT count(*)::int FROM sessions WHERE user_id = $1) AS sessions,
+  (SELECT count(*)::int FROM refresh_tokens JOIN sessions ON id = session_id WHERE user_id = $1) AS refresh`
+
+test('what expired more than a week ago goes, in several batches; what did not stays', async ({ person, sql }) => {
+  await newToken(person)
+  await sql(`UPDATE reset_tokens SET expires_at = now() - interval '8 days' WHERE user_id = $1`, [person.id])
+  await sql(fill(2_345, '7 days 1 minute'), [person.id])
+  await sql(fill(3, '6 days 23 hours 59 minutes'), [person.id])
+  const deleted = await deleteExpiredRows()
+  expect(deleted.exchange_codes).toBeGreaterThanOrEqual(2_345)
+  expect(await sql(left, [person.id])).toEqual([{ codes: 3, tokens: 0, sessions: 3, refresh: 3 }])
+})
+
+test('a row that somebody holds is left for the next time, and nobody waits for it', async ({ person, sql }) => {
+  await sql(fill(5, '30 days'), [person.id])
+  const holder = new pg.Client({ connectionString: process.env.DATABASE_URL })
+  await holder.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT 1 FROM exchange_codes WHERE user_id = $1 LIMIT 1 FOR UPDATE', [person.id])
+  await deleteExpiredRows()
+  expect(await sql(left, [person.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0, refresh: 0 }])
+  await holder.query('ROLLBACK')
+  await holder.end()
+  await deleteExpiredRows()
+  expect(await sql(left, [person.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+})
+
+test('with a person goes all that is theirs', async ({ person, sql }) => {
+  await newToken(person)
+  await sql(fill(2, '1 day'), [person.id])
+  const refresh = `SELECT count(*)::int AS count FROM refresh_tokens WHERE token_hash IN (SELECT sha256(id::text::bytea) FROM sessions WHERE user_id = $1)`
+  expect(await sql(refresh, [person.id])).toEqual([{ count: 2 }])
+  const tokens = await sql('SELECT token_hash FROM refresh_tokens JOIN sessions ON id = session_id WHERE user_id = $1', [person.id])
+  await sql('DELETE FROM users WHERE id = $1', [person.id])
+  expect(await sql(left, [person.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+  expect(await sql('SELECT 1 FROM refresh_tokens WHERE token_hash = ANY ($1)', [tokens.map((row) => row.token_hash)])).toHaveLength(0)
+})
+
+test('an e-mail address is taken whatever its case', async ({ person, sql }) => {
+  await expect(sql('INSERT INTO users (email) VALUES (upper($1))', [person.email])).rejects.toThrow('users_email_key')
+})
