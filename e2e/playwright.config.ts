@@ -11,6 +11,7 @@ export default defineConfig({
   projects: [
     { name: 'unit', testDir: '../lib', testMatch: '**/*.spec.ts' },
     { name: 'api', testDir: '.', testMatch: '**/*.api.spec.ts' },
+    { name: 'faults', testDir: '.', testMatch: '**/*.faults.spec.ts', fullyParallel: false, timeout: 240_000 },
     { name: 'pages', testDir: '.', testMatch: '**/*.page.spec.ts' },
   ],
 })

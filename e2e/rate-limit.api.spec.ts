@@ -1,29 +1,15 @@
 import { exchange, expect, newAddress, reset, test } from './fixtures'
+import { countOf, flood } from './flood'
 import { startServer } from './server'
 
 const limit = 2_000
-
-/** Sends requests, 50 at a time, and answers their statuses. */
-async function flood(count: number, send: (index: number) => Promise<Response>): Promise<Response[]> {
-  const answers: Response[] = []
-  let next = 0
-  const worker = async () => {
-    while (next < count) {
-      const answer = await send(next++)
-      await answer.arrayBuffer()
-      answers.push(answer)
-    }
-  }
-  await Promise.all(Array.from({ length: 50 }, worker))
-  return answers
-}
 
 test('2,000 requests of one address pass, over all /api routes together, and the next is refused', async ({ url, post }) => {
   const address = newAddress()
   const headers = { 'X-Forwarded-For': address }
   const paths = ['/api/health', '/api/nothing', exchange, reset]
   const answers = await flood(limit, (index) => fetch(url + paths[index % paths.length], { headers }))
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(0)
+  expect(countOf(answers, 429)).toBe(0)
   const remaining = answers.map((answer) => Number(answer.headers.get('ratelimit')!.match(/r=(\d+)/)![1])).sort((a, b) => a - b)
   expect(remaining).toEqual(Array.from({ length: limit }, (_, index) => index))
 
@@ -43,11 +29,11 @@ test('without a proxy in front, forged X-Forwarded-For headers are one client: t
   const server = await startServer({ TRUSTED_PROXIES: '0' })
   const answers = await flood(limit + 50, () => fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': newAddress(), 'X-Real-IP': newAddress(), Forwarded: `for=${newAddress()}` } }))
   await server.stop()
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(50)
+  expect(countOf(answers, 429)).toBe(50)
 })
 
 test('behind one proxy, the entry that the proxy appended counts, whatever stands left of it', async ({ url }) => {
   const address = newAddress()
   const answers = await flood(limit + 50, () => fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': `${newAddress()}, ${newAddress()}, ${address}` } }))
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(50)
+  expect(countOf(answers, 429)).toBe(50)
 })

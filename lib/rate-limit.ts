@@ -67,7 +67,7 @@ function connectUpstash(): Upstash | null {
   })
   const limiter = new Ratelimit({
     redis,
-    limiter: Ratelimit.slidingWindow(platformLimit.requests, `${platformLimit.windowSeconds} s`),
+    limiter: Ratelimit.fixedWindow(platformLimit.requests, `${platformLimit.windowSeconds} s`), // one key, one command, and an exact reset
     prefix: 'platform-limit',
     timeout: 0, // its own timeout lets everybody through; the signal above ends in an error instead
   })

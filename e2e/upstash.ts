@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Redis } from 'ioredis'
+import { freePort } from './server'
+import { findRedisServer } from './tools'
+
+const token = 'token-of-the-test-redis'
+
+export type Upstash = {
+  /** What a server needs to use it. */
+  settings: Record<string, string>
+  /** Every command that arrived, as it was sent. */
+  commands: string[][]
+  redis: Redis
+  freeze: () => void
+  thaw: () => void
+  kill: () => Promise<void>
+  restart: () => Promise<void>
+  stop: () => Promise<void>
+}
+
+/**
+ * A real Redis behind Upstash's HTTP protocol: a command or a pipeline of them a POST, answers in base64. Upstash's scripts begin with a `#!lua` line whose flags
+ * only Upstash knows, so a script runs without that line, and is remembered under the hash that the client knows it by.
+ */
+export async function startUpstash(): Promise<Upstash> {
+  const redisPort = await freePort()
+  const start = async () => {
+    const server = spawn(findRedisServer(), ['--port', String(redisPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    for await (const line of server.stdout) if (String(line).includes('Ready to accept connections')) break
+    server.stdout.resume()
+    return server
+  }
+  let process = await start()
+  const redis = new Redis({ port: redisPort, host: '127.0.0.1', maxRetriesPerRequest: 0, retryStrategy: () => 100 })
+  redis.on('error', () => {}) // a test kills it
+  await once(redis, 'ready')
+
+  const commands: string[][] = []
+  const scripts = new Map<string, string>()
+  const perform = async ([name = '', ...parameters]: string[]): Promise<unknown> => {
+    const [script = ''] = parameters
+    if (name.toLowerCase() === 'eval') scripts.set(createHash('sha1').update(script).digest('hex'), script.replace(/^#!lua.*\n/, ''))
+    if (name.toLowerCase() === 'evalsha' && !scripts.has(script)) throw new Error('NOSCRIPT No matching script.')
+    const known = scripts.get(name.toLowerCase() === 'eval' ? createHash('sha1').update(script).digest('hex') : script)
+    return known ? redis.call('EVAL', known, ...parameters.slice(1)) : redis.call(name, ...parameters)
+  }
+
+  const front = createServer(async (request, response) => {
+    const respond = (status: number, body: unknown) => response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+    if (request.headers.authorization !== `Bearer ${token}`) return respond(401, { error: 'Unauthorized' })
+    const body = JSON.parse(await textOf(request)) as unknown[]
+    const answer = async (command: string[]) => {
+      commands.push(command)
+      return perform(command).then((result) => ({ result: encode(result) }), (error: Error) => ({ error: error.message }))
+    }
+    if (request.url === '/pipeline') return respond(200, await Promise.all((body as unknown[][]).map((command) => answer(command.map(String)))))
+    const only = await answer(body.map(String))
+    respond('error' in only ? 400 : 200, only)
+  }).listen(0)
+  await once(front, 'listening')
+
+  return {
+    settings: { RATE_LIMIT: 'upstash', UPSTASH_REDIS_REST_URL: `http://localhost:${(front.address() as AddressInfo).port}`, UPSTASH_REDIS_REST_TOKEN: token },
+    commands,
+    redis,
+    freeze: () => void process.kill('SIGSTOP'),
+    thaw: () => void process.kill('SIGCONT'),
+    kill: async () => {
+      process.kill('SIGKILL')
+      await once(process, 'exit')
+    },
+    restart: async () => {
+      process = await start()
+    },
+    stop: async () => {
+      redis.disconnect()
+      front.closeAllConnections()
+      front.close()
+      process.kill('SIGKILL')
+    },
+  }
+}
+
+function encode(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(encode)
+  return typeof value === 'string' ? Buffer.from(value).toString('base64') : value
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
