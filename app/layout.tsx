@@ -1,3 +1,47 @@
-export default function Layout({ children }: { children: React.ReactNode }) {
-  return <html lang="en"><body>{children}</body></html>
+import './globals.css'
+import type { Metadata, Viewport } from 'next'
+import { headers } from 'next/headers'
+import { accentCss } from '@/lib/accent-color'
+import { arrivalScript } from '@/lib/arrived-secret'
+import { env } from '@/lib/env'
+import { texts } from '@/lib/language'
+import { ErrorTexts } from './error-texts'
+
+// No `title`: every screen renders its own, because it changes with the state.
+export const metadata: Metadata = { icons: { icon: '/icon.svg' }, robots: { index: false }, formatDetection: { telephone: false } }
+
+export const viewport: Viewport = {
+  colorScheme: 'light dark',
+  themeColor: [
+    { media: '(prefers-color-scheme: light)', color: '#f4f3ef' },
+    { media: '(prefers-color-scheme: dark)', color: '#131416' },
+  ],
+}
+
+export default async function Layout({ children }: { children: React.ReactNode }) {
+  const nonce = (await headers()).get('x-nonce') ?? undefined
+  const { language, direction, app, shared, error } = await texts()
+  // Browsers hide a nonce from scripts, so React can't find it again: hence suppressHydrationWarning.
+  return (
+    <html lang={language} dir={direction} suppressHydrationWarning>
+      <head>
+        <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: arrivalScript }} />
+        <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: accentCss(env().ACCENT_COLOR) }} />
+        <noscript>
+          <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: '.needs-script{display:none!important}' }} />
+        </noscript>
+      </head>
+      <body>
+        <header className="brand">
+          <span className="brand-mark" aria-hidden="true">
+            {[...app][0]}
+          </span>
+          <span className="brand-name">{app}</span>
+        </header>
+        <main className="card">
+          <ErrorTexts value={{ app, ...error, shared }}>{children}</ErrorTexts>
+        </main>
+      </body>
+    </html>
+  )
 }

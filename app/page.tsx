@@ -1,1 +1,62 @@
-export default function Page() { return <p>hi</p> }
+import { cookies } from 'next/headers'
+import { env } from '@/lib/env'
+import { texts } from '@/lib/language'
+import { findSession, sessionCookieName } from '@/lib/session'
+import { LocalTime } from './local-time'
+import { Screen } from './screen'
+
+/** Who is signed in here, and until when. Stands in for a dashboard where there is none, and lets people sign out. */
+export default async function HomePage() {
+  const { app, language, home, shared } = await texts()
+  const { DASHBOARD_URL, SIGN_IN_URL, FORGOT_PASSWORD_URL } = env()
+  const token = (await cookies()).get(sessionCookieName())?.value
+  const session = token ? await findSession(token) : null
+
+  if (!session) {
+    return (
+      <Screen app={app} title={home.signedOut} tone="plain">
+        <p>
+          {home.signedOutBody} {isHere(SIGN_IN_URL) && home.signedOutWithoutLink}
+        </p>
+        <div className="actions">
+          {!isHere(SIGN_IN_URL) && (
+            <a className="button" href={SIGN_IN_URL}>
+              {shared.signIn}
+            </a>
+          )}
+          {FORGOT_PASSWORD_URL && (
+            <a className="button quiet" href={FORGOT_PASSWORD_URL}>
+              {home.forgotPassword}
+            </a>
+          )}
+        </div>
+      </Screen>
+    )
+  }
+  return (
+    <Screen app={app} title={home.signedIn} tone="good">
+      <dl className="facts">
+        <dt>{home.as}</dt>
+        <dd>{session.email}</dd>
+        <dt>{home.until}</dt>
+        <dd>
+          <LocalTime instant={session.expiresAt.toISOString()} language={language} />
+        </dd>
+      </dl>
+      <form className="actions" method="post" action="/sign-out">
+        {!isHere(DASHBOARD_URL) && (
+          <a className="button" href={DASHBOARD_URL}>
+            {home.open}
+          </a>
+        )}
+        <button className="button quiet" type="submit">
+          {home.signOut}
+        </button>
+      </form>
+    </Screen>
+  )
+}
+
+function isHere(place: string): boolean {
+  return place === '/' || place === `${env().PUBLIC_URL}/`
+}

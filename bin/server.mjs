@@ -1,7 +1,7 @@
 // The server outside Vercel: Next.js behind Node's own, for two things that `next start` leaves out.
 //   - The address of the socket is appended to X-Forwarded-For, as any proxy does. `next start` would keep what the client sent,
 //     and a route has no other way to learn who is there (see lib/client-address.ts).
-//   - What Next.js answers with a 500 or an empty 400 on its own — methods it does not know, addresses that can't be decoded — reaches
+//   - What Next.js answers with a 500 or an empty 400 on its own — methods it does not know, paths that can't be decoded — reaches
 //     our routes as something that they refuse.
 // Requests that are too slow are cut off, and on SIGTERM or SIGINT those under way are finished.
 import { existsSync } from 'node:fs'
@@ -22,19 +22,22 @@ if (!dev && !existsSync('.next/BUILD_ID')) {
   process.exit(1)
 }
 
-const server = createServer({ headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 })
+const server = createServer({ headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5_000 })
 const app = next({ dev, dir, port, hostname, httpServer: server })
 await app.prepare()
 const handle = app.getRequestHandler()
 
 const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
-function isDecodable(url) {
+/** The path and query as Next.js takes them without a redirect, which would repeat the query; a path that can't be decoded becomes one that is not there. */
+function plainUrl(url) {
+  const [, path, query] = url.replace(/^https?:\/\/[^/?]*/i, '').match(/^([^?]*)(.*)$/s)
+  const plain = `/${path}`.replace(/[\\/]+/g, '/')
   try {
-    decodeURIComponent(url.split('?')[0])
-    return true
+    decodeURIComponent(plain)
+    return plain + query
   } catch {
-    return false
+    return plain.startsWith('/api/') ? '/api/-' : '/-'
   }
 }
 
@@ -43,7 +46,7 @@ server.on('request', (request, response) => {
   const address = request.socket.remoteAddress ?? ''
   request.headers['x-forwarded-for'] = forwarded ? `${forwarded}, ${address}` : address
   if (!knownMethods.has(request.method)) request.method = 'DELETE' // which no route takes
-  if (!isDecodable(request.url)) request.url = request.url.startsWith('/api') ? '/api/-' : '/-' // where nothing is
+  request.url = plainUrl(request.url)
   handle(request, response)
 })
 server.on('error', (error) => {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { connect } from 'node:net'
+import { sendBytes } from './bare-connection'
 import { exchange, expect, newAddress, newPassword, post as postTo, reset, test } from './fixtures'
 import { freePort, startServer } from './server'
 
@@ -34,7 +33,7 @@ for (const route of routes) {
 
     for (const method of ['TRACE', 'PROPFIND', 'QUERY']) {
       test(`405 for ${method}, which fetch can't send`, async ({ url }) => {
-        const answer = await rawRequest(url, `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+        const answer = await sendBytes(url, `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
         expect(answer).toMatch(/^HTTP\/1.1 405 /)
         expect(answer).toContain('METHOD_NOT_ALLOWED')
       })
@@ -51,7 +50,7 @@ for (const route of routes) {
 
     test('413 comes before the body has been read to its end, and the connection is closed', async ({ url }) => {
       const head = `POST ${route} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10000000000\r\n\r\n`
-      expect(await rawRequest(url, head + 'x'.repeat(1000))).toMatch(/^HTTP\/1.1 413 /)
+      expect(await sendBytes(url, head + 'x'.repeat(1000))).toMatch(/^HTTP\/1.1 413 /)
     })
 
     test('a body of exactly 16 KiB is read', async ({ post }) => {
@@ -178,17 +177,6 @@ test('password managers find the way to change a password', async ({ url }) => {
   const answer = await fetch(`${url}/.well-known/change-password`, { redirect: 'manual' })
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/reset-password'])
 })
-
-/** Sends bytes as they are, and answers what comes back until the server closes the connection. */
-async function rawRequest(url: string, bytes: string): Promise<string> {
-  const socket = connect(Number(new URL(url).port), 'localhost')
-  let answer = ''
-  socket.on('data', (chunk) => (answer += chunk))
-  socket.on('error', () => {}) // a reset after the answer
-  socket.write(bytes)
-  await once(socket, 'close')
-  return answer
-}
 
 function logLines(output: string): Record<string, unknown>[] {
   return output.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))

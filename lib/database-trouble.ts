@@ -1,3 +1,4 @@
+import { notConnected } from './db'
 import { Refusal } from './errors'
 
 const retryAfterSeconds = 5
@@ -18,17 +19,19 @@ export function databaseTrouble(error: unknown): Refusal | null {
 
 const nothingDone = new RegExp(
   [
-    'ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH', // never connected
+    notConnected,
+    'ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH',
     'DatabaseNotReachable|TooManyConnections|AuthenticationFailed|DatabaseAccessDenied|DatabaseDoesNotExist|TlsConnectionError',
     '\\bP1000|\\bP1001|\\bP1003|\\bP1010|\\bP1011|\\bP2024|\\bP2037', // Prisma's names for the same
     'timeout exceeded when trying to connect|Connection terminated due to connection timeout', // of the pool
     '\\b57014\\b', // statement_timeout: PostgreSQL gave up and rolled back
-    '\\b(25006|40001|40P01|53\\d{3}|55P03|57P0[1-5]|58\\d{3}|28\\d{3})\\b', // read-only, deadlock, resources, shutting down or starting
+    '\\b(25006|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b', // read-only, deadlock, resources, shutting down or starting
     'TransactionWriteConflict|\\bP2034|\\bP2028',
   ].join('|'),
 )
 
-const perhapsDone = /ECONNRESET|EPIPE|ETIMEDOUT|Connection terminated|Connection ended|Query read timeout|ConnectionClosed|SocketTimeout|\bP1008|\bP1017|\bP1002|Client has encountered a connection error/
+// 57P02: another of PostgreSQL's processes crashed, perhaps just after ours had committed
+const perhapsDone = /\b57P02\b|ECONNRESET|EPIPE|ETIMEDOUT|Connection terminated|Connection ended|Query read timeout|ConnectionClosed|SocketTimeout|\bP1008|\bP1017|\bP1002|Client has encountered a connection error/
 
 function refusal(cause: unknown, details: { outcome?: 'unknown'; message?: string }): Refusal {
   return new Refusal('SERVICE_UNAVAILABLE', { ...details, headers: { 'Retry-After': String(retryAfterSeconds) }, cause })

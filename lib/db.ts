@@ -8,6 +8,9 @@ const connectMs = 3_000
 const statementMs = 4_000 // PostgreSQL gives up: nothing was done
 const answerMs = 6_000 // we give up waiting: whether something was done is unknown
 
+/** How the message of such an error begins. */
+export const notConnected = 'no connection to the database'
+
 // kept across the module reloads of development, which would otherwise each open a pool
 const kept = globalThis as typeof globalThis & { prismaClient?: PrismaClient }
 
@@ -17,8 +20,17 @@ export function db(): PrismaClient {
   return kept.prismaClient
 }
 
+/** Marks an error that came before any statement could be sent: after it nothing was done for sure, whatever the error. */
+class MarkingClient extends pg.Client {
+  // biome-ignore lint/suspicious/noExplicitAny: the pool passes a callback, and takes no notice of what comes back
+  override connect(callback: (error: any, client?: any) => void = () => {}): any {
+    super.connect((error: Error | null) => callback(error && new Error(`${notConnected}: ${error.message}`, { cause: error }), this))
+  }
+}
+
 function connect(): PrismaClient {
   const pool = new pg.Pool({
+    Client: MarkingClient,
     connectionString: env().DATABASE_URL,
     max: env().DATABASE_POOL_SIZE,
     connectionTimeoutMillis: connectMs,

@@ -30,6 +30,7 @@ const Settings = z.object({
   PASSWORD_BREACH_CHECK: flag,
   PASSWORD_BREACH_URL: webAddress.default('https://api.pwnedpasswords.com'),
   APP_NAME: z.string().max(60).default('Dashboard'),
+  ACCENT_COLOR: z.string().regex(/^#[0-9a-f]{6}$/i, 'must be a colour like #0b6e4f').default('#0b6e4f'),
   DASHBOARD_URL: place.default('/'),
   SIGN_IN_URL: place.default('/'),
   FORGOT_PASSWORD_URL: place.optional(),

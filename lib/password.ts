@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
-import { ZxcvbnFactory } from '@zxcvbn-ts/core'
-import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common'
 import bcrypt from 'bcrypt'
 import { env } from './env'
 import type { Issue } from './errors'
 import { log } from './log'
+import { countGuesses, minGuesses } from './password-strength'
 
 const bcryptCost = 12
 const maxBytes = 72 // bcrypt ignores what comes after
-const minGuesses = 1e8 // what eight random characters are worth
 const breachAnswerMs = 2_000
+
+export type PasswordIssueCode = 'too_short' | 'too_long' | 'invalid_characters' | 'too_guessable' | 'breached'
 
 /** What keeps a string from being a person's new password, or null. `context` holds what is easy to guess of them, like their e-mail. No composition rules (NIST SP 800-63B-4 §3.1.1.2). */
 export async function findPasswordIssue(password: string, context: string[]): Promise<Issue | null> {
@@ -17,7 +17,7 @@ export async function findPasswordIssue(password: string, context: string[]): Pr
   if ([...password].length < PASSWORD_MIN_LENGTH) return issue('too_short', `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
   if (Buffer.byteLength(password, 'utf8') > maxBytes) return issue('too_long', `Use at most ${maxBytes} bytes: ${maxBytes} plain letters, fewer with accents or emoji.`)
   if (password.includes('\0') || !isWellFormed(password)) return issue('invalid_characters', 'Leave out characters that can’t be typed on a keyboard.')
-  if (isGuessable(password, context)) return issue('too_guessable', 'This password is easy to guess. Use three or more unrelated words, or something longer.')
+  if (countGuesses(password, context) < minGuesses) return issue('too_guessable', 'This password is easy to guess. Use three or more unrelated words, or something longer.')
   if (PASSWORD_BREACH_CHECK && (await isBreached(password))) return issue('breached', 'This password appears in a known data breach. Use a different one.')
   return null
 }
@@ -27,16 +27,7 @@ export async function hashPassword(password: string): Promise<string> {
   return bcrypt.hash(password, bcryptCost)
 }
 
-const issue = (code: string, message: string): Issue => ({ path: ['password'], code, message })
-
-let zxcvbn: ZxcvbnFactory | undefined
-
-function isGuessable(password: string, context: string[]): boolean {
-  zxcvbn ??= new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs })
-  const parts = [/@/, /[^\p{L}\p{N}]+/u].flatMap((separator) => context.flatMap((text) => text.split(separator)))
-  const words = [...context, ...parts].filter((word) => word.length > 2)
-  return zxcvbn.check(password, words).guesses < minGuesses
-}
+const issue = (code: PasswordIssueCode, message: string): Issue => ({ path: ['password'], code, message })
 
 /** Every UTF-16 surrogate has its other half. (`String.prototype.isWellFormed`, of which TypeScript's ES2023 does not know.) */
 function isWellFormed(text: string): boolean {

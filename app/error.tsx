@@ -1,0 +1,20 @@
+'use client'
+
+import { useContext } from 'react'
+import { ErrorTextsContext } from './error-texts'
+import { Screen } from './screen'
+
+/** A page that could not be rendered. The digest stands in the server's log as well. */
+export default function ErrorPage({ error, retry }: { error: Error & { digest?: string }; retry: () => void }) {
+  const { app, title, body, shared } = useContext(ErrorTextsContext)!
+  return (
+    <Screen app={app} title={title} tone="problem" focus reference={error.digest} referenceLabel={shared.reference}>
+      <p>{body}</p>
+      <div className="actions">
+        <button className="button" type="button" onClick={retry}>
+          {shared.tryAgain}
+        </button>
+      </div>
+    </Screen>
+  )
+}

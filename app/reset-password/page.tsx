@@ -1,0 +1,25 @@
+import { env } from '@/lib/env'
+import { texts } from '@/lib/language'
+import { ResetForm } from './reset-form'
+
+/** Where the link of a reset e-mail leads: `?token=…`. A GET consumes nothing, because mail scanners open links. */
+export default async function ResetPasswordPage({ searchParams }: PageProps<'/reset-password'>) {
+  const { token } = await searchParams
+  const { app, language, shared, reset } = await texts()
+  const { SIGN_IN_URL, FORGOT_PASSWORD_URL, PASSWORD_MIN_LENGTH } = env()
+  return (
+    <>
+      <ResetForm
+        {...{ app, language, shared }}
+        texts={reset}
+        minLength={PASSWORD_MIN_LENGTH}
+        signInUrl={SIGN_IN_URL}
+        forgotPasswordUrl={FORGOT_PASSWORD_URL}
+        hasToken={token !== undefined}
+      />
+      <noscript>
+        <p>{shared.noScript}</p>
+      </noscript>
+    </>
+  )
+}

@@ -1,0 +1,258 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import bcrypt from 'bcryptjs'
+import { type BreakablePostgres, startBreakablePostgres } from './breakable-postgres'
+import { exchange, expect, keepSecret, newAddress, newPassword, reset, test } from './fixtures'
+import { type Server, startServer } from './server'
+
+test.describe.configure({ mode: 'serial' })
+
+const boundMs = 12_000 // the pool's wait, or the longest statement with its answer, and some for a busy machine
+const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+type Outcome = { secret: string; password?: string; status: number | 'cut off'; body: Record<string, any>; headers?: Headers }
+
+let postgres: BreakablePostgres
+test.beforeAll(async () => {
+  postgres = await startBreakablePostgres()
+})
+test.afterAll(() => postgres.stop())
+test.beforeEach(() => postgres.sql('TRUNCATE users CASCADE; TRUNCATE exchange_codes'))
+
+/** Posts once and never again; answers also that the connection was cut. */
+async function attempt(server: Server, path: string, secret: string, password?: string): Promise<Outcome> {
+  const body = path === exchange ? { code: secret } : { token: secret, password }
+  try {
+    const answer = await fetch(server.url + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(boundMs),
+    })
+    const parsed = (await answer.json()) as Record<string, any>
+    for (const issued of [parsed.token, parsed.refreshToken]) if (issued) keepSecret(issued)
+    return { secret, password, status: answer.status, body: parsed, headers: answer.headers }
+  } catch (error) {
+    if ((error as Error).name === 'TimeoutError') throw new Error(`no answer within ${boundMs} ms`)
+    return { secret, password, status: 'cut off', body: {} }
+  }
+}
+
+/** Codes of one person each that live for an hour, so that none expires on the way. */
+async function issueCodes(count: number): Promise<string[]> {
+  const codes = Array.from({ length: count }, () => keepSecret(randomBytes(32).toString('base64url')))
+  await postgres.sql(
+    `WITH person AS (INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, $1) RETURNING id),
+     numbered AS (SELECT id, row_number() OVER () AS number FROM person)
+     INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT hash, id, now() + interval '1 hour' FROM numbered JOIN unnest($2::bytea[]) WITH ORDINALITY AS hashes (hash, number) USING (number)`,
+    [count, codes.map(sha256)],
+  )
+  return codes
+}
+
+async function issueTokens(count: number): Promise<string[]> {
+  const tokens = Array.from({ length: count }, () => keepSecret(randomBytes(32).toString('base64url')))
+  await postgres.sql(
+    `WITH person AS (INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, $1) RETURNING id),
+     session AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '12 hours' FROM person),
+     numbered AS (SELECT id, row_number() OVER () AS number FROM person)
+     INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT hash, id, now() + interval '1 hour' FROM numbered JOIN unnest($2::bytea[]) WITH ORDINALITY AS hashes (hash, number) USING (number)`,
+    [count, tokens.map(sha256)],
+  )
+  return tokens
+}
+
+/** Works through secrets with many clients; each secret is sent once. `at` runs when that many have been answered. */
+async function workThrough(secrets: string[], clients: number, send: (secret: string) => Promise<Outcome>, at: Record<number, () => Promise<void>>): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  const queue = [...secrets]
+  const events: Promise<void>[] = []
+  const client = async () => {
+    for (let secret = queue.shift(); secret; secret = queue.shift()) {
+      const outcome = await send(secret)
+      outcomes.push(outcome)
+      const event = at[outcomes.length]
+      if (event) events.push(event())
+      if (outcome.status !== 200) await sleep(250) // as a client does that honours Retry-After, shortened
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  await Promise.all(events)
+  return outcomes
+}
+
+const balance = `SELECT
+  (SELECT count(*)::int FROM exchange_codes WHERE used_at IS NOT NULL) AS used,
+  (SELECT count(*)::int FROM sessions) AS sessions,
+  (SELECT count(*)::int FROM exchange_codes JOIN sessions ON id = session_id AND sessions.user_id = exchange_codes.user_id) AS matched,
+  (SELECT count(DISTINCT session_id)::int FROM refresh_tokens) AS refreshed,
+  (SELECT count(*)::int FROM refresh_tokens) AS refresh`
+
+const codeState = `SELECT used_at IS NOT NULL AS used, session_id, revoked_at IS NOT NULL AS revoked FROM exchange_codes LEFT JOIN sessions ON id = session_id WHERE code_hash = $1`
+
+test('1,000 codes, 50 clients, two servers; PostgreSQL killed and shut down, a server killed: the books balance', async () => {
+  const servers = await Promise.all([startServer({ DATABASE_URL: postgres.url }), startServer({ DATABASE_URL: postgres.url })])
+  const codes = await issueCodes(1_000)
+  let turn = 0
+  const outcomes = await workThrough(codes, 50, (code) => attempt(servers[turn++ % 2]!, exchange, code), {
+    200: async () => {
+      postgres.kill()
+      await sleep(500)
+      await postgres.restart()
+    },
+    500: async () => {
+      const { url, process } = servers[1]!
+      process.kill('SIGKILL')
+      servers[1] = await startServer({ DATABASE_URL: postgres.url, PORT: new URL(url).port })
+    },
+    750: async () => {
+      await postgres.shutDown()
+      await sleep(500)
+      await postgres.restart()
+    },
+  })
+
+  const statuses = new Set(outcomes.map(({ status }) => status))
+  expect(statuses.has(200) && statuses.has(503)).toBe(true)
+  for (const status of statuses) expect([200, 503, 'cut off']).toContain(status) // no code was refused, no fault was ours
+  const books = (await postgres.sql(balance))[0]!
+  expect(books).toEqual({ used: books.used, sessions: books.used, matched: books.used, refreshed: books.used, refresh: books.used })
+  expect(books.used).toBeGreaterThanOrEqual(outcomes.filter(({ status }) => status === 200).length)
+
+  const doubtful: Outcome[] = []
+  for (const outcome of outcomes) {
+    const [code] = await postgres.sql(codeState, [sha256(outcome.secret)])
+    if (outcome.status === 200) {
+      const { sid } = JSON.parse(Buffer.from(outcome.body.token.split('.')[1], 'base64url').toString())
+      expect(code).toEqual({ used: true, session_id: sid, revoked: false })
+      expect(await postgres.sql('SELECT 1 FROM refresh_tokens WHERE token_hash = $1 AND session_id = $2', [sha256(outcome.body.refreshToken), sid])).toHaveLength(1)
+    } else if (outcome.status === 503 && outcome.body.outcome === undefined) {
+      expect(code, 'a 503 that says that nothing was changed').toEqual({ used: false, session_id: null, revoked: false })
+      expect(outcome.headers!.get('retry-after')).toMatch(/^\d+$/)
+    } else doubtful.push(outcome)
+  }
+
+  // Where the outcome was unknown, the code works, or it is used by a session whose tokens nobody ever got; when the code then comes back, that session ends.
+  await postgres.sql(`UPDATE exchange_codes SET used_at = used_at - interval '11 seconds'`)
+  for (const { secret } of outcomes.filter(({ status }) => status !== 200)) {
+    const [before] = await postgres.sql(codeState, [sha256(secret)])
+    const again = await attempt(servers[0]!, exchange, secret)
+    const [after] = await postgres.sql(codeState, [sha256(secret)])
+    if (before!.used) expect([again.status, after!.revoked]).toEqual([400, true])
+    else expect([again.status, after!.used, after!.revoked]).toEqual([200, true, false])
+  }
+  console.log(`${books.used} used at once; ${outcomes.length - books.used} still worked; ${doubtful.length} of unknown outcome`)
+  await Promise.all(servers.map((server) => server.stop()))
+})
+
+test('60 resets while PostgreSQL is killed and frozen: every spent token is one password change with every session ended, and no half of either', async () => {
+  const server = await startServer({ DATABASE_URL: postgres.url })
+  const tokens = await issueTokens(60)
+  const outcomes = await workThrough(tokens, 12, (token) => attempt(server, reset, token, newPassword()), {
+    15: async () => {
+      postgres.kill()
+      await sleep(400)
+      await postgres.restart()
+    },
+    35: async () => {
+      postgres.freeze()
+      await sleep(1_500)
+      postgres.thaw()
+    },
+  })
+  for (const { secret, password, status, body } of outcomes) {
+    const [row] = await postgres.sql(
+      `SELECT used_at IS NOT NULL AS spent, password_hash, password_changed_at = used_at AS together, count(*) FILTER (WHERE revoked_at IS NULL)::int AS alive
+       FROM reset_tokens JOIN users ON users.id = reset_tokens.user_id JOIN sessions ON sessions.user_id = users.id WHERE token_hash = $1 GROUP BY 1, 2, 3`,
+      [sha256(secret)],
+    )
+    expect([200, 503]).toContain(status)
+    if (status === 200) expect(row!.spent).toBe(true)
+    if (status === 503 && body.outcome === undefined) expect(row!.spent, 'a 503 that says that nothing was changed').toBe(false)
+    if (row!.spent) {
+      expect(row).toMatchObject({ together: true, alive: 0 })
+      expect(await bcrypt.compare(password!, row!.password_hash)).toBe(true)
+    } else {
+      expect(row).toEqual({ spent: false, password_hash: null, together: null, alive: 1 })
+      expect((await attempt(server, reset, secret, newPassword())).status).toBe(200)
+    }
+  }
+  await server.stop()
+})
+
+const troubles: Record<string, { begin: () => Promise<unknown>; end: () => Promise<unknown> }> = {
+  'out of reach': { begin: async () => postgres.unplug(), end: async () => postgres.plug() },
+  frozen: { begin: async () => postgres.freeze(), end: async () => postgres.thaw() },
+  'shut down': { begin: () => postgres.shutDown(), end: () => postgres.restart() },
+  'read-only, as a replica is after a failover': {
+    begin: () => postgres.sql(`ALTER ROLE app SET default_transaction_read_only = on; ${disconnectServers}`),
+    end: () => postgres.sql(`ALTER ROLE app RESET default_transaction_read_only; ${disconnectServers}`),
+  },
+  'out of connections': {
+    begin: () => postgres.sql(`ALTER ROLE app CONNECTION LIMIT 0; ${disconnectServers}`),
+    end: () => postgres.sql('ALTER ROLE app CONNECTION LIMIT -1'),
+  },
+  'too slow': {
+    begin: () => holdTables(),
+    end: () => releaseTables(),
+  },
+}
+const disconnectServers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'`
+let holding: Promise<unknown> | undefined
+
+/** Holds the tables for longer than anybody waits. */
+async function holdTables(): Promise<void> {
+  holding = postgres.sql(`BEGIN; LOCK TABLE exchange_codes, reset_tokens; SELECT pg_sleep(60); COMMIT`).catch(() => {})
+  await sleep(300)
+}
+async function releaseTables(): Promise<void> {
+  await postgres.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid()`)
+  await holding
+}
+
+for (const [what, { begin, end }] of Object.entries(troubles)) {
+  test(`PostgreSQL ${what}: 503 in bounded time, a server that lives, nothing consumed, and recovery by itself`, async () => {
+    const server = await startServer({ DATABASE_URL: postgres.url })
+    const [warm, ...codes] = await issueCodes(13)
+    const tokens = await issueTokens(4)
+    expect((await attempt(server, exchange, warm!)).status).toBe(200)
+    await begin()
+    const during = await Promise.all([...codes.map((code) => attempt(server, exchange, code)), ...tokens.map((token) => attempt(server, reset, token, newPassword()))])
+    const alive = await fetch(`${server.url}/api/health`)
+    const ready = await fetch(`${server.url}/api/health/ready`, { signal: AbortSignal.timeout(boundMs) })
+    await end()
+
+    for (const { status, body, headers } of during) {
+      expect([status, body.code]).toEqual([503, 'SERVICE_UNAVAILABLE'])
+      expect(Number(headers!.get('retry-after'))).toBeGreaterThan(0)
+      expect(JSON.stringify(body)).not.toMatch(/prisma|postgres|ECONN|127\.0\.0\.1|app:app/i)
+    }
+    expect(alive.status).toBe(200)
+    expect([200, 503]).toContain(ready.status) // a replica, and a server that waits for a lock, can be read
+    await expect.poll(async () => (await fetch(`${server.url}/api/health/ready`)).status, { timeout: 20_000 }).toBe(200)
+
+    for (const { secret, body } of during.slice(0, codes.length)) {
+      const [code] = await postgres.sql(codeState, [sha256(secret)])
+      if (body.outcome === undefined) expect(code!.used).toBe(false)
+      if (!code!.used) expect((await attempt(server, exchange, secret)).status).toBe(200)
+    }
+    const books = (await postgres.sql(balance.replace('FROM sessions)', 'FROM sessions WHERE id IN (SELECT session_id FROM exchange_codes))')))[0]!
+    expect(books).toEqual({ used: books.used, sessions: books.used, matched: books.used, refreshed: books.used, refresh: books.used })
+    expect(server.process.exitCode).toBeNull()
+    await server.stop()
+  })
+}
+
+test('a database error that carries parameters leaves none of them in the log', async () => {
+  const server = await startServer({ DATABASE_URL: postgres.url })
+  const [code] = await issueCodes(1)
+  const secret = keepSecret(`lantern ${randomUUID()}`)
+  await postgres.sql('ALTER TABLE sessions RENAME TO sessions_gone')
+  const outcome = await attempt(server, exchange, code!)
+  await attempt(server, reset, secret, secret)
+  await postgres.sql('ALTER TABLE sessions_gone RENAME TO sessions')
+  expect([outcome.status, outcome.body.code]).toEqual([500, 'INTERNAL_ERROR'])
+  await server.stop()
+  expect(server.output()).toContain('"code":"INTERNAL_ERROR"')
+  for (const text of [code!, secret, sha256(code!).toString('base64'), sha256(code!).toString('hex')]) expect(server.output()).not.toContain(text)
+})

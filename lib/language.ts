@@ -1,0 +1,25 @@
+import { headers } from 'next/headers'
+import { env } from './env'
+import { de } from './texts/de'
+import { en, type Texts } from './texts/en'
+
+/** A language is one file, and one word here. */
+const languages = { en, de }
+
+type Language = keyof typeof languages
+
+/** The words of the pages, in the language that the person's browser asks for. */
+export async function texts(): Promise<Texts> {
+  const language = preferredLanguage((await headers()).get('accept-language'))
+  return languages[language](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
+}
+
+/** The best of our languages by an `Accept-Language` header (RFC 9110 §12.5.4); English where none of them is asked for. */
+export function preferredLanguage(header: string | null): Language {
+  const ranges = (header ?? '').toLowerCase().split(',').map((range) => {
+    const [tag = '', weight] = range.trim().split(/\s*;\s*q=/)
+    return { language: tag.split('-')[0]!, weight: weight === undefined ? 1 : Number(weight) }
+  })
+  const wanted = ranges.filter(({ language, weight }) => weight > 0 && Object.hasOwn(languages, language)).sort((a, b) => b.weight - a.weight)
+  return (wanted[0]?.language as Language | undefined) ?? 'en'
+}
