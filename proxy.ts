@@ -21,7 +21,8 @@ export function proxy(request: NextRequest): NextResponse {
 
   const url = request.nextUrl.clone()
   for (const name of secretNames) if (url.searchParams.get(name)) url.searchParams.set(name, '')
-  const answer = url.search === request.nextUrl.search ? NextResponse.next({ request: { headers } }) : NextResponse.rewrite(url, { request: { headers } })
+  const answer =
+    url.search === request.nextUrl.search ? NextResponse.next({ request: { headers } }) : NextResponse.rewrite(url, { request: { headers } })
 
   answer.headers.set('Content-Security-Policy', policy)
   for (const [name, value] of Object.entries(fixedHeaders)) answer.headers.set(name, value)

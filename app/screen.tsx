@@ -41,7 +41,16 @@ function Sign({ tone }: { tone: Tone }) {
   if (tone === 'busy') return <span className="sign busy" aria-hidden="true" />
   return (
     <span className={`sign ${tone}`} aria-hidden="true">
-      <svg viewBox="0 0 24 24" width="24" height="24" fill="none" stroke="currentColor" strokeWidth="2.25" strokeLinecap="round" strokeLinejoin="round">
+      <svg
+        viewBox="0 0 24 24"
+        width="24"
+        height="24"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="2.25"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      >
         <path d={paths[tone]} />
       </svg>
     </span>

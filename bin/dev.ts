@@ -31,7 +31,10 @@ function build(): void {
 async function serve(port: number): Promise<number> {
   say('Starting the server …')
   const mode = production ? [] : ['--dev']
-  const server = spawn(process.execPath, [`${project}bin/server.mjs`, ...mode], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...process.env, PORT: String(port) } })
+  const server = spawn(process.execPath, [`${project}bin/server.mjs`, ...mode], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, PORT: String(port) },
+  })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGTERM'))
   const exited = once(server, 'exit')
   server.once('message', () => void welcome().catch((error: Error) => console.error(error.message)))
@@ -42,7 +45,8 @@ async function serve(port: number): Promise<number> {
 async function welcome(): Promise<void> {
   const { PUBLIC_URL } = process.env
   // development compiles a page when it is first asked for: do it now, while the code in the link still lives
-  for (const path of ['/', '/sso/callback', '/reset-password', '/api/auth/sso/exchange', '/api/auth/reset-password']) await fetch(`${PUBLIC_URL}${path}`)
+  for (const path of ['/', '/sso/callback', '/reset-password', '/api/auth/sso/exchange', '/api/auth/reset-password'])
+    await fetch(`${PUBLIC_URL}${path}`)
   const { issueLinks } = await import('./links')
   const links = async () => {
     const { signIn, reset } = await issueLinks(demoEmail)

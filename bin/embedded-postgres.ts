@@ -1,8 +1,8 @@
-import { execFile as execFileWithCallback, execFileSync } from 'node:child_process'
+import { execFileSync, execFile as execFileWithCallback } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer, type AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -23,7 +23,10 @@ type Run = (program: string, ...args: string[]) => Promise<unknown>
  * A PostgreSQL whose data lives in `folder`: created, started, or shared with whoever runs it already. It stops when the last of its users calls
  * `release()`; if they were killed instead, it runs on and the next start takes it over.
  */
-export async function startEmbeddedPostgres(folder: string, say: (progress: string) => void = () => {}): Promise<{ url: string; release(): Promise<void> }> {
+export async function startEmbeddedPostgres(
+  folder: string,
+  say: (progress: string) => void = () => {},
+): Promise<{ url: string; release(): Promise<void> }> {
   const binaries = findBinaries()
   fs.mkdirSync(join(folder, 'users'), { recursive: true })
   folder = fs.realpathSync(folder)
@@ -152,13 +155,16 @@ async function findRun(account: Account | undefined, folder: string, binaries: s
   const options = { cwd: folder, env: { PATH: process.env.PATH, NODE_ENV: process.env.NODE_ENV, LC_ALL: 'C' } }
   const plain: Run = (program, ...args) => execFile(program, args, { ...options, ...account })
   if (!account) return plain
-  const passing = (capability: string): Run => (program, ...args) => {
-    // initdb asks access(2), which heeds no capability without this securebit
-    const rights = ['--securebits=+no_setuid_fixup', `--inh-caps=+${capability}`, `--ambient-caps=+${capability}`]
-    return execFile('setpriv', [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups', ...rights, program, ...args], options)
-  }
+  const passing =
+    (capability: string): Run =>
+    (program, ...args) => {
+      // initdb asks access(2), which heeds no capability without this securebit
+      const rights = ['--securebits=+no_setuid_fixup', `--inh-caps=+${capability}`, `--ambient-caps=+${capability}`]
+      return execFile('setpriv', [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups', ...rights, program, ...args], options)
+    }
   let why = ''
-  for (const run of [plain, passing('dac_read_search'), passing('dac_override')]) { // containers often have the latter only
+  for (const run of [plain, passing('dac_read_search'), passing('dac_override')]) {
+    // containers often have the latter only
     try {
       await run('/bin/sh', '-c', 'cd "$1" && "$2" --version', 'sh', folder, join(binaries, 'postgres'))
       return run
@@ -166,7 +172,9 @@ async function findRun(account: Account | undefined, folder: string, binaries: s
       why = complaint(error)
     }
   }
-  throw new Error(`PostgreSQL refuses to run as root and can't run as user ${account.uid}: put the project where others may enter, or set DATABASE_URL.\n${why}`)
+  throw new Error(
+    `PostgreSQL refuses to run as root and can't run as user ${account.uid}: put the project where others may enter, or set DATABASE_URL.\n${why}`,
+  )
 }
 
 /** The port of the server that runs on `data`. */
@@ -215,7 +223,8 @@ function freePort(wanted: number): Promise<number> {
 async function underLock<Result>(lock: string, work: () => Promise<Result>): Promise<Result> {
   for (const giveUpAt = Date.now() + lockMs; !createFile(lock, `${processMark(process.pid)}.${randomUUID()}`); await sleep(50)) {
     breakIfAbandoned(lock)
-    if (Date.now() > giveUpAt) throw new Error(`Another process has been starting or stopping PostgreSQL for ${lockMs / 1000} s. If there is none, remove ${lock}*`)
+    if (Date.now() > giveUpAt)
+      throw new Error(`Another process has been starting or stopping PostgreSQL for ${lockMs / 1000} s. If there is none, remove ${lock}*`)
   }
   try {
     return await work()

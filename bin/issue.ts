@@ -19,7 +19,11 @@ async function run(): Promise<void> {
 
   readEnvFiles(process.env.NODE_ENV === 'production')
   if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl() ?? ''
-  const release = await prepareLocally({ port: Number(process.env.PORT || 3000), migrate: 'embedded only', say: flags.json ? () => {} : (line) => console.error(line) })
+  const release = await prepareLocally({
+    port: Number(process.env.PORT || 3000),
+    migrate: 'embedded only',
+    say: flags.json ? () => {} : (line) => console.error(line),
+  })
   try {
     const { createUser, findUserByEmail } = await import('../lib/user')
     const { resetLink, signInLink } = await import('./links')
@@ -37,7 +41,10 @@ async function run(): Promise<void> {
 
 function readArguments() {
   try {
-    return parseArgs({ allowPositionals: true, options: { json: { type: 'boolean' }, create: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } })
+    return parseArgs({
+      allowPositionals: true,
+      options: { json: { type: 'boolean' }, create: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    })
   } catch (error) {
     throw new Usage(`${(error as Error).message}\n\n${usage}`)
   }

@@ -104,7 +104,10 @@ async function migrateDatabase(say: Needs['say']): Promise<void> {
 
 function prisma(...command: string[]): void {
   try {
-    execFileSync(process.execPath, [`${project}node_modules/prisma/build/index.js`, ...command, '--config', `${project}prisma/config.ts`], { stdio: 'pipe', cwd: project })
+    execFileSync(process.execPath, [`${project}node_modules/prisma/build/index.js`, ...command, '--config', `${project}prisma/config.ts`], {
+      stdio: 'pipe',
+      cwd: project,
+    })
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
     throw new Error(`prisma ${command.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`)

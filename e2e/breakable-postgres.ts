@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { connect, createServer, type Socket } from 'node:net'
 import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -34,7 +34,10 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
   const cable = createServer((socket) => {
     if (!plugged) return void socket.resetAndDestroy()
     const onward = connect(Number(new URL(embedded.url).port), '127.0.0.1')
-    for (const [from, to] of [[socket, onward], [onward, socket]] as const) {
+    for (const [from, to] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
       sockets.add(from)
       from.on('error', () => to.destroy())
       from.on('close', () => (sockets.delete(from), to.destroy()))
@@ -95,9 +98,17 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
 function childrenOf(pid: number): number[] {
   if (!existsSync('/proc/self/stat')) {
     const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
-    return table.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number)).filter(([, parent]) => parent === pid).map(([child]) => child!)
+    return table
+      .trim()
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/).map(Number))
+      .filter(([, parent]) => parent === pid)
+      .map(([child]) => child!)
   }
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((child) => parentOf(child) === pid)
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((child) => parentOf(child) === pid)
 }
 
 function parentOf(pid: number): number | undefined {

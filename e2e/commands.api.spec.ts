@@ -15,7 +15,9 @@ type Ended = { code: number; stdout: string; stderr: string }
 function run(command: string[], settings: Record<string, string | undefined> = {}): Promise<Ended> {
   const env = { ...process.env, ...settings } as NodeJS.ProcessEnv
   return new Promise((resolve) => {
-    execFile('npm', ['run', '--silent', ...command], { cwd: project, env }, (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }))
+    execFile('npm', ['run', '--silent', ...command], { cwd: project, env }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    )
   })
 }
 
@@ -24,7 +26,11 @@ test.describe('npm run issue', () => {
     const { stdout } = await run(['issue', '--', 'sso-code', person.email.toUpperCase(), '--json'])
     const issued = JSON.parse(stdout)
     keepSecret(issued.secret)
-    expect(issued).toEqual({ secret: expect.stringMatching(/^[\w-]{43}$/), url: `${url}/sso/callback?code=${issued.secret}`, expiresAt: expect.any(String) })
+    expect(issued).toEqual({
+      secret: expect.stringMatching(/^[\w-]{43}$/),
+      url: `${url}/sso/callback?code=${issued.secret}`,
+      expiresAt: expect.any(String),
+    })
     const seconds = (Date.parse(issued.expiresAt) - Date.now()) / 1000
     expect(seconds).toBeGreaterThan(30)
     expect(seconds).toBeLessThanOrEqual(61)
@@ -47,7 +53,14 @@ test.describe('npm run issue', () => {
   })
 
   test('says how it is used where it is used wrongly', async () => {
-    for (const wrong of [[], ['sso-code'], ['password', 'ada@example.com'], ['sso-code', 'ada'], ['sso-code', 'a@b', 'c@d'], ['sso-code', 'a@b', '--what']]) {
+    for (const wrong of [
+      [],
+      ['sso-code'],
+      ['password', 'ada@example.com'],
+      ['sso-code', 'ada'],
+      ['sso-code', 'a@b', 'c@d'],
+      ['sso-code', 'a@b', '--what'],
+    ]) {
       const { code, stdout, stderr } = await run(['issue', '--', ...wrong])
       expect([code, stdout], wrong.join(' ')).toEqual([2, ''])
       expect(stderr).toMatch(/npm run issue|is not an e-mail address/)
@@ -81,7 +94,12 @@ test.describe('npm start', () => {
 
   test('finishes what is under way when it is told to stop', async ({ person }) => {
     const server = await startServer()
-    const slow = fetch(server.url + reset, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: slowly('{"token":"', person.id, '","password":"x"}'), duplex: 'half' } as RequestInit)
+    const slow = fetch(server.url + reset, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: slowly('{"token":"', person.id, '","password":"x"}'),
+      duplex: 'half',
+    } as RequestInit)
     await new Promise((resolve) => setTimeout(resolve, 150))
     server.process.kill('SIGTERM')
     expect((await slow).status).toBe(400)
@@ -93,14 +111,19 @@ test.describe('npm start', () => {
 test.describe('npm run dev', () => {
   test('prints two links that work, at the PORT that is set, and stops with Ctrl-C', async () => {
     const port = String(await freePort())
-    const child = spawn('npm', ['run', '--silent', 'dev'], { cwd: project, detached: true, env: { ...process.env, PORT: port, PUBLIC_URL: '', NODE_ENV: '' as 'development' } })
+    const child = spawn('npm', ['run', '--silent', 'dev'], {
+      cwd: project,
+      detached: true,
+      env: { ...process.env, PORT: port, PUBLIC_URL: '', NODE_ENV: '' as 'development' },
+    })
     let printed = ''
     child.stdout.on('data', (chunk) => (printed += chunk))
     child.stderr.on('data', (chunk) => (printed += chunk))
     await expect.poll(() => printed, { timeout: 50_000 }).toContain('Ctrl-C')
     const code = printed.match(new RegExp(`http://localhost:${port}/sso/callback\\?code=([\\w-]{43})`))![1]!
     const token = printed.match(new RegExp(`http://localhost:${port}/reset-password\\?token=([\\w-]{43})`))![1]!
-    const send = (path: string, body: unknown) => fetch(`http://localhost:${port}${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+    const send = (path: string, body: unknown) =>
+      fetch(`http://localhost:${port}${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
     expect((await send(exchange, { code })).status).toBe(200)
     expect((await send(reset, { token, password: newPassword() })).status).toBe(200)
     expect((await send(reset, { token, password: newPassword() })).status).toBe(400)

@@ -15,7 +15,13 @@ function expectCommonHeaders(headers: Headers): void {
   expect(headers.get('access-control-allow-origin')).toBeNull()
 }
 
-const refusal = (code: string, requestId: string | null, more = {}) => ({ ok: false, code, message: expect.stringMatching(/^[A-Z`].+[.]$/), requestId, ...more })
+const refusal = (code: string, requestId: string | null, more = {}) => ({
+  ok: false,
+  code,
+  message: expect.stringMatching(/^[A-Z`].+[.]$/),
+  requestId,
+  ...more,
+})
 const issue = (path: string[], code: string) => ({ issues: [{ path, code, message: expect.any(String) }] })
 
 for (const route of routes) {
@@ -44,7 +50,12 @@ for (const route of routes) {
       const { status, headers, body } = await post(route, large)
       expect([status, body]).toEqual([413, refusal('PAYLOAD_TOO_LARGE', headers.get('x-request-id'))])
       expectCommonHeaders(headers)
-      const streamed = await fetch(url + route, { method: 'POST', body: new Blob([large]).stream(), duplex: 'half', headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() } } as RequestInit)
+      const streamed = await fetch(url + route, {
+        method: 'POST',
+        body: new Blob([large]).stream(),
+        duplex: 'half',
+        headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
+      } as RequestInit)
       expect(streamed.status).toBe(413)
     })
 
@@ -60,10 +71,22 @@ for (const route of routes) {
     })
 
     test('415 for anything but JSON in UTF-8, uncompressed', async ({ url }) => {
-      const types = ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x', 'application/json; charset=utf-16', 'application/jsonp', 'application/ld+json', '']
+      const types = [
+        'application/x-www-form-urlencoded',
+        'text/plain',
+        'multipart/form-data; boundary=x',
+        'application/json; charset=utf-16',
+        'application/jsonp',
+        'application/ld+json',
+        '',
+      ]
       const headers = [...types.map((type) => ({ 'Content-Type': type })), { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }]
       for (const each of headers) {
-        const answer = await fetch(url + route, { method: 'POST', body: new TextEncoder().encode('{}'), headers: { ...(each as Record<string, string>), 'X-Forwarded-For': newAddress() } })
+        const answer = await fetch(url + route, {
+          method: 'POST',
+          body: new TextEncoder().encode('{}'),
+          headers: { ...(each as Record<string, string>), 'X-Forwarded-For': newAddress() },
+        })
         expect([answer.status, answer.headers.get('accept-post')], JSON.stringify(each)).toEqual([415, 'application/json'])
         expect(await answer.json()).toEqual(refusal('UNSUPPORTED_MEDIA_TYPE', answer.headers.get('x-request-id')))
         expectCommonHeaders(answer.headers)
@@ -71,10 +94,22 @@ for (const route of routes) {
     })
 
     test('400 VALIDATION_ERROR for a body that is not JSON', async ({ post }) => {
-      const bodies = ['', '{', '{"code":"x"', "{'code':'x'}", 'NaN', '{"code":"x"}{}', '\ufeff\ufeff{}', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])]
+      const bodies = [
+        '',
+        '{',
+        '{"code":"x"',
+        "{'code':'x'}",
+        'NaN',
+        '{"code":"x"}{}',
+        '\ufeff\ufeff{}',
+        new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+      ]
       for (const body of bodies) {
         const answer = await post(route, body)
-        expect([answer.status, answer.body], String(body)).toEqual([400, refusal('VALIDATION_ERROR', answer.headers.get('x-request-id'), issue([], 'invalid_json'))])
+        expect([answer.status, answer.body], String(body)).toEqual([
+          400,
+          refusal('VALIDATION_ERROR', answer.headers.get('x-request-id'), issue([], 'invalid_json')),
+        ])
         expectCommonHeaders(answer.headers)
       }
     })
@@ -84,7 +119,11 @@ for (const route of routes) {
       const fields = route === exchange ? ['code'] : ['token', 'password']
       for (const wrong of [undefined, null, 1, {}, ['x'], true]) {
         const { status, body } = await post(route, Object.fromEntries(fields.map((field) => [field, wrong])))
-        expect([status, body.code, body.issues!.map(({ path, code }) => [path, code])]).toEqual([400, 'VALIDATION_ERROR', fields.map((field) => [[field], 'invalid_type'])])
+        expect([status, body.code, body.issues!.map(({ path, code }) => [path, code])]).toEqual([
+          400,
+          'VALIDATION_ERROR',
+          fields.map((field) => [[field], 'invalid_type']),
+        ])
       }
     })
 
@@ -115,13 +154,29 @@ for (const route of routes) {
       expect([status, body]).toEqual([500, refusal('INTERNAL_ERROR', headers.get('x-request-id'))])
       expectCommonHeaders(headers)
       const line = logLines(server.output()).find(({ requestId }) => requestId === body.requestId)!
-      expect(line).toMatchObject({ level: 'error', status: 500, code: 'INTERNAL_ERROR', cause: { name: expect.any(String), code: expect.any(String) } })
+      expect(line).toMatchObject({
+        level: 'error',
+        status: 500,
+        code: 'INTERNAL_ERROR',
+        cause: { name: expect.any(String), code: expect.any(String) },
+      })
     })
   })
 }
 
 test('404 for an /api path that does not exist, whatever the method', async ({ url }) => {
-  for (const path of ['/api', '/api/', '/api/nothing', '/api/auth', '/api/auth/sso', `${exchange}/more`, '/api/%ff', '/api/%00', '/api/auth%2Fsso%2Fexchange', '/api/health.json']) {
+  for (const path of [
+    '/api',
+    '/api/',
+    '/api/nothing',
+    '/api/auth',
+    '/api/auth/sso',
+    `${exchange}/more`,
+    '/api/%ff',
+    '/api/%00',
+    '/api/auth%2Fsso%2Fexchange',
+    '/api/health.json',
+  ]) {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
       const answer = await fetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
       expect([answer.status, await answer.json()], `${method} ${path}`).toEqual([404, refusal('NOT_FOUND', answer.headers.get('x-request-id'))])
@@ -147,7 +202,14 @@ test('health: alive and ready', async ({ url }) => {
 
 test('a request reference from outside is kept where it is harmless, and replaced where it is not', async ({ post }) => {
   const harmless = ['0123456789', 'a1b2-c3d4_e5.f6', '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11', '01JD4Z8Q3V6M2N7P5R9T1W3X5Y']
-  const harmful = ['short', 'x'.repeat(41), 'with space in it', '{"level":"fatal"}', '<script>alert(1)</script>', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA']
+  const harmful = [
+    'short',
+    'x'.repeat(41),
+    'with space in it',
+    '{"level":"fatal"}',
+    '<script>alert(1)</script>',
+    'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+  ]
   for (const given of harmless) expect((await post(exchange, { code: 'x' }, { 'X-Request-Id': given })).body.requestId).toBe(given)
   for (const given of harmful) expect((await post(exchange, { code: 'x' }, { 'X-Request-Id': given })).body.requestId).toMatch(/^[0-9a-f-]{36}$/)
 })
@@ -159,8 +221,26 @@ test('one log line a request, of fields from a list', async ({ person }) => {
   await server.stop()
   const lines = logLines(server.output())
   expect(lines).toEqual([
-    { level: 'info', time: expect.any(String), requestId: body.requestId, method: 'POST', route: 'sso-exchange', status: 400, code: 'SSO_EXCHANGE_INVALID', durationMs: expect.any(Number) },
-    { level: 'info', time: expect.any(String), requestId: expect.any(String), method: 'GET', route: 'unknown', status: 404, code: 'NOT_FOUND', durationMs: expect.any(Number) },
+    {
+      level: 'info',
+      time: expect.any(String),
+      requestId: body.requestId,
+      method: 'POST',
+      route: 'sso-exchange',
+      status: 400,
+      code: 'SSO_EXCHANGE_INVALID',
+      durationMs: expect.any(Number),
+    },
+    {
+      level: 'info',
+      time: expect.any(String),
+      requestId: expect.any(String),
+      method: 'GET',
+      route: 'unknown',
+      status: 404,
+      code: 'NOT_FOUND',
+      durationMs: expect.any(Number),
+    },
   ])
   expect(server.output()).not.toContain(person.id)
 })
@@ -179,5 +259,8 @@ test('password managers find the way to change a password', async ({ url }) => {
 })
 
 function logLines(output: string): Record<string, unknown>[] {
-  return output.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+  return output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
 }

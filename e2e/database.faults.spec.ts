@@ -63,7 +63,12 @@ async function issueTokens(count: number): Promise<string[]> {
 }
 
 /** Works through secrets with many clients; each secret is sent once. `at` runs when that many have been answered. */
-async function workThrough(secrets: string[], clients: number, send: (secret: string) => Promise<Outcome>, at: Record<number, () => Promise<void>>): Promise<Outcome[]> {
+async function workThrough(
+  secrets: string[],
+  clients: number,
+  send: (secret: string) => Promise<Outcome>,
+  at: Record<number, () => Promise<void>>,
+): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   const queue = [...secrets]
   const events: Promise<void>[] = []
@@ -125,7 +130,9 @@ test('1,000 codes, 50 clients, two servers; PostgreSQL killed and shut down, a s
     if (outcome.status === 200) {
       const { sid } = JSON.parse(Buffer.from(outcome.body.token.split('.')[1], 'base64url').toString())
       expect(code).toEqual({ used: true, session_id: sid, revoked: false })
-      expect(await postgres.sql('SELECT 1 FROM refresh_tokens WHERE token_hash = $1 AND session_id = $2', [sha256(outcome.body.refreshToken), sid])).toHaveLength(1)
+      expect(
+        await postgres.sql('SELECT 1 FROM refresh_tokens WHERE token_hash = $1 AND session_id = $2', [sha256(outcome.body.refreshToken), sid]),
+      ).toHaveLength(1)
     } else if (outcome.status === 503 && outcome.body.outcome === undefined) {
       expect(code, 'a 503 that says that nothing was changed').toEqual({ used: false, session_id: null, revoked: false })
       expect(outcome.headers!.get('retry-after')).toMatch(/^\d+$/)
@@ -217,7 +224,10 @@ for (const [what, { begin, end }] of Object.entries(troubles)) {
     const tokens = await issueTokens(4)
     expect((await attempt(server, exchange, warm!)).status).toBe(200)
     await begin()
-    const during = await Promise.all([...codes.map((code) => attempt(server, exchange, code)), ...tokens.map((token) => attempt(server, reset, token, newPassword()))])
+    const during = await Promise.all([
+      ...codes.map((code) => attempt(server, exchange, code)),
+      ...tokens.map((token) => attempt(server, reset, token, newPassword())),
+    ])
     const alive = await fetch(`${server.url}/api/health`)
     const ready = await fetch(`${server.url}/api/health/ready`, { signal: AbortSignal.timeout(boundMs) })
     await end()

@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { test as base, type BrowserContext, chromium, type Page } from 'playwright/test'
+import { type BrowserContext, test as base, chromium, type Page } from 'playwright/test'
 import { issueResetToken } from '../lib/password-reset'
 import { issueSsoCode } from '../lib/sso-exchange'
 
@@ -37,7 +37,16 @@ export function newAddress(): string {
 }
 
 export type Person = { id: string; email: string }
-export type Answer = { status: number; headers: Headers; body: Record<string, unknown> & { code?: string; issues?: { path: unknown[]; code: string; message: string }[]; token?: string; refreshToken?: string } }
+export type Answer = {
+  status: number
+  headers: Headers
+  body: Record<string, unknown> & {
+    code?: string
+    issues?: { path: unknown[]; code: string; message: string }[]
+    token?: string
+    refreshToken?: string
+  }
+}
 
 /** Posts JSON as a client at an address of its own does, and reads the answer. */
 export type Post = (path: string, body: unknown, headers?: Record<string, string>) => Promise<Answer>
@@ -57,7 +66,11 @@ export const exchange = '/api/auth/sso/exchange'
 export const reset = '/api/auth/reset-password'
 
 type Fixtures = { person: Person; post: Post; page: Page; context: BrowserContext }
-type Shared = { url: string; sql: (text: string, values?: unknown[]) => Promise<Record<string, any>[]>; browserProcess: Awaited<ReturnType<typeof chromium.launch>> }
+type Shared = {
+  url: string
+  sql: (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
+  browserProcess: Awaited<ReturnType<typeof chromium.launch>>
+}
 
 export const test = base.extend<Fixtures, Shared>({
   /** The address of the server that all tests share. */
@@ -87,7 +100,15 @@ export const test = base.extend<Fixtures, Shared>({
 
   browserProcess: [
     async ({}, use) => {
-      const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run']
+      const args = [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-dev-shm-usage',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--no-first-run',
+      ]
       const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH, args })
       await use(browser)
       await browser.close()

@@ -1,5 +1,9 @@
 /** Sends `count` requests, `width` at a time, and answers what came back: each read to its end, with how long it took. */
-export async function flood(count: number, send: (index: number) => Promise<Response>, width = 50): Promise<{ status: number; headers: Headers; ms: number }[]> {
+export async function flood(
+  count: number,
+  send: (index: number) => Promise<Response>,
+  width = 50,
+): Promise<{ status: number; headers: Headers; ms: number }[]> {
   const answers: { status: number; headers: Headers; ms: number }[] = []
   let next = 0
   const client = async () => {

@@ -57,7 +57,11 @@ function assertNoSecretWasLogged(): void {
 
 function command(program: string, ...parameters: string[]): void {
   try {
-    execFileSync(process.execPath, [`${project}node_modules/${program}`, ...parameters], { cwd: project, stdio: 'pipe', env: { ...process.env, NODE_ENV: 'production' } })
+    execFileSync(process.execPath, [`${project}node_modules/${program}`, ...parameters], {
+      cwd: project,
+      stdio: 'pipe',
+      env: { ...process.env, NODE_ENV: 'production' },
+    })
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
     throw new Error(`${program} ${parameters.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`)

@@ -6,10 +6,17 @@ import pg from 'pg'
 import { exchange, expect, newCode, newPassword, newToken, type Person, reset, test } from './fixtures'
 import { startServer } from './server'
 
-const deadLink = { ok: false, code: 'VALIDATION_ERROR', message: expect.any(String), requestId: expect.any(String), issues: [{ path: ['token'], code: 'invalid_or_expired', message: expect.any(String) }] }
+const deadLink = {
+  ok: false,
+  code: 'VALIDATION_ERROR',
+  message: expect.any(String),
+  requestId: expect.any(String),
+  issues: [{ path: ['token'], code: 'invalid_or_expired', message: expect.any(String) }],
+}
 const passwordIssue = (code: string) => ({ ...deadLink, issues: [{ path: ['password'], code, message: expect.any(String) }] })
 type Sql = (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
-const storedHash = async (sql: Sql, person: Person) => (await sql('SELECT password_hash FROM users WHERE id = $1', [person.id]))[0]!.password_hash as string | null
+const storedHash = async (sql: Sql, person: Person) =>
+  (await sql('SELECT password_hash FROM users WHERE id = $1', [person.id]))[0]!.password_hash as string | null
 
 test('a good token sets the password, as a hash that another bcrypt verifies, and signs nobody in', async ({ person, post, sql }) => {
   const password = newPassword()
@@ -25,7 +32,9 @@ test('a good token sets the password, as a hash that another bcrypt verifies, an
 test('only the hash of a token is stored, and it lives for an hour', async ({ person, sql }) => {
   const token = await newToken(person)
   expect(token).toMatch(/^[\w-]{43}$/)
-  const [stored] = await sql(`SELECT token_hash, expires_at - created_at = interval '1 hour' AS hour FROM reset_tokens WHERE user_id = $1`, [person.id])
+  const [stored] = await sql(`SELECT token_hash, expires_at - created_at = interval '1 hour' AS hour FROM reset_tokens WHERE user_id = $1`, [
+    person.id,
+  ])
   expect(stored).toEqual({ token_hash: createHash('sha256').update(token).digest(), hour: true })
 })
 
@@ -62,10 +71,12 @@ test('every session and refresh token of the person ends, and nobody else’s', 
 
 test('of 20 simultaneous resets with one token, one succeeds, and the password is that one’s', async ({ person, post, sql }) => {
   const token = await newToken(person)
-  const attempts = await Promise.all(Array.from({ length: 20 }, async () => {
-    const password = newPassword()
-    return { password, answer: await post(reset, { token, password }) }
-  }))
+  const attempts = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const password = newPassword()
+      return { password, answer: await post(reset, { token, password }) }
+    }),
+  )
   const [winner, ...more] = attempts.filter(({ answer }) => answer.status === 200)
   expect(more).toHaveLength(0)
   for (const { answer } of attempts) if (answer !== winner!.answer) expect([answer.status, answer.body]).toEqual([400, deadLink])
@@ -86,7 +97,10 @@ test('a session whose start is not committed yet when the reset arrives is ended
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [person.id])).toHaveLength(0)
 })
 
-for (const [who, change] of [['disabled', 'disabled_at = now()'], ['barred from passwords because SSO manages them', 'password_barred = true']] as const) {
+for (const [who, change] of [
+  ['disabled', 'disabled_at = now()'],
+  ['barred from passwords because SSO manages them', 'password_barred = true'],
+] as const) {
   test(`a person who is ${who} gets the answer of a dead link`, async ({ person, post, sql }) => {
     const token = await newToken(person)
     await sql(`UPDATE users SET ${change} WHERE id = $1`, [person.id])
@@ -117,11 +131,21 @@ test.describe('the rules for a password', () => {
     const email = `grace.${person.id.slice(0, 4)}.murray@example.com`
     await sql('UPDATE users SET email = $1 WHERE id = $2', [email, person.id])
     const token = await newToken(person)
-    for (const password of [email, email.split('@')[0], 'gracemurray', 'Murray2026!', 'example.com']) expect((await post(reset, { token, password })).body).toEqual(passwordIssue('too_guessable'))
+    for (const password of [email, email.split('@')[0], 'gracemurray', 'Murray2026!', 'example.com'])
+      expect((await post(reset, { token, password })).body).toEqual(passwordIssue('too_guessable'))
   })
 
   test('8 code points, 72 bytes, spaces, any script and no composition rule; taken exactly as received', async ({ person, post, sql }) => {
-    const accepted = ['x8#Kq2!m', '🦉🐢lmQ8🦔🐝', ' lantern river meadow ', 'fjord lantern brisk meadow copper violin harbour thistle quartz ember oak'.slice(0, 72), 'cafe\u0301 lanterna verde', 'correct horse battery staple', 'lanternrivermeadow', 'Фонарь река луг']
+    const accepted = [
+      'x8#Kq2!m',
+      '🦉🐢lmQ8🦔🐝',
+      ' lantern river meadow ',
+      'fjord lantern brisk meadow copper violin harbour thistle quartz ember oak'.slice(0, 72),
+      'cafe\u0301 lanterna verde',
+      'correct horse battery staple',
+      'lanternrivermeadow',
+      'Фонарь река луг',
+    ]
     for (const password of accepted) {
       const { status, body } = await post(reset, { token: await newToken(person), password })
       expect([status, body], password).toEqual([200, { ok: true }])
@@ -155,7 +179,10 @@ test.describe('the breached-password check', () => {
   test.afterAll(() => void (service.closeAllConnections(), service.close()))
 
   test('refuses what it knows, tells the service five digits of a hash, and lets pass when there is no answer', async ({ person, post, sql }) => {
-    const server = await startServer({ PASSWORD_BREACH_CHECK: 'true', PASSWORD_BREACH_URL: `http://localhost:${(service.address() as AddressInfo).port}` })
+    const server = await startServer({
+      PASSWORD_BREACH_CHECK: 'true',
+      PASSWORD_BREACH_URL: `http://localhost:${(service.address() as AddressInfo).port}`,
+    })
     const attempt = async (password: string) => post(`${server.url}${reset}`, { token, password })
     let token = await newToken(person)
     expect((await attempt(breached)).body).toEqual(passwordIssue('breached'))

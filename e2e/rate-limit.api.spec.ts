@@ -14,7 +14,10 @@ test('2,000 requests of one address pass, over all /api routes together, and the
   expect(remaining).toEqual(Array.from({ length: limit }, (_, index) => index))
 
   const refused = await post(exchange, { code: 'x' }, headers)
-  expect([refused.status, refused.body]).toEqual([429, { ok: false, code: 'RATE_LIMITED', message: expect.any(String), requestId: expect.any(String) }])
+  expect([refused.status, refused.body]).toEqual([
+    429,
+    { ok: false, code: 'RATE_LIMITED', message: expect.any(String), requestId: expect.any(String) },
+  ])
   const seconds = Number(refused.headers.get('retry-after'))
   expect(Number.isInteger(seconds) && seconds > 0 && seconds <= 900).toBe(true)
   expect(refused.headers.get('ratelimit')).toBe(`"platform";r=0;t=${seconds}`)
@@ -27,13 +30,17 @@ test('2,000 requests of one address pass, over all /api routes together, and the
 
 test('without a proxy in front, forged X-Forwarded-For headers are one client: the socket', async () => {
   const server = await startServer({ TRUSTED_PROXIES: '0' })
-  const answers = await flood(limit + 50, () => fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': newAddress(), 'X-Real-IP': newAddress(), Forwarded: `for=${newAddress()}` } }))
+  const answers = await flood(limit + 50, () =>
+    fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': newAddress(), 'X-Real-IP': newAddress(), Forwarded: `for=${newAddress()}` } }),
+  )
   await server.stop()
   expect(countOf(answers, 429)).toBe(50)
 })
 
 test('behind one proxy, the entry that the proxy appended counts, whatever stands left of it', async ({ url }) => {
   const address = newAddress()
-  const answers = await flood(limit + 50, () => fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': `${newAddress()}, ${newAddress()}, ${address}` } }))
+  const answers = await flood(limit + 50, () =>
+    fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': `${newAddress()}, ${newAddress()}, ${address}` } }),
+  )
   expect(countOf(answers, 429)).toBe(50)
 })

@@ -22,7 +22,8 @@ test.beforeEach(() => {
   upstash.commands.length = 0
 })
 
-const ask = (index: number, address: string) => fetch(`${servers[index % servers.length]!.url}/api/health`, { headers: { 'X-Forwarded-For': address } })
+const ask = (index: number, address: string) =>
+  fetch(`${servers[index % servers.length]!.url}/api/health`, { headers: { 'X-Forwarded-For': address } })
 
 /** A quarter of an hour that has just begun ends the count: wait for the new one rather than count across it. */
 async function farFromTheWindowsEnd(): Promise<void> {
@@ -53,8 +54,13 @@ test('2,000 requests pass through two processes at once, and the next is refused
 
 test('40,000 requests with as many forged X-Forwarded-For are one client', async () => {
   await farFromTheWindowsEnd()
-  const direct = await Promise.all([startServer({ ...upstash.settings, TRUSTED_PROXIES: '0' }), startServer({ ...upstash.settings, TRUSTED_PROXIES: '0' })])
-  const answers = await flood(20 * limit, (index) => fetch(`${direct[index % 2]!.url}/api/health`, { headers: { 'X-Forwarded-For': `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` } }))
+  const direct = await Promise.all([
+    startServer({ ...upstash.settings, TRUSTED_PROXIES: '0' }),
+    startServer({ ...upstash.settings, TRUSTED_PROXIES: '0' }),
+  ])
+  const answers = await flood(20 * limit, (index) =>
+    fetch(`${direct[index % 2]!.url}/api/health`, { headers: { 'X-Forwarded-For': `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` } }),
+  )
   await Promise.all(direct.map((server) => server.stop()))
   expect(countOf(answers, 200)).toBe(limit)
   expect(countOf(answers, 429)).toBe(19 * limit)
@@ -88,10 +94,15 @@ for (const [what, begin, end] of [
     expect(logged('Redis does not answer')).toEqual([1, 1])
 
     await end()
-    await expect.poll(async () => {
-      await flood(2, (index) => ask(index, newAddress()))
-      return logged('Redis answers again')
-    }, { timeout: 20_000 }).toEqual([1, 1])
+    await expect
+      .poll(
+        async () => {
+          await flood(2, (index) => ask(index, newAddress()))
+          return logged('Redis answers again')
+        },
+        { timeout: 20_000 },
+      )
+      .toEqual([1, 1])
     upstash.commands.length = 0
     await flood(10, (index) => ask(index, newAddress()))
     expect(upstash.commands.length).toBeGreaterThanOrEqual(10)

@@ -18,7 +18,11 @@ test('a good code gives a session JWT of 12 hours, which another library verifie
   const key = keys.find(({ kid }: { kid: string }) => kid === header.kid)
   expect(header).toEqual({ alg: 'ES256', typ: 'JWT', kid: key.kid })
   expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']) // and no d
-  const claims = jwt.verify(answer.body.token!, createPublicKey({ key, format: 'jwk' }), { algorithms: ['ES256'], issuer: url, audience: 'dashboard' }) as jwt.JwtPayload
+  const claims = jwt.verify(answer.body.token!, createPublicKey({ key, format: 'jwk' }), {
+    algorithms: ['ES256'],
+    issuer: url,
+    audience: 'dashboard',
+  }) as jwt.JwtPayload
   expect(Object.keys(claims).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'sid', 'sub'])
   expect(claims.sub).toBe(person.id)
   expect(claims.exp! - claims.iat!).toBe(43_200)
@@ -116,7 +120,9 @@ test.describe('a code that comes back', () => {
   test('from the browser that holds that session is one too; from the holder of another session it is not', async ({ person, post, sql }) => {
     const code = await newCode(person)
     const first = await post(exchange, { code })
-    const other = await post(exchange, { code: await newCode({ id: (await sql(`INSERT INTO users (email) VALUES (gen_random_uuid()::text) RETURNING id`))[0]!.id } as Person) })
+    const other = await post(exchange, {
+      code: await newCode({ id: (await sql(`INSERT INTO users (email) VALUES (gen_random_uuid()::text) RETURNING id`))[0]!.id } as Person),
+    })
     await sql(usedSecondsAgo(3600), [person.id])
     expect((await post(exchange, { code }, { Cookie: `theme=dark; session=${first.body.token}` })).status).toBe(400)
     expect(await sql(sessionState, [person.id])).toEqual(alive)
@@ -169,6 +175,11 @@ test.describe('the session cookie', () => {
     const answer = await fetch(`${url}/sign-out`, { method: 'POST', headers: { Cookie: `session=${body.token}` }, redirect: 'manual' })
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/'])
     expect(answer.headers.getSetCookie()).toEqual(['session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax'])
-    expect(await sql('SELECT 1 FROM sessions JOIN refresh_tokens r ON session_id = id WHERE user_id = $1 AND sessions.revoked_at IS NOT NULL AND r.revoked_at IS NOT NULL', [person.id])).toHaveLength(1)
+    expect(
+      await sql(
+        'SELECT 1 FROM sessions JOIN refresh_tokens r ON session_id = id WHERE user_id = $1 AND sessions.revoked_at IS NOT NULL AND r.revoked_at IS NOT NULL',
+        [person.id],
+      ),
+    ).toHaveLength(1)
   })
 })

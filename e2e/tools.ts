@@ -7,7 +7,8 @@ const macBrowser = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome
 
 /** The path of a Chromium: CHROMIUM_PATH, the system's, Playwright's own, or one that is installed now. Throws with the command that installs one. */
 export function findChromium(): string {
-  const found = () => [process.env.CHROMIUM_PATH, ...browserNames.map(findProgram), macBrowser, chromium.executablePath()].find((path) => path && existsSync(path))
+  const found = () =>
+    [process.env.CHROMIUM_PATH, ...browserNames.map(findProgram), macBrowser, chromium.executablePath()].find((path) => path && existsSync(path))
   return found() ?? (install('chromium'), found()) ?? missing('a Chromium', 'apt-get install chromium', 'npx playwright install --with-deps chromium')
 }
 

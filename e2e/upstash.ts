@@ -29,7 +29,9 @@ export type Upstash = {
 export async function startUpstash(): Promise<Upstash> {
   const redisPort = await freePort()
   const start = async () => {
-    const server = spawn(findRedisServer(), ['--port', String(redisPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const server = spawn(findRedisServer(), ['--port', String(redisPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     for await (const line of server.stdout) if (String(line).includes('Ready to accept connections')) break
     server.stdout.resume()
     return server
@@ -55,7 +57,10 @@ export async function startUpstash(): Promise<Upstash> {
     const body = JSON.parse(await textOf(request)) as unknown[]
     const answer = async (command: string[]) => {
       commands.push(command)
-      return perform(command).then((result) => ({ result: encode(result) }), (error: Error) => ({ error: error.message }))
+      return perform(command).then(
+        (result) => ({ result: encode(result) }),
+        (error: Error) => ({ error: error.message }),
+      )
     }
     if (request.url === '/pipeline') return respond(200, await Promise.all((body as unknown[][]).map((command) => answer(command.map(String)))))
     const only = await answer(body.map(String))
@@ -64,7 +69,11 @@ export async function startUpstash(): Promise<Upstash> {
   await once(front, 'listening')
 
   return {
-    settings: { RATE_LIMIT: 'upstash', UPSTASH_REDIS_REST_URL: `http://localhost:${(front.address() as AddressInfo).port}`, UPSTASH_REDIS_REST_TOKEN: token },
+    settings: {
+      RATE_LIMIT: 'upstash',
+      UPSTASH_REDIS_REST_URL: `http://localhost:${(front.address() as AddressInfo).port}`,
+      UPSTASH_REDIS_REST_TOKEN: token,
+    },
     commands,
     redis,
     freeze: () => void process.kill('SIGSTOP'),

@@ -32,7 +32,14 @@ export function apiRoute(route: string, act: Handler): Handler {
     const headers = { 'Cache-Control': 'no-store', 'X-Request-Id': requestId, 'X-Content-Type-Options': 'nosniff', ...rateLimitHeaders(verdict) }
     for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
 
-    const line = { requestId, method: request.method, route, status: answer.status, code: refusal?.code, durationMs: Math.round(performance.now() - startedAt) }
+    const line = {
+      requestId,
+      method: request.method,
+      route,
+      status: answer.status,
+      code: refusal?.code,
+      durationMs: Math.round(performance.now() - startedAt),
+    }
     if (refusal?.cause) log.error({ ...line, cause: describeCause(refusal.cause) })
     else log.info(line)
     return answer
@@ -114,6 +121,11 @@ function requestReference(request: Request): string {
 function describeCause(cause: unknown): { name: string; code?: string; at?: string } {
   if (!(cause instanceof Error)) return { name: typeof cause }
   const { code } = cause as { code?: unknown }
-  const at = cause.stack?.split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 5).map((line) => line.trim()).join(' < ')
+  const at = cause.stack
+    ?.split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 5)
+    .map((line) => line.trim())
+    .join(' < ')
   return { name: cause.name, ...(typeof code === 'string' && { code }), at }
 }

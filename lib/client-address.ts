@@ -22,8 +22,15 @@ export function networkOf(entry: string): string {
   if (isIP(address) !== 6) return 'unknown'
   const groups = groupsOf(address.split('%')[0]!)
   const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
-  if (mapped) return groups.slice(6).flatMap((group) => [group >> 8, group & 255]).join('.')
-  return `${groups.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`
+  if (mapped)
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 255])
+      .join('.')
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
 }
 
 /** Some proxies write `203.0.113.7:4711` or `[2001:db8::1]:4711`. */

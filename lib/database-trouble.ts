@@ -12,7 +12,10 @@ export function databaseTrouble(error: unknown): Refusal | null {
   const is = (pattern: RegExp) => causes.some((cause) => pattern.test(cause))
   if (is(nothingDone)) return refusal(error, {})
   if (is(perhapsDone)) {
-    return refusal(error, { outcome: 'unknown', message: 'The service lost its database while it worked on this. Whether it was done is unknown: do not send it again by itself.' })
+    return refusal(error, {
+      outcome: 'unknown',
+      message: 'The service lost its database while it worked on this. Whether it was done is unknown: do not send it again by itself.',
+    })
   }
   return null
 }
@@ -31,7 +34,8 @@ const nothingDone = new RegExp(
 )
 
 // 57P02: another of PostgreSQL's processes crashed, perhaps just after ours had committed
-const perhapsDone = /\b57P02\b|ECONNRESET|EPIPE|ETIMEDOUT|Connection terminated|Connection ended|Query read timeout|ConnectionClosed|SocketTimeout|\bP1008|\bP1017|\bP1002|Client has encountered a connection error/
+const perhapsDone =
+  /\b57P02\b|ECONNRESET|EPIPE|ETIMEDOUT|Connection terminated|Connection ended|Query read timeout|ConnectionClosed|SocketTimeout|\bP1008|\bP1017|\bP1002|Client has encountered a connection error/
 
 function refusal(cause: unknown, details: { outcome?: 'unknown'; message?: string }): Refusal {
   return new Refusal('SERVICE_UNAVAILABLE', { ...details, headers: { 'Retry-After': String(retryAfterSeconds) }, cause })

@@ -35,10 +35,30 @@ test('all that is missing is listed at once; an empty setting is missing', () =>
 })
 
 test('what is wrong is listed beside it, without its value', () => {
-  const wrong = { ...good, DATABASE_URL: 'mysql://secret', PUBLIC_URL: 'https://login.example.com/path', SESSION_SIGNING_KEYS: '{"keys":["secret"]}', TRUSTED_PROXIES: 'secret', PASSWORD_MIN_LENGTH: '7', DASHBOARD_URL: '//secret.example', UPSTASH_REDIS_REST_TOKEN: '' }
+  const wrong = {
+    ...good,
+    DATABASE_URL: 'mysql://secret',
+    PUBLIC_URL: 'https://login.example.com/path',
+    SESSION_SIGNING_KEYS: '{"keys":["secret"]}',
+    TRUSTED_PROXIES: 'secret',
+    PASSWORD_MIN_LENGTH: '7',
+    DASHBOARD_URL: '//secret.example',
+    UPSTASH_REDIS_REST_TOKEN: '',
+  }
   const lines = complaints(wrong)
-  for (const name of ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'TRUSTED_PROXIES', 'PASSWORD_MIN_LENGTH', 'DASHBOARD_URL', 'UPSTASH_REDIS_REST_TOKEN']) {
-    expect(lines.filter((line) => line.startsWith(`${name} `)), name).toHaveLength(1)
+  for (const name of [
+    'DATABASE_URL',
+    'PUBLIC_URL',
+    'SESSION_SIGNING_KEYS',
+    'TRUSTED_PROXIES',
+    'PASSWORD_MIN_LENGTH',
+    'DASHBOARD_URL',
+    'UPSTASH_REDIS_REST_TOKEN',
+  ]) {
+    expect(
+      lines.filter((line) => line.startsWith(`${name} `)),
+      name,
+    ).toHaveLength(1)
   }
   expect(lines.join()).not.toContain('secret')
 })
@@ -53,7 +73,13 @@ test('doing without Upstash has to be said in production, and only there', () =>
 })
 
 test('on Vercel the public address is known', () => {
-  const onVercel = { ...good, PUBLIC_URL: undefined, VERCEL: '1', VERCEL_URL: 'app-123.vercel.app', VERCEL_PROJECT_PRODUCTION_URL: 'login.example.com' }
+  const onVercel = {
+    ...good,
+    PUBLIC_URL: undefined,
+    VERCEL: '1',
+    VERCEL_URL: 'app-123.vercel.app',
+    VERCEL_PROJECT_PRODUCTION_URL: 'login.example.com',
+  }
   expect(parseEnv({ ...onVercel, VERCEL_ENV: 'production' }).PUBLIC_URL).toBe('https://login.example.com')
   expect(parseEnv({ ...onVercel, VERCEL_ENV: 'preview' }).PUBLIC_URL).toBe('https://app-123.vercel.app')
 })

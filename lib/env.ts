@@ -1,11 +1,18 @@
 import { z } from 'zod'
 import { parseSigningKeys } from './signing-keys'
 
-const flag = z.enum(['true', 'false']).default('false').transform((value) => value === 'true')
+const flag = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((value) => value === 'true')
 const webAddress = z.url({ protocol: /^https?$/, error: 'must be an address that begins with https:// or http://' })
-const origin = webAddress.refine((value) => new URL(value).href === `${new URL(value).origin}/`, 'must be an origin, like https://login.example.com, without a path').transform((value) => new URL(value).origin)
+const origin = webAddress
+  .refine((value) => new URL(value).href === `${new URL(value).origin}/`, 'must be an origin, like https://login.example.com, without a path')
+  .transform((value) => new URL(value).origin)
 /** Where a page leads on to: another site, or a path of this one. */
-const place = z.union([webAddress, z.string().regex(/^\/(?![/\\])/)], { error: 'must be an address that begins with https://, or a path that begins with /' })
+const place = z.union([webAddress, z.string().regex(/^\/(?![/\\])/)], {
+  error: 'must be an address that begins with https://, or a path that begins with /',
+})
 
 const Settings = z.object({
   NODE_ENV: z.string().default('production'),
@@ -30,7 +37,10 @@ const Settings = z.object({
   PASSWORD_BREACH_CHECK: flag,
   PASSWORD_BREACH_URL: webAddress.default('https://api.pwnedpasswords.com'),
   APP_NAME: z.string().max(60).default('Dashboard'),
-  ACCENT_COLOR: z.string().regex(/^#[0-9a-f]{6}$/i, 'must be a colour like #0b6e4f').default('#0b6e4f'),
+  ACCENT_COLOR: z
+    .string()
+    .regex(/^#[0-9a-f]{6}$/i, 'must be a colour like #0b6e4f')
+    .default('#0b6e4f'),
   DASHBOARD_URL: place.default('/'),
   SIGN_IN_URL: place.default('/'),
   FORGOT_PASSWORD_URL: place.optional(),

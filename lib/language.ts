@@ -16,10 +16,13 @@ export async function texts(): Promise<Texts> {
 
 /** The best of our languages by an `Accept-Language` header (RFC 9110 §12.5.4); English where none of them is asked for. */
 export function preferredLanguage(header: string | null): Language {
-  const ranges = (header ?? '').toLowerCase().split(',').map((range) => {
-    const [tag = '', weight] = range.trim().split(/\s*;\s*q=/)
-    return { language: tag.split('-')[0]!, weight: weight === undefined ? 1 : Number(weight) }
-  })
+  const ranges = (header ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((range) => {
+      const [tag = '', weight] = range.trim().split(/\s*;\s*q=/)
+      return { language: tag.split('-')[0]!, weight: weight === undefined ? 1 : Number(weight) }
+    })
   const wanted = ranges.filter(({ language, weight }) => weight > 0 && Object.hasOwn(languages, language)).sort((a, b) => b.weight - a.weight)
   return (wanted[0]?.language as Language | undefined) ?? 'en'
 }

@@ -15,10 +15,14 @@ export type PasswordIssueCode = 'too_short' | 'too_long' | 'invalid_characters' 
 export async function findPasswordIssue(password: string, context: string[]): Promise<Issue | null> {
   const { PASSWORD_MIN_LENGTH, PASSWORD_BREACH_CHECK } = env()
   if ([...password].length < PASSWORD_MIN_LENGTH) return issue('too_short', `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
-  if (Buffer.byteLength(password, 'utf8') > maxBytes) return issue('too_long', `Use at most ${maxBytes} bytes: ${maxBytes} plain letters, fewer with accents or emoji.`)
-  if (password.includes('\0') || !isWellFormed(password)) return issue('invalid_characters', 'Leave out characters that can’t be typed on a keyboard.')
-  if (countGuesses(password, context) < minGuesses) return issue('too_guessable', 'This password is easy to guess. Use three or more unrelated words, or something longer.')
-  if (PASSWORD_BREACH_CHECK && (await isBreached(password))) return issue('breached', 'This password appears in a known data breach. Use a different one.')
+  if (Buffer.byteLength(password, 'utf8') > maxBytes)
+    return issue('too_long', `Use at most ${maxBytes} bytes: ${maxBytes} plain letters, fewer with accents or emoji.`)
+  if (password.includes('\0') || !isWellFormed(password))
+    return issue('invalid_characters', 'Leave out characters that can’t be typed on a keyboard.')
+  if (countGuesses(password, context) < minGuesses)
+    return issue('too_guessable', 'This password is easy to guess. Use three or more unrelated words, or something longer.')
+  if (PASSWORD_BREACH_CHECK && (await isBreached(password)))
+    return issue('breached', 'This password appears in a known data breach. Use a different one.')
   return null
 }
 
@@ -47,7 +51,10 @@ async function isBreached(password: string): Promise<boolean> {
     const lines = (await answer.text()).split(/\r?\n/)
     return lines.some((line) => line.startsWith(`${digest.slice(5)}:`) && !line.endsWith(':0'))
   } catch (error) {
-    log.warn({ cause: error instanceof Error ? error.message : 'unknown' }, 'the breached-password check did not answer: a password passed without it')
+    log.warn(
+      { cause: error instanceof Error ? error.message : 'unknown' },
+      'the breached-password check did not answer: a password passed without it',
+    )
     return false
   }
 }

@@ -14,7 +14,15 @@ type Changes = { claims?: Record<string, unknown>; header?: Record<string, unkno
 /** A token like ours, with something different. A claim that is undefined is left out. */
 async function almost({ claims, header, key }: Changes): Promise<string> {
   const { kid, privateKey } = env().SESSION_SIGNING_KEYS
-  const usual = { iss: env().PUBLIC_URL, aud: env().SESSION_AUDIENCE, sub: subject.userId, sid: subject.sessionId, jti: randomUUID(), iat: now(), exp: now() + sessionSeconds }
+  const usual = {
+    iss: env().PUBLIC_URL,
+    aud: env().SESSION_AUDIENCE,
+    sub: subject.userId,
+    sid: subject.sessionId,
+    jti: randomUUID(),
+    iat: now(),
+    exp: now() + sessionSeconds,
+  }
   return new SignJWT({ ...usual, ...claims }).setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid, ...header }).sign(key ?? privateKey)
 }
 

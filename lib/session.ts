@@ -71,7 +71,10 @@ export function sessionCookie(token: string): string {
 /** The session JWT in a request's cookies, unverified; null where there is none. */
 export function sessionTokenOf(request: Request): string | null {
   const prefix = `${sessionCookieName()}=`
-  const pair = request.headers.get('cookie')?.split(/; */).find((cookie) => cookie.startsWith(prefix))
+  const pair = request.headers
+    .get('cookie')
+    ?.split(/; */)
+    .find((cookie) => cookie.startsWith(prefix))
   return pair?.slice(prefix.length) || null
 }
 

@@ -3,7 +3,8 @@ import { calculateJwkThumbprint } from 'jose'
 import { expect, test } from 'playwright/test'
 import { newSigningKeys, parseSigningKeys } from './signing-keys'
 
-const jwk = (type: 'ec' | 'rsa' | 'ed25519', options = {}) => generateKeyPairSync(type as 'ec', options as { namedCurve: string }).privateKey.export({ format: 'jwk' }) as Record<string, string>
+const jwk = (type: 'ec' | 'rsa' | 'ed25519', options = {}) =>
+  generateKeyPairSync(type as 'ec', options as { namedCurve: string }).privateKey.export({ format: 'jwk' }) as Record<string, string>
 const p256 = () => jwk('ec', { namedCurve: 'P-256' })
 const set = (...keys: unknown[]) => JSON.stringify({ keys })
 

@@ -19,7 +19,9 @@ const { values: flags, positionals } = parseArgs({
   strict: false, // the CLI passes more than this engine needs
 })
 
-const wasmFile = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg').replace(/\.js$/, '.wasm')
+const wasmFile = createRequire(import.meta.url)
+  .resolve('@prisma/schema-engine-wasm/schema_engine_bg')
+  .replace(/\.js$/, '.wasm')
 const { instance } = await WebAssembly.instantiate(readFileSync(wasmFile), { './schema_engine_bg.js': bindings })
 bindings.__wbg_set_wasm(instance.exports)
 instance.exports.__wbindgen_start()

@@ -31,7 +31,14 @@ export function Ending({ app, language, texts, shared, signInUrl, forgotPassword
     )
   const wantsLink = kind === 'refused' || kind === 'noToken' || kind === 'unknown' || kind === 'failed'
   return (
-    <Screen app={app} title={title} tone={kind === 'done' ? 'good' : kind === 'noToken' ? 'plain' : 'problem'} focus reference={'reference' in outcome ? outcome.reference : undefined} referenceLabel={shared.reference}>
+    <Screen
+      app={app}
+      title={title}
+      tone={kind === 'done' ? 'good' : kind === 'noToken' ? 'plain' : 'problem'}
+      focus
+      reference={'reference' in outcome ? outcome.reference : undefined}
+      referenceLabel={shared.reference}
+    >
       <p>{body}</p>
       {wantsLink && !forgotPasswordUrl && <p>{texts.newLinkWithoutPlace}</p>}
       {onRetry ? (

@@ -40,28 +40,67 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     done: 'Sie sind angemeldet',
     doneBody: 'Gleich geht es weiter.',
     goOn: 'Weiter',
-    used: { title: 'Dieser Anmeldelink gilt nicht mehr', body: 'Er wurde schon benutzt oder ist älter als eine Minute. Mit Ihrem Konto ist alles in Ordnung: Melden Sie sich neu an, dann bekommen Sie einen neuen.' },
-    noCode: { title: 'Hier fehlt die Anmeldung', body: 'Diese Seite gilt nur einmal, gleich nachdem Sie sich bei Ihrer Organisation angemeldet haben. Haben Sie sie neu geladen, oder sind Sie zu ihr zurückgekehrt? Dann melden Sie sich neu an.' },
+    used: {
+      title: 'Dieser Anmeldelink gilt nicht mehr',
+      body: 'Er wurde schon benutzt oder ist älter als eine Minute. Mit Ihrem Konto ist alles in Ordnung: Melden Sie sich neu an, dann bekommen Sie einen neuen.',
+    },
+    noCode: {
+      title: 'Hier fehlt die Anmeldung',
+      body: 'Diese Seite gilt nur einmal, gleich nachdem Sie sich bei Ihrer Organisation angemeldet haben. Haben Sie sie neu geladen, oder sind Sie zu ihr zurückgekehrt? Dann melden Sie sich neu an.',
+    },
     limited: { title: 'Zu viele Versuche', body: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anmeldungen. Sie sind noch nicht angemeldet.' },
-    limitedLong: { title: 'Zu viele Versuche', body: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anmeldungen. Sie sind noch nicht angemeldet. Sie können sich {when} neu anmelden.' },
-    unavailable: { title: 'Die Anmeldung geht gerade nicht', body: 'Wir konnten Ihre Anmeldung nicht abschließen. Nichts ist verloren, und mit Ihrem Konto ist alles in Ordnung.' },
-    offline: { title: 'Sie sind offline', body: 'Es wurde nichts gesendet. Verbinden Sie sich mit dem Internet, und versuchen Sie es bald noch einmal: Diese Anmeldung gilt nur eine Minute.' },
-    unknown: { title: 'Wir wissen nicht, ob Sie angemeldet sind', body: 'Die Verbindung brach ab, bevor wir eine Antwort bekamen. Vielleicht sind Sie schon angemeldet: Gehen Sie weiter, dann sehen Sie es. Wenn nicht, melden Sie sich neu an.' },
-    failed: { title: 'Die Anmeldung ist gescheitert', body: 'Bei uns ist etwas schiefgegangen. Melden Sie sich neu an; wenn es wieder geschieht, nennen Sie dem Support die Kennung unten.' },
-    gaveUp: { title: 'Es geht noch immer nicht', body: 'Wir konnten Ihre Anmeldung nicht abschließen. Warten Sie ein paar Minuten, und melden Sie sich dann neu an.' },
+    limitedLong: {
+      title: 'Zu viele Versuche',
+      body: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anmeldungen. Sie sind noch nicht angemeldet. Sie können sich {when} neu anmelden.',
+    },
+    unavailable: {
+      title: 'Die Anmeldung geht gerade nicht',
+      body: 'Wir konnten Ihre Anmeldung nicht abschließen. Nichts ist verloren, und mit Ihrem Konto ist alles in Ordnung.',
+    },
+    offline: {
+      title: 'Sie sind offline',
+      body: 'Es wurde nichts gesendet. Verbinden Sie sich mit dem Internet, und versuchen Sie es bald noch einmal: Diese Anmeldung gilt nur eine Minute.',
+    },
+    unknown: {
+      title: 'Wir wissen nicht, ob Sie angemeldet sind',
+      body: 'Die Verbindung brach ab, bevor wir eine Antwort bekamen. Vielleicht sind Sie schon angemeldet: Gehen Sie weiter, dann sehen Sie es. Wenn nicht, melden Sie sich neu an.',
+    },
+    failed: {
+      title: 'Die Anmeldung ist gescheitert',
+      body: 'Bei uns ist etwas schiefgegangen. Melden Sie sich neu an; wenn es wieder geschieht, nennen Sie dem Support die Kennung unten.',
+    },
+    gaveUp: {
+      title: 'Es geht noch immer nicht',
+      body: 'Wir konnten Ihre Anmeldung nicht abschließen. Warten Sie ein paar Minuten, und melden Sie sich dann neu an.',
+    },
     refused: {
-      access_denied: { title: 'Die Anmeldung wurde abgebrochen', body: 'Ihr Identitätsanbieter hat die Anmeldung nicht erlaubt, oder sie wurde dort abgebrochen. War das nicht gewollt, melden Sie sich neu an. Sollten Sie Zugang haben, fragen Sie Ihre Administration.' },
+      access_denied: {
+        title: 'Die Anmeldung wurde abgebrochen',
+        body: 'Ihr Identitätsanbieter hat die Anmeldung nicht erlaubt, oder sie wurde dort abgebrochen. War das nicht gewollt, melden Sie sich neu an. Sollten Sie Zugang haben, fragen Sie Ihre Administration.',
+      },
       login_required: { title: 'Ihr Identitätsanbieter verlangt eine Anmeldung', body: 'Ihre Anmeldung dort ist beendet. Melden Sie sich neu an.' },
-      temporarily_unavailable: { title: 'Ihr Identitätsanbieter ist nicht erreichbar', body: 'Er kann gerade niemanden anmelden. Warten Sie ein paar Minuten, und melden Sie sich dann neu an.' },
-      server_error: { title: 'Ihr Identitätsanbieter hatte eine Störung', body: 'Er konnte die Anmeldung nicht abschließen. Melden Sie sich neu an; wenn es wieder geschieht, sagen Sie es Ihrer Administration.' },
-      other: { title: 'Ihr Identitätsanbieter hat Sie nicht angemeldet', body: 'Er hat die Anmeldung mit einem Fehler beendet. Melden Sie sich neu an; wenn es wieder geschieht, sagen Sie es Ihrer Administration.' },
+      temporarily_unavailable: {
+        title: 'Ihr Identitätsanbieter ist nicht erreichbar',
+        body: 'Er kann gerade niemanden anmelden. Warten Sie ein paar Minuten, und melden Sie sich dann neu an.',
+      },
+      server_error: {
+        title: 'Ihr Identitätsanbieter hatte eine Störung',
+        body: 'Er konnte die Anmeldung nicht abschließen. Melden Sie sich neu an; wenn es wieder geschieht, sagen Sie es Ihrer Administration.',
+      },
+      other: {
+        title: 'Ihr Identitätsanbieter hat Sie nicht angemeldet',
+        body: 'Er hat die Anmeldung mit einem Fehler beendet. Melden Sie sich neu an; wenn es wieder geschieht, sagen Sie es Ihrer Administration.',
+      },
     },
   },
   reset: {
     form: 'Neues Passwort wählen',
     formBody: `Damit melden Sie sich künftig bei ${app} an. Alle Geräte, die jetzt angemeldet sind, werden abgemeldet.`,
     label: 'Neues Passwort',
-    rules: [`Mindestens ${passwordMinLength} Zeichen.`, 'Drei oder mehr Wörter ohne Zusammenhang sind stark und leicht zu merken. Leerzeichen sind erlaubt.'],
+    rules: [
+      `Mindestens ${passwordMinLength} Zeichen.`,
+      'Drei oder mehr Wörter ohne Zusammenhang sind stark und leicht zu merken. Leerzeichen sind erlaubt.',
+    ],
     show: 'Zeigen',
     hide: 'Verbergen',
     showLabel: 'Passwort zeigen',
@@ -88,15 +127,39 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     otherIssue: 'Dieses Passwort geht nicht. Wählen Sie ein anderes.',
     done: { title: 'Ihr Passwort ist geändert', body: 'Sie wurden überall abgemeldet. Melden Sie sich mit Ihrem neuen Passwort an.' },
-    dead: { title: 'Dieser Link gilt nicht mehr', body: 'Er wurde schon benutzt, ist älter als eine Stunde, oder es wurde ein neuerer verschickt. Ihr Passwort wurde nicht geändert.' },
-    noToken: { title: 'Öffnen Sie den Link aus Ihrer E-Mail', body: 'Um ein neues Passwort zu wählen, öffnen Sie diese Seite über den Link in der E-Mail, die wir Ihnen geschickt haben. Haben Sie die Seite neu geladen, öffnen Sie den Link noch einmal.' },
+    dead: {
+      title: 'Dieser Link gilt nicht mehr',
+      body: 'Er wurde schon benutzt, ist älter als eine Stunde, oder es wurde ein neuerer verschickt. Ihr Passwort wurde nicht geändert.',
+    },
+    noToken: {
+      title: 'Öffnen Sie den Link aus Ihrer E-Mail',
+      body: 'Um ein neues Passwort zu wählen, öffnen Sie diese Seite über den Link in der E-Mail, die wir Ihnen geschickt haben. Haben Sie die Seite neu geladen, öffnen Sie den Link noch einmal.',
+    },
     newLink: 'Neuen Link anfordern',
     newLinkWithoutPlace: 'Einen neuen Link bekommen Sie über „Passwort vergessen“, dort, wo Sie sich sonst anmelden.',
-    limited: { title: 'Zu viele Versuche', body: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anfragen. Ihr Passwort wurde nicht geändert, und Ihre Eingabe ist noch da.' },
-    unavailable: { title: 'Speichern geht gerade nicht', body: 'Ihr Passwort wurde nicht geändert. Ihr Link gilt weiter, und Ihre Eingabe ist noch da.' },
-    offline: { title: 'Sie sind offline', body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da. Verbinden Sie sich mit dem Internet, und versuchen Sie es noch einmal.' },
-    unknown: { title: 'Wir wissen nicht, ob Ihr Passwort geändert ist', body: 'Die Verbindung brach ab, bevor wir eine Antwort bekamen. Versuchen Sie, sich mit dem neuen Passwort anzumelden. Geht das nicht, fordern Sie einen neuen Link an.' },
-    failed: { title: 'Wir konnten Ihr Passwort nicht ändern', body: 'Bei uns ist etwas schiefgegangen. Öffnen Sie den Link in Ihrer E-Mail noch einmal; wenn es wieder geschieht, nennen Sie dem Support die Kennung unten.' },
-    gaveUp: { title: 'Es geht noch immer nicht', body: 'Ihr Passwort wurde nicht geändert. Warten Sie ein paar Minuten, und öffnen Sie den Link in Ihrer E-Mail dann noch einmal: Er gilt eine Stunde.' },
+    limited: {
+      title: 'Zu viele Versuche',
+      body: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anfragen. Ihr Passwort wurde nicht geändert, und Ihre Eingabe ist noch da.',
+    },
+    unavailable: {
+      title: 'Speichern geht gerade nicht',
+      body: 'Ihr Passwort wurde nicht geändert. Ihr Link gilt weiter, und Ihre Eingabe ist noch da.',
+    },
+    offline: {
+      title: 'Sie sind offline',
+      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da. Verbinden Sie sich mit dem Internet, und versuchen Sie es noch einmal.',
+    },
+    unknown: {
+      title: 'Wir wissen nicht, ob Ihr Passwort geändert ist',
+      body: 'Die Verbindung brach ab, bevor wir eine Antwort bekamen. Versuchen Sie, sich mit dem neuen Passwort anzumelden. Geht das nicht, fordern Sie einen neuen Link an.',
+    },
+    failed: {
+      title: 'Wir konnten Ihr Passwort nicht ändern',
+      body: 'Bei uns ist etwas schiefgegangen. Öffnen Sie den Link in Ihrer E-Mail noch einmal; wenn es wieder geschieht, nennen Sie dem Support die Kennung unten.',
+    },
+    gaveUp: {
+      title: 'Es geht noch immer nicht',
+      body: 'Ihr Passwort wurde nicht geändert. Warten Sie ein paar Minuten, und öffnen Sie den Link in Ihrer E-Mail dann noch einmal: Er gilt eine Stunde.',
+    },
   },
 })

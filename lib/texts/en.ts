@@ -41,21 +41,57 @@ export const en = (app: string, passwordMinLength: number) => ({
     done: 'You’re signed in',
     doneBody: 'Taking you on now.',
     goOn: 'Continue',
-    used: { title: 'This sign-in link can’t be used', body: 'It was used before, or it is more than a minute old. Nothing is wrong with your account: sign in again to get a new one.' },
-    noCode: { title: 'There’s nothing to sign in with', body: 'This page works right after you sign in with your organisation, and only once. If you reloaded it or came back to it, sign in again.' },
+    used: {
+      title: 'This sign-in link can’t be used',
+      body: 'It was used before, or it is more than a minute old. Nothing is wrong with your account: sign in again to get a new one.',
+    },
+    noCode: {
+      title: 'There’s nothing to sign in with',
+      body: 'This page works right after you sign in with your organisation, and only once. If you reloaded it or came back to it, sign in again.',
+    },
     limited: { title: 'Too many attempts', body: 'Many sign-ins came from your network in a short time. You’re not signed in yet.' },
-    limitedLong: { title: 'Too many attempts', body: 'Many sign-ins came from your network in a short time. You’re not signed in yet. You can sign in again {when}.' },
-    unavailable: { title: 'Sign-in isn’t available right now', body: 'We couldn’t finish signing you in. Nothing was lost, and your account is fine.' },
-    offline: { title: 'You’re offline', body: 'Nothing was sent. Connect to the internet, then try again soon: this sign-in is only good for a minute.' },
-    unknown: { title: 'We don’t know if you’re signed in', body: 'The connection was lost before we heard back. You may be signed in already: continue to find out. If you’re not, sign in again.' },
-    failed: { title: 'We couldn’t sign you in', body: 'Something went wrong on our side. Sign in again; if it keeps happening, contact support with the reference below.' },
+    limitedLong: {
+      title: 'Too many attempts',
+      body: 'Many sign-ins came from your network in a short time. You’re not signed in yet. You can sign in again {when}.',
+    },
+    unavailable: {
+      title: 'Sign-in isn’t available right now',
+      body: 'We couldn’t finish signing you in. Nothing was lost, and your account is fine.',
+    },
+    offline: {
+      title: 'You’re offline',
+      body: 'Nothing was sent. Connect to the internet, then try again soon: this sign-in is only good for a minute.',
+    },
+    unknown: {
+      title: 'We don’t know if you’re signed in',
+      body: 'The connection was lost before we heard back. You may be signed in already: continue to find out. If you’re not, sign in again.',
+    },
+    failed: {
+      title: 'We couldn’t sign you in',
+      body: 'Something went wrong on our side. Sign in again; if it keeps happening, contact support with the reference below.',
+    },
     gaveUp: { title: 'Still no luck', body: 'We couldn’t finish signing you in. Wait a few minutes, then sign in again.' },
     refused: {
-      access_denied: { title: 'Sign-in was cancelled', body: 'Your identity provider didn’t allow this sign-in, or it was cancelled there. If you didn’t mean that, sign in again. If you should have access, ask your administrator.' },
-      login_required: { title: 'Your identity provider wants you to sign in', body: 'Your sign-in there has ended. Sign in again to start a new one.' },
-      temporarily_unavailable: { title: 'Your identity provider isn’t available', body: 'It can’t sign anybody in right now. Wait a few minutes, then sign in again.' },
-      server_error: { title: 'Your identity provider had a problem', body: 'It couldn’t complete the sign-in. Sign in again; if it keeps happening, tell your administrator.' },
-      other: { title: 'Your identity provider didn’t sign you in', body: 'It ended the sign-in with an error. Sign in again; if it keeps happening, tell your administrator.' },
+      access_denied: {
+        title: 'Sign-in was cancelled',
+        body: 'Your identity provider didn’t allow this sign-in, or it was cancelled there. If you didn’t mean that, sign in again. If you should have access, ask your administrator.',
+      },
+      login_required: {
+        title: 'Your identity provider wants you to sign in',
+        body: 'Your sign-in there has ended. Sign in again to start a new one.',
+      },
+      temporarily_unavailable: {
+        title: 'Your identity provider isn’t available',
+        body: 'It can’t sign anybody in right now. Wait a few minutes, then sign in again.',
+      },
+      server_error: {
+        title: 'Your identity provider had a problem',
+        body: 'It couldn’t complete the sign-in. Sign in again; if it keeps happening, tell your administrator.',
+      },
+      other: {
+        title: 'Your identity provider didn’t sign you in',
+        body: 'It ended the sign-in with an error. Sign in again; if it keeps happening, tell your administrator.',
+      },
     },
   },
   reset: {
@@ -89,16 +125,37 @@ export const en = (app: string, passwordMinLength: number) => ({
     } satisfies Record<PasswordIssueCode, string>,
     otherIssue: 'This password can’t be used. Choose a different one.',
     done: { title: 'Your password has been changed', body: 'You’ve been signed out everywhere. Sign in with your new password.' },
-    dead: { title: 'This link doesn’t work any more', body: 'It was used before, it is more than an hour old, or a newer one was sent. Your password hasn’t been changed.' },
-    noToken: { title: 'Open the link from your e-mail', body: 'To choose a new password, open this page from the link in the e-mail that we sent you. If you reloaded the page, open the link once more.' },
+    dead: {
+      title: 'This link doesn’t work any more',
+      body: 'It was used before, it is more than an hour old, or a newer one was sent. Your password hasn’t been changed.',
+    },
+    noToken: {
+      title: 'Open the link from your e-mail',
+      body: 'To choose a new password, open this page from the link in the e-mail that we sent you. If you reloaded the page, open the link once more.',
+    },
     newLink: 'Get a new link',
     newLinkWithoutPlace: 'To get a new link, choose “Forgot password” where you usually sign in.',
-    limited: { title: 'Too many attempts', body: 'Many requests came from your network in a short time. Your password hasn’t been changed, and what you typed is still here.' },
-    unavailable: { title: 'We can’t save it right now', body: 'Your password hasn’t been changed. Your link still works, and what you typed is still here.' },
+    limited: {
+      title: 'Too many attempts',
+      body: 'Many requests came from your network in a short time. Your password hasn’t been changed, and what you typed is still here.',
+    },
+    unavailable: {
+      title: 'We can’t save it right now',
+      body: 'Your password hasn’t been changed. Your link still works, and what you typed is still here.',
+    },
     offline: { title: 'You’re offline', body: 'Nothing was sent, and what you typed is still here. Connect to the internet, then try again.' },
-    unknown: { title: 'We don’t know if your password was changed', body: 'The connection was lost before we heard back. Try to sign in with the new password. If that doesn’t work, ask for a new link.' },
-    failed: { title: 'We couldn’t change your password', body: 'Something went wrong on our side. Open the link in your e-mail again; if it keeps happening, contact support with the reference below.' },
-    gaveUp: { title: 'Still no luck', body: 'Your password hasn’t been changed. Wait a few minutes, then open the link in your e-mail again: it works for an hour.' },
+    unknown: {
+      title: 'We don’t know if your password was changed',
+      body: 'The connection was lost before we heard back. Try to sign in with the new password. If that doesn’t work, ask for a new link.',
+    },
+    failed: {
+      title: 'We couldn’t change your password',
+      body: 'Something went wrong on our side. Open the link in your e-mail again; if it keeps happening, contact support with the reference below.',
+    },
+    gaveUp: {
+      title: 'Still no luck',
+      body: 'Your password hasn’t been changed. Wait a few minutes, then open the link in your e-mail again: it works for an hour.',
+    },
   },
 })
 

@@ -6,4 +6,5 @@ const route = 'health'
 export const GET = apiRoute(route, async () => Response.json({ ok: true }))
 
 const refuse = methodNotAllowed(route, 'GET, HEAD')
+
 export { GET as HEAD, refuse as DELETE, refuse as OPTIONS, refuse as PATCH, refuse as POST, refuse as PUT }

@@ -104,7 +104,11 @@ function isRetryable(step: Step): boolean {
   return step.kind === 'offline' || ((step.kind === 'limited' || step.kind === 'unavailable') && step.waitSeconds <= longWaitSeconds)
 }
 
-function wordsOf(kind: Exclude<Step['kind'], 'working' | 'slow' | 'done'>, canRetry: boolean, texts: Properties['texts']): { title: string; body: string } {
+function wordsOf(
+  kind: Exclude<Step['kind'], 'working' | 'slow' | 'done'>,
+  canRetry: boolean,
+  texts: Properties['texts'],
+): { title: string; body: string } {
   if (kind === 'refused') return texts.used
   if (kind === 'limited' && !canRetry) return texts.limitedLong
   if (!canRetry && (kind === 'unavailable' || kind === 'offline')) return texts.gaveUp

@@ -11,4 +11,5 @@ export const POST = apiRoute(route, async (request) => {
 })
 
 const refuse = methodNotAllowed(route, 'POST')
+
 export { refuse as DELETE, refuse as GET, refuse as HEAD, refuse as OPTIONS, refuse as PATCH, refuse as PUT }

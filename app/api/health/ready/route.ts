@@ -10,4 +10,5 @@ export const GET = apiRoute(route, async () => {
 })
 
 const refuse = methodNotAllowed(route, 'GET, HEAD')
+
 export { GET as HEAD, refuse as DELETE, refuse as OPTIONS, refuse as PATCH, refuse as POST, refuse as PUT }
