@@ -40,7 +40,10 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
     ] as const) {
       sockets.add(from)
       from.on('error', () => to.destroy())
-      from.on('close', () => (sockets.delete(from), to.destroy()))
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
       from.pipe(to)
     }
   }).listen(0, '127.0.0.1')

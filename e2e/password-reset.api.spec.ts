@@ -176,7 +176,10 @@ test.describe('the breached-password check', () => {
     response.end(`0018A45C4D1DEF81644B54AB7F969B88D65:0\r\n${digest.slice(5)}:42\r\n011053FD0102E94D6AE2F8B83D76FAF94F6:1`)
   })
   test.beforeAll(() => new Promise<void>((resolve) => void service.listen(0, resolve)))
-  test.afterAll(() => void (service.closeAllConnections(), service.close()))
+  test.afterAll(() => {
+    service.closeAllConnections()
+    service.close()
+  })
 
   test('refuses what it knows, tells the service five digits of a hash, and lets pass when there is no answer', async ({ person, post, sql }) => {
     const server = await startServer({

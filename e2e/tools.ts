@@ -9,13 +9,14 @@ const macBrowser = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome
 export function findChromium(): string {
   const found = () =>
     [process.env.CHROMIUM_PATH, ...browserNames.map(findProgram), macBrowser, chromium.executablePath()].find((path) => path && existsSync(path))
-  return found() ?? (install('chromium'), found()) ?? missing('a Chromium', 'apt-get install chromium', 'npx playwright install --with-deps chromium')
+  if (!found()) install('chromium')
+  return found() ?? missing('a Chromium', 'apt-get install chromium', 'npx playwright install --with-deps chromium')
 }
 
 /** The path of redis-server: the system's, or one that is installed now. Throws with the command that installs one. */
 export function findRedisServer(): string {
-  const found = () => findProgram('redis-server')
-  return found() ?? (install('redis-server'), found()) ?? missing('redis-server', 'apt-get install redis-server', 'brew install redis')
+  if (!findProgram('redis-server')) install('redis-server')
+  return findProgram('redis-server') ?? missing('redis-server', 'apt-get install redis-server', 'brew install redis')
 }
 
 function findProgram(name: string): string | undefined {

@@ -22,7 +22,7 @@ export function db(): PrismaClient {
 
 /** Marks an error that came before any statement could be sent: after it nothing was done for sure, whatever the error. */
 class MarkingClient extends pg.Client {
-  // biome-ignore lint/suspicious/noExplicitAny: the pool passes a callback, and takes no notice of what comes back
+  // the pool passes a callback, and takes no notice of what comes back
   override connect(callback: (error: any, client?: any) => void = () => {}): any {
     super.connect((error: Error | null) => callback(error && new Error(`${notConnected}: ${error.message}`, { cause: error }), this))
   }
