@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../bin/embedded-postgres'
 import { project } from '../bin/local'
-import { exchange, expect, keepSecret, newPassword, reset, test } from './fixtures'
+import { exchange, expect, keepSecret, newCode, newPassword, newToken, reset, test } from './fixtures'
 import { freePort, startServer } from './server'
 
 type Ended = { code: number; stdout: string; stderr: string }
@@ -109,7 +109,7 @@ test.describe('npm start', () => {
 })
 
 test.describe('npm run dev', () => {
-  test('prints two links that work, at the PORT that is set, and stops with Ctrl-C', async () => {
+  test('prints two links that work, at the PORT that is set, logs no secret, and stops with Ctrl-C', async ({ person }) => {
     const port = String(await freePort())
     const child = spawn('npm', ['run', '--silent', 'dev'], {
       cwd: project,
@@ -127,9 +127,17 @@ test.describe('npm run dev', () => {
     expect((await send(exchange, { code })).status).toBe(200)
     expect((await send(reset, { token, password: newPassword() })).status).toBe(200)
     expect((await send(reset, { token, password: newPassword() })).status).toBe(400)
+
+    // Next.js's own log of requests in development would hold these
+    const secrets = [await newCode(person), await newToken(person)]
+    for (const secret of secrets) {
+      for (const path of ['/sso/callback?code=', '/reset-password?token=', '/nothing?token=', '/api/nothing?code=', '/%ff?code='])
+        await fetch(`http://localhost:${port}${path}${secret}`)
+    }
     process.kill(-child.pid!, 'SIGINT') // as a terminal does: to all of them
     await once(child, 'exit')
     await expect(fetch(`http://localhost:${port}/`)).rejects.toThrow()
+    for (const secret of secrets) expect(printed).not.toContain(secret)
   })
 })
 

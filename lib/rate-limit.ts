@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { Ratelimit } from '@upstash/ratelimit'
 import { Redis } from '@upstash/redis'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
@@ -15,20 +15,19 @@ export type Verdict = { allowed: boolean; remaining: number; resetSeconds: numbe
 
 /** Counts one request of a client address (as `clientAddress` gives it) and says whether it may pass. Never throws, and answers within half a second whatever Redis does. */
 export async function countRequest(address: string): Promise<Verdict> {
-  const key = createHash('sha256').update(address).digest('base64url') // the address itself is nobody's business in Redis
   upstash ??= connectUpstash()
-  if (!upstash) return countInProcess(key)
+  if (!upstash) return countInProcess(address)
   if (upstash.failing) {
-    tryAgainBeside(upstash, key)
-    return countInProcess(key)
+    tryAgainBeside(upstash, address)
+    return countInProcess(address)
   }
   try {
-    return await countInRedis(upstash, key)
+    return await countInRedis(upstash, address)
   } catch (error) {
     if (!upstash.failing) log.warn({ cause: errorName(error) }, 'Redis does not answer: the platform limit is kept in this process until it does')
     upstash.failing = true
     upstash.lastTriedAt = Date.now()
-    return countInProcess(key)
+    return countInProcess(address)
   }
 }
 
@@ -40,8 +39,8 @@ export function rateLimitHeaders({ remaining, resetSeconds }: Verdict): Record<s
 
 const memory = new RateLimiterMemory({ points: platformLimit.requests, duration: platformLimit.windowSeconds })
 
-async function countInProcess(key: string): Promise<Verdict> {
-  const count = await memory.consume(key).catch((rejected: unknown) => {
+async function countInProcess(address: string): Promise<Verdict> {
+  const count = await memory.consume(address).catch((rejected: unknown) => {
     if (rejected instanceof RateLimiterRes) return rejected
     throw rejected
   })
@@ -52,7 +51,7 @@ async function countInProcess(key: string): Promise<Verdict> {
   }
 }
 
-type Upstash = { limiter: Ratelimit; failing: boolean; lastTriedAt: number }
+type Upstash = { limiter: Ratelimit; token: string; failing: boolean; lastTriedAt: number }
 let upstash: Upstash | null | undefined
 
 function connectUpstash(): Upstash | null {
@@ -71,19 +70,21 @@ function connectUpstash(): Upstash | null {
     prefix: 'platform-limit',
     timeout: 0, // its own timeout lets everybody through; the signal above ends in an error instead
   })
-  return { limiter, failing: false, lastTriedAt: 0 }
+  return { limiter, token, failing: false, lastTriedAt: 0 }
 }
 
-async function countInRedis({ limiter }: Upstash, key: string): Promise<Verdict> {
+async function countInRedis({ limiter, token }: Upstash, address: string): Promise<Verdict> {
+  // nobody who sees the keys learns the addresses: without the token a plain hash of so few is soon undone
+  const key = createHmac('sha256', token).update(address).digest('base64url')
   const { success, remaining, reset } = await limiter.limit(key)
   return { allowed: success, remaining: Math.max(0, remaining), resetSeconds: Math.max(1, Math.ceil((reset - Date.now()) / 1000)) }
 }
 
 /** Nobody waits for this: the request that triggers it has its verdict from this process. */
-function tryAgainBeside(known: Upstash, key: string): void {
+function tryAgainBeside(known: Upstash, address: string): void {
   if (Date.now() - known.lastTriedAt < redisRetryMs) return
   known.lastTriedAt = Date.now()
-  countInRedis(known, key).then(
+  countInRedis(known, address).then(
     () => {
       if (known.failing) log.info('Redis answers again: the platform limit is shared once more')
       known.failing = false
