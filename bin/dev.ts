@@ -16,8 +16,6 @@ async function run(): Promise<number> {
     if (production) build()
     return await serve(port)
   } finally {
-    const { db } = await import('../lib/db')
-    await db().$disconnect()
     await release()
   }
 }

@@ -30,7 +30,11 @@ export async function prepareLocally({ port, migrate, say }: Needs): Promise<() 
     await embedded?.release()
     throw error
   }
-  return async () => embedded?.release()
+  return async () => {
+    const { db } = await import('../lib/db')
+    await db().$disconnect() // or PostgreSQL would cut it off
+    await embedded?.release()
+  }
 }
 
 /** Reads `.env` and its kin as Next.js does, without overriding what is set. */
