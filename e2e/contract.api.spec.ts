@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { sendBytes } from './bare-connection'
+import { documentedFetch } from './documented'
 import { exchange, expect, newAddress, newPassword, post as postTo, reset, test } from './fixtures'
 import { freePort, startServer } from './server'
 
@@ -28,7 +29,7 @@ for (const route of routes) {
   test.describe(route, () => {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE']) {
       test(`405 for ${method}`, async ({ url }) => {
-        const answer = await fetch(url + route, { method, headers: { 'X-Forwarded-For': newAddress() } })
+        const answer = await documentedFetch(url + route, { method, headers: { 'X-Forwarded-For': newAddress() } })
         expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
         expectCommonHeaders(answer.headers)
         const text = await answer.text()
@@ -50,7 +51,7 @@ for (const route of routes) {
       const { status, headers, body } = await post(route, large)
       expect([status, body]).toEqual([413, refusal('PAYLOAD_TOO_LARGE', headers.get('x-request-id'))])
       expectCommonHeaders(headers)
-      const streamed = await fetch(url + route, {
+      const streamed = await documentedFetch(url + route, {
         method: 'POST',
         body: new Blob([large]).stream(),
         duplex: 'half',
@@ -82,7 +83,7 @@ for (const route of routes) {
       ]
       const headers = [...types.map((type) => ({ 'Content-Type': type })), { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }]
       for (const each of headers) {
-        const answer = await fetch(url + route, {
+        const answer = await documentedFetch(url + route, {
           method: 'POST',
           body: new TextEncoder().encode('{}'),
           headers: { ...(each as Record<string, string>), 'X-Forwarded-For': newAddress() },
@@ -130,8 +131,8 @@ for (const route of routes) {
     test('503 with Retry-After where the database is out of reach; the answer has not the cause, the log has it', async () => {
       const server = await startServer({ DATABASE_URL: `postgresql://somebody:secret-of-the-database@127.0.0.1:${await freePort()}/nowhere` })
       const { status, headers, body } = await postTo(server.url + route, { code: 'x', token: 'x', password: newPassword() })
-      const alive = await fetch(`${server.url}/api/health`)
-      const ready = await fetch(`${server.url}/api/health/ready`)
+      const alive = await documentedFetch(`${server.url}/api/health`)
+      const ready = await documentedFetch(`${server.url}/api/health/ready`)
       await server.stop()
       expect([status, body]).toEqual([503, refusal('SERVICE_UNAVAILABLE', headers.get('x-request-id'))])
       expect(headers.get('retry-after')).toMatch(/^\d+$/)
@@ -178,7 +179,7 @@ test('404 for an /api path that does not exist, whatever the method', async ({ u
     '/api/health.json',
   ]) {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
-      const answer = await fetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
+      const answer = await documentedFetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
       expect([answer.status, await answer.json()], `${method} ${path}`).toEqual([404, refusal('NOT_FOUND', answer.headers.get('x-request-id'))])
       expectCommonHeaders(answer.headers)
     }
@@ -192,10 +193,10 @@ test('a path with a slash at its end is the same path, not a redirect that repea
 
 test('health: alive and ready', async ({ url }) => {
   for (const path of ['/api/health', '/api/health/ready']) {
-    const answer = await fetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })
+    const answer = await documentedFetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })
     expect([answer.status, await answer.json()]).toEqual([200, { ok: true }])
     expectCommonHeaders(answer.headers)
-    const wrong = await fetch(url + path, { method: 'POST', headers: { 'X-Forwarded-For': newAddress() } })
+    const wrong = await documentedFetch(url + path, { method: 'POST', headers: { 'X-Forwarded-For': newAddress() } })
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   }
 })
@@ -217,7 +218,7 @@ test('a request reference from outside is kept where it is harmless, and replace
 test('one log line a request, of fields from a list', async ({ person }) => {
   const server = await startServer()
   const { body } = await postTo(server.url + exchange, { code: `fabricated-${person.id}` })
-  await fetch(`${server.url}/api/nothing?secret=${person.id}`)
+  await documentedFetch(`${server.url}/api/nothing?secret=${person.id}`)
   await server.stop()
   const lines = logLines(server.output())
   expect(lines).toEqual([
@@ -246,7 +247,7 @@ test('one log line a request, of fields from a list', async ({ person }) => {
 })
 
 test('the JWKS may be cached and read from anywhere', async ({ url }) => {
-  const answer = await fetch(`${url}/.well-known/jwks.json`)
+  const answer = await documentedFetch(`${url}/.well-known/jwks.json`)
   expect(answer.headers.get('content-type')).toBe('application/jwk-set+json')
   expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
   expect(answer.headers.get('access-control-allow-origin')).toBe('*')

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import bcrypt from 'bcryptjs'
 import { type BreakablePostgres, startBreakablePostgres } from './breakable-postgres'
+import { documentedFetch } from './documented'
 import { exchange, expect, keepSecret, newAddress, newPassword, reset, test } from './fixtures'
 import { type Server, startServer } from './server'
 
@@ -23,7 +24,7 @@ test.beforeEach(() => postgres.sql('TRUNCATE users CASCADE; TRUNCATE exchange_co
 async function attempt(server: Server, path: string, secret: string, password?: string): Promise<Outcome> {
   const body = path === exchange ? { code: secret } : { token: secret, password }
   try {
-    const answer = await fetch(server.url + path, {
+    const answer = await documentedFetch(server.url + path, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
       body: JSON.stringify(body),
@@ -34,6 +35,7 @@ async function attempt(server: Server, path: string, secret: string, password?: 
     return { secret, password, status: answer.status, body: parsed, headers: answer.headers }
   } catch (error) {
     if ((error as Error).name === 'TimeoutError') throw new Error(`no answer within ${boundMs} ms`)
+    if ('matcherResult' in (error as Error)) throw error
     return { secret, password, status: 'cut off', body: {} }
   }
 }

@@ -5,6 +5,7 @@ import pg from 'pg'
 import { type BrowserContext, test as base, chromium, type Page } from 'playwright/test'
 import { issueResetToken } from '../lib/password-reset'
 import { issueSsoCode } from '../lib/sso-exchange'
+import { documentedFetch } from './documented'
 
 export { expect } from 'playwright/test'
 
@@ -48,11 +49,11 @@ export type Answer = {
   }
 }
 
-/** Posts JSON as a client at an address of its own does, and reads the answer. */
+/** Posts JSON as a client at an address of its own does, and reads the answer, which has to be one that the OpenAPI document describes. */
 export type Post = (path: string, body: unknown, headers?: Record<string, string>) => Promise<Answer>
 
 export async function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-  const answer = await fetch(url, {
+  const answer = await documentedFetch(url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
     body: typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { sendBytes } from './bare-connection'
+import { documentedFetch } from './documented'
 import { exchange, expect, newAddress, newCode, reset, test } from './fixtures'
 import { flood } from './flood'
 import { startServer } from './server'
@@ -42,7 +43,7 @@ for (const route of [exchange, reset]) {
     let address = newAddress()
     await flood(bodiesEach, async (index) => {
       if (index % 1_000 === 0) address = newAddress()
-      const answer = await fetch(url + route, {
+      const answer = await documentedFetch(url + route, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': address },
         body: bodies[index] as BodyInit,
@@ -81,7 +82,7 @@ for (const route of [exchange, reset]) {
       'raw control characters': '{"code":"\u0001\u0000"}',
     }
     for (const [what, hostile] of Object.entries(bodies)) {
-      const answer = await fetch(url + route, {
+      const answer = await documentedFetch(url + route, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
         body: hostile as BodyInit,
@@ -95,7 +96,7 @@ for (const route of [exchange, reset]) {
 
 test('with a key twice, the last one counts', async ({ person, url, sql }) => {
   const code = await newCode(person)
-  const answer = await fetch(url + exchange, {
+  const answer = await documentedFetch(url + exchange, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
     body: `{"code":"${code}","code":"other"}`,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import bcrypt from 'bcrypt'
+import type { passwordIssueCodes } from './contract'
 import { env } from './env'
 import type { Issue } from './errors'
 import { log } from './log'
@@ -9,7 +10,7 @@ const bcryptCost = 12
 const maxBytes = 72 // bcrypt ignores what comes after
 const breachAnswerMs = 2_000
 
-export type PasswordIssueCode = 'too_short' | 'too_long' | 'invalid_characters' | 'too_guessable' | 'breached'
+export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
 
 /** What keeps a string from being a person's new password, or null. `context` holds what is easy to guess of them, like their e-mail. No composition rules (NIST SP 800-63B-4 §3.1.1.2). */
 export async function findPasswordIssue(password: string, context: string[]): Promise<Issue | null> {

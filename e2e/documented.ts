@@ -1,0 +1,81 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'playwright/test'
+import { openApiDocument } from '../lib/openapi-document'
+
+// An answer may gain fields later, and the document says so by leaving its objects open. Here they are closed, so that none goes unmentioned.
+const document = closed(openApiDocument) as typeof openApiDocument
+const ajv = new Ajv2020({ strict: false, allErrors: true }).addSchema(document, 'document')
+const ofTransport = new Set(['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding', 'vary'])
+
+type Described = { headers?: Record<string, object>; content?: Record<string, object> }
+
+/** Fetches, and expects that the answer is one that the OpenAPI document describes: status, every header, and body. */
+export async function documentedFetch(url: string, init?: RequestInit): Promise<Response> {
+  const answer = await fetch(url, init)
+  await expectDocumented(init?.method ?? 'GET', url, answer.clone())
+  return answer
+}
+
+async function expectDocumented(method: string, url: string, answer: Response): Promise<void> {
+  const path = new URL(url).pathname.replace(/(.)\/$/, '$1')
+  const what = `${method} ${path} ${answer.status}`
+  const { pointer, described } = describe(method, path, answer.status)
+  expect(described, `${what} is not in the document`).toBeDefined()
+
+  const headers = Object.fromEntries(Object.entries(described!.headers ?? {}).map(([name, header]) => [name.toLowerCase(), header]))
+  for (const [name, value] of answer.headers) {
+    if (ofTransport.has(name)) continue
+    expect(headers, `${what}: the document does not know the header ${name}`).toHaveProperty([name])
+    expectValid(`${what}, ${name}`, resolve(headers[name]!).value as { schema: object }, value)
+  }
+  for (const name of Object.keys(headers)) expect(answer.headers.has(name), `${what} lacks the header ${name}`).toBe(true)
+
+  const [mediaType] = Object.keys(described!.content ?? {})
+  const text = await answer.text()
+  if (method === 'HEAD' || !mediaType) return expect(text).toBe('')
+  expect(answer.headers.get('content-type')?.split(';')[0]).toBe(mediaType)
+  const schema = `document#${pointer}/content/${escaped(mediaType)}/schema`
+  const validate = ajv.getSchema(schema)
+  if (!validate) throw new Error(`There is no ${schema}`)
+  expect(validate(JSON.parse(text)), `${what}: ${ajv.errorsText(validate.errors)} in ${text.replace(/"[\w.-]{43,}"/g, '"…"')}`).toBe(true)
+}
+
+/** What the document says of a status, and where. Another method stands at each operation as 405, an unknown address as 404. */
+function describe(method: string, path: string, status: number): { pointer: string; described?: Described } {
+  const paths = openApiDocument.paths as Record<string, Record<string, { responses: Record<string, object> }>>
+  const item = paths[path] ?? (status === 404 ? paths['/api/health'] : undefined)
+  if (!item) return { pointer: '' }
+  const key = method === 'HEAD' ? 'get' : method.toLowerCase()
+  const name = Object.hasOwn(item, key) ? key : status === 405 || !paths[path] ? Object.keys(item)[0]! : undefined
+  const response = name && item[name]!.responses[status]
+  if (!response) return { pointer: '' }
+  const { value, pointer } = resolve(response)
+  return { described: value as Described, pointer: pointer ?? `/paths/${escaped(path)}/${name}/responses/${status}` }
+}
+
+function resolve(value: object): { value: object; pointer?: string } {
+  if (!('$ref' in value)) return { value }
+  const pointer = String(value.$ref).slice(1)
+  return {
+    pointer,
+    value: pointer
+      .split('/')
+      .slice(1)
+      .reduce((at: any, key) => at[key], openApiDocument),
+  }
+}
+
+function expectValid(what: string, { schema }: { schema: object }, value: string): void {
+  expect(ajv.validate(schema, value), `${what}: ${ajv.errorsText()}`).toBe(true)
+}
+
+function escaped(key: string): string {
+  return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))
+}
+
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed)
+  if (typeof value !== 'object' || value === null) return value
+  const object = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closed(inner)]))
+  return object.type === 'object' && object.properties ? { ...object, additionalProperties: false } : object
+}
