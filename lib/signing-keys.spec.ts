@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
 import { expect, test } from 'playwright/test'
-import { newSigningKeys, parseSigningKeys } from './signing-keys'
+import { newSigningKeys, parseSigningKeys, rotateSigningKeys } from './signing-keys'
 
 const jwk = (type: 'ec' | 'rsa' | 'ed25519', options = {}) =>
   generateKeyPairSync(type as 'ec', options as { namedCurve: string }).privateKey.export({ format: 'jwk' }) as Record<string, string>
@@ -23,6 +23,25 @@ test('the first key signs; the next and the previous one, private or public, are
   expect(published.map(({ x }) => x)).toEqual([current.x, next.x, previous.x])
   expect(kid).toBe(published[0]!.kid)
   expect(JSON.stringify(published)).not.toContain('"d"')
+})
+
+test('a rotation publishes the next key, lets it sign, and drops the earlier one', () => {
+  const kids = (json: string) => parseSigningKeys(json).published.map(({ kid }) => kid)
+  const start = newSigningKeys()
+  const [first] = kids(start)
+
+  const published = rotateSigningKeys(start)
+  const [, second] = kids(published.json)
+  expect([published.step, kids(published.json)]).toEqual(['publish', [first, second]])
+  expect(second).not.toBe(first)
+
+  const signing = rotateSigningKeys(published.json)
+  expect([signing.step, kids(signing.json)]).toEqual(['sign', [second, first]])
+  expect(signing.json.match(/"d":/g)).toHaveLength(1)
+
+  const dropped = rotateSigningKeys(signing.json)
+  expect([dropped.step, kids(dropped.json)]).toEqual(['drop', [second]])
+  expect(rotateSigningKeys(dropped.json).step).toBe('publish')
 })
 
 const wrong: Record<string, string> = {
@@ -48,6 +67,7 @@ for (const [what, json] of Object.entries(wrong)) {
       message = (error as Error).message
     }
     expect(message).not.toBe('')
+    expect(() => rotateSigningKeys(json)).toThrow(message)
     expect(message).not.toContain('secret')
     for (const [, d] of json.matchAll(/"d":"([^"]+)"/g)) expect(message).not.toContain(d)
   })

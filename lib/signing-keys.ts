@@ -23,8 +23,33 @@ export function parseSigningKeys(json: string): SigningKeys {
 
 /** A new set of one private ES256 key, as the JSON that `parseSigningKeys` reads. */
 export function newSigningKeys(): string {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return JSON.stringify({ keys: [privateKey.export({ format: 'jwk' })] })
+  return JSON.stringify({ keys: [newSigningKey()] })
+}
+
+export type RotationStep = 'publish' | 'sign' | 'drop'
+
+/**
+ * The next step of exchanging the key that signs, from the set in use, as the JSON to use next: `publish` adds a new private key that does not sign yet;
+ * `sign` lets that one sign, and keeps the earlier one published without its private part; `drop` forgets the earlier one. Refuses what `parseSigningKeys` refuses.
+ */
+export function rotateSigningKeys(json: string): { step: RotationStep; json: string } {
+  parseSigningKeys(json)
+  const { keys } = parseKeySet(json)
+  const [current, ...others] = keys
+  const next = others.find((jwk) => jwk.d)
+  const previous = others.filter((jwk) => jwk !== next).map(withoutPrivatePart)
+  const answer = (step: RotationStep, set: object[]) => ({ step, json: JSON.stringify({ keys: set }) })
+  if (next) return answer('sign', [next, withoutPrivatePart(current!), ...previous])
+  if (previous.length > 0) return answer('drop', [current!])
+  return answer('publish', [current!, newSigningKey()])
+}
+
+function withoutPrivatePart({ d: _, ...jwk }: z.infer<typeof P256Jwk>) {
+  return jwk
+}
+
+function newSigningKey(): JsonWebKey {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })
 }
 
 function parseKeySet(json: string) {
