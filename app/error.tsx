@@ -8,7 +8,7 @@ import { Screen } from './screen'
 export default function ErrorPage({ error, retry }: { error: Error & { digest?: string }; retry: () => void }) {
   const { app, title, body, shared } = useContext(ErrorTextsContext)!
   return (
-    <Screen app={app} title={title} tone="problem" focus reference={error.digest} referenceLabel={shared.reference}>
+    <Screen app={app} title={title} sign="wrong" focus reference={error.digest} referenceLabel={shared.reference}>
       <p>{body}</p>
       <div className="actions">
         <button className="button" type="button" onClick={retry}>

@@ -14,7 +14,7 @@ export default async function HomePage() {
 
   if (!session) {
     return (
-      <Screen app={app} title={home.signedOut} tone="plain">
+      <Screen app={app} title={home.signedOut} sign="lock">
         <p>
           {home.signedOutBody} {isHere(SIGN_IN_URL) && home.signedOutWithoutLink}
         </p>
@@ -34,7 +34,7 @@ export default async function HomePage() {
     )
   }
   return (
-    <Screen app={app} title={home.signedIn} tone="good">
+    <Screen app={app} title={home.signedIn} sign="good">
       <dl className="facts">
         <dt>{home.as}</dt>
         <dd>{session.email}</dd>

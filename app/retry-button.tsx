@@ -18,12 +18,20 @@ export function RetryButton({ shared, language, waitSeconds = 0, onRetry }: Prop
   return (
     <>
       {/* counted down for the eyes alone: a screen reader hears the end of it */}
-      <p id="wait" className="wait">
-        {waiting && shared.waiting.replace('{when}', inWords(seconds, language))}
-        <span role="status">{!waiting && waitSeconds > 0 && shared.waited}</span>
-      </p>
+      {waitSeconds > 0 && (
+        <p id="wait" className="wait">
+          {waiting && shared.waiting.replace('{when}', inWords(seconds, language))}
+          <span role="status">{!waiting && shared.waited}</span>
+        </p>
+      )}
       <div className="actions">
-        <button className="button" type="button" aria-disabled={waiting} aria-describedby="wait" onClick={() => !waiting && onRetry()}>
+        <button
+          className="button"
+          type="button"
+          aria-disabled={waiting}
+          aria-describedby={waitSeconds > 0 ? 'wait' : undefined}
+          onClick={() => !waiting && onRetry()}
+        >
           {shared.tryAgain}
         </button>
       </div>

@@ -1,9 +1,9 @@
-type Tone = 'busy' | 'good' | 'problem' | 'plain'
+type Sign = 'busy' | keyof typeof paths
 
 type Properties = {
   app: string
   title: string
-  tone: Tone
+  sign: Sign
   /** The screen replaces another one while the person is there: its heading takes the focus, so that a screen reader goes on from there. */
   focus?: boolean
   reference?: string
@@ -12,11 +12,11 @@ type Properties = {
 }
 
 /** One state of a page: what happened, what it means, and what to do next. */
-export function Screen({ app, title, tone, focus, reference, referenceLabel, children }: Properties) {
+export function Screen({ app, title, sign, focus, reference, referenceLabel, children }: Properties) {
   return (
     <>
       <title>{`${title} – ${app}`}</title>
-      <Sign tone={tone} />
+      <Sign sign={sign} />
       <h1 key={title} tabIndex={focus ? -1 : undefined} ref={focus ? takeFocus : undefined}>
         {title}
       </h1>
@@ -35,23 +35,23 @@ export function takeFocus(element: HTMLElement | null): void {
   element?.focus()
 }
 
-const paths = { good: 'M7 12.5l3.4 3.4L17 9', problem: 'M12 7v6.2M12 16.6v.1', plain: 'M7.5 12h9M13 8.5l3.5 3.5-3.5 3.5' }
+const paths = {
+  good: 'M6.5 12.5l3.7 3.7 7.3-7.7',
+  wrong: 'M12 6.5v7M12 17.3v.1',
+  wait: 'M12 4.5a7.5 7.5 0 1 0 0 15 7.5 7.5 0 0 0 0-15zM12 8v4.3l2.8 1.7',
+  unclear: 'M9.1 9.2a2.9 2.9 0 1 1 4.4 2.6c-1 .6-1.5 1.1-1.5 2.2M12 17.4v.1',
+  offline: 'M5 10.2a10.5 10.5 0 0 1 14 0M8 13.6a6 6 0 0 1 8 0M12 17.3v.1M5 5l14 14',
+  link: 'M10.5 8.3l1.4-1.4a3.7 3.7 0 0 1 5.2 5.2l-1.4 1.4M13.5 15.7l-1.4 1.4a3.7 3.7 0 0 1-5.2-5.2l1.4-1.4',
+  lock: 'M7 11h10v7.5H7zM9.2 11V8.6a2.8 2.8 0 0 1 5.6 0V11',
+  mail: 'M4.8 7h14.4v10H4.8zM5 7.5l7 5.4 7-5.4',
+}
 
-function Sign({ tone }: { tone: Tone }) {
-  if (tone === 'busy') return <span className="sign busy" aria-hidden="true" />
+function Sign({ sign }: { sign: Sign }) {
+  if (sign === 'busy') return <span className="sign busy" aria-hidden="true" />
   return (
-    <span className={`sign ${tone}`} aria-hidden="true">
-      <svg
-        viewBox="0 0 24 24"
-        width="24"
-        height="24"
-        fill="none"
-        stroke="currentColor"
-        strokeWidth="2.25"
-        strokeLinecap="round"
-        strokeLinejoin="round"
-      >
-        <path d={paths[tone]} />
+    <span className={`sign ${sign}`} aria-hidden="true">
+      <svg viewBox="0 0 24 24" width="26" height="26" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" strokeLinejoin="round">
+        <path d={paths[sign]} />
       </svg>
     </span>
   )

@@ -1,14 +1,11 @@
 type Rgb = [red: number, green: number, blue: number]
 
-const white: Rgb = [255, 255, 255]
-const black: Rgb = [0, 0, 0]
-
 /** The surfaces of `app/globals.css` that the accent has to stand out from. */
 const surfaces = { light: '#ffffff', dark: '#1c1d1f' }
 
 /**
  * The custom properties that an accent colour (`#rrggbb`) gives the pages, as CSS for both schemes. Whatever the colour, text on a button and a
- * link on its surface keep the contrast of 4.5 that WCAG 2.2 AA asks for (SC 1.4.3), because the colour is moved towards black or white until they do.
+ * link on its surface keep the contrast of 4.5 that WCAG 2.2 AA asks for (SC 1.4.3), because it is made darker or lighter, in its own hue, until they do.
  */
 export function accentCss(color: string): string {
   return `:root{${properties(color, surfaces.light)}}@media (prefers-color-scheme:dark){:root{${properties(color, surfaces.dark)}}}`
@@ -21,23 +18,38 @@ export function contrast(one: string, other: string): number {
 }
 
 function properties(color: string, surface: string): string {
-  const button = standOut(color, surface, 3)
+  const button = standOut(color, surface, 3.2)
   const onButton = contrast(button, '#ffffff') >= 4.5 ? '#ffffff' : '#000000' // one of the two always has 4.5
   return `--accent:${button};--on-accent:${onButton};--accent-text:${standOut(color, surface, 5)}`
 }
 
-/** The colour, moved away from the surface in small steps until their contrast suffices. */
+/** The colour, made darker on a light surface and lighter on a dark one, until their contrast suffices. */
 function standOut(color: string, surface: string, enough: number): string {
-  const target = luminance(parse(surface)) > 0.5 ? black : white
-  for (let share = 0; share < 1; share += 0.02) {
-    const moved = mix(parse(color), target, share)
+  const step = luminance(parse(surface)) > 0.5 ? -0.01 : 0.01
+  const [hue, saturation, lightness] = toHsl(parse(color))
+  for (let steps = 0; steps <= 100; steps++) {
+    const moved = steps === 0 ? color : format(fromHsl(hue, saturation, Math.min(1, Math.max(0, lightness + steps * step))))
     if (contrast(moved, surface) >= enough) return moved
   }
-  return format(target)
+  throw new Error('unreachable: black or white stands out from any surface')
 }
 
-function mix(from: Rgb, to: Rgb, share: number): string {
-  return format(from.map((value, index) => Math.round(value + (to[index]! - value) * share)) as Rgb)
+function toHsl(rgb: Rgb): [hue: number, saturation: number, lightness: number] {
+  const [red, green, blue] = rgb.map((value) => value / 255) as Rgb
+  const most = Math.max(red, green, blue)
+  const range = most - Math.min(red, green, blue)
+  const lightness = most - range / 2
+  if (range === 0) return [0, 0, lightness]
+  const sixth = most === red ? ((green - blue) / range + 6) % 6 : most === green ? (blue - red) / range + 2 : (red - green) / range + 4
+  return [sixth * 60, range / (1 - Math.abs(2 * lightness - 1)), lightness]
+}
+
+function fromHsl(hue: number, saturation: number, lightness: number): Rgb {
+  const channel = (offset: number) => {
+    const place = (offset + hue / 30) % 12
+    return Math.round(255 * (lightness - saturation * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(place - 3, 9 - place, 1))))
+  }
+  return [channel(0), channel(8), channel(4)]
 }
 
 function parse(color: string): Rgb {

@@ -14,6 +14,17 @@ type Properties = {
   onRetry?: () => void
 }
 
+const signs = {
+  done: 'good',
+  refused: 'link',
+  noToken: 'mail',
+  limited: 'wait',
+  unavailable: 'wait',
+  offline: 'offline',
+  unknown: 'unclear',
+  failed: 'wrong',
+} as const
+
 /** Every screen of the reset page that is not its form. */
 export function Ending({ app, language, texts, shared, signInUrl, forgotPasswordUrl, outcome, onRetry }: Properties) {
   const { title, body } = textsOf(outcome, onRetry !== undefined, texts)
@@ -34,7 +45,7 @@ export function Ending({ app, language, texts, shared, signInUrl, forgotPassword
     <Screen
       app={app}
       title={title}
-      tone={kind === 'done' ? 'good' : kind === 'noToken' ? 'plain' : 'problem'}
+      sign={signs[kind]}
       focus
       reference={'reference' in outcome ? outcome.reference : undefined}
       referenceLabel={shared.reference}

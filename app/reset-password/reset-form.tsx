@@ -47,6 +47,11 @@ export function ResetForm({ app, language, texts, shared, minLength, signInUrl, 
     setStep(outcome)
   }
 
+  function retry(): void {
+    setRetries(retries + 1)
+    send()
+  }
+
   useEffect(() => {
     setStep({ kind: arrivedSecret('token') ? 'form' : 'noToken' })
     if (takeOverForm()) send()
@@ -56,11 +61,11 @@ export function ResetForm({ app, language, texts, shared, minLength, signInUrl, 
   const error = issue && ((texts.issues as Record<string, string>)[issue.code] ?? texts.otherIssue)
   const pending = step.kind === 'sending' || step.kind === 'slow'
   const ending = isFormStep(step) || error ? null : step
-  const retry = isRetryable(step) && retries < maxRetries ? () => (setRetries(retries + 1), send()) : undefined
+  const canRetry = isRetryable(step) && retries < maxRetries
   return (
     <>
       {ending ? (
-        <Ending {...{ app, language, texts, shared, signInUrl, forgotPasswordUrl }} outcome={ending} onRetry={retry} />
+        <Ending {...{ app, language, texts, shared, signInUrl, forgotPasswordUrl }} outcome={ending} onRetry={canRetry ? retry : undefined} />
       ) : (
         <>
           <title>{`${error ? texts.errorPrefix : ''}${texts.form} – ${app}`}</title>
@@ -82,7 +87,7 @@ export function ResetForm({ app, language, texts, shared, minLength, signInUrl, 
           <p className="needs-script">{texts.formBody}</p>
         </>
       )}
-      {(!ending || retry) && (
+      {(!ending || canRetry) && (
         <form
           className="needs-script"
           method="post"

@@ -114,7 +114,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     errorPrefix: 'Fehler: ',
     strength: {
       short: 'Noch etwas mehr',
-      weak: 'Leicht zu erraten. Fügen Sie ein, zwei Wörter hinzu.',
+      weak: 'Noch leicht zu erraten',
       good: 'Gut: schwer zu erraten',
       strong: 'Sehr stark',
     },
@@ -132,8 +132,8 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       body: 'Er wurde schon benutzt, ist älter als eine Stunde, oder es wurde ein neuerer verschickt. Ihr Passwort wurde nicht geändert.',
     },
     noToken: {
-      title: 'Öffnen Sie den Link aus Ihrer E-Mail',
-      body: 'Um ein neues Passwort zu wählen, öffnen Sie diese Seite über den Link in der E-Mail, die wir Ihnen geschickt haben. Haben Sie die Seite neu geladen, öffnen Sie den Link noch einmal.',
+      title: 'Öffnen Sie den Link aus Ihrer E‑Mail',
+      body: 'Um ein neues Passwort zu wählen, öffnen Sie diese Seite über den Link in der E‑Mail, die wir Ihnen geschickt haben. Haben Sie die Seite neu geladen, öffnen Sie den Link noch einmal.',
     },
     newLink: 'Neuen Link anfordern',
     newLinkWithoutPlace: 'Einen neuen Link bekommen Sie über „Passwort vergessen“, dort, wo Sie sich sonst anmelden.',
@@ -155,11 +155,11 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     failed: {
       title: 'Wir konnten Ihr Passwort nicht ändern',
-      body: 'Bei uns ist etwas schiefgegangen. Öffnen Sie den Link in Ihrer E-Mail noch einmal; wenn es wieder geschieht, nennen Sie dem Support die Kennung unten.',
+      body: 'Bei uns ist etwas schiefgegangen. Öffnen Sie den Link in Ihrer E‑Mail noch einmal; wenn es wieder geschieht, nennen Sie dem Support die Kennung unten.',
     },
     gaveUp: {
       title: 'Es geht noch immer nicht',
-      body: 'Ihr Passwort wurde nicht geändert. Warten Sie ein paar Minuten, und öffnen Sie den Link in Ihrer E-Mail dann noch einmal: Er gilt eine Stunde.',
+      body: 'Ihr Passwort wurde nicht geändert. Warten Sie ein paar Minuten, und öffnen Sie den Link in Ihrer E‑Mail dann noch einmal: Er gilt eine Stunde.',
     },
   },
 })

@@ -112,7 +112,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     errorPrefix: 'Error: ',
     strength: {
       short: 'Keep going',
-      weak: 'Easy to guess. Add a word or two.',
+      weak: 'Easy to guess so far',
       good: 'Good: hard to guess',
       strong: 'Very strong',
     },
@@ -130,8 +130,8 @@ export const en = (app: string, passwordMinLength: number) => ({
       body: 'It was used before, it is more than an hour old, or a newer one was sent. Your password hasn’t been changed.',
     },
     noToken: {
-      title: 'Open the link from your e-mail',
-      body: 'To choose a new password, open this page from the link in the e-mail that we sent you. If you reloaded the page, open the link once more.',
+      title: 'Open the link from your email',
+      body: 'To choose a new password, open this page from the link in the email that we sent you. If you reloaded the page, open the link once more.',
     },
     newLink: 'Get a new link',
     newLinkWithoutPlace: 'To get a new link, choose “Forgot password” where you usually sign in.',
@@ -150,11 +150,11 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     failed: {
       title: 'We couldn’t change your password',
-      body: 'Something went wrong on our side. Open the link in your e-mail again; if it keeps happening, contact support with the reference below.',
+      body: 'Something went wrong on our side. Open the link in your email again; if it keeps happening, contact support with the reference below.',
     },
     gaveUp: {
       title: 'Still no luck',
-      body: 'Your password hasn’t been changed. Wait a few minutes, then open the link in your e-mail again: it works for an hour.',
+      body: 'Your password hasn’t been changed. Wait a few minutes, then open the link in your email again: it works for an hour.',
     },
   },
 })

@@ -13,7 +13,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   if (error !== undefined) {
     const { title, body } = sso.refused[isKnown(error, sso.refused) ? error : 'other']
     return (
-      <Screen app={app} title={title} tone="problem">
+      <Screen app={app} title={title} sign="lock">
         <p>{body}</p>
         <div className="actions">
           <a className="button" href={SIGN_IN_URL}>

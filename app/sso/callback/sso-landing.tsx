@@ -14,6 +14,16 @@ const longWaitSeconds = 45 // the code lives for a minute
 
 type Step = Outcome | { kind: 'working' | 'slow' | 'noCode'; reference?: undefined }
 
+const signs = {
+  refused: 'link',
+  noCode: 'lock',
+  limited: 'wait',
+  unavailable: 'wait',
+  offline: 'offline',
+  unknown: 'unclear',
+  failed: 'wrong',
+} as const
+
 type Properties = {
   app: string
   language: string
@@ -63,7 +73,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
   if (kind === 'working' || kind === 'slow' || kind === 'done') {
     const done = kind === 'done'
     return (
-      <Screen app={app} title={done ? texts.done : texts.working} tone={done ? 'good' : 'busy'}>
+      <Screen app={app} title={done ? texts.done : texts.working} sign={done ? 'good' : 'busy'}>
         <p className="needs-script" role="status">
           {{ working: texts.workingBody, slow: texts.slow, done: texts.doneBody }[kind]}
         </p>
@@ -76,7 +86,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
   const words = wordsOf(kind, canRetry, texts)
   const waitSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
   return (
-    <Screen app={app} title={words.title} tone="problem" focus reference={step.reference} referenceLabel={shared.reference}>
+    <Screen app={app} title={words.title} sign={signs[kind]} focus reference={step.reference} referenceLabel={shared.reference}>
       <p>{words.body.replace('{when}', inWords(waitSeconds, language))}</p>
       {canRetry ? (
         <RetryButton {...{ shared, language, waitSeconds }} onRetry={() => setAttempt(attempt + 1)} />

@@ -1,0 +1,38 @@
+import { mkdirSync } from 'node:fs'
+import { chromium } from 'playwright'
+import setUp from './global-setup'
+import { states } from './page-states'
+
+// Pictures of every screen, in both schemes and three widths: npm run screenshots
+
+const folder = new URL('results/screenshots/', import.meta.url).pathname
+const widths = [320, 390, 1280]
+const schemes = ['light', 'dark'] as const
+
+Object.assign(process.env, {
+  SIGN_IN_URL: 'https://www.example.com/sign-in',
+  FORGOT_PASSWORD_URL: 'https://www.example.com/forgot-password',
+  APP_NAME: process.env.APP_NAME ?? 'Northwind',
+})
+const tearDown = await setUp()
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH, args: ['--no-sandbox', '--disable-gpu'] })
+mkdirSync(folder, { recursive: true })
+try {
+  for (const [name, open] of Object.entries(states)) {
+    const context = await browser.newContext({ baseURL: process.env.PUBLIC_URL, reducedMotion: 'reduce' })
+    const page = await context.newPage()
+    await open(page)
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme })
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: width < 1000 ? 720 : 800 })
+        await page.screenshot({ path: `${folder}${name.replace(/\W+/g, '-')}-${colorScheme}-${width}.png`, fullPage: true })
+      }
+    }
+    await context.close()
+  }
+  console.log(`${Object.keys(states).length * widths.length * schemes.length} pictures in ${folder}`)
+} finally {
+  await browser.close()
+  await tearDown()
+}
