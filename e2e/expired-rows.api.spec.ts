@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { deleteExpiredRows } from '../lib/expired-rows'
-import { expect, newToken, test } from './fixtures'
+import { documentedFetch } from './documented'
+import { expect, keepSecret, newAddress, newToken, test } from './fixtures'
+import { startServer } from './server'
 
 test.describe.configure({ mode: 'serial' }) // each deletes what another may be counting
 
@@ -23,6 +26,13 @@ test('what expired more than a week ago goes, in several batches; what did not s
   const deleted = await deleteExpiredRows()
   expect(deleted.exchange_codes).toBeGreaterThanOrEqual(2_345)
   expect(await sql(left, [person.id])).toEqual([{ codes: 3, tokens: 0, sessions: 3, refresh: 3 }])
+})
+
+test('the work ends in time, and the next run goes on with it', async ({ person, sql }) => {
+  await sql(fill(2_500, '8 days'), [person.id])
+  expect(await deleteExpiredRows(0)).toEqual({ exchange_codes: 0, reset_tokens: 0, refresh_tokens: 0, sessions: 0 })
+  await deleteExpiredRows()
+  expect(await sql(left, [person.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
 })
 
 test('a row that somebody holds is left for the next time, and nobody waits for it', async ({ person, sql }) => {
@@ -52,4 +62,49 @@ test('with a person goes all that is theirs', async ({ person, sql }) => {
 
 test('an e-mail address is taken whatever its case', async ({ person, sql }) => {
   await expect(sql('INSERT INTO users (email) VALUES (upper($1))', [person.email])).rejects.toThrow('users_email_key')
+})
+
+const cron = '/api/cron/clean-up'
+const secret = keepSecret(`cron-${randomUUID()}`)
+
+test('the cron deletes what expired; that it fires twice, or at once, does no harm', async ({ person, sql }) => {
+  await sql(fill(1_500, '8 days'), [person.id])
+  const server = await startServer({ CRON_SECRET: secret })
+  const call = () => fetch(server.url + cron, { headers: { Authorization: `Bearer ${secret}`, 'X-Forwarded-For': newAddress() } })
+  const answers = [...(await Promise.all([call(), call(), call()])), await call()]
+  await server.stop()
+  for (const answer of answers) {
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      {
+        ok: true,
+        deleted: {
+          exchange_codes: expect.any(Number),
+          reset_tokens: expect.any(Number),
+          refresh_tokens: expect.any(Number),
+          sessions: expect.any(Number),
+        },
+      },
+    ])
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('ratelimit')).toMatch(/^"platform";r=\d+;t=\d+$/)
+  }
+  expect(await sql(left, [person.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+})
+
+test('without the secret there is no such address, whatever the method; nor with it where none is set', async ({ url }) => {
+  const server = await startServer({ CRON_SECRET: secret })
+  const wrong = ['', 'Bearer', 'Bearer ', `Bearer ${secret}x`, `Bearer ${secret.slice(1)}`, secret, `Basic ${secret}`, 'Bearer undefined']
+  const calls = [
+    ...wrong.map((Authorization) => [server.url, 'GET', { Authorization }] as const),
+    [server.url, 'GET', {}] as const,
+    ...['HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'].map((method) => [server.url, method, { Authorization: `Bearer ${secret}` }] as const),
+    ...wrong.map((Authorization) => [url, 'GET', { Authorization }] as const),
+    [url, 'GET', { Authorization: `Bearer ${secret}` }] as const,
+  ]
+  for (const [base, method, headers] of calls) {
+    const answer = await documentedFetch(base + cron, { method, headers: { 'X-Forwarded-For': newAddress(), ...headers } })
+    expect(answer.status, `${method} ${JSON.stringify(headers)}`).toBe(404)
+  }
+  await server.stop()
 })
