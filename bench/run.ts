@@ -1,0 +1,276 @@
+// `npm run bench`: what an exchange and a reset cost beside the least that this framework can do. See the README.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus, totalmem } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { startEmbeddedPostgres } from '../bin/embedded-postgres'
+import { project } from '../bin/local'
+import { newSigningKeys } from '../lib/signing-keys'
+import { type Database, openDatabase } from './database'
+import { type Load, type Measured, meanwhile, measure, median } from './load'
+import { buildFloor, buildProduct, type Server, startBeside, startServer, usageOf } from './servers'
+
+const { values: flags } = parseArgs({
+  options: {
+    /** A third of the requests, three rounds, and 100,000 rows for 5 million. */
+    quick: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    rows: { type: 'string' },
+    /** A commit to measure beside the working tree. */
+    against: { type: 'string' },
+    /** Only the variants whose names contain this. What they are compared with runs as well. */
+    only: { type: 'string', default: '' },
+  },
+})
+const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 7))
+const manyRows = Number(flags.rows ?? (flags.quick ? 100_000 : 5_000_000))
+const size = (amount: number) => Math.ceil(flags.quick ? amount / 3 : amount)
+const [few, many] = [1_000, manyRows]
+const exchange = '/api/auth/sso/exchange'
+const reset = '/api/auth/reset-password'
+const unknownCode = 'x'.repeat(43)
+const floodEveryMs = 20
+const floodAtMost = 500
+const say = (line: string) => console.error(line)
+
+type Variant = {
+  name: string
+  /** The variant of the same round that its ratio is to. */
+  to?: string
+  run: () => Promise<Measured>
+}
+
+async function main(): Promise<void> {
+  say('Building the product and the floor …')
+  const [floorBuild, productBuild] = [buildFloor(), buildProduct()]
+  const otherBuild = flags.against ? buildProduct(flags.against) : null
+
+  const postgres = await startEmbeddedPostgres(`${project}.data/bench-postgres`, say)
+  const stops: (() => Promise<unknown>)[] = [() => postgres.release()]
+  try {
+    const small = await openDatabase(postgres.url, `bench_${Date.now()}`, few, say)
+    stops.push(() => small.drop())
+    const large = await openDatabase(postgres.url, `bench_rows_${many}`, many, say)
+    stops.push(() => large.end())
+    const upstash = await startBeside<Record<string, string>>('upstash.ts')
+    stops.push(upstash.stop)
+
+    const keys = newSigningKeys()
+    const settings = { DATABASE_URL: small.url, SESSION_SIGNING_KEYS: keys, RATE_LIMIT: 'in-process', TRUSTED_PROXIES: '1' }
+    const start = async (built: string, more: Record<string, string> = {}) => {
+      const server = await startServer(built, { ...settings, ...more })
+      stops.push(server.stop)
+      return server
+    }
+    const starts = await measureStarts(floorBuild, productBuild, settings, small)
+    const servers = {
+      floor: await start(floorBuild),
+      product: await start(productBuild),
+      upstash: await start(productBuild, upstash.told),
+      large: await start(productBuild, { DATABASE_URL: large.url }),
+      other: otherBuild ? await start(otherBuild) : null,
+    }
+    const variants = chosen(variantsOf(servers, small, large))
+    const measured = await measureInRounds(variants)
+    report(variants, measured, starts)
+  } finally {
+    for (const stop of stops.reverse()) await stop()
+  }
+}
+
+function variantsOf(
+  { floor, product, upstash, large: largeServer, other }: { floor: Server; product: Server; upstash: Server; large: Server; other: Server | null },
+  small: Database,
+  large: Database,
+): Variant[] {
+  const load = (server: Server, path: string, code: () => string, more: Partial<Load> = {}) =>
+    measure({ server, path, body: () => ({ code: code() }), status: 200, connections: 16, amount: size(3_000), ...more })
+  const good = async (server: Server, database: Database, more: Partial<Load> = {}) =>
+    load(server, exchange, await database.newCodes((more.amount ?? size(3_000)) + 50), more)
+  const unknown = () => unknownCode
+  const one = { connections: 1, amount: size(600) }
+  const hashes = { connections: 1, amount: size(12) }
+
+  const variants: Variant[] = [
+    { name: 'floor: JSON in, JSON out', to: 'floor: SELECT 1', run: () => load(floor, '/plain', unknown) },
+    { name: 'floor: SELECT 1', run: () => load(floor, '/query', unknown) },
+    { name: 'exchange', to: 'floor: SELECT 1', run: () => good(product, small) },
+    { name: 'exchange, refused', to: 'exchange', run: () => load(product, exchange, unknown, { status: 400 }) },
+    { name: '429', to: 'floor: JSON in, JSON out', run: () => overTheLimit(product) },
+    { name: 'exchange, Upstash', to: 'exchange', run: () => good(upstash, small) },
+    { name: '429, Upstash', to: 'floor: JSON in, JSON out', run: () => overTheLimit(upstash) },
+    { name: `exchange, ${many.toLocaleString('en')} rows`, to: 'exchange', run: () => good(largeServer, large) },
+    { name: 'floor: SELECT 1, 1 connection', run: () => load(floor, '/query', unknown, one) },
+    { name: 'exchange, 1 connection', to: 'floor: SELECT 1, 1 connection', run: () => good(product, small, one) },
+    { name: `exchange, ${many.toLocaleString('en')} rows, 1 connection`, to: 'exchange, 1 connection', run: () => good(largeServer, large, one) },
+    { name: 'floor: bcrypt, 1 connection', run: () => measure({ ...password(floor, '/hash', unknown), ...hashes }) },
+    {
+      name: 'reset, 1 connection',
+      to: 'floor: bcrypt, 1 connection',
+      run: async () => measure({ ...password(product, reset, await small.newTokens(hashes.amount + 10)), ...hashes }),
+    },
+    {
+      name: 'exchange while resets flood',
+      to: 'exchange',
+      run: async () => {
+        const token = await small.newTokens(floodAtMost)
+        const { result, statuses } = await meanwhile({ ...password(product, reset, token), everyMs: floodEveryMs, atMost: floodAtMost }, () =>
+          good(product, small),
+        )
+        return { ...result, meanwhile: statuses }
+      },
+    },
+  ]
+  if (other) variants.push({ name: `exchange at ${flags.against}`, to: 'exchange', run: () => good(other, small) })
+  return variants
+
+  function password(server: Server, path: string, token: () => string) {
+    let number = 0
+    const body = () => ({ token: token(), password: `lantern meadow ${number++} river` })
+    return { server, path, body, status: 200 }
+  }
+
+  async function overTheLimit(server: Server): Promise<Measured> {
+    const address = '192.0.2.1'
+    const overdraw = { address, status: null, amount: 2_050 }
+    if (!overdrawn.has(server)) await load(server, '/api/nothing', unknown, overdraw)
+    overdrawn.add(server)
+    return load(server, exchange, unknown, { address, status: 429 })
+  }
+}
+
+const overdrawn = new Set<Server>()
+
+/** Those that were asked for, with what they are compared to. */
+function chosen(variants: Variant[]): Variant[] {
+  const wanted = new Set(variants.filter(({ name }) => name.includes(flags.only)).map(({ name }) => name))
+  for (const { name, to } of [...variants].reverse()) if (wanted.has(name) && to) wanted.add(to)
+  return variants.filter(({ name }) => wanted.has(name))
+}
+
+/** Every variant once a round, in an order of its own, so that what else the machine does falls on all alike. The first round warms up. */
+async function measureInRounds(variants: Variant[]): Promise<Map<string, Measured[]>> {
+  const measured = new Map<string, Measured[]>(variants.map(({ name }) => [name, []]))
+  for (let round = 0; round <= rounds; round++) {
+    say(round === 0 ? 'Warming up …' : `Round ${round} of ${rounds} …`)
+    for (const { name, run } of shuffled(variants)) {
+      const result = await run()
+      if (round > 0) measured.get(name)!.push(result)
+      await sleep(200)
+    }
+  }
+  return measured
+}
+
+type Start = { name: string; firstAnswerMs: number; idleMemoryMb: number }
+
+/** From the start of the process to its first answer, and its memory when it has been idle for two seconds after that. */
+async function measureStarts(floorBuild: string, productBuild: string, settings: Record<string, string>, database: Database): Promise<Start[][]> {
+  say('Starting servers …')
+  const count = flags.quick ? 3 : 7
+  const nextCode = await database.newCodes(count + 10)
+  const all: Start[][] = []
+  for (let round = 0; round <= count; round++) {
+    const starts: Start[] = []
+    for (const [name, built, path] of shuffled([
+      ['floor: SELECT 1', floorBuild, '/query'],
+      ['exchange', productBuild, exchange],
+    ] as const)) {
+      const server = await startServer(built, settings)
+      const answer = await fetch(server.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ code: nextCode() }),
+      })
+      if (!answer.ok) throw new Error(`${name} answered ${answer.status}`)
+      const firstAnswerMs = performance.now() - server.startedAt
+      await sleep(2_000)
+      starts.push({ name, firstAnswerMs, idleMemoryMb: usageOf(server.process).memoryMb })
+      await server.stop()
+    }
+    if (round > 0) all.push(starts) // the first one fills the caches of the disk
+  }
+  return all
+}
+
+function report(variants: Variant[], measured: Map<string, Measured[]>, starts: Start[][]): void {
+  const machine = {
+    date: new Date().toISOString().slice(0, 10),
+    processor: `${cpus().length} × ${cpus()[0]?.model.trim()}`,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+    rounds,
+  }
+  const rows = variants.map(({ name, to }) => {
+    const own = measured.get(name)!
+    const other = to ? measured.get(to)! : own
+    const ratios = (of: (result: Measured) => number) => own.map((result, round) => of(result) / of(other[round]!)).sort((a, b) => a - b)
+    const middle = (of: (result: Measured) => number) => median(own.map(of))
+    const perSecond = ratios((result) => result.perSecond)
+    return {
+      name,
+      perSecond: middle((result) => result.perSecond),
+      p50: middle((result) => result.p50),
+      p99: middle((result) => result.p99),
+      cpuMs: middle((result) => result.cpuMs),
+      memoryMb: middle((result) => result.memoryMb),
+      to,
+      ratio: median(perSecond),
+      ratioRange: [perSecond[0]!, perSecond.at(-1)!],
+      p50Ratio: median(ratios((result) => result.p50)),
+      p99Ratio: median(ratios((result) => result.p99)),
+      meanwhile: own.at(-1)!.meanwhile,
+    }
+  })
+  const startRows = starts[0]!.map(({ name }) => {
+    const of = (round: Start[]) => round.find((start) => start.name === name)!
+    return {
+      name,
+      firstAnswerMs: median(starts.map((round) => of(round).firstAnswerMs)),
+      idleMemoryMb: median(starts.map((round) => of(round).idleMemoryMb)),
+    }
+  })
+
+  const table = [
+    '| | requests/s | p50 ms | p99 ms | CPU ms a request | memory MB | requests/s against | | p50 | p99 |',
+    '|---|---:|---:|---:|---:|---:|---|---:|---:|---:|',
+    ...rows.map(({ name, perSecond, p50, p99, cpuMs, memoryMb, to, ratio, ratioRange, p50Ratio, p99Ratio }) => {
+      const range = `${ratio.toFixed(2)} (${ratioRange.map((value) => value.toFixed(2)).join('–')})`
+      const against = to ? [to, range, p50Ratio.toFixed(2), p99Ratio.toFixed(2)] : ['', '', '', '']
+      return `| ${[name, round3(perSecond), round3(p50), round3(p99), cpuMs.toFixed(2), memoryMb.toFixed(0), ...against].join(' | ')} |`
+    }),
+    '',
+    '| from the start of the process | first answer ms | idle memory MB |',
+    '|---|---:|---:|',
+    ...startRows.map(({ name, firstAnswerMs, idleMemoryMb }) => `| ${name} | ${firstAnswerMs.toFixed(0)} | ${idleMemoryMb.toFixed(0)} |`),
+  ]
+  const flooded = rows.find((row) => row.meanwhile)
+  if (flooded) table.push('', `While resets flood (${1000 / floodEveryMs}/s), their answers: ${JSON.stringify(flooded.meanwhile)}`)
+  table.push('', `${machine.date}, ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}; medians of ${rounds} rounds in shuffled order`)
+  console.log(table.join('\n'))
+
+  mkdirSync(`${project}bench/results`, { recursive: true })
+  const file = `${project}bench/results/${new Date().toISOString().replaceAll(/[:.]/g, '-')}.json`
+  writeFileSync(file, JSON.stringify({ machine, variants: rows, starts: startRows, rounds: Object.fromEntries(measured) }, null, 2))
+  say(`The same, with every round, in ${file.slice(project.length)}`)
+}
+
+/** Three significant figures: more would be noise. */
+function round3(value: number): string {
+  return Number(value.toPrecision(3)).toLocaleString('en')
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, order: Math.random() }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ item }) => item)
+}
+
+main().then(
+  () => process.exit(0),
+  (error: Error) => {
+    console.error(error.stack)
+    process.exit(1)
+  },
+)

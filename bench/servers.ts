@@ -1,0 +1,117 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { project } from '../bin/local'
+import { freePort } from '../e2e/server'
+
+const folder = `${project}.data/bench/`
+mkdirSync(folder, { recursive: true })
+
+export type Server = { url: string; process: ChildProcess; startedAt: number; stop: () => Promise<void> }
+
+/** Builds a copy of the product, as it stands in the working tree or at a commit, and answers its folder. A copy, so that nobody's `.next` is disturbed. */
+export function buildProduct(commit?: string): string {
+  const target = emptyFolder(commit ? `product-${commit.replaceAll(/\W/g, '-')}` : 'product')
+  if (commit) {
+    execFileSync('tar', ['-x', '-C', target], { cwd: project, input: execFileSync('git', ['archive', commit], { cwd: project, maxBuffer: 1e9 }) })
+    node(project, 'prisma/build/index.js', 'generate', '--config', `${target}prisma/config.ts`)
+  } else {
+    for (const part of [
+      'app',
+      'bin',
+      'lib',
+      'prisma',
+      'public',
+      'instrumentation.ts',
+      'next.config.mjs',
+      'proxy.ts',
+      'package.json',
+      'tsconfig.json',
+    ])
+      cpSync(project + part, target + part, { recursive: true })
+  }
+  for (const part of ['bench', 'e2e']) rmSync(target + part, { recursive: true, force: true })
+  rmSync(`${target}package-lock.json`, { force: true }) // so that the project, whose node_modules serve, counts as the root
+  return build(target)
+}
+
+/** Builds the floor: an application of three bare routes, behind the product's own bin/server.mjs. Answers its folder. */
+export function buildFloor(): string {
+  const target = emptyFolder('floor')
+  cpSync(`${project}bench/floor`, target, { recursive: true })
+  cpSync(`${project}bin/server.mjs`, `${target}bin/server.mjs`)
+  for (const part of ['package.json', 'tsconfig.json']) cpSync(project + part, target + part)
+  return build(target)
+}
+
+/** Starts the server of a folder that was built, as `npm start` does. What it prints goes to a file. */
+export async function startServer(built: string, settings: Record<string, string>): Promise<Server> {
+  const port = String(await freePort())
+  const url = `http://127.0.0.1:${port}`
+  const log = openSync(`${folder}server-${port}.log`, 'w')
+  const startedAt = performance.now()
+  const server = spawn(process.execPath, [...(settings.NODE_FLAGS?.split(' ') ?? []), `${built}bin/server.mjs`], {
+    stdio: ['ignore', log, log, 'ipc'],
+    env: { ...process.env, PUBLIC_URL: 'http://localhost', ...settings, PORT: port, HOST: '127.0.0.1' },
+  })
+  const ended = once(server, 'exit').then(([code]) => {
+    throw new Error(`the server of ${built} ended with ${code}:\n${readFileSync(`${folder}server-${port}.log`, 'utf8')}`)
+  })
+  await Promise.race([once(server, 'message'), ended])
+  ended.catch(() => {})
+  return { url, process: server, startedAt, stop: () => end(server) }
+}
+
+/** Starts another program of this folder in a process of its own, and answers the first thing that it tells. */
+export async function startBeside<Told>(program: string): Promise<{ told: Told; stop: () => Promise<void> }> {
+  const child = spawn(process.execPath, ['--import', 'tsx', `${project}bench/${program}`], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    cwd: project,
+  })
+  const [told] = await once(child, 'message')
+  return { told, stop: () => end(child) }
+}
+
+/** What a process has used so far: CPU time of all its threads, and memory now. Linux only; zeros elsewhere. */
+export function usageOf({ pid }: ChildProcess): { cpuMs: number; memoryMb: number } {
+  if (process.platform !== 'linux') return { cpuMs: 0, memoryMb: 0 }
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number)
+  const resident = readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)?.[1]
+  return { cpuMs: (user! + system!) * 10, memoryMb: Number(resident) / 1024 }
+}
+
+function emptyFolder(name: string): string {
+  rmSync(folder + name, { recursive: true, force: true })
+  mkdirSync(folder + name, { recursive: true })
+  return `${folder}${name}/`
+}
+
+function build(target: string): string {
+  node(target, 'next/dist/bin/next', 'build')
+  return target
+}
+
+function node(cwd: string, program: string, ...parameters: string[]): void {
+  try {
+    execFileSync(process.execPath, [`${project}node_modules/${program}`, ...parameters], {
+      cwd,
+      stdio: 'pipe',
+      env: { ...process.env, NODE_ENV: 'production' },
+    })
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer }
+    throw new Error(`${program} failed in ${cwd}:\n${stdout}${stderr}`)
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  await exited
+}
