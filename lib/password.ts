@@ -1,14 +1,23 @@
 import { createHash } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
 import type { passwordIssueCodes } from './contract'
 import { env } from './env'
-import type { Issue } from './errors'
+import { type Issue, Refusal } from './errors'
 import { log } from './log'
 import { countGuesses, minGuesses } from './password-strength'
 
 const bcryptCost = 12
 const maxBytes = 72 // bcrypt ignores what comes after
 const breachAnswerMs = 2_000
+
+// A hash keeps a processor and one of libuv's four threads busy for a quarter of a second: leave a processor to those who sign in, and a thread.
+const hashesAtOnce = Math.max(1, Math.min(availableParallelism() - 1, 3))
+const passwordsAtOnce = 8 * hashesAtOnce // so that nobody waits longer than two seconds or so
+const retryAfterSeconds = 5
+let passwordsUnderWay = 0
+let hashesUnderWay = 0
+const waiting: (() => void)[] = []
 
 export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
 
@@ -27,9 +36,28 @@ export async function findPasswordIssue(password: string, context: string[]): Pr
   return null
 }
 
-/** The bcrypt hash of a password that has been judged, as `$2b$12$…`. The password is taken as it is: not trimmed, not normalised. */
+/** Runs what judges and hashes one password, both of which are slow. Refuses with SERVICE_UNAVAILABLE, at once, where too many are under way. */
+export async function withRoomForPassword<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (passwordsUnderWay >= passwordsAtOnce) throw new Refusal('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': String(retryAfterSeconds) } })
+  passwordsUnderWay++
+  try {
+    return await work()
+  } finally {
+    passwordsUnderWay--
+  }
+}
+
+/** The bcrypt hash of a password that has been judged, as `$2b$12$…`, in its turn. The password is taken as it is: not trimmed, not normalised. */
 export async function hashPassword(password: string): Promise<string> {
-  return bcrypt.hash(password, bcryptCost)
+  if (hashesUnderWay >= hashesAtOnce) await new Promise<void>((resolve) => waiting.push(resolve))
+  else hashesUnderWay++
+  try {
+    return await bcrypt.hash(password, bcryptCost)
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else hashesUnderWay--
+  }
 }
 
 const issue = (code: PasswordIssueCode, message: string): Issue => ({ path: ['password'], code, message })
