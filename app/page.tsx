@@ -1,7 +1,8 @@
 import { cookies } from 'next/headers'
 import { env } from '@/lib/env'
 import { texts } from '@/lib/language'
-import { findSession, sessionCookieName } from '@/lib/session'
+import { findSession } from '@/lib/session'
+import { sessionCookieName } from '@/lib/session-token'
 import { LocalTime } from './local-time'
 import { Screen } from './screen'
 

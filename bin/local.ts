@@ -31,8 +31,8 @@ export async function prepareLocally({ port, migrate, say }: Needs): Promise<() 
     throw error
   }
   return async () => {
-    const { db } = await import('../lib/db')
-    await db().$disconnect() // or PostgreSQL would cut it off
+    const { databasePool } = await import('../lib/database-pool')
+    await databasePool().end() // or PostgreSQL would cut it off
     await embedded?.release()
   }
 }

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
-import { signSessionToken } from '../lib/session'
+import { signSessionToken } from '../lib/session-token'
 import { exchange, expect, newCode, type Person, test } from './fixtures'
 import { startServer } from './server'
 

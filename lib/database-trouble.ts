@@ -1,4 +1,4 @@
-import { notConnected } from './db'
+import { notConnected } from './database-pool'
 import { Refusal } from './errors'
 
 const retryAfterSeconds = 5

@@ -1,17 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg'
-import pg from 'pg'
 import { PrismaClient } from '../prisma/client/client'
-import { env } from './env'
-import { log } from './log'
+import { databasePool } from './database-pool'
 
-const connectMs = 3_000
-const statementMs = 4_000 // PostgreSQL gives up: nothing was done
-const answerMs = 6_000 // we give up waiting: whether something was done is unknown
-
-/** How the message of such an error begins. */
-export const notConnected = 'no connection to the database'
-
-// kept across the module reloads of development, which would otherwise each open a pool
+// kept across the module reloads of development
 const kept = globalThis as typeof globalThis & { prismaClient?: PrismaClient }
 
 /** The database. Made on first use, because `next build` loads every module without one. */
@@ -20,28 +11,7 @@ export function db(): PrismaClient {
   return kept.prismaClient
 }
 
-/** Marks an error that came before any statement could be sent: after it nothing was done for sure, whatever the error. */
-class MarkingClient extends pg.Client {
-  // the pool passes a callback, and takes no notice of what comes back
-  override connect(callback: (error: any, client?: any) => void = () => {}): any {
-    super.connect((error: Error | null) => callback(error && new Error(`${notConnected}: ${error.message}`, { cause: error }), this))
-  }
-}
-
 function connect(): PrismaClient {
-  const pool = new pg.Pool({
-    Client: MarkingClient,
-    connectionString: env().DATABASE_URL,
-    max: env().DATABASE_POOL_SIZE,
-    connectionTimeoutMillis: connectMs,
-    idleTimeoutMillis: 30_000,
-    query_timeout: answerMs,
-    keepAlive: true,
-    allowExitOnIdle: true,
-    // not as a start-up parameter: poolers like PgBouncer refuse those
-    onConnect: (client) => client.query(`SET statement_timeout = ${statementMs}`),
-  })
-  pool.on('error', (error) => log.warn({ cause: error.message }, 'an idle database connection was lost'))
   // Named, so that a connection plans each of our few statements once. Their texts are constants of this program.
   const names = new Map<string, string>()
   const statementName = ({ sql }: { sql: string }) => {
@@ -49,6 +19,6 @@ function connect(): PrismaClient {
     names.set(sql, name)
     return name
   }
-  const adapter = new PrismaPg(pool, { statementNameGenerator: statementName, disposeExternalPool: true })
+  const adapter = new PrismaPg(databasePool(), { statementNameGenerator: statementName })
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }

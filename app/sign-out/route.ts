@@ -1,5 +1,6 @@
 import { log } from '@/lib/log'
-import { endSession, sessionCookie, sessionTokenOf } from '@/lib/session'
+import { endSession } from '@/lib/session'
+import { sessionCookie, sessionTokenOf } from '@/lib/session-token'
 
 /** Ends the session of the browser that posts the form. Another site's form comes without the cookie (SameSite), and so ends nothing. */
 export async function POST(request: Request): Promise<Response> {

@@ -1,6 +1,6 @@
 import { apiRoute, methodNotAllowed, parseJson } from '@/lib/api-route'
 import { SsoExchangeRequest } from '@/lib/contract'
-import { sessionCookie, sessionTokenOf, verifySessionToken } from '@/lib/session'
+import { sessionCookie, sessionTokenOf, verifySessionToken } from '@/lib/session-token'
 import { exchangeSsoCode } from '@/lib/sso-exchange'
 
 const route = 'sso-exchange'
