@@ -58,6 +58,7 @@ export function Ending({ app, language, texts, shared, signInUrl, forgotPassword
         <div className="actions">
           {kind === 'done' || kind === 'unknown' || !forgotPasswordUrl ? signIn('button') : newLink('button')}
           {kind === 'unknown' && newLink('button quiet')}
+          {kind === 'refused' && forgotPasswordUrl && signIn('button quiet')}
         </div>
       )}
     </Screen>

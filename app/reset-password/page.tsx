@@ -1,3 +1,4 @@
+import { NeedsScript } from '@/app/needs-script'
 import { env } from '@/lib/env'
 import { texts } from '@/lib/language'
 import { ResetForm } from './reset-form'
@@ -8,7 +9,7 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
   const { app, language, shared, reset } = await texts()
   const { SIGN_IN_URL, FORGOT_PASSWORD_URL, PASSWORD_MIN_LENGTH } = env()
   return (
-    <>
+    <NeedsScript shared={shared}>
       <ResetForm
         {...{ app, language, shared }}
         texts={reset}
@@ -17,9 +18,6 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
         forgotPasswordUrl={FORGOT_PASSWORD_URL}
         hasToken={token !== undefined}
       />
-      <noscript>
-        <p>{shared.noScript}</p>
-      </noscript>
-    </>
+    </NeedsScript>
   )
 }

@@ -84,12 +84,12 @@ export function ResetForm({ app, language, texts, shared, minLength, signInUrl, 
             </div>
           )}
           <h1>{texts.form}</h1>
-          <p className="needs-script">{texts.formBody}</p>
+          <p>{texts.formBody}</p>
         </>
       )}
       {(!ending || canRetry) && (
         <form
-          className="needs-script"
+          className="reset-form"
           method="post"
           action="/reset-password"
           noValidate

@@ -12,7 +12,9 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     signIn: 'Anmelden',
     signInAgain: 'Neu anmelden',
     home: 'Zur Startseite',
-    noScript: 'Diese Seite braucht JavaScript. Schalten Sie es in den Einstellungen Ihres Browsers ein, und öffnen Sie Ihren Link dann noch einmal.',
+    noScript: 'Diese Seite braucht JavaScript',
+    noScriptBody:
+      'Schalten Sie es in den Einstellungen Ihres Browsers ein. Öffnen Sie dann den Link aus Ihrer E‑Mail noch einmal, oder melden Sie sich neu an.',
   },
   home: {
     signedIn: 'Sie sind angemeldet',
@@ -129,7 +131,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     done: { title: 'Ihr Passwort ist geändert', body: 'Sie wurden überall abgemeldet. Melden Sie sich mit Ihrem neuen Passwort an.' },
     dead: {
       title: 'Dieser Link gilt nicht mehr',
-      body: 'Er wurde schon benutzt, ist älter als eine Stunde, oder es wurde ein neuerer verschickt. Ihr Passwort wurde nicht geändert.',
+      body: 'Er wurde schon benutzt, ist älter als eine Stunde, oder es wurde ein neuerer verschickt. Haben Sie damit gerade ein neues Passwort gewählt, melden Sie sich mit diesem an.',
     },
     noToken: {
       title: 'Öffnen Sie den Link aus Ihrer E‑Mail',

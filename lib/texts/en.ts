@@ -13,7 +13,8 @@ export const en = (app: string, passwordMinLength: number) => ({
     signIn: 'Sign in',
     signInAgain: 'Sign in again',
     home: 'Go to the start page',
-    noScript: 'This page needs JavaScript. Switch it on in your browser’s settings, then open your link again.',
+    noScript: 'This page needs JavaScript',
+    noScriptBody: 'Switch it on in your browser’s settings. Then open the link from your email again, or sign in again.',
   },
   home: {
     signedIn: 'You’re signed in',
@@ -127,7 +128,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     done: { title: 'Your password has been changed', body: 'You’ve been signed out everywhere. Sign in with your new password.' },
     dead: {
       title: 'This link doesn’t work any more',
-      body: 'It was used before, it is more than an hour old, or a newer one was sent. Your password hasn’t been changed.',
+      body: 'It was used before, it is more than an hour old, or a newer one was sent. If you have just chosen a new password with it, sign in with that.',
     },
     noToken: {
       title: 'Open the link from your email',

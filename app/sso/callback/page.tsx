@@ -1,3 +1,4 @@
+import { NeedsScript } from '@/app/needs-script'
 import { Screen } from '@/app/screen'
 import { env } from '@/lib/env'
 import { texts } from '@/lib/language'
@@ -26,12 +27,9 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   const { refused: _, ...words } = sso
   const destination = nextPath(next, PUBLIC_URL) ?? DASHBOARD_URL
   return (
-    <>
+    <NeedsScript shared={shared}>
       <SsoLanding {...{ app, language, shared, destination }} texts={words} signInUrl={SIGN_IN_URL} hasCode={code !== undefined} />
-      <noscript>
-        <p>{shared.noScript}</p>
-      </noscript>
-    </>
+    </NeedsScript>
   )
 }
 

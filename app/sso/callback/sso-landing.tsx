@@ -74,9 +74,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
     const done = kind === 'done'
     return (
       <Screen app={app} title={done ? texts.done : texts.working} sign={done ? 'good' : 'busy'}>
-        <p className="needs-script" role="status">
-          {{ working: texts.workingBody, slow: texts.slow, done: texts.doneBody }[kind]}
-        </p>
+        <p role="status">{{ working: texts.workingBody, slow: texts.slow, done: texts.doneBody }[kind]}</p>
         {done && <div className="actions">{goOn}</div>}
       </Screen>
     )

@@ -1,0 +1,215 @@
+import { gzipSync } from 'node:zlib'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright/test'
+import { exchange, expect, newAddress, newCode, test } from './fixtures'
+import { answer, states } from './page-states'
+
+const pages = [
+  '/',
+  '/nothing',
+  '/api-docs',
+  '/sso/callback',
+  '/sso/callback?code=x',
+  '/sso/callback?error=x',
+  '/reset-password',
+  '/reset-password?token=x',
+]
+
+for (const [name, open] of Object.entries(states)) {
+  test(`${name}: no fault that axe knows, in both schemes, and none at 320 pixels or twice the text`, async ({ page }) => {
+    const complaints = complaintsOf(page)
+    await open(page)
+    await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      const { violations } = await new AxeBuilder({ page }).analyze()
+      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+    }
+    await page.setViewportSize({ width: 320, height: 640 })
+    for (const [size, direction] of [
+      ['100%', 'ltr'],
+      ['200%', 'ltr'],
+      ['100%', 'rtl'],
+    ] as const) {
+      await page.evaluate(([fontSize, dir]) => Object.assign(document.documentElement, { dir }).style.setProperty('font-size', fontSize), [
+        size,
+        direction,
+      ] as const)
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), `${size} ${direction}`).toBeLessThanOrEqual(320)
+    }
+    const targets = await page
+      .locator('a.button, button')
+      .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().height))
+    expect(targets.filter((height) => height > 0 && height < 44)).toEqual([])
+    expect(complaints).toEqual([])
+  })
+}
+
+test('the start page of somebody signed in: no fault that axe knows', async ({ page, person }) => {
+  await page.goto(`/sso/callback?code=${await newCode(person)}`)
+  await page.waitForURL('/')
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([])
+  }
+})
+
+test('every page forbids what it does not need, and is kept by nobody', async ({ url }) => {
+  for (const path of pages) {
+    const { headers, status } = await fetch(url + path, { headers: { 'X-Nonce': 'forged', 'Content-Security-Policy': "script-src 'nonce-forged'" } })
+    expect(status, path).toBe(path === '/nothing' || path === '/api-docs' ? 404 : 200)
+    expect(headers.get('content-security-policy'), path).toMatch(
+      /^default-src 'none'; script-src 'self' 'nonce-[\w+/=]{24}' 'strict-dynamic'; style-src 'self' 'nonce-[\w+/=]{24}'; /,
+    )
+    for (const part of ["frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "connect-src 'self'", "object-src 'none'"])
+      expect(headers.get('content-security-policy')).toContain(part)
+    expect(headers.get('content-security-policy')).not.toMatch(/unsafe|https?:|\*|forged/)
+    expect(headers.get('cache-control'), path).toContain('no-store')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
+    expect(headers.get('x-powered-by')).toBeNull()
+    expect(headers.get('set-cookie')).toBeNull()
+  }
+})
+
+test('every script and style of every page carries the nonce of its answer, a new one each time, and nothing comes from elsewhere', async ({
+  url,
+}) => {
+  const nonces = new Set<string>()
+  for (const path of pages) {
+    const got = await fetch(url + path)
+    const html = await got.text()
+    const [, nonce] = got.headers.get('content-security-policy')!.match(/'nonce-(.*?)'/)!
+    nonces.add(nonce!)
+    const tags = html.match(/<(script|style)\b[^>]*>/g)!
+    expect(tags.length).toBeGreaterThan(5)
+    expect(
+      tags.filter((tag) => !tag.includes(`nonce="${nonce}"`)),
+      path,
+    ).toEqual([])
+    expect(html.match(/(?:src|href|action)="(?:https?:)?\/\/[^"]*"/g), path).toBeNull()
+    expect(html, path).not.toMatch(/ on\w+="|style="/)
+  }
+  expect(nonces.size).toBe(pages.length)
+})
+
+test('files are cached, and hashed ones for good', async ({ url }) => {
+  const html = await (await fetch(url)).text()
+  const script = html.match(/\/_next\/static\/[^"]*\.js/)![0]
+  expect((await fetch(url + script)).headers.get('cache-control')).toContain('immutable')
+  for (const file of ['/icon.svg', '/robots.txt']) {
+    const got = await fetch(url + file)
+    expect([got.status, got.headers.get('cache-control')?.includes('no-store')], file).toEqual([200, false])
+  }
+})
+
+test('the language is the best that the browser asks for', async ({ url }) => {
+  const languages = {
+    '': 'en',
+    de: 'de',
+    'de-CH': 'de',
+    'DE-at,en;q=0.5': 'de',
+    'en-GB,de;q=0.9': 'en',
+    'fr,de;q=0.5,en;q=0.4': 'de',
+    fr: 'en',
+    'de;q=0,en': 'en',
+    'en;q=0.1, de;q=0.2': 'de',
+    '*': 'en',
+    'constructor,__proto__': 'en',
+    ';;,=': 'en',
+  } // one file a language: lib/texts
+  for (const [asked, language] of Object.entries(languages)) {
+    const html = await (await fetch(url, { headers: { 'Accept-Language': asked } })).text()
+    expect(html, asked).toContain(`<html lang="${language}" dir="ltr"`)
+  }
+})
+
+test('in German, errors and waits included', async ({ browserProcess, url }) => {
+  const context = await browserProcess.newContext({ baseURL: url, locale: 'de-DE', extraHTTPHeaders: { 'X-Forwarded-For': newAddress() } })
+  const page = await context.newPage()
+  await page.route(
+    '**/api/auth/reset-password',
+    answer(400, { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'too_short', message: 'English' }] }),
+  )
+  await page.goto('/reset-password?token=x')
+  await page.getByLabel('Neues Passwort').fill('kurz')
+  await page.getByRole('button', { name: 'Passwort speichern' }).click()
+  await expect(page.getByRole('link', { name: 'Verwenden Sie mindestens 8 Zeichen.' })).toBeVisible()
+  await expect(page).toHaveTitle(/^Fehler: Neues Passwort wählen – /)
+  await page.route(exchange, answer(429, { code: 'RATE_LIMITED' }, 700))
+  await page.goto('/sso/callback?code=x')
+  await expect(page.getByText('Sie können sich in 12 Minuten neu anmelden.')).toBeVisible()
+  await context.close()
+})
+
+test('without JavaScript, a page says what to do, and offers no form that could not work', async ({ browserProcess, url }) => {
+  const context = await browserProcess.newContext({ baseURL: url, javaScriptEnabled: false })
+  const page = await context.newPage()
+  for (const path of ['/sso/callback?code=x', '/reset-password?token=x']) {
+    await page.goto(path)
+    await expect(page.locator('noscript h1')).toHaveText('This page needs JavaScript')
+    await expect(page.locator('noscript h1')).toBeVisible()
+    await expect(page.locator('.needs-script')).toBeHidden()
+  }
+  await page.goto('/sso/callback?error=access_denied')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign-in was cancelled')
+  await context.close()
+})
+
+test('no layout shift, and forced colours leave everything there', async ({ page }) => {
+  await page.addInitScript(() => {
+    const seen = Object.assign(window, { shift: 0 })
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) seen.shift += (entry as PerformanceEntry & { value: number }).value
+    }).observe({ type: 'layout-shift', buffered: true })
+  })
+  for (const path of ['/reset-password?token=x', '/sso/callback', '/']) {
+    await page.goto(path, { waitUntil: 'networkidle' })
+    expect(await page.evaluate(() => (window as unknown as { shift: number }).shift)).toBe(0)
+  }
+  await page.emulateMedia({ forcedColors: 'active' })
+  await page.goto('/reset-password?token=x')
+  await expect(page.getByRole('button', { name: 'Save password' })).toHaveCSS('border-style', 'solid')
+})
+
+// What a page loads beyond the one for addresses that do not exist, which is Next.js, React and the frame of our pages.
+test('each page has a small script of its own', async ({ page }) => {
+  const frame = await scriptsOf(page, '/nothing')
+  const own: Record<string, number> = {}
+  for (const path of ['/', '/sso/callback?code=x', '/reset-password?token=x']) {
+    const scripts = await scriptsOf(page, path)
+    own[path] = [...scripts].filter(([address]) => !frame.has(address)).reduce((sum, [, bytes]) => sum + bytes, 0)
+  }
+  console.log(`Own scripts, gzip: ${JSON.stringify(own)} bytes; frame: ${[...frame.values()].reduce((sum, bytes) => sum + bytes, 0)}`)
+  expect(own['/']).toBeLessThan(1_000)
+  expect(own['/sso/callback?code=x']).toBeLessThan(4_000)
+  expect(own['/reset-password?token=x']).toBeLessThan(5_000)
+})
+
+/** The scripts that a page loads, and their sizes compressed. */
+async function scriptsOf(page: Page, path: string): Promise<Map<string, number>> {
+  const scripts = new Map<string, number>()
+  const loaded: Promise<unknown>[] = []
+  const note = (response: import('playwright/test').Response) => {
+    if (response.request().resourceType() === 'script')
+      loaded.push(response.body().then((body) => scripts.set(response.url(), gzipSync(body).length)))
+  }
+  page.on('response', note)
+  await page.route(exchange, () => {})
+  await page.goto(path)
+  await page.waitForTimeout(500)
+  page.off('response', note)
+  await Promise.all(loaded)
+  return scripts
+}
+
+/** What the browser has to say against a page: policies that were broken, hydration that failed. Answers that are no success are none. */
+function complaintsOf(page: Page): string[] {
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  return complaints
+}
