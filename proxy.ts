@@ -5,7 +5,7 @@ import { env } from './lib/env'
 
 export const config = {
   // Pages, and whatever is not found. Not the routes that answer by themselves, nor files, which are cached.
-  matcher: '/((?!api(?:/|$)|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|icon\\.svg$|robots\\.txt$).*)',
+  matcher: '/((?!api(?:/|$)|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|robots\\.txt$).*)',
 }
 
 /**

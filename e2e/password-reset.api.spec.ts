@@ -79,9 +79,7 @@ test('of 20 simultaneous resets with one token, one succeeds, and the password i
   )
   const [winner, ...more] = attempts.filter(({ answer }) => answer.status === 200)
   expect(more).toHaveLength(0)
-  const losers = attempts.filter(({ answer }) => answer !== winner!.answer && answer.status !== 503) // 503: no room for so many at once
-  for (const { answer } of losers) expect([answer.status, answer.body]).toEqual([400, deadLink])
-  expect(losers.length).toBeGreaterThan(0)
+  for (const { answer } of attempts) if (answer !== winner!.answer) expect([answer.status, answer.body]).toEqual([400, deadLink])
   expect(await bcrypt.compare(winner!.password, (await storedHash(sql, person))!)).toBe(true)
 })
 

@@ -54,7 +54,10 @@ const sharedRefusals: Partial<Record<RefusalCode, [description: string, ...heade
   UNSUPPORTED_MEDIA_TYPE: ['The body is not application/json in UTF-8, or it is compressed.', 'Accept-Post'],
   RATE_LIMITED: ['Over the platform limit. Nothing was done.', 'Retry-After'],
   INTERNAL_ERROR: ['A fault of the service. Its log has the cause, under the request reference.'],
-  SERVICE_UNAVAILABLE: ['The database can’t be reached or is too slow, or too many passwords are being set at once. Nothing was changed, unless `outcome` is `unknown`.', 'Retry-After'],
+  SERVICE_UNAVAILABLE: [
+    'The database can’t be reached or is too slow, or too many passwords are being set at once. Nothing was changed, unless `outcome` is `unknown`.',
+    'Retry-After',
+  ],
 }
 
 const everyPost = Object.keys(sharedRefusals) as RefusalCode[]

@@ -13,7 +13,7 @@ const breachAnswerMs = 2_000
 
 // A hash keeps a processor and one of libuv's four threads busy for a quarter of a second: leave a processor to those who sign in, and a thread.
 const hashesAtOnce = Math.max(1, Math.min(availableParallelism() - 1, 3))
-const passwordsAtOnce = 8 * hashesAtOnce // so that nobody waits longer than two seconds or so
+const passwordsAtOnce = 24 * hashesAtOnce // so that nobody waits longer than six seconds or so
 const retryAfterSeconds = 5
 let passwordsUnderWay = 0
 let hashesUnderWay = 0
