@@ -70,7 +70,7 @@ test('Back after signing in does not return to the callback, and reloading it si
   await page.goto(`/sso/callback?code=${await newCode(person)}`)
   await page.waitForURL('/')
   await page.goBack()
-  expect(page.url()).toBe(`${url}/nothing`)
+  await expect(page).toHaveURL(`${url}/nothing`)
   await page.goto('/sso/callback')
   await expect(heading(page)).toHaveText('There’s nothing to sign in with')
   expect(await sessions(sql, person)).toHaveLength(1)

@@ -1,7 +1,7 @@
 import { db } from './db'
 import { env } from './env'
 import { Refusal } from './errors'
-import { findPasswordIssue, hashPassword, withRoomForPassword } from './password'
+import { hashNewPassword } from './password'
 import { hashSecret, newSecret } from './secret-token'
 
 const tokenMinutes = 60
@@ -21,7 +21,7 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
 /**
  * Sets a new password with the token of a reset e-mail, and ends every session of the person. Whatever can refuse comes before anything
  * is consumed: a weak password leaves the token alive, a fabricated token costs no bcrypt.
- * Refuses with VALIDATION_ERROR, for `token` or for `password`, and with SERVICE_UNAVAILABLE where too many passwords are being hashed.
+ * Refuses with VALIDATION_ERROR, for `token` or for `password`, and with SERVICE_UNAVAILABLE where too many passwords wait to be hashed.
  */
 export async function resetPassword(token: string, password: string): Promise<void> {
   const tokenHash = hashSecret(token)
@@ -30,11 +30,7 @@ export async function resetPassword(token: string, password: string): Promise<vo
     WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now() AND disabled_at IS NULL AND NOT password_barred`
   if (!person) throw deadLink()
 
-  const passwordHash = await withRoomForPassword(async () => {
-    const issue = await findPasswordIssue(password, [person.email, env().APP_NAME])
-    if (issue) throw new Refusal('VALIDATION_ERROR', { issues: [issue] })
-    return hashPassword(password)
-  })
+  const passwordHash = await hashNewPassword(password, [person.email, env().APP_NAME])
 
   // The lock comes first, in a statement of its own: the second one then sees, and ends, a session that was just being started.
   const [, changed] = await db().$transaction([
