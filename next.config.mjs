@@ -3,7 +3,7 @@ export default {
   poweredByHeader: false,
   reactStrictMode: true,
   agentRules: false,
-  // Where there is no proxy in front these answers are too small to gain from it, and a proxy in front does it better.
+  // bin/server.mjs does, for pages alone. On Vercel, Vercel does.
   compress: false,
   // A redirect would write the code or the token into one more address.
   skipTrailingSlashRedirect: true,

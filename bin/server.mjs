@@ -3,10 +3,11 @@
 //     and a route has no other way to learn who is there (see lib/client-address.ts).
 //   - What Next.js answers with a 500 or an empty 400 on its own — methods it does not know, paths that can't be decoded — reaches
 //     our routes as something that they refuse.
-// Requests that are too slow are cut off, and on SIGTERM or SIGINT those under way are finished.
+// Pages and scripts are compressed. Requests that are too slow are cut off, and on SIGTERM or SIGINT those under way are finished.
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import compression from 'compression'
 import next from 'next'
 
 const dir = fileURLToPath(new URL('..', import.meta.url))
@@ -26,6 +27,7 @@ const server = createServer({ headersTimeout: 15_000, requestTimeout: 30_000, ke
 const app = next({ dev, dir, port, hostname, httpServer: server })
 await app.prepare()
 const handle = app.getRequestHandler()
+const compress = compression()
 
 const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
@@ -47,7 +49,9 @@ server.on('request', (request, response) => {
   request.headers['x-forwarded-for'] = forwarded ? `${forwarded}, ${address}` : address
   if (!knownMethods.has(request.method)) request.method = 'DELETE' // which no route takes
   request.url = plainUrl(request.url)
-  handle(request, response)
+  // the answers of /api are too small to gain from it
+  if (request.url.startsWith('/api/')) handle(request, response)
+  else compress(request, response, () => handle(request, response))
 })
 server.on('error', (error) => {
   console.error(error.code === 'EADDRINUSE' ? `Port ${port} is taken: set PORT to another one.` : error.message)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../bin/embedded-postgres'
 import { project } from '../bin/local'
+import { onlyDevelopmentServer } from './development-server'
 import { exchange, expect, keepSecret, newCode, newPassword, newToken, reset, test } from './fixtures'
 import { freePort, startServer } from './server'
 
@@ -110,34 +111,36 @@ test.describe('npm start', () => {
 
 test.describe('npm run dev', () => {
   test('prints two links that work, at the PORT that is set, logs no secret, and stops with Ctrl-C', async ({ person }) => {
-    const port = String(await freePort())
-    const child = spawn('npm', ['run', '--silent', 'dev'], {
-      cwd: project,
-      detached: true,
-      env: { ...process.env, PORT: port, PUBLIC_URL: '', NODE_ENV: '' as 'development' },
-    })
-    let printed = ''
-    child.stdout.on('data', (chunk) => (printed += chunk))
-    child.stderr.on('data', (chunk) => (printed += chunk))
-    await expect.poll(() => printed, { timeout: 50_000 }).toContain('Ctrl-C')
-    const code = printed.match(new RegExp(`http://localhost:${port}/sso/callback\\?code=([\\w-]{43})`))![1]!
-    const token = printed.match(new RegExp(`http://localhost:${port}/reset-password\\?token=([\\w-]{43})`))![1]!
-    const send = (path: string, body: unknown) =>
-      fetch(`http://localhost:${port}${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
-    expect((await send(exchange, { code })).status).toBe(200)
-    expect((await send(reset, { token, password: newPassword() })).status).toBe(200)
-    expect((await send(reset, { token, password: newPassword() })).status).toBe(400)
+    await onlyDevelopmentServer(async () => {
+      const port = String(await freePort())
+      const child = spawn('npm', ['run', '--silent', 'dev'], {
+        cwd: project,
+        detached: true,
+        env: { ...process.env, PORT: port, PUBLIC_URL: '', NODE_ENV: '' as 'development' },
+      })
+      let printed = ''
+      child.stdout.on('data', (chunk) => (printed += chunk))
+      child.stderr.on('data', (chunk) => (printed += chunk))
+      await expect.poll(() => printed, { timeout: 50_000 }).toContain('Ctrl-C')
+      const code = printed.match(new RegExp(`http://localhost:${port}/sso/callback\\?code=([\\w-]{43})`))![1]!
+      const token = printed.match(new RegExp(`http://localhost:${port}/reset-password\\?token=([\\w-]{43})`))![1]!
+      const send = (path: string, body: unknown) =>
+        fetch(`http://localhost:${port}${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+      expect((await send(exchange, { code })).status).toBe(200)
+      expect((await send(reset, { token, password: newPassword() })).status).toBe(200)
+      expect((await send(reset, { token, password: newPassword() })).status).toBe(400)
 
-    // Next.js's own log of requests in development would hold these
-    const secrets = [await newCode(person), await newToken(person)]
-    for (const secret of secrets) {
-      for (const path of ['/sso/callback?code=', '/reset-password?token=', '/nothing?token=', '/api/nothing?code=', '/%ff?code='])
-        await fetch(`http://localhost:${port}${path}${secret}`)
-    }
-    process.kill(-child.pid!, 'SIGINT') // as a terminal does: to all of them
-    await once(child, 'exit')
-    await expect(fetch(`http://localhost:${port}/`)).rejects.toThrow()
-    for (const secret of secrets) expect(printed).not.toContain(secret)
+      // Next.js's own log of requests in development would hold these
+      const secrets = [await newCode(person), await newToken(person)]
+      for (const secret of secrets) {
+        for (const path of ['/sso/callback?code=', '/reset-password?token=', '/nothing?token=', '/api/nothing?code=', '/%ff?code='])
+          await fetch(`http://localhost:${port}${path}${secret}`)
+      }
+      process.kill(-child.pid!, 'SIGINT') // as a terminal does: to all of them
+      await once(child, 'exit')
+      await expect(fetch(`http://localhost:${port}/`)).rejects.toThrow()
+      for (const secret of secrets) expect(printed).not.toContain(secret)
+    })
   })
 })
 
