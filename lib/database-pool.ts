@@ -1,3 +1,4 @@
+import { attachDatabasePool } from '@vercel/functions/db-connections'
 import pg from 'pg'
 import { env } from './env'
 import { log } from './log'
@@ -32,13 +33,14 @@ function open(): pg.Pool {
     connectionString: env().DATABASE_URL,
     max: env().DATABASE_POOL_SIZE,
     connectionTimeoutMillis: connectMs,
-    idleTimeoutMillis: 30_000,
+    idleTimeoutMillis: env().VERCEL ? 5_000 : 30_000,
     query_timeout: answerMs,
     keepAlive: true,
     allowExitOnIdle: true,
     // not as a start-up parameter: poolers like PgBouncer refuse those
     onConnect: (client) => client.query(`SET statement_timeout = ${statementMs}`),
   })
+  if (env().VERCEL) attachDatabasePool(pool) // keeps the function awake until its idle connections are closed
   pool.on('error', (error) => log.warn({ cause: error.message }, 'an idle database connection was lost'))
   return pool
 }

@@ -7,8 +7,6 @@ import { deleteExpiredRows } from '@/lib/expired-rows'
 const route = 'clean-up'
 const workMs = 30_000
 
-export const maxDuration = 60
-
 /** What Vercel's cron calls once a day (see vercel.json), with CRON_SECRET as a bearer token. To anybody else there is no such address. */
 export const GET = apiRoute(route, async (request) => {
   if (!isCron(request)) throw new Refusal('NOT_FOUND')
