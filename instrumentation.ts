@@ -1,4 +1,6 @@
 /** Runs once when a server starts, before its first request. */
 export async function register(): Promise<void> {
-  if (process.env.NEXT_RUNTIME === 'nodejs') (await import('./lib/env')).stopUnlessConfigured()
+  if (process.env.NEXT_RUNTIME !== 'nodejs') return
+  ;(await import('./lib/env')).stopUnlessConfigured()
+  if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT) (await import('./lib/tracing')).startTracing()
 }
