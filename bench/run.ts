@@ -219,6 +219,7 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
       ratioRange: [perSecond[0]!, perSecond.at(-1)!],
       p50Ratio: median(ratios((result) => result.p50)),
       p99Ratio: median(ratios((result) => result.p99)),
+      cpuRatio: median(ratios((result) => result.cpuMs)),
       meanwhile: own.at(-1)!.meanwhile,
     }
   })
@@ -232,11 +233,11 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
   })
 
   const table = [
-    '| | requests/s | p50 ms | p99 ms | CPU ms a request | memory MB | requests/s against | | p50 | p99 |',
-    '|---|---:|---:|---:|---:|---:|---|---:|---:|---:|',
-    ...rows.map(({ name, perSecond, p50, p99, cpuMs, memoryMb, to, ratio, ratioRange, p50Ratio, p99Ratio }) => {
+    '| | requests/s | p50 ms | p99 ms | CPU ms a request | memory MB | against | requests/s (least–most) | p50 | p99 | CPU |',
+    '|---|---:|---:|---:|---:|---:|---|---|---:|---:|---:|',
+    ...rows.map(({ name, perSecond, p50, p99, cpuMs, memoryMb, to, ratio, ratioRange, p50Ratio, p99Ratio, cpuRatio }) => {
       const range = `${ratio.toFixed(2)} (${ratioRange.map((value) => value.toFixed(2)).join('–')})`
-      const against = to ? [to, range, p50Ratio.toFixed(2), p99Ratio.toFixed(2)] : ['', '', '', '']
+      const against = to ? [to, range, p50Ratio.toFixed(2), p99Ratio.toFixed(2), cpuRatio.toFixed(2)] : ['', '', '', '', '']
       return `| ${[name, round3(perSecond), round3(p50), round3(p99), cpuMs.toFixed(2), memoryMb.toFixed(0), ...against].join(' | ')} |`
     }),
     '',
