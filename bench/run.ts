@@ -162,7 +162,7 @@ async function measureInRounds(variants: Variant[]): Promise<Map<string, Measure
   return measured
 }
 
-type Start = { name: string; firstAnswerMs: number; idleMemoryMb: number }
+type Start = { name: string; firstAnswerMs: number; cpuMs: number; idleMemoryMb: number }
 
 /** From the start of the process to its first answer, and its memory when it has been idle for two seconds after that. */
 async function measureStarts(floorBuild: string, productBuild: string, settings: Record<string, string>, database: Database): Promise<Start[][]> {
@@ -184,8 +184,9 @@ async function measureStarts(floorBuild: string, productBuild: string, settings:
       })
       if (!answer.ok) throw new Error(`${name} answered ${answer.status}`)
       const firstAnswerMs = performance.now() - server.startedAt
+      const { cpuMs } = usageOf(server.process)
       await sleep(2_000)
-      starts.push({ name, firstAnswerMs, idleMemoryMb: usageOf(server.process).memoryMb })
+      starts.push({ name, firstAnswerMs, cpuMs, idleMemoryMb: usageOf(server.process).memoryMb })
       await server.stop()
     }
     if (round > 0) all.push(starts) // the first one fills the caches of the disk
@@ -228,6 +229,7 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
     return {
       name,
       firstAnswerMs: median(starts.map((round) => of(round).firstAnswerMs)),
+      cpuMs: median(starts.map((round) => of(round).cpuMs)),
       idleMemoryMb: median(starts.map((round) => of(round).idleMemoryMb)),
     }
   })
@@ -241,9 +243,12 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
       return `| ${[name, round3(perSecond), round3(p50), round3(p99), cpuMs.toFixed(2), memoryMb.toFixed(0), ...against].join(' | ')} |`
     }),
     '',
-    '| from the start of the process | first answer ms | idle memory MB |',
-    '|---|---:|---:|',
-    ...startRows.map(({ name, firstAnswerMs, idleMemoryMb }) => `| ${name} | ${firstAnswerMs.toFixed(0)} | ${idleMemoryMb.toFixed(0)} |`),
+    '| from the start of the process | first answer ms | CPU ms until then | idle memory MB |',
+    '|---|---:|---:|---:|',
+    ...startRows.map(
+      ({ name, firstAnswerMs, cpuMs, idleMemoryMb }) =>
+        `| ${name} | ${firstAnswerMs.toFixed(0)} | ${cpuMs.toFixed(0)} | ${idleMemoryMb.toFixed(0)} |`,
+    ),
   ]
   const flooded = rows.find((row) => row.meanwhile)
   if (flooded) table.push('', `While resets flood (${1000 / floodEveryMs}/s), their answers: ${JSON.stringify(flooded.meanwhile)}`)
