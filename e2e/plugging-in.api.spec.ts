@@ -5,7 +5,7 @@ import { project } from '../bin/local'
 import { exchange, expect, keepSecret, newPassword, reset, test } from './fixtures'
 
 // The blocks of the README that have a name behind their language are compiled and run here as they stand, but for the address.
-const documented = `${project}readme-parts/plugging-in.md`
+const documented = `${project}README.md`
 const address = 'https://login.example.com'
 const folder = `${project}e2e/results/plugging-in/`
 
