@@ -268,7 +268,7 @@ function processMark(pid: number): string | undefined {
 /** Whether the process lives whose mark begins `name`. */
 function isAlive(name: string): boolean {
   const [mark = ''] = name.split('.')
-  return processMark(Number.parseInt(mark)) === mark
+  return processMark(Number.parseInt(mark, 10)) === mark
 }
 
 function complaint(error: unknown, log?: string): string {

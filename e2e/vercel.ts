@@ -29,8 +29,8 @@ async function run(): Promise<void> {
     checkOutput(`${folder}/project`)
     await useOperations(folder)
   } finally {
-    const { db } = await import('../lib/db')
-    await db().$disconnect()
+    const { databasePool } = await import('../lib/database-pool')
+    await databasePool().end()
     await postgres.release()
     rmSync(folder, { recursive: true, force: true })
   }
