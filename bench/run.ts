@@ -29,6 +29,7 @@ const [few, many] = [1_000, manyRows]
 const exchange = '/api/auth/sso/exchange'
 const reset = '/api/auth/reset-password'
 const unknownCode = 'x'.repeat(43)
+const warmUps = 2
 const floodEveryMs = 20
 const floodAtMost = 500
 const say = (line: string) => console.error(line)
@@ -148,11 +149,11 @@ function chosen(variants: Variant[]): Variant[] {
   return variants.filter(({ name }) => wanted.has(name))
 }
 
-/** Every variant once a round, in an order of its own, so that what else the machine does falls on all alike. The first round warms up. */
+/** Every variant once a round, in an order of its own, so that what else the machine does falls on all alike. The first ones warm up: until then V8 compiles. */
 async function measureInRounds(variants: Variant[]): Promise<Map<string, Measured[]>> {
   const measured = new Map<string, Measured[]>(variants.map(({ name }) => [name, []]))
-  for (let round = 0; round <= rounds; round++) {
-    say(round === 0 ? 'Warming up …' : `Round ${round} of ${rounds} …`)
+  for (let round = 1 - warmUps; round <= rounds; round++) {
+    say(round <= 0 ? 'Warming up …' : `Round ${round} of ${rounds} …`)
     for (const { name, run } of shuffled(variants)) {
       const result = await run()
       if (round > 0) measured.get(name)!.push(result)
