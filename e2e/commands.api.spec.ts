@@ -93,6 +93,32 @@ test.describe('npm start', () => {
     expect(stderr).toContain(`Port ${port} is taken: set PORT to another one.`)
   })
 
+  test('ends with a SIGTERM to npm, as a container sends it', async () => {
+    const port = await freePort()
+    const npm = spawn('npm', ['start'], { cwd: project, env: { ...process.env, PORT: String(port) } })
+    const ended = once(npm, 'exit')
+    await expect
+      .poll(
+        () =>
+          fetch(`http://localhost:${port}/api/health`).then(
+            ({ status }) => status,
+            () => 0,
+          ),
+        { timeout: 20_000 },
+      )
+      .toBe(200)
+    npm.kill('SIGTERM')
+    await ended
+    await expect
+      .poll(() =>
+        fetch(`http://localhost:${port}/api/health`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(0)
+  })
+
   test('finishes what is under way when it is told to stop', async ({ person }) => {
     const server = await startServer()
     const slow = fetch(server.url + reset, {
