@@ -5,6 +5,7 @@ import type { passwordIssueCodes } from './contract'
 import { env } from './env'
 import { Refusal } from './errors'
 import { log } from './log'
+import { countGuesses, minGuesses } from './password-strength'
 
 const bcryptCost = 12
 const maxBytes = 72 // bcrypt ignores what comes after
@@ -31,8 +32,7 @@ export async function hashNewPassword(password: string, context: string[]): Prom
     throw refusal('invalid_characters', 'Leave out characters that can’t be typed on a keyboard.')
   if (PASSWORD_BREACH_CHECK && (await isBreached(password)))
     throw refusal('breached', 'This password appears in a known data breach. Use a different one.')
-  return inTurn(async () => {
-    const { countGuesses, minGuesses } = await import('./password-strength') // its dictionaries are not for every start to wait for
+  return inTurn(() => {
     if (countGuesses(password, context) < minGuesses)
       throw refusal('too_guessable', 'This password is easy to guess. Use three or more unrelated words, or something longer.')
     return bcrypt.hash(password, bcryptCost)
