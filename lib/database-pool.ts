@@ -38,7 +38,7 @@ function open(): pg.Pool {
     keepAlive: true,
     allowExitOnIdle: true,
     // not as a start-up parameter: poolers like PgBouncer refuse those
-    onConnect: (client) => client.query(`SET statement_timeout = ${statementMs}`),
+    onConnect: (client) => client.query({ text: `SET statement_timeout = ${statementMs}`, query_timeout: connectMs } as pg.QueryConfig),
   })
   if (env().VERCEL) attachDatabasePool(pool) // keeps the function awake until its idle connections are closed
   pool.on('error', (error) => log.warn({ cause: error.message }, 'an idle database connection was lost'))
