@@ -24,6 +24,19 @@ if (!dev && !existsSync('.next/BUILD_ID')) {
 }
 
 const server = createServer({ headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5_000 })
+let stopping = false
+function stop() {
+  if (stopping) return
+  stopping = true
+  setTimeout(() => process.exit(), 10_000).unref() // whoever is still not served by then
+  server.close(() => process.exit())
+  server.closeIdleConnections()
+  if (dev) process.exit() // its hot-reload connections never end
+}
+process.on('SIGTERM', stop)
+process.on('SIGINT', stop)
+process.on('disconnect', stop) // bin/dev.ts was killed
+
 const app = next({ dev, dir, port, hostname, httpServer: server })
 await app.prepare()
 const handle = app.getRequestHandler()
@@ -61,16 +74,3 @@ server.listen(port, hostname, () => {
   console.log(`Listening on http://localhost:${port}`)
   process.send?.('listening') // to bin/dev.ts
 })
-
-let stopping = false
-function stop() {
-  if (stopping) return
-  stopping = true
-  setTimeout(() => process.exit(), 10_000).unref() // whoever is still not served by then
-  server.close(() => process.exit())
-  server.closeIdleConnections()
-  if (dev) process.exit() // its hot-reload connections never end
-}
-process.on('SIGTERM', stop)
-process.on('SIGINT', stop)
-process.on('disconnect', stop) // bin/dev.ts was killed
