@@ -13,6 +13,11 @@ let servers: Server[]
 test.beforeAll(async () => {
   upstash = await startUpstash()
   servers = await Promise.all([startServer(upstash.settings), startServer(upstash.settings)])
+  // Warm, and with the script in Redis: a process that has just begun is slow for reasons of its own. If that made it give Redis up, it comes back.
+  for (let round = 0; round < 3; round++) {
+    await flood(20, (index) => ask(index, newAddress()), 4)
+    await new Promise((resolve) => setTimeout(resolve, 2_100))
+  }
 })
 test.afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()))
@@ -34,7 +39,7 @@ async function farFromTheWindowsEnd(): Promise<void> {
 test('2,000 requests pass through two processes at once, and the next is refused by both, without asking Redis again', async () => {
   await farFromTheWindowsEnd()
   const address = newAddress()
-  const answers = await flood(limit, (index) => ask(index, address))
+  const answers = await flood(limit, (index) => ask(index, address), 20) // not more than the machine can answer in time: see the tests of a slow Redis
   expect(countOf(answers, 200)).toBe(limit)
   const remaining = answers.map(({ headers }) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])).sort((a, b) => a - b)
   expect(remaining).toEqual(Array.from({ length: limit }, (_, index) => index))
@@ -87,7 +92,7 @@ for (const [what, begin, end] of [
     const logged = (message: string) => servers.map((server, index) => server.output().slice(from[index]).split(message).length - 1)
 
     await begin()
-    const answers = await flood(2 * limit + 100, (index) => ask(index, address))
+    const answers = await flood(2 * limit + 100, (index) => ask(index, address), 20)
     expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(600)
     expect(countOf(answers, 200)).toBe(2 * limit)
     expect(countOf(answers, 429)).toBe(100)
@@ -108,3 +113,12 @@ for (const [what, begin, end] of [
     expect(upstash.commands.length).toBeGreaterThanOrEqual(10)
   })
 }
+
+test('with a Redis that is slow and has forgotten the script, which takes two calls for one verdict: no answer waits for both', async () => {
+  upstash.slowDown(300)
+  const answers = await flood(20, (index) => ask(index, newAddress()))
+  upstash.slowDown(0)
+  expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(600)
+  expect(countOf(answers, 200)).toBe(20)
+  await expect.poll(() => upstash.commands.map(([name]) => name?.toLowerCase())).toContain('eval') // the second call was under way
+})

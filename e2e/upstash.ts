@@ -15,6 +15,8 @@ export type Upstash = {
   /** Every command that arrived, as it was sent. */
   commands: string[][]
   redis: Redis
+  /** From now on every answer comes that much later, and the scripts are forgotten. */
+  slowDown: (ms: number) => void
   freeze: () => void
   thaw: () => void
   kill: () => Promise<void>
@@ -42,6 +44,7 @@ export async function startUpstash(): Promise<Upstash> {
   await once(redis, 'ready')
 
   const commands: string[][] = []
+  let delayMs = 0
   const scripts = new Map<string, string>()
   const perform = async ([name = '', ...parameters]: string[]): Promise<unknown> => {
     const [script = ''] = parameters
@@ -55,6 +58,7 @@ export async function startUpstash(): Promise<Upstash> {
     const respond = (status: number, body: unknown) => response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
     if (request.headers.authorization !== `Bearer ${token}`) return respond(401, { error: 'Unauthorized' })
     const body = JSON.parse(await textOf(request)) as unknown[]
+    if (delayMs) await new Promise((resolve) => setTimeout(resolve, delayMs))
     const answer = async (command: string[]) => {
       commands.push(command)
       return perform(command).then(
@@ -76,6 +80,10 @@ export async function startUpstash(): Promise<Upstash> {
     },
     commands,
     redis,
+    slowDown: (ms) => {
+      delayMs = ms
+      scripts.clear()
+    },
     freeze: () => void process.kill('SIGSTOP'),
     thaw: () => void process.kill('SIGCONT'),
     kill: async () => {
