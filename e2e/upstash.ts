@@ -39,19 +39,24 @@ export async function startUpstash(): Promise<Upstash> {
     return server
   }
   let process = await start()
-  const redis = new Redis({ port: redisPort, host: '127.0.0.1', maxRetriesPerRequest: 0, retryStrategy: () => 100 })
+  const redis = new Redis({ port: redisPort, host: '127.0.0.1', maxRetriesPerRequest: 0, retryStrategy: () => 100, enableAutoPipelining: true })
   redis.on('error', () => {}) // a test kills it
   await once(redis, 'ready')
 
   const commands: string[][] = []
   let delayMs = 0
-  const scripts = new Map<string, string>()
+  const scripts = new Map<string, string>() // the hash that the client knows a script by, and the hash of what was run
   const perform = async ([name = '', ...parameters]: string[]): Promise<unknown> => {
-    const [script = ''] = parameters
-    if (name.toLowerCase() === 'eval') scripts.set(createHash('sha1').update(script).digest('hex'), script.replace(/^#!lua.*\n/, ''))
-    if (name.toLowerCase() === 'evalsha' && !scripts.has(script)) throw new Error('NOSCRIPT No matching script.')
-    const known = scripts.get(name.toLowerCase() === 'eval' ? createHash('sha1').update(script).digest('hex') : script)
-    return known ? redis.call('EVAL', known, ...parameters.slice(1)) : redis.call(name, ...parameters)
+    const [script = '', ...rest] = parameters
+    if (name.toLowerCase() === 'eval') {
+      const plain = script.replace(/^#!lua.*\n/, '')
+      scripts.set(sha1(script), sha1(plain))
+      return redis.eval(plain, ...(rest as [string]))
+    }
+    if (name.toLowerCase() !== 'evalsha') return redis.call(name, ...parameters)
+    const known = scripts.get(script)
+    if (!known) throw new Error('NOSCRIPT No matching script.')
+    return redis.evalsha(known, ...(rest as [string]))
   }
 
   const front = createServer(async (request, response) => {
@@ -101,6 +106,8 @@ export async function startUpstash(): Promise<Upstash> {
     },
   }
 }
+
+const sha1 = (text: string) => createHash('sha1').update(text).digest('hex')
 
 function encode(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(encode)

@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Ratelimit } from '@upstash/ratelimit'
 import { Redis } from '@upstash/redis'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
@@ -52,7 +51,7 @@ async function countInProcess(address: string): Promise<Verdict> {
   }
 }
 
-type Upstash = { limiter: Ratelimit; token: string; failing: boolean; lastTriedAt: number }
+type Upstash = { limiter: Ratelimit; token: string; failing: boolean; lastTriedAt: number; underWay: Promise<unknown> }
 let upstash: Upstash | null | undefined
 
 function connectUpstash(): Upstash | null {
@@ -71,23 +70,30 @@ function connectUpstash(): Upstash | null {
     prefix: 'platform-limit',
     timeout: 0, // its own timeout lets everybody through; the signal above ends in an error instead
   })
-  return { limiter, token, failing: false, lastTriedAt: 0 }
+  return { limiter, token, failing: false, lastTriedAt: 0, underWay: Promise.resolve() }
 }
 
-async function countInRedis({ limiter, token }: Upstash, address: string): Promise<Verdict> {
+async function countInRedis(known: Upstash, address: string): Promise<Verdict> {
   // nobody who sees the keys learns the addresses: without the token a plain hash of so few is soon undone
-  const key = createHmac('sha256', token).update(address).digest('base64url')
-  const { success, remaining, reset } = await inTime(limiter.limit(key))
+  const key = createHmac('sha256', known.token).update(address).digest('base64url')
+  const { success, remaining, reset } = await inTime(together(known, () => known.limiter.limit(key)))
   return { allowed: success, remaining: Math.max(0, remaining), resetSeconds: Math.max(1, Math.ceil((reset - Date.now()) / 1000)) }
 }
 
-/** The signal of the client bounds each call, but a verdict takes two where Redis has forgotten the script. */
-async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
-  const answered = new AbortController()
-  const late = sleep(redisAnswerMs, undefined, { signal: answered.signal }).then(() => {
-    throw new DOMException('Redis is too slow', 'TimeoutError')
+/** Who arrives while a call to Redis is under way waits for it; all who waited then go in one call: `@upstash/redis` sends what is asked in one turn as a pipeline. */
+async function together<Answer>(known: Upstash, ask: () => Promise<Answer>): Promise<Answer> {
+  await known.underWay
+  const asked = ask()
+  known.underWay = asked.catch(() => {})
+  return asked
+}
+
+/** Bounds a whole verdict: the signal of the client bounds each call, but there are two where Redis has forgotten the script, and one may have been waited for. */
+function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new DOMException('Redis is too slow', 'TimeoutError')), redisAnswerMs)
+    answer.then(resolve, reject).finally(() => clearTimeout(late))
   })
-  return Promise.race([answer, late]).finally(() => answered.abort())
 }
 
 /** Nobody waits for this: the request that triggers it has its verdict from this process. */
