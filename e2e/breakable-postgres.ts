@@ -65,7 +65,9 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
 
   const postmaster = () => Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
   const signalAll = (signal: NodeJS.Signals) => {
-    for (const pid of [postmaster(), ...childrenOf(postmaster())]) process.kill(pid, signal)
+    for (const pid of [postmaster(), ...childrenOf(postmaster())]) {
+      if (isAlive(pid)) process.kill(pid, signal) // one may just have ended
+    }
   }
   return {
     url,

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { clientAddress } from './client-address'
 import { databaseTrouble } from './database-trouble'
 import { type Issue, Refusal, refusals } from './errors'
-import { log } from './log'
+import { describeCause, log } from './log'
 import { countRequest, rateLimitHeaders } from './rate-limit'
 
 const maxBodyBytes = 16 * 1024
@@ -40,7 +40,8 @@ export function apiRoute(route: string, act: Handler): Handler {
       code: refusal?.code,
       durationMs: Math.round(performance.now() - startedAt),
     }
-    if (refusal?.cause) log.error({ ...line, cause: describeCause(refusal.cause) })
+    const cause = refusal?.cause && describeCause(refusal.cause)
+    if (answer.status >= 500) log.error({ ...line, cause })
     else log.info(line)
     return answer
   }
@@ -115,17 +116,4 @@ function refusalAnswer({ code, message, details: { issues, outcome, headers } }:
 function requestReference(request: Request): string {
   const given = request.headers.get('x-request-id')
   return given && /^[\w.-]{8,40}$/.test(given) ? given : randomUUID()
-}
-
-/** What the log may know of a fault: its kind and where it arose. Not its message, which may quote parameters. */
-function describeCause(cause: unknown): { name: string; code?: string; at?: string } {
-  if (!(cause instanceof Error)) return { name: typeof cause }
-  const { code } = cause as { code?: unknown }
-  const at = cause.stack
-    ?.split('\n')
-    .filter((line) => /^\s+at /.test(line))
-    .slice(0, 5)
-    .map((line) => line.trim())
-    .join(' < ')
-  return { name: cause.name, ...(typeof code === 'string' && { code }), at }
 }

@@ -1,14 +1,16 @@
 import { attachDatabasePool } from '@vercel/functions/db-connections'
 import pg from 'pg'
 import { env } from './env'
-import { log } from './log'
+import { describeCause, log } from './log'
 
 const connectMs = 3_000
+const setUpMs = 1_000
 const statementMs = 4_000 // PostgreSQL gives up: nothing was done
 const answerMs = 6_000 // we give up waiting: whether something was done is unknown
+const idleInTransactionMs = 10_000 // of a server that froze, PostgreSQL lets go
 
-/** How the message of such an error begins. */
-export const notConnected = 'no connection to the database'
+/** How the message of an error begins after which nothing was done for sure, whatever it was: no statement could be sent, or no COMMIT. */
+export const nothingDone = 'nothing was done'
 
 // kept across the module reloads of development, which would otherwise each open a pool
 const kept = globalThis as typeof globalThis & { databasePool?: pg.Pool }
@@ -19,11 +21,42 @@ export function databasePool(): pg.Pool {
   return kept.databasePool
 }
 
-/** Marks an error that came before any statement could be sent: after it nothing was done for sure, whatever the error. */
+/**
+ * Runs statements in one transaction, and answers what `work` does. After an error the connection is closed rather than used again: it may still
+ * be inside the transaction, which PostgreSQL then rolls back. An error before COMMIT was sent is marked as one that did nothing.
+ */
+export async function inTransaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+  const client = await databasePool().connect()
+  const endsAt = performance.now() + answerMs
+  const query: Query = (config) => client.query({ ...config, query_timeout: Math.max(1, endsAt - performance.now()) } as pg.QueryConfig)
+  try {
+    await query({ text: 'BEGIN' }).catch(markAsNotDone)
+    const result = await work((config) => query(config).catch(markAsNotDone))
+    await query({ text: 'COMMIT' })
+    client.release()
+    return result
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
+}
+
+type Query = (config: pg.QueryConfig) => Promise<pg.QueryResult>
+
+/** For the `catch` of what can't have done anything. The error keeps its meaning: its cause is looked at as well. */
+export function markAsNotDone(error: Error): never {
+  throw new Error(`${nothingDone}: ${error.message}`, { cause: error })
+}
+
 class MarkingClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    this.on('error', () => {}) // lost between two statements of a transaction: the next one tells, and nobody listening would end the process
+  }
+
   // the pool passes a callback, and takes no notice of what comes back
   override connect(callback: (error: any, client?: any) => void = () => {}): any {
-    super.connect((error: Error | null) => callback(error && new Error(`${notConnected}: ${error.message}`, { cause: error }), this))
+    super.connect((error: Error | null) => callback(error && new Error(`${nothingDone}: ${error.message}`, { cause: error }), this))
   }
 }
 
@@ -37,10 +70,14 @@ function open(): pg.Pool {
     query_timeout: answerMs,
     keepAlive: true,
     allowExitOnIdle: true,
-    // not as a start-up parameter: poolers like PgBouncer refuse those
-    onConnect: (client) => client.query({ text: `SET statement_timeout = ${statementMs}`, query_timeout: connectMs } as pg.QueryConfig),
+    // Not as start-up parameters, which poolers refuse. Behind a pooler a SET would reach other clients instead: there the role has them (see the README).
+    onConnect: async (client) => {
+      if (env().DIRECT_DATABASE_URL) return
+      const text = `SET statement_timeout = ${statementMs}; SET idle_in_transaction_session_timeout = ${idleInTransactionMs}`
+      await client.query({ text, query_timeout: setUpMs } as pg.QueryConfig).catch(markAsNotDone)
+    },
   })
   if (env().VERCEL) attachDatabasePool(pool) // keeps the function awake until its idle connections are closed
-  pool.on('error', (error) => log.warn({ cause: error.message }, 'an idle database connection was lost'))
+  pool.on('error', (error) => log.warn({ cause: describeCause(error) }, 'an idle database connection was lost'))
   return pool
 }

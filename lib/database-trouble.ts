@@ -1,4 +1,4 @@
-import { notConnected } from './database-pool'
+import { nothingDone } from './database-pool'
 import { Refusal } from './errors'
 
 const retryAfterSeconds = 5
@@ -10,7 +10,7 @@ const retryAfterSeconds = 5
 export function databaseTrouble(error: unknown): Refusal | null {
   const causes = causesOf(error)
   const is = (pattern: RegExp) => causes.some((cause) => pattern.test(cause))
-  if (is(nothingDone)) return refusal(error, {})
+  if (is(rolledBack) || (is(perhapsDone) && is(marked))) return refusal(error, {})
   if (is(perhapsDone)) {
     return refusal(error, {
       outcome: 'unknown',
@@ -20,16 +20,17 @@ export function databaseTrouble(error: unknown): Refusal | null {
   return null
 }
 
-const nothingDone = new RegExp(
+const marked = new RegExp(`^${nothingDone}`)
+
+const rolledBack = new RegExp(
   [
-    notConnected,
     'ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH',
     'DatabaseNotReachable|TooManyConnections|AuthenticationFailed|DatabaseAccessDenied|DatabaseDoesNotExist|TlsConnectionError',
     '\\bP1000|\\bP1001|\\bP1003|\\bP1010|\\bP1011|\\bP2024|\\bP2037', // Prisma's names for the same
     'timeout exceeded when trying to connect|Connection terminated due to connection timeout', // of the pool
     '\\b57014\\b', // statement_timeout: PostgreSQL gave up and rolled back
     '\\b(25006|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b', // read-only, deadlock, resources, shutting down or starting
-    'TransactionWriteConflict|\\bP2034|\\bP2028',
+    'TransactionWriteConflict|\\bP2034',
   ].join('|'),
 )
 

@@ -67,6 +67,7 @@ test('doing without Upstash has to be said in production, and only there', () =>
   const without = { ...good, UPSTASH_REDIS_REST_URL: undefined, UPSTASH_REDIS_REST_TOKEN: undefined }
   expect(complaints(without)).toHaveLength(1)
   expect(complaints({ ...without, RATE_LIMIT: 'in-process' })).toEqual([])
+  expect(complaints({ ...good, RATE_LIMIT: 'in-process' })).toHaveLength(1) // it would be ignored without a word
   expect(complaints({ ...without, NODE_ENV: 'development' })).toEqual([])
   expect(complaints({ ...without, RATE_LIMIT: 'upstash', NODE_ENV: 'development' })).toHaveLength(2)
   expect(complaints({ ...without, KV_REST_API_URL: 'https://x.upstash.io', KV_REST_API_TOKEN: 'x' })).toEqual([])

@@ -14,9 +14,11 @@ const place = z.union([webAddress, z.string().regex(/^\/(?![/\\])/)], {
   error: 'must be an address that begins with https://, or a path that begins with /',
 })
 
+const postgresAddress = z.url({ protocol: /^postgres(ql)?$/, error: 'must be an address like postgresql://user:password@host:5432/database' })
+
 const Settings = z.object({
-  NODE_ENV: z.string().default('production'),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be an address like postgresql://user:password@host:5432/database' }),
+  DATABASE_URL: postgresAddress,
+  DIRECT_DATABASE_URL: postgresAddress.optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(500).default(10),
   PUBLIC_URL: origin,
   SESSION_SIGNING_KEYS: z.string().transform((json, context) => {
@@ -77,8 +79,11 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
 
 /** Several processes need one place to count in. Doing without it in production has to be said out loud. */
 function rateLimitProblems(given: Record<string, string | undefined>): string[] {
-  if (given.RATE_LIMIT === 'in-process') return []
   const names = ['UPSTASH_REDIS_REST_URL', 'UPSTASH_REDIS_REST_TOKEN'] as const
+  if (given.RATE_LIMIT === 'in-process') {
+    const idle = names.filter((name) => given[name] !== undefined)
+    return idle.length === 0 ? [] : [`RATE_LIMIT=in-process contradicts ${idle.join(' and ')}: leave out the one or the other`]
+  }
   const missing = names.filter((name) => given[name] === undefined)
   if (missing.length === 0) return []
   if (missing.length === 1 || given.RATE_LIMIT === 'upstash') return missing.map((name) => `${name} is missing`)

@@ -1,3 +1,4 @@
+import { inTransaction, markAsNotDone } from './database-pool'
 import { db } from './db'
 import { env } from './env'
 import { Refusal } from './errors'
@@ -27,36 +28,39 @@ export async function resetPassword(token: string, password: string): Promise<vo
   const tokenHash = hashSecret(token)
   const [person] = await db().$queryRaw<{ userId: string; email: string }[]>`
     SELECT user_id AS "userId", email FROM reset_tokens JOIN users ON users.id = user_id
-    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now() AND disabled_at IS NULL AND NOT password_barred`
+    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now() AND disabled_at IS NULL AND NOT password_barred`.catch(markAsNotDone)
   if (!person) throw deadLink()
 
   const passwordHash = await hashNewPassword(password, [person.email, env().APP_NAME])
 
   // The lock comes first, in a statement of its own: the second one then sees, and ends, a session that was just being started.
-  const [, changed] = await db().$transaction([
-    db().$queryRaw`SELECT 1 FROM users WHERE id = ${person.userId}::uuid FOR UPDATE`,
-    db().$queryRaw<unknown[]>`
-      WITH claimed AS (
-        UPDATE reset_tokens SET used_at = now()
-        FROM users
-        WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now()
-          AND users.id = user_id AND disabled_at IS NULL AND NOT password_barred
-        RETURNING user_id
-      ), changed AS (
-        UPDATE users SET password_hash = ${passwordHash}, password_changed_at = now() FROM claimed WHERE id = claimed.user_id
-        RETURNING id
-      ), ended AS (
-        UPDATE sessions SET revoked_at = now() FROM claimed WHERE sessions.user_id = claimed.user_id AND revoked_at IS NULL
-        RETURNING id
-      ), forgotten AS (
-        UPDATE refresh_tokens SET revoked_at = now()
-        FROM sessions, claimed
-        WHERE sessions.user_id = claimed.user_id AND session_id = sessions.id AND refresh_tokens.revoked_at IS NULL
-      )
-      SELECT 1 FROM changed`,
-  ])
-  if (changed.length === 0) throw deadLink() // somebody else was first
+  const changed = await inTransaction(async (query) => {
+    await query({ name: 'lock-user', text: 'SELECT 1 FROM users WHERE id = $1 FOR UPDATE', values: [person.userId] })
+    return query({ name: 'reset-password', text: resetStatement, values: [tokenHash, passwordHash] })
+  })
+  if (changed.rowCount === 0) throw deadLink() // somebody else was first
 }
+
+/** Takes the hash of the token ($1) and that of the password ($2). */
+const resetStatement = `
+  WITH claimed AS (
+    UPDATE reset_tokens SET used_at = now()
+    FROM users
+    WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now()
+      AND users.id = user_id AND disabled_at IS NULL AND NOT password_barred
+    RETURNING user_id
+  ), changed AS (
+    UPDATE users SET password_hash = $2, password_changed_at = now() FROM claimed WHERE id = claimed.user_id
+    RETURNING id
+  ), ended AS (
+    UPDATE sessions SET revoked_at = now() FROM claimed WHERE sessions.user_id = claimed.user_id AND revoked_at IS NULL
+    RETURNING id
+  ), forgotten AS (
+    UPDATE refresh_tokens SET revoked_at = now()
+    FROM sessions, claimed
+    WHERE sessions.user_id = claimed.user_id AND session_id = sessions.id AND refresh_tokens.revoked_at IS NULL
+  )
+  SELECT 1 FROM changed`
 
 function deadLink(): Refusal {
   return new Refusal('VALIDATION_ERROR', {

@@ -4,7 +4,7 @@ import bcrypt from 'bcrypt'
 import type { passwordIssueCodes } from './contract'
 import { env } from './env'
 import { Refusal } from './errors'
-import { log } from './log'
+import { describeCause, log } from './log'
 import { countGuesses, minGuesses } from './password-strength'
 
 const bcryptCost = 12
@@ -76,10 +76,7 @@ async function isBreached(password: string): Promise<boolean> {
     const lines = (await answer.text()).split(/\r?\n/)
     return lines.some((line) => line.startsWith(`${digest.slice(5)}:`) && !line.endsWith(':0'))
   } catch (error) {
-    log.warn(
-      { cause: error instanceof Error ? error.message : 'unknown' },
-      'the breached-password check did not answer: a password passed without it',
-    )
+    log.warn({ cause: describeCause(error) }, 'the breached-password check did not answer: a password passed without it')
     return false
   }
 }

@@ -1,14 +1,16 @@
 import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Ratelimit } from '@upstash/ratelimit'
 import { Redis } from '@upstash/redis'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { env } from './env'
-import { log } from './log'
+import { describeCause, log } from './log'
 
 /** The platform limit: what one client address may ask of all `/api` routes together. */
 export const platformLimit = { requests: 2_000, windowSeconds: 15 * 60 }
 
 const redisAnswerMs = 400 // so that a verdict is there within half a second, whatever Redis does
+const gatherMs = 20 // how long at most a request waits for the call before it
 const redisRetryMs = 2_000 // how often a Redis that failed is tried again, beside the requests
 
 export type Verdict = { allowed: boolean; remaining: number; resetSeconds: number }
@@ -24,7 +26,7 @@ export async function countRequest(address: string): Promise<Verdict> {
   try {
     return await countInRedis(upstash, address)
   } catch (error) {
-    if (!upstash.failing) log.warn({ cause: errorName(error) }, 'Redis does not answer: the platform limit is kept in this process until it does')
+    if (!upstash.failing) log.warn({ cause: describeCause(error) }, 'Redis does not answer: the platform limit is kept in this process until it does')
     upstash.failing = true
     upstash.lastTriedAt = Date.now()
     return countInProcess(address)
@@ -51,7 +53,7 @@ async function countInProcess(address: string): Promise<Verdict> {
   }
 }
 
-type Upstash = { limiter: Ratelimit; token: string; failing: boolean; lastTriedAt: number; underWay: Promise<unknown> }
+type Upstash = { limiter: Ratelimit; token: string; failing: boolean; lastTriedAt: number }
 let upstash: Upstash | null | undefined
 
 function connectUpstash(): Upstash | null {
@@ -65,30 +67,34 @@ function connectUpstash(): Upstash | null {
     enableTelemetry: false,
   })
   const limiter = new Ratelimit({
-    redis,
+    redis: gathering(redis),
     limiter: Ratelimit.fixedWindow(platformLimit.requests, `${platformLimit.windowSeconds} s`), // one key, one command, and an exact reset
     prefix: 'platform-limit',
     timeout: 0, // its own timeout lets everybody through; the signal above ends in an error instead
   })
-  return { limiter, token, failing: false, lastTriedAt: 0, underWay: Promise.resolve() }
+  return { limiter, token, failing: false, lastTriedAt: 0 }
 }
 
-async function countInRedis(known: Upstash, address: string): Promise<Verdict> {
+/** The same client, in which who arrives while a call is under way goes in the next one, together with all who did: what is asked in one turn it sends as one pipeline. */
+function gathering(redis: Redis): Redis {
+  let underWay: Promise<unknown> = Promise.resolve()
+  const evalsha = async (...asked: Parameters<Redis['evalsha']>) => {
+    await underWay
+    const answer = redis.evalsha(...asked)
+    underWay = Promise.race([answer.catch(() => {}), sleep(gatherMs)])
+    return answer
+  }
+  return Object.create(redis, { evalsha: { value: evalsha } })
+}
+
+async function countInRedis({ limiter, token }: Upstash, address: string): Promise<Verdict> {
   // nobody who sees the keys learns the addresses: without the token a plain hash of so few is soon undone
-  const key = createHmac('sha256', known.token).update(address).digest('base64url')
-  const { success, remaining, reset } = await inTime(together(known, () => known.limiter.limit(key)))
+  const key = createHmac('sha256', token).update(address).digest('base64url')
+  const { success, remaining, reset } = await inTime(limiter.limit(key))
   return { allowed: success, remaining: Math.max(0, remaining), resetSeconds: Math.max(1, Math.ceil((reset - Date.now()) / 1000)) }
 }
 
-/** Who arrives while a call to Redis is under way waits for it; all who waited then go in one call: `@upstash/redis` sends what is asked in one turn as a pipeline. */
-async function together<Answer>(known: Upstash, ask: () => Promise<Answer>): Promise<Answer> {
-  await known.underWay
-  const asked = ask()
-  known.underWay = asked.catch(() => {})
-  return asked
-}
-
-/** Bounds a whole verdict: the signal of the client bounds each call, but there are two where Redis has forgotten the script, and one may have been waited for. */
+/** Bounds a whole verdict: the signal of the client bounds each call, but there are two where Redis has forgotten the script. */
 function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new DOMException('Redis is too slow', 'TimeoutError')), redisAnswerMs)
@@ -107,9 +113,4 @@ function tryAgainBeside(known: Upstash, address: string): void {
     },
     () => {},
   )
-}
-
-/** Not the message: Upstash's quotes the command. */
-function errorName(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown'
 }

@@ -1,11 +1,14 @@
 import { apiRoute, methodNotAllowed } from '@/lib/api-route'
 import { db } from '@/lib/db'
+import { Refusal } from '@/lib/errors'
 
 const route = 'health-ready'
 
-/** The process can serve: the database answers, with our tables in it. 503 otherwise. */
+/** The process can serve: the database answers, has our tables, and can be written to. 503 otherwise. */
 export const GET = apiRoute(route, async () => {
-  await db().$queryRaw`SELECT 1 FROM exchange_codes LIMIT 1`
+  const [database] = await db().$queryRaw<[{ usable: boolean }]>`
+    SELECT to_regclass('exchange_codes') IS NOT NULL AND NOT current_setting('transaction_read_only')::bool AS usable`
+  if (!database.usable) throw new Refusal('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': '5' } })
   return Response.json({ ok: true })
 })
 
