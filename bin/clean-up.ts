@@ -3,7 +3,7 @@ import { prepareLocally, readEnvFiles } from './local'
 
 async function run(): Promise<void> {
   readEnvFiles(process.env.NODE_ENV === 'production')
-  const release = await prepareLocally({ port: 3000, migrate: 'embedded only', say: console.error })
+  const release = await prepareLocally({ port: 3000, purpose: 'command', say: console.error })
   try {
     const { deleteExpiredRows } = await import('../lib/expired-rows')
     for (const [table, count] of Object.entries(await deleteExpiredRows())) console.log(`${table}: ${count} deleted`)

@@ -10,7 +10,7 @@ const say = (line: string) => console.log(line)
 async function run(): Promise<number> {
   readEnvFiles(production)
   const port = await choosePort()
-  const release = await prepareLocally({ port, migrate: 'always', say })
+  const release = await prepareLocally({ port, purpose: 'server', say })
   try {
     rememberPublicUrl()
     if (production) build()

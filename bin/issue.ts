@@ -21,7 +21,7 @@ async function run(): Promise<void> {
   if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl() ?? ''
   const release = await prepareLocally({
     port: Number(process.env.PORT || 3000),
-    migrate: 'embedded only',
+    purpose: 'command',
     say: flags.json ? () => {} : (line) => console.error(line),
   })
   try {

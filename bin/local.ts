@@ -10,22 +10,27 @@ export const project = fileURLToPath(new URL('..', import.meta.url))
 const folder = `${project}.data/`
 const publicUrlFile = `${folder}public-url`
 
-type Needs = { port: number; migrate: 'always' | 'embedded only'; say: (progress: string) => void }
+type Needs = { port: number; purpose: 'server' | 'command'; say: (progress: string) => void }
 
 /**
  * Completes `process.env` with what `.env` says and with defaults for a laptop, each only where nothing is set: an embedded PostgreSQL,
- * signing keys made on first use, the in-process limit. Migrates the database. Call what it answers to let the PostgreSQL go.
+ * signing keys made on first use, the in-process limit. Migrates the database, but for a command only the embedded one, which a command does not
+ * make either: where the settings of production are missing, it would work on nothing, and say that all is well. Call what it answers to let go.
  */
-export async function prepareLocally({ port, migrate, say }: Needs): Promise<() => Promise<void>> {
+export async function prepareLocally({ port, purpose, say }: Needs): Promise<() => Promise<void>> {
   mkdirSync(folder, { recursive: true })
   generateClient(say)
+  const hasOwn = process.env.NODE_ENV !== 'production' && existsSync(`${folder}postgres`)
+  if (purpose === 'command' && !process.env.DATABASE_URL && !hasOwn)
+    throw new Error('DATABASE_URL is missing, and there is no database of `npm run dev` here.')
   const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${folder}postgres`, say)
   try {
     process.env.DATABASE_URL ||= embedded?.url
     process.env.SESSION_SIGNING_KEYS ||= await localSigningKeys()
     process.env.PUBLIC_URL ||= `http://localhost:${port}`
     if (!process.env.UPSTASH_REDIS_REST_URL && !process.env.KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
-    if (embedded || migrate === 'always') await migrateDatabase(say)
+    if (embedded) await migrateDatabase(embedded.url, say)
+    else if (purpose === 'server') await migrateDatabase(process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL!, say)
   } catch (error) {
     await embedded?.release()
     throw error
@@ -79,7 +84,7 @@ function generateClient(say: Needs['say']): void {
   const [schema, client] = [`${project}prisma/schema.prisma`, `${project}prisma/client/client.ts`]
   if (existsSync(client) && statSync(client).mtimeMs > statSync(schema).mtimeMs) return
   say('Making the database client …')
-  prisma('generate')
+  prisma(['generate'])
 }
 
 async function localSigningKeys(): Promise<string> {
@@ -92,9 +97,9 @@ async function localSigningKeys(): Promise<string> {
 }
 
 /** Starting Prisma takes two seconds, so look first whether there is anything to do. */
-async function migrateDatabase(say: Needs['say']): Promise<void> {
+async function migrateDatabase(url: string, say: Needs['say']): Promise<void> {
   const wanted = readdirSync(`${project}prisma/migrations`, { withFileTypes: true }).filter((entry) => entry.isDirectory()).length
-  const client = new pg.Client({ connectionString: process.env.DATABASE_URL, connectionTimeoutMillis: 10_000 })
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
   await client.connect()
   const applied = await client
     .query('SELECT count(*)::int AS count FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL')
@@ -103,14 +108,15 @@ async function migrateDatabase(say: Needs['say']): Promise<void> {
   await client.end()
   if (applied >= wanted) return
   say('Migrating the database …')
-  prisma('migrate', 'deploy')
+  prisma(['migrate', 'deploy'], { DATABASE_URL: url, DIRECT_DATABASE_URL: url }) // both: an env file may name another database
 }
 
-function prisma(...command: string[]): void {
+function prisma(command: string[], env: Record<string, string> = {}): void {
   try {
     execFileSync(process.execPath, [`${project}node_modules/prisma/build/index.js`, ...command, '--config', `${project}prisma/config.ts`], {
       stdio: 'pipe',
       cwd: project,
+      env: { ...process.env, ...env },
     })
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }

@@ -28,8 +28,11 @@ let stopping = false
 function stop() {
   if (stopping) return
   stopping = true
-  setTimeout(() => process.exit(), 10_000).unref() // whoever is still not served by then
-  server.close(() => process.exit())
+  setTimeout(() => process.exit(), 30_000).unref() // whoever is still not served by then
+  server.close(async () => {
+    await globalThis.flushSpans?.() // of lib/tracing.ts
+    process.exit()
+  })
   server.closeIdleConnections()
   if (dev) process.exit() // its hot-reload connections never end
 }

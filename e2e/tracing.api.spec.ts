@@ -64,6 +64,15 @@ test('OTEL_EXPORTER_OTLP_ENDPOINT alone switches spans on, and no secret stands 
   expect(sent).not.toMatch(/[?&](code|token)=/)
 })
 
+test('spans that wait for their batch are sent before a server ends', async () => {
+  const receiver = await startReceiver()
+  const server = await startServer({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '60000' })
+  await fetch(`${server.url}/api/health`)
+  await server.stop()
+  expect(receiver.spans().map(({ name }) => name)).toContain('GET /api/health')
+  receiver.stop()
+})
+
 test('OTEL_SERVICE_NAME names it; a receiver that is gone disturbs nobody', async ({ person }) => {
   const receiver = await startReceiver()
   const named = await startServer({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '100', OTEL_SERVICE_NAME: 'login' })

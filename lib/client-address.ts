@@ -11,8 +11,8 @@ export function clientAddress(request: Request): string {
   const header = request.headers.get(VERCEL ? 'x-vercel-forwarded-for' : 'x-forwarded-for') ?? ''
   const entries = header.split(',').map((entry) => entry.trim())
   const trusted = VERCEL ? 0 : TRUSTED_PROXIES
-  // fewer entries than proxies: somebody came past them, and the leftmost is the socket that they came from
-  return networkOf(entries[Math.max(0, entries.length - 1 - trusted)] ?? '')
+  // fewer entries than proxies: somebody came past them, and what counts is the socket that they came from
+  return networkOf(entries.at(-1 - trusted) ?? entries.at(-1) ?? '')
 }
 
 /** What an address is counted as. IPv4 also where it is mapped into IPv6 (RFC 4291 §2.5.5.2); anything unreadable counts together. */

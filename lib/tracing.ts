@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Attributes } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
@@ -17,7 +18,13 @@ const allowed = new Set([
   'operation.name',
 ])
 
-/** Sends the spans of Next.js to where the standard OTEL_EXPORTER_OTLP_… settings say, without anything that came from a client. */
+const flushMs = 2_000
+
+declare global {
+  var flushSpans: (() => Promise<void>) | undefined
+}
+
+/** Sends the spans of Next.js to where the standard OTEL_EXPORTER_OTLP_… settings say, without anything that came from a client. `flushSpans` sends those that wait for their batch. */
 export function startTracing(): void {
   const exporter = new OTLPTraceExporter()
   const filtered = {
@@ -30,6 +37,7 @@ export function startTracing(): void {
     .merge(detectResources({ detectors: [envDetector] })) // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
   const provider = new NodeTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(filtered)] })
   provider.register({ propagator: null }) // a trace begins here: anybody may send a `traceparent`
+  globalThis.flushSpans = () => Promise.race([provider.forceFlush().catch(() => {}), sleep(flushMs)])
 }
 
 /** A span under a name of ours, with the attributes of the list, and of an exception its type alone: a message may quote anything. */
