@@ -66,6 +66,19 @@ test('a form of another site can neither', async ({ page, person, url, sql }) =>
   await expectNothingHappened(sql, person)
 })
 
+test('a form of another site signs nobody out', async ({ context, page, post, person, url, sql }) => {
+  const { body } = await post(exchange, { code: await newCode(person) })
+  await context.addCookies([{ name: 'session', value: body.token!, url, httpOnly: true, sameSite: 'Lax' }])
+  await page.evaluate((action) => {
+    const form = Object.assign(document.createElement('form'), { method: 'post', action })
+    document.body.append(form)
+    form.submit()
+  }, `${url}/sign-out`)
+  await page.waitForURL(`${url}/`)
+  expect(await context.cookies(url)).toMatchObject([{ name: 'session', value: body.token }])
+  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [person.id])).toHaveLength(1)
+})
+
 test('a page of ours can’t be framed', async ({ page, url }) => {
   const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'))
   await page.evaluate((source) => document.body.append(Object.assign(document.createElement('iframe'), { src: source })), `${url}/reset-password`)

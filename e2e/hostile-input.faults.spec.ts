@@ -181,11 +181,18 @@ test('a path with tricks in it is one of ours, or 404', async ({ url }) => {
 
 test('slow bodies keep nobody else waiting, and end by themselves', async () => {
   const server = await startServer()
-  const stuck = Array.from({ length: 200 }, () =>
-    sendBytes(server.url, `POST ${exchange} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`),
-  )
+  let ended = 0
+  const stuck = Array.from({ length: 200 }, async () => {
+    const answer = await sendBytes(
+      server.url,
+      `POST ${exchange} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
+    )
+    ended++
+    return answer
+  })
   const answers = await flood(200, () => fetch(`${server.url}/api/health`), 20)
   expect(answers.every(({ status }) => status === 200)).toBe(true)
+  expect(ended, 'slow bodies that had ended before everybody else was served').toBe(0)
   for (const answer of await Promise.all(stuck)) expect(answer).toMatch(/^HTTP\/1\.1 (400|408) /)
   await server.stop()
 })
