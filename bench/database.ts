@@ -12,6 +12,8 @@ export type Database = {
   newCodes: (count: number) => Promise<() => string>
   /** Tokens that are alive, each of a person of its own. */
   newTokens: (count: number) => Promise<() => string>
+  /** Adds sign-ins so old that the clean-up deletes them: so many codes, sessions and refresh tokens. */
+  addExpired: (count: number) => Promise<void>
   end: () => Promise<void>
   /** Ends, and leaves nothing behind. */
   drop: () => Promise<void>
@@ -58,6 +60,15 @@ export async function openDatabase(maintenanceUrl: string, name: string, rows: n
         `WITH person AS (INSERT INTO users (email) SELECT 'reset-' || ${secretSql} || '@example.com' FROM generate_series($1::int, $2::int) number RETURNING id, email)
          INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256(substr(email, 7, 43)::bytea), id, now() + interval '1 day' FROM person`,
       ),
+    addExpired: async (count) => {
+      await client.query(
+        `WITH old AS (SELECT gen_random_uuid() AS id, ${personSql(`number % ${people}`)} AS person FROM generate_series(1, $1::int) number),
+         code AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(id::text::bytea), person, now() - interval '9 days' FROM old),
+         session AS (INSERT INTO sessions (id, user_id, expires_at) SELECT id, person, now() - interval '8 days' FROM old)
+         INSERT INTO refresh_tokens (token_hash, session_id, expires_at) SELECT sha256(id::text::bytea), id, now() - interval '2 days' FROM old`,
+        [count],
+      )
+    },
     end: () => client.end(),
     drop: async () => {
       await client.end()

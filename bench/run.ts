@@ -30,6 +30,8 @@ const exchange = '/api/auth/sso/exchange'
 const reset = '/api/auth/reset-password'
 const unknownCode = 'x'.repeat(43)
 const warmUps = 2
+const expiredRows = 30_000
+const cronSecret = 'the secret of the clean-up'
 const floodEveryMs = 20
 const floodAtMost = 500
 const say = (line: string) => console.error(line)
@@ -67,6 +69,10 @@ async function main(): Promise<void> {
     const servers = {
       floor: await start(floorBuild),
       product: await start(productBuild),
+      // one for all that is not measured against `product`, so that the servers which are compared have the same behind them
+      beside: await start(productBuild),
+      cleaner: await start(productBuild, { DATABASE_URL: large.url, CRON_SECRET: cronSecret }),
+      smallPool: await start(productBuild, { DATABASE_POOL_SIZE: '3' }),
       upstash: await start(productBuild, upstash.told),
       large: await start(productBuild, { DATABASE_URL: large.url }),
       other: otherBuild ? await start(otherBuild) : null,
@@ -79,8 +85,10 @@ async function main(): Promise<void> {
   }
 }
 
+type Servers = Record<'floor' | 'product' | 'beside' | 'cleaner' | 'smallPool' | 'upstash' | 'large', Server> & { other: Server | null }
+
 function variantsOf(
-  { floor, product, upstash, large: largeServer, other }: { floor: Server; product: Server; upstash: Server; large: Server; other: Server | null },
+  { floor, product, beside, cleaner, smallPool, upstash, large: largeServer, other }: Servers,
   small: Database,
   large: Database,
 ): Variant[] {
@@ -96,10 +104,11 @@ function variantsOf(
     { name: 'floor: JSON in, JSON out', to: 'floor: SELECT 1', run: () => load(floor, '/plain', unknown) },
     { name: 'floor: SELECT 1', run: () => load(floor, '/query', unknown) },
     { name: 'exchange', to: 'floor: SELECT 1', run: () => good(product, small) },
-    { name: 'exchange, refused', to: 'exchange', run: () => load(product, exchange, unknown, { status: 400 }) },
-    { name: '429', to: 'floor: JSON in, JSON out', run: () => overTheLimit(product) },
+    { name: 'exchange, refused', to: 'exchange', run: () => load(beside, exchange, unknown, { status: 400 }) },
+    { name: '429', to: 'floor: JSON in, JSON out', run: () => overTheLimit(beside) },
     { name: 'exchange, Upstash', to: 'exchange', run: () => good(upstash, small) },
     { name: '429, Upstash', to: 'floor: JSON in, JSON out', run: () => overTheLimit(upstash) },
+    { name: 'exchange, 3 connections to PostgreSQL', to: 'exchange', run: () => good(smallPool, small) },
     { name: `exchange, ${many.toLocaleString('en')} rows`, to: 'exchange', run: () => good(largeServer, large) },
     { name: 'floor: SELECT 1, 1 connection', run: () => load(floor, '/query', unknown, one) },
     { name: 'exchange, 1 connection', to: 'floor: SELECT 1, 1 connection', run: () => good(product, small, one) },
@@ -108,17 +117,30 @@ function variantsOf(
     {
       name: 'reset, 1 connection',
       to: 'floor: bcrypt, 1 connection',
-      run: async () => measure({ ...password(product, reset, await small.newTokens(hashes.amount + 10)), ...hashes }),
+      run: async () => measure({ ...password(beside, reset, await small.newTokens(hashes.amount + 10)), ...hashes }),
     },
     {
       name: 'exchange while resets flood',
       to: 'exchange',
       run: async () => {
         const token = await small.newTokens(floodAtMost)
-        const { result, statuses } = await meanwhile({ ...password(product, reset, token), everyMs: floodEveryMs, atMost: floodAtMost }, () =>
-          good(product, small),
+        const { result, statuses } = await meanwhile({ ...password(beside, reset, token), everyMs: floodEveryMs, atMost: floodAtMost }, () =>
+          good(beside, small),
         )
         return { ...result, meanwhile: statuses }
+      },
+    },
+    {
+      name: `exchange, ${many.toLocaleString('en')} rows, while the clean-up deletes`,
+      to: `exchange, ${many.toLocaleString('en')} rows`,
+      run: async () => {
+        await large.addExpired(expiredRows)
+        const headers = { authorization: `Bearer ${cronSecret}` }
+        const cleanUp = fetch(`${cleaner.url}/api/cron/clean-up`, { headers }).then(
+          (answer) => answer.json() as Promise<{ deleted: Record<string, number> }>,
+        )
+        const result = await good(largeServer, large)
+        return { ...result, meanwhile: (await cleanUp).deleted }
       },
     },
   ]
@@ -251,8 +273,7 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
         `| ${name} | ${firstAnswerMs.toFixed(0)} | ${cpuMs.toFixed(0)} | ${idleMemoryMb.toFixed(0)} |`,
     ),
   ]
-  const flooded = rows.find((row) => row.meanwhile)
-  if (flooded) table.push('', `While resets flood (${1000 / floodEveryMs}/s), their answers: ${JSON.stringify(flooded.meanwhile)}`)
+  for (const { name, meanwhile } of rows) if (meanwhile) table.push('', `${name}: ${JSON.stringify(meanwhile)}`)
   table.push('', `${machine.date}, ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}; medians of ${rounds} rounds in shuffled order`)
   console.log(table.join('\n'))
 

@@ -50,7 +50,7 @@ export async function startServer(built: string, settings: Record<string, string
   const url = `http://127.0.0.1:${port}`
   const log = openSync(`${folder}server-${port}.log`, 'w')
   const startedAt = performance.now()
-  const server = spawn(process.execPath, [...(settings.NODE_FLAGS?.split(' ') ?? []), `${built}bin/server.mjs`], {
+  const server = spawn(process.execPath, [`${built}bin/server.mjs`], {
     stdio: ['ignore', log, log, 'ipc'],
     env: { ...process.env, PUBLIC_URL: 'http://localhost', ...settings, PORT: port, HOST: '127.0.0.1' },
   })
