@@ -26,7 +26,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
 
   Object.assign(process.env, {
     DATABASE_URL: databaseUrl.href,
-    DIRECT_DATABASE_URL: databaseUrl.href,
+    DIRECT_DATABASE_URL: '', // whatever .env says
     SESSION_SIGNING_KEYS: newSigningKeys(),
     RATE_LIMIT: 'in-process',
     TRUSTED_PROXIES: '1', // so that every test can be a client of its own

@@ -21,7 +21,7 @@ test('with 200,000 rows in every table, nothing that the service does reads a ta
   await client.query('VACUUM ANALYZE')
   const before = await readsOf(client)
 
-  const settings = { DATABASE_URL: database.url, DIRECT_DATABASE_URL: database.url }
+  const settings = { DATABASE_URL: database.url }
   const server = await startServer(settings)
   const send = (path: string, body: object) => post(server.url + path, body)
   const used = code()

@@ -1,5 +1,5 @@
 import { nothingDone } from './database-pool'
-import { Refusal } from './errors'
+import { outcomeUnknownMessage, Refusal } from './errors'
 
 const retryAfterSeconds = 5
 
@@ -14,7 +14,7 @@ export function databaseTrouble(error: unknown): Refusal | null {
   if (is(perhapsDone)) {
     return refusal(error, {
       outcome: 'unknown',
-      message: 'The service lost its database while it worked on this. Whether it was done is unknown: do not send it again by itself.',
+      message: outcomeUnknownMessage,
     })
   }
   return null

@@ -11,6 +11,11 @@ export const refusals = {
   SERVICE_UNAVAILABLE: { status: 503, message: 'The service can’t do this right now. Nothing was changed; try again shortly.' },
 } as const
 
+/** Two refusals that say more than their code does. */
+export const deadLinkMessage = 'This link is unknown, was already used, or has expired. Ask for a new one.'
+export const outcomeUnknownMessage =
+  'The service lost its database while it worked on this. Whether it was done is unknown: do not send it again by itself.'
+
 export type RefusalCode = keyof typeof refusals
 
 /** What is wrong with one field: `path` leads to it, `code` is for programs and stays, `message` is for people and may change. */

@@ -9,7 +9,7 @@ import {
   SsoExchangeAnswer,
   SsoExchangeRequest,
 } from './contract'
-import { type Issue, type RefusalCode, refusals } from './errors'
+import { deadLinkMessage, type Issue, outcomeUnknownMessage, type RefusalCode, refusals } from './errors'
 import { platformLimit } from './rate-limit'
 
 const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
@@ -141,7 +141,7 @@ export const openApiDocument = {
               token: {
                 path: ['token'],
                 code: 'invalid_or_expired',
-                message: 'This link is unknown, was already used, or has expired. Ask for a new one.',
+                message: deadLinkMessage,
               },
               password: { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' },
             },
@@ -255,8 +255,7 @@ function sharedResponses() {
 function examplesOf(code: RefusalCode) {
   const examples = { usual: { value: exampleOf(code) } }
   if (code !== 'SERVICE_UNAVAILABLE') return examples
-  const message = 'The service lost its database while it worked on this. Whether it was done is unknown: do not send it again by itself.'
-  return { ...examples, lost: { value: { ...exampleOf(code), message, outcome: 'unknown' } } }
+  return { ...examples, lost: { value: { ...exampleOf(code), message: outcomeUnknownMessage, outcome: 'unknown' } } }
 }
 
 function exampleOf(code: RefusalCode) {

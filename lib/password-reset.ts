@@ -1,7 +1,7 @@
 import { inTransaction, markAsNotDone } from './database-pool'
 import { db } from './db'
 import { env } from './env'
-import { Refusal } from './errors'
+import { deadLinkMessage, Refusal } from './errors'
 import { hashNewPassword } from './password'
 import { hashSecret, newSecret } from './secret-token'
 
@@ -64,6 +64,6 @@ const resetStatement = `
 
 function deadLink(): Refusal {
   return new Refusal('VALIDATION_ERROR', {
-    issues: [{ path: ['token'], code: 'invalid_or_expired', message: 'This link is unknown, was already used, or has expired. Ask for a new one.' }],
+    issues: [{ path: ['token'], code: 'invalid_or_expired', message: deadLinkMessage }],
   })
 }

@@ -1,8 +1,8 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto'
 import { z } from 'zod'
+import type { PublicJwk as PublicJwkSchema } from './contract'
 
-/** A public key as the JWKS lists it (RFC 7517). */
-export type PublicJwk = { kty: 'EC'; crv: 'P-256'; x: string; y: string; kid: string; alg: 'ES256'; use: 'sig' }
+type PublicJwk = z.infer<typeof PublicJwkSchema>
 
 export type SigningKeys = { kid: string; privateKey: KeyObject; published: PublicJwk[] }
 

@@ -32,7 +32,9 @@ if (flags.version) {
 }
 
 const url = JSON.parse(flags.datasource ?? '{}').url
-const adapter = url && new PrismaPg({ connectionString: url })
+// the role may have a limit that suits the service (see the README); a migration takes its time
+const onConnect = (client) => client.query('SET statement_timeout = 0')
+const adapter = url && new PrismaPg({ connectionString: url, onConnect })
 
 // `schema-engine cli can-connect-to-database`: the exit code is the answer
 if (positionals[0] === 'cli') {
