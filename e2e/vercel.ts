@@ -98,7 +98,7 @@ function checkOutput(copy: string): void {
   const { crons } = JSON.parse(readFileSync(`${copy}/.vercel/output/config.json`, 'utf8'))
   assert.deepEqual(crons, [{ path: '/api/cron/clean-up', schedule: '17 3 * * *' }])
   assert.equal(readFunction(functionFolder(copy, 'api/cron/clean-up')).maxDuration, 60)
-  assert.equal(readFunction(functionFolder(copy, 'api/auth/sso/exchange')).maxDuration, 20)
+  assert.equal(readFunction(functionFolder(copy, 'api/auth/sso/exchange')).maxDuration, 30)
 }
 
 function fileBytes(path: string): number {
