@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
 import { secretNames } from './lib/arrived-secret'
-import { env } from './lib/env'
 
 export const config = {
   // Pages, and whatever is not found. Not the routes that answer by themselves, nor files, which are cached.
   matcher: '/((?!api(?:/|$)|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|robots\\.txt$).*)',
 }
+
+// Not from lib/env.ts: this file is loaded before the first answer of every process, and the schema of the settings takes longer than all the rest of it.
+const isHttps = !process.env.PUBLIC_URL?.trim().startsWith('http://') // on Vercel, where it may be missing, it is
 
 /**
  * Gives every page its security headers, and empties the secrets in the address that the page is rendered for: they concern the browser
@@ -26,7 +28,7 @@ export function proxy(request: NextRequest): NextResponse {
 
   answer.headers.set('Content-Security-Policy', policy)
   for (const [name, value] of Object.entries(fixedHeaders)) answer.headers.set(name, value)
-  if (isHttps()) answer.headers.set('Strict-Transport-Security', 'max-age=63072000; includeSubDomains')
+  if (isHttps) answer.headers.set('Strict-Transport-Security', 'max-age=63072000; includeSubDomains')
   return answer
 }
 
@@ -53,10 +55,6 @@ function contentSecurityPolicy(nonce: string): string {
     `base-uri 'none'`,
     `frame-ancestors 'none'`,
     `object-src 'none'`,
-    ...(isHttps() ? ['upgrade-insecure-requests'] : []),
+    ...(isHttps ? ['upgrade-insecure-requests'] : []),
   ].join('; ')
-}
-
-function isHttps(): boolean {
-  return env().PUBLIC_URL.startsWith('https://')
 }

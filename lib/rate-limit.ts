@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Ratelimit } from '@upstash/ratelimit'
-import { Redis } from '@upstash/redis'
+import type { Ratelimit } from '@upstash/ratelimit'
+import type { Redis } from '@upstash/redis'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { env } from './env'
 import { describeCause, log } from './log'
@@ -17,7 +17,8 @@ export type Verdict = { allowed: boolean; remaining: number; resetSeconds: numbe
 
 /** Counts one request of a client address (as `clientAddress` gives it) and says whether it may pass. Never throws, and answers within half a second whatever Redis does. */
 export async function countRequest(address: string): Promise<Verdict> {
-  upstash ??= connectUpstash()
+  connecting ??= connectUpstash()
+  const upstash = await connecting
   if (!upstash) return countInProcess(address)
   if (upstash.failing) {
     tryAgainBeside(upstash, address)
@@ -54,11 +55,13 @@ async function countInProcess(address: string): Promise<Verdict> {
 }
 
 type Upstash = { limiter: Ratelimit; token: string; failing: boolean; lastTriedAt: number }
-let upstash: Upstash | null | undefined
+let connecting: Promise<Upstash | null> | undefined
 
-function connectUpstash(): Upstash | null {
+async function connectUpstash(): Promise<Upstash | null> {
   const { RATE_LIMIT, UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = env()
   if (RATE_LIMIT === 'in-process' || !url || !token) return null
+  // here, because whoever counts in process should not load them at every start
+  const [{ Ratelimit }, { Redis }] = await Promise.all([import('@upstash/ratelimit'), import('@upstash/redis')])
   const redis = new Redis({
     url,
     token,

@@ -1,5 +1,4 @@
 import { randomUUID, sign } from 'node:crypto'
-import { createLocalJWKSet, jwtVerify } from 'jose'
 import { env } from './env'
 
 export const sessionSeconds = 12 * 60 * 60
@@ -27,6 +26,7 @@ export function signSessionToken({ userId, sessionId, issuedAt }: { userId: stri
 
 /** Whom a session JWT was issued to, and its session; null for one that is not ours, altered or expired. Does not ask whether the session was revoked: `findSession` of session.ts does. */
 export async function verifySessionToken(token: string): Promise<{ userId: string; sessionId: string } | null> {
+  const { createLocalJWKSet, jwtVerify } = await import('jose') // here, because an exchange seldom needs it, and it is loaded at a start
   try {
     const { payload } = await jwtVerify(token, createLocalJWKSet({ keys: env().SESSION_SIGNING_KEYS.published }), {
       issuer: env().PUBLIC_URL,
