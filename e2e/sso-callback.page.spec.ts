@@ -90,9 +90,13 @@ test('scripts that do not come for ten seconds: says so, until they do', async (
   await expect(heading(page)).toHaveText('Signing you in')
 })
 
-test('goes on to the destination once', async ({ page, person }) => {
+test('goes on to the destination once, also where the answer comes after the scripts', async ({ page, person }) => {
   const gets: string[] = []
   page.on('request', (request) => request.isNavigationRequest() && gets.push(new URL(request.url()).pathname))
+  await page.route(exchange, async (route) => {
+    await page.locator('html[data-ready]').waitFor()
+    await route.continue()
+  })
   await page.goto(`/sso/callback?code=${await newCode(person)}`)
   await page.waitForURL('/')
   await page.waitForTimeout(500)
