@@ -1,18 +1,41 @@
 'use client'
 
-import './globals.css'
-
-/** What is left when not even the layout could be rendered: no settings, so no name, no colour, no choice of language. */
+/** What is left when not even the layout could be rendered: no settings, so no name and no colour; no choice of language, so all of them; no nonce for a style. */
 export default function GlobalError({ error }: { error: Error & { digest?: string } }) {
   return (
     <html lang="en">
-      <body>
-        <main className="card">
-          <title>Something went wrong</title>
+      <head>
+        <title>Something went wrong</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+      </head>
+      {/* set by React in the browser, which needs no nonce */}
+      <body
+        style={{
+          maxInlineSize: '28rem',
+          margin: '2rem auto',
+          padding: '0 1.5rem',
+          color: 'CanvasText',
+          background: 'Canvas',
+          font: '1rem/1.5 system-ui',
+        }}
+      >
+        <main>
           <h1>Something went wrong</h1>
-          <p>This is our fault, not yours. Try again in a moment.</p>
+          <p>This is our fault, not yours.</p>
+          {/* the address that the person is at */}
+          <p>
+            <a href="">Load this page again</a>
+          </p>
+          <div lang="de">
+            <h2>Etwas ist schiefgegangen</h2>
+            <p>Das liegt an uns, nicht an Ihnen.</p>
+            <p>
+              <a href="">Diese Seite neu laden</a>
+            </p>
+          </div>
           {error.digest && (
-            <p className="reference">
+            <p>
               Reference for support: <code>{error.digest}</code>
             </p>
           )}

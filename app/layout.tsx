@@ -1,11 +1,11 @@
-import './globals.css'
 import type { Metadata, Viewport } from 'next'
 import { headers } from 'next/headers'
-import { accentCss } from '@/lib/accent-color'
+import { accentCss, surfaces } from '@/lib/accent-color'
 import { arrivalScript } from '@/lib/arrived-secret'
 import { env } from '@/lib/env'
 import { texts } from '@/lib/language'
 import { ErrorTexts } from './error-texts'
+import { styles } from './styles'
 
 // No `title`: every screen renders its own, because it changes with the state.
 export const metadata: Metadata = { icons: { icon: '/icon.svg' }, robots: { index: false }, formatDetection: { telephone: false } }
@@ -13,8 +13,8 @@ export const metadata: Metadata = { icons: { icon: '/icon.svg' }, robots: { inde
 export const viewport: Viewport = {
   colorScheme: 'light dark',
   themeColor: [
-    { media: '(prefers-color-scheme: light)', color: '#f4f3ef' },
-    { media: '(prefers-color-scheme: dark)', color: '#131416' },
+    { media: '(prefers-color-scheme: light)', color: surfaces.light },
+    { media: '(prefers-color-scheme: dark)', color: surfaces.dark },
   ],
 }
 
@@ -26,7 +26,7 @@ export default async function Layout({ children }: { children: React.ReactNode }
     <html lang={language} dir={direction} suppressHydrationWarning>
       <head>
         <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: arrivalScript }} />
-        <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: accentCss(env().ACCENT_COLOR) }} />
+        <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: accentCss(env().ACCENT_COLOR) + styles }} />
         <noscript>
           <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: '.needs-script{display:none!important}' }} />
         </noscript>

@@ -1,19 +1,30 @@
-import { env } from '@/lib/env'
 import type { Texts } from '@/lib/texts/en'
+import { Sign } from './screen'
 
-/** What works with a script alone, and in its place, where there is none, what to do. `app/layout.tsx` hides the one. */
-export function NeedsScript({ shared, children }: { shared: Texts['shared']; children: React.ReactNode }) {
+type Properties = {
+  shared: Texts['shared']
+  texts: { noScript: string; notLoaded: string }
+  /** The way on that needs no script. Where there is none, what was typed stays to be seen. */
+  wayOn?: React.ReactNode
+  children: React.ReactNode
+}
+
+/** What works with a script alone, and what to do where there is none, or where it does not arrive. app/layout.tsx and app/styles.ts show the one or the other. */
+export function NeedsScript({ shared, texts, wayOn, children }: Properties) {
+  const Heading = wayOn ? 'h1' : 'h2'
   return (
     <>
+      <div className={wayOn ? 'not-loaded instead' : 'not-loaded'} role="alert">
+        {wayOn && <Sign sign="wrong" />}
+        <Heading>{shared.notLoaded}</Heading>
+        <p>{texts.notLoaded}</p>
+        {wayOn}
+      </div>
       <div className="needs-script">{children}</div>
       <noscript>
         <h1>{shared.noScript}</h1>
-        <p>{shared.noScriptBody}</p>
-        <div className="actions">
-          <a className="button" href={env().SIGN_IN_URL}>
-            {shared.signIn}
-          </a>
-        </div>
+        <p>{texts.noScript}</p>
+        {wayOn}
       </noscript>
     </>
   )

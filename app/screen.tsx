@@ -3,6 +3,8 @@ type Sign = 'busy' | keyof typeof paths
 type Properties = {
   app: string
   title: string
+  /** What the browser's tab says, where that is not the title. */
+  tab?: string
   sign: Sign
   /** The screen replaces another one while the person is there: its heading takes the focus, so that a screen reader goes on from there. */
   focus?: boolean
@@ -12,10 +14,10 @@ type Properties = {
 }
 
 /** One state of a page: what happened, what it means, and what to do next. */
-export function Screen({ app, title, sign, focus, reference, referenceLabel, children }: Properties) {
+export function Screen({ app, title, tab = title, sign, focus, reference, referenceLabel, children }: Properties) {
   return (
     <>
-      <title>{`${title} – ${app}`}</title>
+      <title>{`${tab} – ${app}`}</title>
       <Sign sign={sign} />
       <h1 key={title} tabIndex={focus ? -1 : undefined} ref={focus ? takeFocus : undefined}>
         {title}
@@ -46,7 +48,7 @@ const paths = {
   mail: 'M4.8 7h14.4v10H4.8zM5 7.5l7 5.4 7-5.4',
 }
 
-function Sign({ sign }: { sign: Sign }) {
+export function Sign({ sign }: { sign: Sign }) {
   if (sign === 'busy') return <span className="sign busy" aria-hidden="true" />
   return (
     <span className={`sign ${sign}`} aria-hidden="true">

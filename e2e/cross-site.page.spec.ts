@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { exchange, expect, newCode, newPassword, newToken, reset, test } from './fixtures'
+import { exchange, expect, newCode, newPassword, newToken, reset, type Sql, test } from './fixtures'
 
 // Another site, as a browser sees it: 127.0.0.1 is not localhost.
 const site = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end('<!doctype html><title>Elsewhere</title><body>'))
@@ -84,8 +84,6 @@ test('a page of ours can’t be framed', async ({ page, url }) => {
   await page.evaluate((source) => document.body.append(Object.assign(document.createElement('iframe'), { src: source })), `${url}/reset-password`)
   await refused
 })
-
-type Sql = (text: string, values?: unknown[]) => Promise<unknown[]>
 
 async function expectNothingHappened(sql: Sql, person: { id: string }): Promise<void> {
   expect(await sql('SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL', [person.id])).toHaveLength(1)

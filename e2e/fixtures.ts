@@ -66,10 +66,48 @@ export async function post(url: string, body: unknown, headers: Record<string, s
 export const exchange = '/api/auth/sso/exchange'
 export const reset = '/api/auth/reset-password'
 
+export type Sql = (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
+
+export const heading = (page: Page) => page.getByRole('heading', { level: 1 })
+
+/** The addresses of the posts that a page sends from now on. */
+export function countPosts(page: Page): string[] {
+  const posts: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST') posts.push(request.url())
+  })
+  return posts
+}
+
+/** Holds back the scripts of a page until what it answers is called. */
+export async function holdScripts(page: Page): Promise<() => void> {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.route('**/_next/static/**', async (route) => {
+    await released
+    await route.continue()
+  })
+  return release
+}
+
+/** Makes the time limit of a post a sixtieth of what the page says, and answers what that was. */
+export async function shortenTimeLimit(page: Page): Promise<() => Promise<number[]>> {
+  await page.addInitScript(() => {
+    const limits: number[] = []
+    const timeout = AbortSignal.timeout
+    AbortSignal.timeout = (ms) => {
+      limits.push(ms)
+      return timeout.call(AbortSignal, ms / 60)
+    }
+    Object.assign(window, { limits })
+  })
+  return () => page.evaluate(() => (window as unknown as { limits: number[] }).limits)
+}
+
 type Fixtures = { person: Person; post: Post; page: Page; context: BrowserContext }
 type Shared = {
   url: string
-  sql: (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
+  sql: Sql
   browserProcess: Awaited<ReturnType<typeof chromium.launch>>
 }
 

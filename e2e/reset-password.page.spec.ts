@@ -1,21 +1,10 @@
 import bcrypt from 'bcrypt'
 import type { Page } from 'playwright/test'
-import { expect, newPassword, newToken, type Person, reset, test } from './fixtures'
-import { answer } from './page-states'
+import { countPosts, expect, heading, holdScripts, newPassword, newToken, type Person, reset, type Sql, shortenTimeLimit, test } from './fixtures'
+import { answer, retryThrice } from './page-states'
 
-const heading = (page: Page) => page.getByRole('heading', { level: 1 })
 const field = (page: Page) => page.getByLabel('New password')
 const save = (page: Page) => page.getByRole('button', { name: 'Save password' })
-
-function countPosts(page: Page): string[] {
-  const posts: string[] = []
-  page.on('request', (request) => {
-    if (request.method() === 'POST') posts.push(request.url())
-  })
-  return posts
-}
-
-type Sql = (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
 
 async function passwordIs(sql: Sql, person: Person, password: string): Promise<boolean> {
   const [row] = await sql('SELECT password_hash FROM users WHERE id = $1', [person.id])
@@ -142,12 +131,7 @@ test('a second click while it is sent does nothing; the button keeps the focus',
 })
 
 test('JavaScript that comes late: an early submit is kept, and nothing goes into an address', async ({ page, person, sql }) => {
-  let release = () => {}
-  const released = new Promise<void>((resolve) => (release = resolve))
-  await page.route('**/_next/static/**/*.js', async (route) => {
-    await released
-    await route.continue()
-  })
+  const release = await holdScripts(page)
   const requests: string[] = []
   page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
   const password = newPassword()
@@ -155,13 +139,51 @@ test('JavaScript that comes late: an early submit is kept, and nothing goes into
   await field(page).pressSequentially(password)
   await field(page).press('Enter')
   await save(page).click()
+  await expect(page.getByText('Loading… Your password will be saved as soon as this page is ready.')).toBeVisible()
   await page.waitForTimeout(500)
   expect(requests.filter((request) => !request.includes('/_next/') && !request.includes('icon'))).toEqual(['GET /reset-password'])
   expect(page.url()).not.toContain('lantern')
   release()
   await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(page.getByText('Loading…')).toBeHidden()
   expect(requests.filter((request) => request.startsWith('POST'))).toEqual([`POST ${reset}`])
   expect(await passwordIs(sql, person, password)).toBe(true)
+})
+
+test('JavaScript that does not come: says so, keeps what was typed, and is as it should be once it does', async ({ page }) => {
+  const requests: string[] = []
+  page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
+  await page.route('**/_next/static/**', (route) => route.abort())
+  await page.goto('/reset-password?token=x')
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  const notice = page.getByRole('alert').filter({ hasText: 'This page hasn’t loaded fully' })
+  await expect(notice).toContainText('open the link from your email again')
+  await expect(page.getByText('Loading…')).toBeHidden()
+  await expect(field(page)).toHaveValue('lantern otter meadow')
+  expect(requests.filter((request) => !request.includes('/_next/') && !request.includes('icon'))).toEqual(['GET /reset-password'])
+
+  await page.unroute('**/_next/static/**')
+  await page.clock.install()
+  const release = await holdScripts(page)
+  await page.goto('/reset-password?token=x', { waitUntil: 'commit' })
+  await expect(heading(page)).toHaveText('Choose a new password')
+  await expect(notice).toBeHidden()
+  await page.clock.fastForward(10_000)
+  await expect(notice).toBeVisible()
+  release()
+  await expect(notice).toBeHidden()
+})
+
+test('with a token in the fragment, nobody sees the page of somebody without one', async ({ page }) => {
+  const release = await holdScripts(page)
+  await page.goto('/reset-password#token=x', { waitUntil: 'commit' })
+  const title = page.locator('h1', { hasText: 'Open the link from your email' })
+  await expect(title).toBeAttached()
+  await expect(title).toBeHidden()
+  release()
+  await expect(heading(page)).toHaveText('Choose a new password')
+  await expect(field(page)).toBeVisible()
 })
 
 test('too many requests: what was typed is kept for the retry after the wait', async ({ page, person, sql }) => {
@@ -184,10 +206,90 @@ test('offline before the post: nothing is sent', async ({ page, context, person 
   await context.setOffline(true)
   await save(page).click()
   await expect(heading(page)).toHaveText('You’re offline')
+  await expect(page.getByText('You can try again once you’re online.')).toBeVisible()
+  await page.getByRole('button', { name: 'Try again' }).click({ force: true })
   expect(posts).toEqual([])
   await context.setOffline(false)
+  await expect(page.getByRole('status').filter({ hasText: 'You can try again now.' })).toBeVisible()
   await page.getByRole('button', { name: 'Try again' }).click()
   await expect(heading(page)).toHaveText('Your password has been changed')
+})
+
+test('three retries that come to nothing: what was typed stays, and a later one may succeed', async ({ page, person, sql }) => {
+  const password = newPassword()
+  await page.clock.install()
+  await page.route(reset, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 4 })
+  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await field(page).fill(password)
+  await save(page).click()
+  await expect(heading(page)).toHaveText('We can’t save it right now')
+  await retryThrice(page)
+  await expect(heading(page)).toHaveText('It still isn’t working')
+  await expect(page.getByText(/You can try again in \d\d seconds/)).toBeVisible()
+  await expect(page.getByRole('link')).toHaveCount(0) // a new link would make this one useless
+  await page.clock.fastForward(60_000)
+  await page.getByText('You can try again now').waitFor()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await expect(heading(page)).toHaveText('Your password has been changed')
+  expect(await passwordIs(sql, person, password)).toBe(true)
+})
+
+test('retries offline are not counted, and a fresh password begins to count afresh', async ({ page }) => {
+  const refused = { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'too_guessable', message: '' }] }
+  const unavailable = answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1)
+  const answers = [unavailable, unavailable, unavailable, answer(400, refused), unavailable, unavailable]
+  await page.route(reset, (route) => answers.shift()!(route))
+  await page.addInitScript(() => {
+    Object.assign(window, { online: false })
+    Object.defineProperty(navigator, 'onLine', { get: () => (window as unknown as { online: boolean }).online })
+  })
+  const setOnline = (online: boolean) =>
+    page.evaluate((value) => void dispatchEvent(new Event(Object.assign(window, { online: value }).online ? 'online' : 'offline')), online)
+  const retry = async () => {
+    await page.getByText('You can try again now').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+  }
+  await page.goto('/reset-password?token=x')
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  await expect(heading(page)).toHaveText('You’re offline')
+  await setOnline(true)
+  await retry() // from offline: not counted
+  for (let counted = 1; counted <= 3; counted++) {
+    await expect(heading(page)).toHaveText('We can’t save it right now')
+    await retry()
+  }
+  await expect(page.getByRole('alert').filter({ hasText: 'There is a problem' })).toBeVisible()
+  await save(page).click()
+  await expect(heading(page)).toHaveText('We can’t save it right now')
+  await retry()
+  await expect(heading(page)).toHaveText('We can’t save it right now')
+  await expect(page.getByText('You can try again now')).toBeVisible()
+})
+
+test('a retry takes the focus along, and is announced where the status already was', async ({ page }) => {
+  await page.route(reset, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
+  await page.goto('/reset-password?token=x')
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  await page.getByText('You can try again now').waitFor()
+  const status = await page.locator('.note[role=status]').elementHandle()
+  await page.route(reset, () => {}, { times: 1 })
+  await page.getByRole('button', { name: 'Try again' }).click()
+  const button = page.getByRole('button', { name: 'Saving your password' })
+  await expect(button).toBeVisible()
+  await expect(button).toBeFocused()
+  expect(await status!.evaluate((element) => [element.isConnected, element.textContent])).toEqual([true, 'Saving your password'])
+})
+
+test('no answer for thirty seconds: the outcome is unknown', async ({ page }) => {
+  const limits = await shortenTimeLimit(page)
+  await page.route(reset, () => {})
+  await page.goto('/reset-password?token=x')
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  await expect(heading(page)).toHaveText('We don’t know if your password was changed')
+  expect(await limits()).toEqual([30_000])
 })
 
 test('an interruption after the post: the outcome is unknown, and nothing is sent again', async ({ page, person, sql }) => {
@@ -242,7 +344,23 @@ test('the field serves password managers, and the strength is read only when it 
   await expect(page.getByText('Easy to guess so far')).toBeVisible()
   expect(scripts.length).toBeGreaterThan(before)
   await field(page).fill('sun')
-  await expect(page.getByText('Keep going')).toBeVisible()
+  await expect(page.getByText('Too short so far')).toBeVisible()
   await field(page).fill('lantern otter meadow')
   await expect(page.getByText('Very strong')).toBeVisible()
+})
+
+test('the reading does not contradict the server: no word on a password that was refused, until it is another', async ({ page, person }) => {
+  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await field(page).pressSequentially(`${person.email}1`) // only the server knows it
+  await expect(page.getByText('Very strong')).toBeVisible()
+  await save(page).click()
+  await expect(page.getByRole('alert').getByRole('link')).toHaveText(/easy to guess.*Don’t use your email address or the name Dashboard/)
+  await expect(page.getByText('Very strong')).toBeHidden()
+  await page.getByRole('alert').getByRole('link').click()
+  await page.waitForTimeout(600) // it reads when the typing pauses
+  await expect(page.locator('.strength')).not.toHaveAttribute('data-reading')
+  await field(page).pressSequentially('2')
+  await expect(page.getByText('Very strong')).toBeVisible()
+  await field(page).press('Backspace')
+  await expect(page.getByText('Very strong')).toBeHidden()
 })

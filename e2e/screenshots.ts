@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { chromium } from 'playwright'
 import setUp from './global-setup'
-import { states } from './page-states'
+import { show, stateNames } from './page-states'
 
 // Pictures of every screen, in both schemes and three widths: npm run screenshots
 
@@ -18,10 +18,10 @@ const tearDown = await setUp()
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH, args: ['--no-sandbox', '--disable-gpu'] })
 mkdirSync(folder, { recursive: true })
 try {
-  for (const [name, open] of Object.entries(states)) {
+  for (const name of stateNames) {
     const context = await browser.newContext({ baseURL: process.env.PUBLIC_URL, reducedMotion: 'reduce' })
     const page = await context.newPage()
-    await open(page)
+    await show(page, name)
     for (const colorScheme of schemes) {
       await page.emulateMedia({ colorScheme })
       for (const width of widths) {
@@ -31,7 +31,7 @@ try {
     }
     await context.close()
   }
-  console.log(`${Object.keys(states).length * widths.length * schemes.length} pictures in ${folder}`)
+  console.log(`${stateNames.length * widths.length * schemes.length} pictures in ${folder}`)
 } finally {
   await browser.close()
   await tearDown()

@@ -1,23 +1,9 @@
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Page } from 'playwright/test'
 import { onlyDevelopmentServer } from './development-server'
-import { exchange, expect, newCode, type Person, test } from './fixtures'
-import { answer } from './page-states'
+import { countPosts, exchange, expect, heading, holdScripts, newCode, type Person, type Sql, shortenTimeLimit, test } from './fixtures'
+import { answer, retryThrice } from './page-states'
 import { startServer } from './server'
-
-const heading = (page: Page) => page.getByRole('heading', { level: 1 })
-
-/** The bodies of the posts that a page sends from now on. */
-function countPosts(page: Page): string[] {
-  const posts: string[] = []
-  page.on('request', (request) => {
-    if (request.method() === 'POST') posts.push(request.url())
-  })
-  return posts
-}
-
-type Sql = (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
 
 const sessions = (sql: Sql, person: Person) => sql('SELECT * FROM sessions WHERE user_id = $1', [person.id])
 
@@ -49,6 +35,76 @@ test('the code is taken from the fragment too', async ({ page, person }) => {
   await expect(heading(page)).toHaveText('You’re signed in')
 })
 
+test('with a code in the fragment, nobody sees the page of somebody without one', async ({ page }) => {
+  const release = await holdScripts(page)
+  await page.route(exchange, () => {})
+  await page.goto('/sso/callback#code=x', { waitUntil: 'commit' })
+  const title = page.locator('h1', { hasText: 'There’s nothing to sign in with' })
+  await expect(title).toBeAttached()
+  await expect(title).toBeHidden()
+  release()
+  await expect(heading(page)).toHaveText('Signing you in')
+  await expect(heading(page)).toBeVisible()
+})
+
+test('no script arrives: signs in all the same, with one post', async ({ page, person, sql }) => {
+  const posts = countPosts(page)
+  await page.route('**/_next/static/**', (route) => route.abort())
+  await page.goto(`/sso/callback?code=${await newCode(person)}`, { waitUntil: 'commit' })
+  await page.waitForURL('/')
+  await expect(heading(page)).toHaveText('You’re signed in')
+  expect(posts).toHaveLength(1)
+  expect(await sessions(sql, person)).toHaveLength(1)
+})
+
+test('no script arrives, and the code is no good: says what is the matter, with a way on', async ({ page }) => {
+  const posts = countPosts(page)
+  await page.route('**/_next/static/**', (route) => route.abort())
+  await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
+  await expect(heading(page)).toHaveText('This page hasn’t loaded fully')
+  await expect(page.getByText('Signing you in')).toBeHidden()
+  expect(posts).toHaveLength(1)
+  await page.getByRole('link', { name: 'Sign in again' }).click()
+  await expect(page).toHaveURL('/')
+})
+
+test('scripts that come late: the code was exchanged before them, once, and the screen is the right one', async ({ page }) => {
+  const posts = countPosts(page)
+  const release = await holdScripts(page)
+  const exchanged = page.waitForResponse(`**${exchange}`)
+  await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
+  await exchanged
+  release()
+  await expect(heading(page)).toHaveText('This sign-in has expired or was already used')
+  await page.waitForTimeout(500)
+  expect(posts).toHaveLength(1)
+})
+
+test('scripts that do not come for ten seconds: says so, until they do', async ({ page }) => {
+  await page.clock.install()
+  const release = await holdScripts(page)
+  await page.route(exchange, () => {})
+  await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
+  await expect(heading(page)).toHaveText('Signing you in')
+  await page.clock.fastForward(10_000)
+  await expect(heading(page)).toHaveText('This page hasn’t loaded fully')
+  release()
+  await expect(heading(page)).toHaveText('Signing you in')
+})
+
+test('goes on to the destination once, also where the answer comes after the scripts', async ({ page, person }) => {
+  const gets: string[] = []
+  page.on('request', (request) => request.isNavigationRequest() && gets.push(new URL(request.url()).pathname))
+  await page.route(exchange, async (route) => {
+    await page.locator('html[data-ready]').waitFor()
+    await route.continue()
+  })
+  await page.goto(`/sso/callback?code=${await newCode(person)}`)
+  await page.waitForURL('/')
+  await page.waitForTimeout(500)
+  expect(gets).toEqual(['/sso/callback', '/'])
+})
+
 test('the code is in no address, history or referrer once the page is there', async ({ page, person, url }) => {
   const code = await newCode(person)
   const addresses: string[] = []
@@ -71,9 +127,22 @@ test('Back after signing in does not return to the callback, and reloading it si
   await page.waitForURL('/')
   await page.goBack()
   await expect(page).toHaveURL(`${url}/nothing`)
-  await page.goto('/sso/callback')
+  await page.goto('/sso/callback?next=/')
   await expect(heading(page)).toHaveText('There’s nothing to sign in with')
   expect(await sessions(sql, person)).toHaveLength(1)
+  await page.getByRole('link', { name: 'Continue' }).click()
+  await expect(heading(page)).toHaveText('You’re signed in')
+})
+
+test('the same link twice, as after a double click: the second one leads on as well', async ({ page, person, sql }) => {
+  const code = await newCode(person)
+  await page.goto(`/sso/callback?code=${code}`)
+  await page.waitForURL('/')
+  await page.goto(`/sso/callback?code=${code}`)
+  await expect(page.getByText('If you’ve just signed in, continue')).toBeVisible()
+  await page.getByRole('link', { name: 'Continue' }).click()
+  await expect(heading(page)).toHaveText('You’re signed in')
+  expect(await sessions(sql, person)).toEqual([expect.objectContaining({ revoked_at: null })])
 })
 
 test('a code that was used says so, with a reference and a way on', async ({ page, person }) => {
@@ -82,9 +151,9 @@ test('a code that was used says so, with a reference and a way on', async ({ pag
   await page.waitForURL('/')
   const refused = page.waitForResponse(`**${exchange}`)
   await page.goto(`/sso/callback?code=${code}`)
-  await expect(heading(page)).toHaveText('This sign-in link can’t be used')
+  await expect(heading(page)).toHaveText('This sign-in has expired or was already used')
   await expect(heading(page)).toBeFocused()
-  await expect(page).toHaveTitle(/^This sign-in link can’t be used – /)
+  await expect(page).toHaveTitle(/^This sign-in has expired or was already used – /)
   await expect(page.getByText((await (await refused).json()).requestId)).toBeVisible()
   await page.getByRole('link', { name: 'Sign in again' }).click()
   await expect(page).toHaveURL('/')
@@ -143,14 +212,21 @@ test('a retry by hand after the wait, by keyboard alone; a click before it does 
   expect(await sessions(sql, person)).toHaveLength(1)
 })
 
+test('a retry takes the focus along', async ({ page }) => {
+  await page.route(exchange, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
+  await page.goto('/sso/callback?code=x')
+  await expect(page.getByRole('status')).toHaveText('You can try again now.')
+  await page.route(exchange, () => {}, { times: 1 })
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await expect(heading(page)).toHaveText('Signing you in')
+  await expect(heading(page)).toBeFocused()
+})
+
 test('three retries, and no more', async ({ page }) => {
   const posts = countPosts(page)
   await page.route(exchange, answer(429, { code: 'RATE_LIMITED' }, 1))
   await page.goto('/sso/callback?code=x')
-  for (let retry = 0; retry < 3; retry++) {
-    await expect(page.getByRole('status')).toHaveText('You can try again now.')
-    await page.getByRole('button', { name: 'Try again' }).click()
-  }
+  await retryThrice(page)
   await expect(page.getByRole('link', { name: 'Sign in again' })).toBeVisible()
   expect(posts).toHaveLength(4)
 })
@@ -169,9 +245,14 @@ test('offline before the post: nothing is sent, and the code is still good', asy
   await page.goto(`/sso/callback?code=${code}`)
   await expect(heading(page)).toHaveText('You’re offline')
   expect(posts).toEqual([])
+  const button = page.getByRole('button', { name: 'Try again' })
+  await expect(button).toHaveAttribute('aria-disabled', 'true')
+  await expect(page.getByText('You can try again once you’re online.')).toBeVisible()
+  await context.setOffline(true)
   await page.evaluate(() => Object.defineProperty(navigator, 'onLine', { value: true }))
   await context.setOffline(false)
-  await page.getByRole('button', { name: 'Try again' }).click()
+  await expect(page.getByRole('status')).toHaveText('You can try again now.')
+  await button.click()
   await page.waitForURL('/')
   expect(posts).toHaveLength(1)
 })
@@ -179,6 +260,7 @@ test('offline before the post: nothing is sent, and the code is still good', asy
 test('offline during the post: the outcome is unknown, and nothing is sent again', async ({ page, context }) => {
   const posts = countPosts(page)
   await page.route(exchange, async (route) => {
+    await page.locator('html[data-ready]').waitFor() // it needs its scripts
     await context.setOffline(true)
     await route.abort('internetdisconnected')
   })
@@ -188,6 +270,14 @@ test('offline during the post: the outcome is unknown, and nothing is sent again
   await page.waitForTimeout(1_000)
   expect(posts).toHaveLength(1)
   await expect(page.getByRole('button')).toHaveCount(0)
+})
+
+test('no answer for thirty seconds: the outcome is unknown', async ({ page }) => {
+  const limits = await shortenTimeLimit(page)
+  await page.route(exchange, () => {})
+  await page.goto('/sso/callback?code=x')
+  await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
+  expect(await limits()).toEqual([30_000])
 })
 
 test('a connection cut after the request was sent: the outcome is unknown, one post reached the server', async ({ page, person, url, sql }) => {

@@ -1,7 +1,7 @@
 type Rgb = [red: number, green: number, blue: number]
 
-/** The surfaces of `app/globals.css` that the accent has to stand out from. */
-const surfaces = { light: '#ffffff', dark: '#1c1d1f' }
+/** What the accent has to stand out from: the card, which on a phone is the page. */
+export const surfaces = { light: '#ffffff', dark: '#1c1d1f' }
 
 /**
  * The custom properties that an accent colour (`#rrggbb`) gives the pages, as CSS for both schemes. Whatever the colour, text on a button and a
@@ -20,7 +20,7 @@ export function contrast(one: string, other: string): number {
 function properties(color: string, surface: string): string {
   const button = standOut(color, surface, 3.2)
   const onButton = contrast(button, '#ffffff') >= 4.5 ? '#ffffff' : '#000000' // one of the two always has 4.5
-  return `--accent:${button};--on-accent:${onButton};--accent-text:${standOut(color, surface, 5)}`
+  return `--surface:${surface};--accent:${button};--on-accent:${onButton};--accent-text:${standOut(color, surface, 5)}`
 }
 
 /** The colour, made darker on a light surface and lighter on a dark one, until their contrast suffices. */

@@ -9,17 +9,23 @@ declare global {
   }
 }
 
+const slowLoadMs = 10_000
+const brokenLoadMs = 1_000 // a sign-in that is under way may still succeed
+
 /**
- * A script for the head of every page. It moves the secrets from the address into `window.arrivedSecrets`, before the router can learn the
- * address, and holds back a form that is submitted before its page is ready: the browser would send it on its own, and lose what was typed.
+ * A script for the head of every page, which works where the others don't arrive. It moves the secrets from the address into
+ * `window.arrivedSecrets`, before the router can learn the address; holds back a form that is submitted before its page is ready, because the
+ * browser would send it on its own, and lose what was typed; and leaves marks on the document, for app/styles.ts to show what is the matter.
  */
 export const arrivalScript = `(() => {
+  const page = document.documentElement.dataset
   const query = new URLSearchParams(location.search)
   const fragment = new URLSearchParams(location.hash.slice(1))
   const secrets = {}
   for (const name of ${JSON.stringify(secretNames)}) {
     const secret = query.get(name) || fragment.get(name)
     if (secret) secrets[name] = secret
+    if (secret && !query.get(name)) page.fragment = '' // the server rendered the page of somebody without a secret
     query.delete(name)
     fragment.delete(name)
   }
@@ -31,21 +37,23 @@ export const arrivalScript = `(() => {
     history.replaceState(null, '', address)
   }
   document.addEventListener('submit', (event) => {
-    const page = document.documentElement.dataset
     if ('ready' in page || !('needsScript' in event.target.dataset)) return
     event.preventDefault()
     page.submittedEarly = ''
   }, true)
+  const checkIn = (ms) => setTimeout(() => { if (!('ready' in page)) page.stuck = '' }, ms)
+  addEventListener('error', ({ target }) => target instanceof HTMLScriptElement && checkIn(${brokenLoadMs}), true)
+  checkIn(${slowLoadMs})
 })()`
 
 const taken: Partial<Record<SecretName, string>> = {}
 
-/** Says that the page handles its form from now on, and whether that was submitted before. */
-export function takeOverForm(): boolean {
+/** Says that the page works from now on, and answers whether its form was submitted before. */
+export function takeOver(): boolean {
   const page = document.documentElement.dataset
   const submittedEarly = 'submittedEarly' in page
   page.ready = ''
-  delete page.submittedEarly
+  for (const mark of ['submittedEarly', 'stuck', 'fragment']) delete page[mark]
   return submittedEarly
 }
 

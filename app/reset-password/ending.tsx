@@ -1,7 +1,10 @@
+import { isRetryable, maxRetries, signs } from '@/app/attempts'
 import { RetryButton } from '@/app/retry-button'
 import { Screen } from '@/app/screen'
 import type { Outcome } from '@/lib/outcome'
 import type { Texts } from '@/lib/texts/en'
+
+const longWaitSeconds = 60 // once three retries came to nothing
 
 type Properties = {
   app: string
@@ -10,25 +13,17 @@ type Properties = {
   shared: Texts['shared']
   signInUrl: string
   forgotPasswordUrl?: string
-  outcome: Outcome | { kind: 'noToken' }
-  onRetry?: () => void
+  outcome: Outcome | { kind: 'nothing' }
+  retries: number
+  onRetry: () => void
 }
 
-const signs = {
-  done: 'good',
-  refused: 'link',
-  noToken: 'mail',
-  limited: 'wait',
-  unavailable: 'wait',
-  offline: 'offline',
-  unknown: 'unclear',
-  failed: 'wrong',
-} as const
-
-/** Every screen of the reset page that is not its form. */
-export function Ending({ app, language, texts, shared, signInUrl, forgotPasswordUrl, outcome, onRetry }: Properties) {
-  const { title, body } = textsOf(outcome, onRetry !== undefined, texts)
+/** Every screen of the reset page that is not its form. A new link would make the one in the e-mail useless, so it is not offered where that may still be good. */
+export function Ending({ app, language, texts, shared, signInUrl, forgotPasswordUrl, outcome, retries, onRetry }: Properties) {
   const { kind } = outcome
+  const gaveUp = retries >= maxRetries && (kind === 'limited' || kind === 'unavailable')
+  const { title, body } = gaveUp ? texts.gaveUp : kind === 'refused' ? texts.dead : kind === 'nothing' ? texts.noToken : texts[kind]
+  const waitSeconds = Math.max('waitSeconds' in outcome ? outcome.waitSeconds : 0, gaveUp ? longWaitSeconds : 0)
   const signIn = (className: string) => (
     <a className={className} href={signInUrl}>
       {shared.signIn}
@@ -40,34 +35,27 @@ export function Ending({ app, language, texts, shared, signInUrl, forgotPassword
         {texts.newLink}
       </a>
     )
-  const wantsLink = kind === 'refused' || kind === 'noToken' || kind === 'unknown' || kind === 'failed'
   return (
     <Screen
       app={app}
       title={title}
-      sign={signs[kind]}
+      sign={kind === 'nothing' ? 'mail' : signs[kind]}
       focus
       reference={'reference' in outcome ? outcome.reference : undefined}
       referenceLabel={shared.reference}
     >
       <p>{body}</p>
-      {wantsLink && !forgotPasswordUrl && <p>{texts.newLinkWithoutPlace}</p>}
-      {onRetry ? (
-        <RetryButton {...{ shared, language, onRetry }} waitSeconds={'waitSeconds' in outcome ? outcome.waitSeconds : 0} />
+      {(kind === 'refused' || kind === 'nothing' || kind === 'unknown') && !forgotPasswordUrl && <p>{texts.newLinkWithoutPlace}</p>}
+      {isRetryable(outcome) ? (
+        <RetryButton {...{ shared, language, waitSeconds, onRetry }} />
       ) : (
         <div className="actions">
-          {kind === 'done' || kind === 'unknown' || !forgotPasswordUrl ? signIn('button') : newLink('button')}
-          {kind === 'unknown' && newLink('button quiet')}
-          {kind === 'refused' && forgotPasswordUrl && signIn('button quiet')}
+          {kind === 'refused' && newLink('button')}
+          {(kind === 'done' || kind === 'unknown') && signIn('button')}
+          {(kind === 'nothing' || kind === 'unknown') && newLink('button quiet')}
+          {kind === 'refused' && signIn(forgotPasswordUrl ? 'button quiet' : 'button')}
         </div>
       )}
     </Screen>
   )
-}
-
-function textsOf(outcome: Properties['outcome'], retryable: boolean, texts: Properties['texts']): { title: string; body: string } {
-  const { kind } = outcome
-  if (kind === 'refused') return texts.dead
-  if (!retryable && (kind === 'limited' || kind === 'unavailable' || kind === 'offline')) return texts.gaveUp
-  return texts[kind]
 }

@@ -9,7 +9,7 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
   const { app, language, shared, reset } = await texts()
   const { SIGN_IN_URL, FORGOT_PASSWORD_URL, PASSWORD_MIN_LENGTH } = env()
   return (
-    <NeedsScript shared={shared}>
+    <NeedsScript shared={shared} texts={reset}>
       <ResetForm
         {...{ app, language, shared }}
         texts={reset}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Texts } from '@/lib/texts/en'
 import { StrengthReading } from './strength-reading'
 
@@ -9,10 +9,16 @@ export function PasswordField({ app, texts, minLength, error, pending }: Propert
   const [visible, setVisible] = useState(false)
   const [typed, setTyped] = useState('')
   const [toggled, setToggled] = useState(false)
+  const [refused, setRefused] = useState('')
+  const input = useRef<HTMLInputElement>(null)
 
   useEffect(() => {
     if (pending) setVisible(false)
   }, [pending])
+
+  useEffect(() => {
+    if (error) setRefused(input.current!.value)
+  }, [error])
 
   useEffect(() => {
     const hide = () => setVisible(false) // the page comes back from the back-forward cache
@@ -36,6 +42,7 @@ export function PasswordField({ app, texts, minLength, error, pending }: Propert
       )}
       <div className="password">
         <input
+          ref={input}
           id="password"
           name="password"
           type={visible ? 'text' : 'password'}
@@ -65,7 +72,8 @@ export function PasswordField({ app, texts, minLength, error, pending }: Propert
       <span className="visually-hidden" role="status">
         {toggled && (visible ? texts.shown : texts.hidden)}
       </span>
-      <StrengthReading {...{ app, texts, minLength, typed }} />
+      {/* The reading knows less than the server, and must not contradict it. */}
+      <StrengthReading {...{ app, texts, minLength }} typed={typed === refused ? '' : typed} />
     </div>
   )
 }

@@ -1,19 +1,14 @@
 'use client'
 
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef } from 'react'
+import { isRetryable, type Step, useAttempts } from '@/app/attempts'
 import { takeFocus } from '@/app/screen'
-import { arrivedSecret, forgetSecret, takeOverForm } from '@/lib/arrived-secret'
+import { arrivedSecret, forgetSecret, takeOver } from '@/lib/arrived-secret'
 import type { Issue } from '@/lib/errors'
-import { type Outcome, post } from '@/lib/outcome'
+import { post } from '@/lib/outcome'
 import type { Texts } from '@/lib/texts/en'
 import { Ending } from './ending'
 import { PasswordField } from './password-field'
-
-const stillWorkingMs = 4_000
-const maxRetries = 3
-
-type FormStep = { kind: 'form' | 'sending' | 'slow' }
-type Step = FormStep | { kind: 'noToken' } | Outcome
 
 type Properties = {
   app: string
@@ -28,44 +23,41 @@ type Properties = {
 
 /** Sets a new password with the token that the page was opened with. */
 export function ResetForm({ app, language, texts, shared, minLength, signInUrl, forgotPasswordUrl, hasToken }: Properties) {
-  const [step, setStep] = useState<Step>({ kind: hasToken ? 'form' : 'noToken' })
-  const [retries, setRetries] = useState(0)
+  const { step, retries, setStep, follow } = useAttempts(hasToken)
   const form = useRef<HTMLFormElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
   const sending = useRef(false)
 
-  async function send(): Promise<void> {
+  async function send(again = false): Promise<void> {
     const token = arrivedSecret('token')
     const password = form.current?.elements.namedItem('password')
     if (sending.current || !token || !(password instanceof HTMLInputElement)) return // a second click
     sending.current = true
-    setStep({ kind: 'sending' })
-    const timer = setTimeout(() => setStep({ kind: 'slow' }), stillWorkingMs)
-    const outcome = await post('/api/auth/reset-password', { token, password: password.value })
-    clearTimeout(timer)
+    const outcome = await follow(post('/api/auth/reset-password', { token, password: password.value }), again)
     sending.current = false
     if (!isRetryable(outcome) && !passwordIssue(outcome)) forgetSecret('token')
-    setStep(outcome)
   }
 
-  function retry(): void {
-    setRetries(retries + 1)
-    send()
-  }
-
-  useEffect(() => {
-    setStep({ kind: arrivedSecret('token') ? 'form' : 'noToken' })
-    if (takeOverForm()) send()
+  // A layout effect, so that what the server rendered without a token from the fragment is never seen.
+  useLayoutEffect(() => {
+    setStep(arrivedSecret('token') ? { kind: 'ready' } : { kind: 'nothing' })
+    if (takeOver()) send()
   }, [])
+
+  const again = 'again' in step && step.again
+  useEffect(() => {
+    if (again) button.current?.focus() // the one that was pressed is gone
+  }, [again])
 
   const issue = passwordIssue(step)
   const error = issue && ((texts.issues as Record<string, string>)[issue.code] ?? texts.otherIssue)
   const pending = step.kind === 'sending' || step.kind === 'slow'
-  const ending = isFormStep(step) || error ? null : step
-  const canRetry = isRetryable(step) && retries < maxRetries
+  const ending = step.kind === 'ready' || step.kind === 'sending' || step.kind === 'slow' || error ? null : step
+  const canRetry = isRetryable(step)
   return (
     <>
       {ending ? (
-        <Ending {...{ app, language, texts, shared, signInUrl, forgotPasswordUrl }} outcome={ending} onRetry={canRetry ? retry : undefined} />
+        <Ending {...{ app, language, texts, shared, signInUrl, forgotPasswordUrl }} outcome={ending} retries={retries} onRetry={() => send(true)} />
       ) : (
         <>
           <title>{`${error ? texts.errorPrefix : ''}${texts.form} – ${app}`}</title>
@@ -104,26 +96,18 @@ export function ResetForm({ app, language, texts, shared, minLength, signInUrl, 
           {/* Empty: the page does not know who it is for. A password manager may, and then keeps the new password under that name. */}
           <input type="text" name="username" autoComplete="username" hidden readOnly />
           <PasswordField {...{ app, texts, minLength, error, pending }} />
-          <button className="button wide" type="submit" aria-disabled={pending}>
+          <button className="button wide" type="submit" aria-disabled={pending} ref={button}>
             {pending ? texts.sending : texts.submit}
           </button>
-          <p className="note" role="status">
-            {step.kind === 'sending' && <span className="visually-hidden">{texts.sending}</span>}
-            {step.kind === 'slow' && texts.slow}
-          </p>
         </form>
       )}
+      <p className="note" role="status">
+        {step.kind === 'ready' && <span className="early">{texts.early}</span>}
+        {step.kind === 'sending' && <span className="visually-hidden">{texts.sending}</span>}
+        {step.kind === 'slow' && texts.slow}
+      </p>
     </>
   )
-}
-
-function isFormStep(step: Step): step is FormStep {
-  return step.kind === 'form' || step.kind === 'sending' || step.kind === 'slow'
-}
-
-/** Nothing was processed. */
-function isRetryable(step: Step): boolean {
-  return step.kind === 'limited' || step.kind === 'unavailable' || step.kind === 'offline'
 }
 
 function passwordIssue(step: Step): Issue | undefined {

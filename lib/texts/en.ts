@@ -9,17 +9,18 @@ export const en = (app: string, passwordMinLength: number) => ({
     reference: 'Reference for support:',
     tryAgain: 'Try again',
     waiting: 'You can try again {when}.',
+    waitingForNetwork: 'You can try again once you’re online.',
     waited: 'You can try again now.',
     signIn: 'Sign in',
     signInAgain: 'Sign in again',
     home: 'Go to the start page',
     noScript: 'This page needs JavaScript',
-    noScriptBody: 'Switch it on in your browser’s settings. Then open the link from your email again, or sign in again.',
+    notLoaded: 'This page hasn’t loaded fully',
   },
   home: {
     signedIn: 'You’re signed in',
     as: 'Signed in as',
-    until: 'Until',
+    until: 'Signed in until',
     open: `Open ${app}`,
     signOut: 'Sign out',
     signedOut: 'You’re not signed in',
@@ -36,19 +37,21 @@ export const en = (app: string, passwordMinLength: number) => ({
     body: 'This is our fault, not yours. Try again in a moment.',
   },
   sso: {
+    noScript: 'Switch it on in your browser’s settings, then sign in again.',
+    notLoaded: 'A part of it didn’t arrive. Check your connection, then sign in again.',
     working: 'Signing you in',
     workingBody: 'This takes a moment.',
     slow: 'Still signing you in. Keep this page open.',
     done: 'You’re signed in',
-    doneBody: 'Taking you on now.',
+    doneBody: `Taking you to ${app}.`,
     goOn: 'Continue',
     used: {
-      title: 'This sign-in link can’t be used',
-      body: 'It was used before, or it is more than a minute old. Nothing is wrong with your account: sign in again to get a new one.',
+      title: 'This sign-in has expired or was already used',
+      body: 'It works once, and for a minute. Nothing is wrong with your account. If you’ve just signed in, continue; if not, sign in again.',
     },
     noCode: {
       title: 'There’s nothing to sign in with',
-      body: 'This page works right after you sign in with your organisation, and only once. If you reloaded it or came back to it, sign in again.',
+      body: 'This page works right after you sign in with your organisation, and only once. If you’ve just signed in, continue; if not, sign in again.',
     },
     limited: { title: 'Too many attempts', body: 'Many sign-ins came from your network in a short time. You’re not signed in yet.' },
     limitedLong: {
@@ -71,7 +74,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       title: 'We couldn’t sign you in',
       body: 'Something went wrong on our side. Sign in again; if it keeps happening, contact support with the reference below.',
     },
-    gaveUp: { title: 'Still no luck', body: 'We couldn’t finish signing you in. Wait a few minutes, then sign in again.' },
+    gaveUp: { title: 'It still isn’t working', body: 'We couldn’t finish signing you in. Wait a few minutes, then sign in again.' },
     refused: {
       access_denied: {
         title: 'Sign-in was cancelled',
@@ -96,6 +99,9 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
   },
   reset: {
+    noScript: 'Switch it on in your browser’s settings, then open the link from your email again.',
+    notLoaded: 'A part of it didn’t arrive, and your password can’t be saved yet. Check your connection, then open the link from your email again.',
+    early: 'Loading… Your password will be saved as soon as this page is ready.',
     form: 'Choose a new password',
     formBody: `You’ll use it to sign in to ${app}. Every device that is signed in now will be signed out.`,
     label: 'New password',
@@ -112,7 +118,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     problem: 'There is a problem',
     errorPrefix: 'Error: ',
     strength: {
-      short: 'Keep going',
+      short: 'Too short so far',
       weak: 'Easy to guess so far',
       good: 'Good: hard to guess',
       strong: 'Very strong',
@@ -121,18 +127,18 @@ export const en = (app: string, passwordMinLength: number) => ({
       too_short: `Use at least ${passwordMinLength} characters.`,
       too_long: 'Use at most 72 characters; accents and emoji count as more than one.',
       invalid_characters: 'Leave out characters that can’t be typed on a keyboard.',
-      too_guessable: 'This password is easy to guess. Use three or more unrelated words, or something longer.',
+      too_guessable: `This password is easy to guess. Use three or more unrelated words, or something longer. Don’t use your email address or the name ${app}.`,
       breached: 'This password appears in a known data breach. Use a different one.',
     } satisfies Record<PasswordIssueCode, string>,
     otherIssue: 'This password can’t be used. Choose a different one.',
     done: { title: 'Your password has been changed', body: 'You’ve been signed out everywhere. Sign in with your new password.' },
     dead: {
       title: 'This link doesn’t work any more',
-      body: 'It was used before, it is more than an hour old, or a newer one was sent. If you have just chosen a new password with it, sign in with that.',
+      body: 'It was used before, it is more than an hour old, a newer one was sent, or it is incomplete. If you have just chosen a new password with it, sign in with that.',
     },
     noToken: {
       title: 'Open the link from your email',
-      body: 'To choose a new password, open this page from the link in the email that we sent you. If you reloaded the page, open the link once more.',
+      body: 'To choose a new password, open this page from the link in the email that we sent you. If you reloaded the page, open the same link once more.',
     },
     newLink: 'Get a new link',
     newLinkWithoutPlace: 'To get a new link, choose “Forgot password” where you usually sign in.',
@@ -142,7 +148,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     unavailable: {
       title: 'We can’t save it right now',
-      body: 'Your password hasn’t been changed. Your link still works, and what you typed is still here.',
+      body: 'Your password hasn’t been changed. Your link hasn’t been used, and what you typed is still here.',
     },
     offline: { title: 'You’re offline', body: 'Nothing was sent, and what you typed is still here. Connect to the internet, then try again.' },
     unknown: {
@@ -154,8 +160,8 @@ export const en = (app: string, passwordMinLength: number) => ({
       body: 'Something went wrong on our side. Open the link in your email again; if it keeps happening, contact support with the reference below.',
     },
     gaveUp: {
-      title: 'Still no luck',
-      body: 'Your password hasn’t been changed. Wait a few minutes, then open the link in your email again: it works for an hour.',
+      title: 'It still isn’t working',
+      body: 'Your password hasn’t been changed, and what you typed is still here. You can also open the link in your email again later: it works for an hour from when it was sent.',
     },
   },
 })

@@ -1,8 +1,10 @@
+import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/needs-script'
 import { Screen } from '@/app/screen'
 import { env } from '@/lib/env'
 import { texts } from '@/lib/language'
 import { nextPath } from '@/lib/next-path'
+import { exchangeScript } from '@/lib/outcome'
 import { SsoLanding } from './sso-landing'
 
 /** Where a person comes back to from their identity provider: `?code=…`, or `?error=…`, and perhaps `&next=/…`. Only the browser exchanges the code: a GET consumes nothing. */
@@ -11,25 +13,32 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   const { app, language, shared, sso } = await texts()
   const { SIGN_IN_URL, DASHBOARD_URL, PUBLIC_URL } = env()
 
+  const signIn = (
+    <div className="actions">
+      <a className="button" href={SIGN_IN_URL}>
+        {shared.signInAgain}
+      </a>
+    </div>
+  )
   if (error !== undefined) {
     const { title, body } = sso.refused[isKnown(error, sso.refused) ? error : 'other']
     return (
       <Screen app={app} title={title} sign="lock">
         <p>{body}</p>
-        <div className="actions">
-          <a className="button" href={SIGN_IN_URL}>
-            {shared.signInAgain}
-          </a>
-        </div>
+        {signIn}
       </Screen>
     )
   }
   const { refused: _, ...words } = sso
+  const nonce = (await headers()).get('x-nonce') ?? undefined
   const destination = nextPath(next, PUBLIC_URL) ?? DASHBOARD_URL
   return (
-    <NeedsScript shared={shared}>
-      <SsoLanding {...{ app, language, shared, destination }} texts={words} signInUrl={SIGN_IN_URL} hasCode={code !== undefined} />
-    </NeedsScript>
+    <>
+      <script nonce={nonce} suppressHydrationWarning data-destination={destination} dangerouslySetInnerHTML={{ __html: exchangeScript }} />
+      <NeedsScript shared={shared} texts={sso} wayOn={signIn}>
+        <SsoLanding {...{ app, language, shared, destination }} texts={words} signInUrl={SIGN_IN_URL} hasCode={code !== undefined} />
+      </NeedsScript>
+    </>
   )
 }
 

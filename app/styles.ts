@@ -1,9 +1,13 @@
-/* Colours, type and spaces stand here once. The accent and what goes with it come from lib/accent-color.ts, which also knows --surface. */
+/**
+ * Colours, type and spaces stand here once. The accent, what goes with it and --surface come from lib/accent-color.ts.
+ * A string, because app/layout.tsx writes it into the page: a stylesheet of its own would hold back what is seen and, as Next.js puts it
+ * first, every script in the page.
+ */
+export const styles = /* css */ `
 :root {
   color-scheme: light dark;
 
   --ground: #f4f3ef;
-  --surface: #ffffff;
   --ink: #1c1d1a;
   --ink-soft: #5a5b55;
   --line: #dfddd5;
@@ -35,7 +39,6 @@
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #131416;
-    --surface: #1c1d1f;
     --ink: #f0efeb;
     --ink-soft: #aeada6;
     --line: #34363a;
@@ -228,6 +231,10 @@ a {
   margin-block-start: var(--space-5);
 }
 
+.actions:empty {
+  display: none;
+}
+
 .button {
   display: inline-flex;
   align-items: center;
@@ -245,8 +252,8 @@ a {
   cursor: pointer;
 }
 
-.button:hover {
-  filter: brightness(0.93);
+.button:not([aria-disabled="true"]):hover {
+  box-shadow: 0 0 0 3px color-mix(in srgb, var(--accent) 30%, transparent); /* the label keeps its contrast */
 }
 
 .button.quiet {
@@ -255,7 +262,7 @@ a {
   background: none;
 }
 
-.button.quiet:hover {
+.button.quiet:not([aria-disabled="true"]):hover {
   background: var(--quiet-ground);
 }
 
@@ -270,8 +277,41 @@ a {
   inline-size: 100%;
 }
 
-[data-submitted-early] [type="submit"] {
-  opacity: 0.6; /* it is held back until the page is ready */
+/* the marks that lib/arrived-secret.ts leaves on a page until it works */
+
+.not-loaded,
+.early {
+  display: none;
+}
+
+[data-stuck] .not-loaded {
+  display: block;
+}
+
+[data-stuck] .instead + .needs-script {
+  display: none;
+}
+
+.not-loaded:not(.instead) {
+  margin-block-end: var(--space-5);
+  padding: var(--space-4);
+  border: 1px solid var(--warn);
+  border-inline-start-width: 5px;
+  border-radius: var(--radius);
+  background: var(--warn-ground);
+}
+
+.not-loaded:not(.instead) p {
+  margin: 0;
+  color: inherit;
+}
+
+[data-submitted-early]:not([data-stuck]) .early {
+  display: inline;
+}
+
+[data-fragment] .needs-script {
+  visibility: hidden;
 }
 
 .wait {
@@ -344,7 +384,8 @@ a {
   background: var(--danger-ground);
 }
 
-.error-summary h2 {
+.error-summary h2,
+.not-loaded h2 {
   margin: 0 0 var(--space-1);
   font-size: var(--text);
 }
@@ -512,3 +553,4 @@ a {
     forced-color-adjust: none;
   }
 }
+`
