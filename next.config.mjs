@@ -2,7 +2,9 @@
 export default {
   poweredByHeader: false,
   reactStrictMode: true,
-  agentRules: false,
+  agentRules: false, // nor writes its advice into the project
+  // A start loads what the first request needs, not every page: it answers sooner, and the first of each page pays for its own 80 ms.
+  experimental: { preloadEntriesOnStart: false },
   // bin/server.mjs does, for pages alone. On Vercel, Vercel does.
   compress: false,
   // A redirect would write the code or the token into one more address.

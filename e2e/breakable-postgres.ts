@@ -93,7 +93,10 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
     stop: async () => {
       cable.close()
       for (const socket of sockets) socket.destroy()
-      if (existsSync(join(folder, 'data/postmaster.pid'))) process.kill(postmaster(), 'SIGINT')
+      if (existsSync(join(folder, 'data/postmaster.pid'))) {
+        signalAll('SIGCONT') // a test that failed may have left it frozen
+        process.kill(postmaster(), 'SIGINT')
+      }
       await expectGone(join(folder, 'data/postmaster.pid'))
       rmSync(folder, { recursive: true, force: true })
     },
