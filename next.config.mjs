@@ -2,7 +2,7 @@
 export default {
   poweredByHeader: false,
   reactStrictMode: true,
-  agentRules: false, // nor writes its advice into the project
+  agentRules: false, // Next.js would write files of its own into the project
   // A start loads what the first request needs, not every page: it answers sooner, and the first of each page pays for its own 80 ms.
   experimental: { preloadEntriesOnStart: false },
   // bin/server.mjs does, for pages alone. On Vercel, Vercel does.

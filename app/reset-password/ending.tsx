@@ -14,12 +14,14 @@ type Properties = {
   signInUrl: string
   forgotPasswordUrl?: string
   outcome: Outcome | { kind: 'nothing' }
+  /** It replaces the form, or what the server rendered. */
+  focus: boolean
   retries: number
   onRetry: () => void
 }
 
 /** Every screen of the reset page that is not its form. A new link would make the one in the e-mail useless, so it is not offered where that may still be good. */
-export function Ending({ app, language, texts, shared, signInUrl, forgotPasswordUrl, outcome, retries, onRetry }: Properties) {
+export function Ending({ app, language, texts, shared, signInUrl, forgotPasswordUrl, outcome, focus, retries, onRetry }: Properties) {
   const { kind } = outcome
   const gaveUp = retries >= maxRetries && (kind === 'limited' || kind === 'unavailable')
   const { title, body } = gaveUp ? texts.gaveUp : kind === 'refused' ? texts.dead : kind === 'nothing' ? texts.noToken : texts[kind]
@@ -40,7 +42,7 @@ export function Ending({ app, language, texts, shared, signInUrl, forgotPassword
       app={app}
       title={title}
       sign={kind === 'nothing' ? 'mail' : signs[kind]}
-      focus
+      focus={focus}
       reference={'reference' in outcome ? outcome.reference : undefined}
       referenceLabel={shared.reference}
     >

@@ -40,7 +40,8 @@ export function ResetForm({ app, language, texts, shared, minLength, signInUrl, 
 
   // A layout effect, so that what the server rendered without a token from the fragment is never seen.
   useLayoutEffect(() => {
-    setStep(arrivedSecret('token') ? { kind: 'ready' } : { kind: 'nothing' })
+    const has = arrivedSecret('token') !== null
+    if (has !== hasToken) setStep(has ? { kind: 'ready' } : { kind: 'nothing' })
     if (takeOver()) send()
   }, [])
 
@@ -57,7 +58,13 @@ export function ResetForm({ app, language, texts, shared, minLength, signInUrl, 
   return (
     <>
       {ending ? (
-        <Ending {...{ app, language, texts, shared, signInUrl, forgotPasswordUrl }} outcome={ending} retries={retries} onRetry={() => send(true)} />
+        <Ending
+          {...{ app, language, texts, shared, signInUrl, forgotPasswordUrl }}
+          outcome={ending}
+          focus={hasToken || ending.kind !== 'nothing'}
+          retries={retries}
+          onRetry={() => send(true)}
+        />
       ) : (
         <>
           <title>{`${error ? texts.errorPrefix : ''}${texts.form} – ${app}`}</title>

@@ -41,7 +41,8 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
   useLayoutEffect(() => {
     takeOver()
     const code = arrivedSecret('code')
-    if (!code) return setStep({ kind: 'nothing' })
+    if (!code && hasCode) setStep({ kind: 'nothing' })
+    if (!code) return
     first ??= startedExchange() ?? exchange(code)
     show(first)
   }, [])
@@ -83,7 +84,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
       app={app}
       title={title}
       sign={kind === 'nothing' ? 'lock' : signs[kind]}
-      focus
+      focus={hasCode || kind !== 'nothing'}
       reference={'reference' in step ? step.reference : undefined}
       referenceLabel={shared.reference}
     >
