@@ -154,15 +154,16 @@ function variantsOf(
   }
 
   async function overTheLimit(server: Server): Promise<Measured> {
-    const address = '192.0.2.1'
-    const overdraw = { address, status: null, amount: 2_050 }
-    if (!overdrawn.has(server)) await load(server, '/api/nothing', unknown, overdraw)
-    overdrawn.add(server)
+    const leftMs = windowMs - (Date.now() % windowMs)
+    if (leftMs < 20_000) await sleep(leftMs) // Redis counts by the quarter of an hour: do not measure across its end
+    const address = `192.0.2.${++overdrawn % 256}`
+    await load(server, '/api/nothing', unknown, { address, status: null, amount: 2_050 })
     return load(server, exchange, unknown, { address, status: 429 })
   }
 }
 
-const overdrawn = new Set<Server>()
+const windowMs = 15 * 60_000
+let overdrawn = 0
 
 /** Those that were asked for, with what they are compared to. */
 function chosen(variants: Variant[]): Variant[] {
