@@ -18,8 +18,8 @@ const { values: flags } = parseArgs({
     rows: { type: 'string' },
     /** A commit to measure beside the working tree. */
     against: { type: 'string' },
-    /** Only the variants whose names contain this. What they are compared with runs as well. */
-    only: { type: 'string', default: '' },
+    /** Only the variants whose names contain this, or one of several. What they are compared with runs as well. */
+    only: { type: 'string', multiple: true, default: [''] },
   },
 })
 const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 7))
@@ -29,7 +29,8 @@ const [few, many] = [1_000, manyRows]
 const exchange = '/api/auth/sso/exchange'
 const reset = '/api/auth/reset-password'
 const unknownCode = 'x'.repeat(43)
-const warmUps = 2
+const warmUps = 1
+const warmUpRequests = 6_000
 const expiredRows = 30_000
 const cronSecret = 'the secret of the clean-up'
 const floodEveryMs = 20
@@ -78,6 +79,7 @@ async function main(): Promise<void> {
       other: otherBuild ? await start(otherBuild) : null,
     }
     const variants = chosen(variantsOf(servers, small, large))
+    await warmUp(servers, small, large)
     const measured = await measureInRounds(variants)
     report(variants, measured, starts)
   } finally {
@@ -86,6 +88,19 @@ async function main(): Promise<void> {
 }
 
 type Servers = Record<'floor' | 'product' | 'beside' | 'cleaner' | 'smallPool' | 'upstash' | 'large', Server> & { other: Server | null }
+
+/** Until a server has answered some thousand requests, V8 still compiles: the same for each, before any is measured. */
+async function warmUp({ floor, cleaner: _, large: largeServer, other, ...products }: Servers, small: Database, large: Database): Promise<void> {
+  const send = (server: Server, path: string, body: () => object, amount: number) =>
+    measure({ server, path, body, status: 200, connections: 16, amount })
+  say('Warming up …')
+  for (const path of ['/plain', '/query']) await send(floor, path, () => ({ code: unknownCode }), warmUpRequests / 2)
+  for (const server of [...Object.values(products), largeServer, other]) {
+    if (!server) continue
+    const code = await (server === largeServer ? large : small).newCodes(warmUpRequests + 50)
+    await send(server, exchange, () => ({ code: code() }), warmUpRequests)
+  }
+}
 
 function variantsOf(
   { floor, product, beside, cleaner, smallPool, upstash, large: largeServer, other }: Servers,
@@ -167,12 +182,12 @@ let overdrawn = 0
 
 /** Those that were asked for, with what they are compared to. */
 function chosen(variants: Variant[]): Variant[] {
-  const wanted = new Set(variants.filter(({ name }) => name.includes(flags.only)).map(({ name }) => name))
+  const wanted = new Set(variants.filter(({ name }) => flags.only.some((part) => name.includes(part))).map(({ name }) => name))
   for (const { name, to } of [...variants].reverse()) if (wanted.has(name) && to) wanted.add(to)
   return variants.filter(({ name }) => wanted.has(name))
 }
 
-/** Every variant once a round, in an order of its own, so that what else the machine does falls on all alike. The first ones warm up: until then V8 compiles. */
+/** Every variant once a round, in an order of its own, so that what else the machine does falls on all alike. The first one fills caches. */
 async function measureInRounds(variants: Variant[]): Promise<Map<string, Measured[]>> {
   const measured = new Map<string, Measured[]>(variants.map(({ name }) => [name, []]))
   for (let round = 1 - warmUps; round <= rounds; round++) {

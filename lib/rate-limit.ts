@@ -10,7 +10,7 @@ import { describeCause, log } from './log'
 export const platformLimit = { requests: 2_000, windowSeconds: 15 * 60 }
 
 const redisAnswerMs = 400 // so that a verdict is there within half a second, whatever Redis does
-const gatherMs = 20 // how long at most a request waits for the call before it
+const gatherMs = 50 // how long at most a request waits for the call before it: longer than one takes under load
 const redisRetryMs = 2_000 // how often a Redis that failed is tried again, beside the requests
 
 export type Verdict = { allowed: boolean; remaining: number; resetSeconds: number }
