@@ -1,10 +1,18 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
 import { expect, test } from 'playwright/test'
 import { newSigningKeys, parseSigningKeys, rotateSigningKeys } from './signing-keys'
 
 const jwk = (type: 'ec' | 'rsa' | 'ed25519', options = {}) =>
-  generateKeyPairSync(type as 'ec', options as { namedCurve: string }).privateKey.export({ format: 'jwk' }) as Record<string, string>
+  createPrivateKey({
+    key: generateKeyPairSync(type as 'ec', {
+      ...(options as { namedCurve: string }),
+      privateKeyEncoding: { type: 'pkcs8', format: 'der' },
+      publicKeyEncoding: { type: 'spki', format: 'der' },
+    }).privateKey,
+    type: 'pkcs8',
+    format: 'der',
+  }).export({ format: 'jwk' }) as Record<string, string>
 const p256 = () => jwk('ec', { namedCurve: 'P-256' })
 const set = (...keys: unknown[]) => JSON.stringify({ keys })
 

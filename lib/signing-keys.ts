@@ -49,7 +49,13 @@ function withoutPrivatePart({ d: _, ...jwk }: z.infer<typeof P256Jwk>) {
 }
 
 function newSigningKey(): JsonWebKey {
-  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })
+  // By way of DER: to export the very object that was generated can, in Node 20, wait for ever for a lock that a garbage collection wants too.
+  const { privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'der' },
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+  })
+  return createPrivateKey({ key: privateKey, type: 'pkcs8', format: 'der' }).export({ format: 'jwk' })
 }
 
 function parseKeySet(json: string) {
