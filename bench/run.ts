@@ -70,7 +70,7 @@ async function main(): Promise<void> {
     const servers = {
       floor: await start(floorBuild),
       product: await start(productBuild),
-      // one for all that is not measured against `product`, so that the servers which are compared have the same behind them
+      // for refusals, resets and floods, so that the servers whose exchanges are compared have exchanges alone behind them
       beside: await start(productBuild),
       cleaner: await start(productBuild, { DATABASE_URL: large.url, CRON_SECRET: cronSecret }),
       smallPool: await start(productBuild, { DATABASE_POOL_SIZE: '3' }),

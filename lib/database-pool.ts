@@ -48,6 +48,7 @@ export function markAsNotDone(error: Error): never {
   throw new Error(`${nothingDone}: ${error.message}`, { cause: error })
 }
 
+/** Marks also an error that came before there was a connection. */
 class MarkingClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
