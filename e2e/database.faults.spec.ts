@@ -64,7 +64,7 @@ async function issueTokens(count: number): Promise<string[]> {
   return tokens
 }
 
-/** Works through secrets with many clients; each secret is sent once. `at` runs when that many have been answered. */
+/** Works through secrets with many clients; each secret is sent once. `at` runs when that many have been answered, one after the other. */
 async function workThrough(
   secrets: string[],
   clients: number,
@@ -73,18 +73,18 @@ async function workThrough(
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   const queue = [...secrets]
-  const events: Promise<void>[] = []
+  let events = Promise.resolve()
   const client = async () => {
     for (let secret = queue.shift(); secret; secret = queue.shift()) {
       const outcome = await send(secret)
       outcomes.push(outcome)
       const event = at[outcomes.length]
-      if (event) events.push(event())
+      if (event) events = events.then(event)
       if (outcome.status !== 200) await sleep(250) // as a client does that honours Retry-After, shortened
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
-  await Promise.all(events)
+  await events
   return outcomes
 }
 
@@ -97,24 +97,27 @@ const balance = `SELECT
 
 const codeState = `SELECT used_at IS NOT NULL AS used, session_id, revoked_at IS NOT NULL AS revoked FROM exchange_codes LEFT JOIN sessions ON id = session_id WHERE code_hash = $1`
 
+async function killAndRestart(): Promise<void> {
+  postgres.kill()
+  await sleep(500)
+  await postgres.restart()
+}
+
 const tokenState = 'SELECT used_at IS NOT NULL AS used FROM reset_tokens WHERE token_hash = $1'
 
-test('1,000 codes, 50 clients, two servers; PostgreSQL killed and shut down, a server killed: the books balance', async () => {
+test('1,000 codes, 50 clients, two servers; PostgreSQL killed twice and shut down once, a server killed: the books balance', async () => {
   const servers = await Promise.all([startServer({ DATABASE_URL: postgres.url }), startServer({ DATABASE_URL: postgres.url })])
   const codes = await issueCodes(1_000)
   let turn = 0
   const outcomes = await workThrough(codes, 50, (code) => attempt(servers[turn++ % 2]!, exchange, code), {
-    200: async () => {
-      postgres.kill()
-      await sleep(500)
-      await postgres.restart()
-    },
+    100: killAndRestart,
     500: async () => {
       const { url, process } = servers[1]!
       process.kill('SIGKILL')
       servers[1] = await startServer({ DATABASE_URL: postgres.url, PORT: new URL(url).port })
     },
-    750: async () => {
+    550: killAndRestart,
+    800: async () => {
       await postgres.shutDown()
       await sleep(500)
       await postgres.restart()
@@ -160,11 +163,7 @@ test('60 resets while PostgreSQL is killed and frozen: every spent token is one 
   const server = await startServer({ DATABASE_URL: postgres.url })
   const tokens = await issueTokens(60)
   const outcomes = await workThrough(tokens, 12, (token) => attempt(server, reset, token, newPassword()), {
-    15: async () => {
-      postgres.kill()
-      await sleep(400)
-      await postgres.restart()
-    },
+    15: killAndRestart,
     35: async () => {
       postgres.freeze()
       await sleep(1_500)
@@ -286,6 +285,17 @@ for (const [what, { begin, end }] of Object.entries(troubles)) {
     await server.stop()
   })
 }
+
+test('a database without our tables is not ready', async () => {
+  const server = await startServer({ DATABASE_URL: postgres.url })
+  const ready = async () => (await documentedFetch(`${server.url}/api/health/ready`)).status
+  expect(await ready()).toBe(200)
+  await postgres.sql('ALTER TABLE exchange_codes RENAME TO exchange_codes_gone')
+  expect(await ready()).toBe(503)
+  await postgres.sql('ALTER TABLE exchange_codes_gone RENAME TO exchange_codes')
+  expect(await ready()).toBe(200)
+  await server.stop()
+})
 
 test('behind a pooler nothing is SET, which would reach other clients: the limits are those of the role', async () => {
   await postgres.sql(`ALTER ROLE app SET statement_timeout = '8s'`)
