@@ -1,3 +1,6 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
 /** @type {import('next').NextConfig} */
 export default {
   poweredByHeader: false,
@@ -12,4 +15,17 @@ export default {
   // In development Next.js would print the address of every request, and with it the code or the token.
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'pg', 'pino'],
+  compiler: { runAfterProductionCompile: hintCompilation },
+}
+
+/**
+ * Has the browser compile the scripts that start every page while they load, on another thread, instead of function by function once they run,
+ * which takes twice as long and holds the page: V8's explicit compile hints, of Chrome 136. Elsewhere they are a comment.
+ */
+async function hintCompilation({ distDir }) {
+  const { rootMainFiles } = JSON.parse(await readFile(join(distDir, 'build-manifest.json'), 'utf8'))
+  for (const name of rootMainFiles) {
+    const file = join(distDir, name)
+    await writeFile(file, `//# allFunctionsCalledOnLoad\n${await readFile(file, 'utf8')}`)
+  }
 }

@@ -141,7 +141,7 @@ body {
 h1 {
   margin: 0 0 var(--space-3);
   font-size: var(--title);
-  font-weight: 650;
+  font-weight: 600;
   line-height: 1.2;
   letter-spacing: -0.018em;
   text-wrap: balance;

@@ -88,7 +88,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
       reference={'reference' in step ? step.reference : undefined}
       referenceLabel={shared.reference}
     >
-      <p>{body.replace('{when}', inWords(waitSeconds, language))}</p>
+      <p>{body.replace('{when}', () => inWords(waitSeconds, language))}</p>
       {canRetry ? (
         <RetryButton {...{ shared, language, waitSeconds }} onRetry={() => show(exchange(arrivedSecret('code')!), true)} />
       ) : (
