@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Ratelimit } from '@upstash/ratelimit'
 import type { Redis } from '@upstash/redis'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
@@ -78,13 +78,17 @@ async function connectUpstash(): Promise<Upstash | null> {
   return { limiter, token, failing: false, lastTriedAt: 0 }
 }
 
-/** The same client, in which who arrives while a call is under way goes in the next one, together with all who did: what is asked in one turn it sends as one pipeline. */
+/**
+ * The same client, in which who arrives while a call is under way, or in the turn of the event loop in which it ends, goes in the next one,
+ * together with all who did: what is asked at once it sends as one pipeline.
+ */
 function gathering(redis: Redis): Redis {
   let underWay: Promise<unknown> = Promise.resolve()
   const evalsha = async (...asked: Parameters<Redis['evalsha']>) => {
-    await underWay
+    const before = underWay
+    await before
     const answer = redis.evalsha(...asked)
-    underWay = Promise.race([answer.catch(() => {}), sleep(gatherMs)])
+    if (underWay === before) underWay = Promise.race([answer.catch(() => {}), sleep(gatherMs)]).then(() => nextTurn())
     return answer
   }
   return Object.create(redis, { evalsha: { value: evalsha } })
