@@ -40,7 +40,7 @@ export function apiRoute(route: string, act: Handler): Handler {
       code: refusal?.code,
       durationMs: Math.round(performance.now() - startedAt),
     }
-    const cause = refusal?.cause && describeCause(refusal.cause)
+    const cause = refusal?.details.cause && describeCause(refusal.details.cause)
     if (answer.status >= 500) log.error({ ...line, cause })
     else log.info(line)
     return answer
