@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, cpSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { project } from '../bin/local'
 import { freePort } from '../e2e/server'
 
@@ -44,22 +44,28 @@ export function buildFloor(): string {
   return build(target)
 }
 
-/** Starts the server of a folder that was built, as `npm start` does. What it prints goes to a file. */
+/** Starts the server of a folder that was built, as `npm start` does. What it prints goes to a file, until it is stopped. */
 export async function startServer(built: string, settings: Record<string, string>): Promise<Server> {
   const port = String(await freePort())
   const url = `http://127.0.0.1:${port}`
-  const log = openSync(`${folder}server-${port}.log`, 'w')
+  const logFile = `${folder}server-${port}.log`
+  const log = openSync(logFile, 'w')
   const startedAt = performance.now()
   const server = spawn(process.execPath, [`${built}bin/server.mjs`], {
     stdio: ['ignore', log, log, 'ipc'],
     env: { ...process.env, PUBLIC_URL: 'http://localhost', ...settings, PORT: port, HOST: '127.0.0.1' },
   })
+  closeSync(log)
   const ended = once(server, 'exit').then(([code]) => {
-    throw new Error(`the server of ${built} ended with ${code}:\n${readFileSync(`${folder}server-${port}.log`, 'utf8')}`)
+    throw new Error(`the server of ${built} ended with ${code}:\n${readFileSync(logFile, 'utf8')}`)
   })
   await Promise.race([once(server, 'message'), ended])
   ended.catch(() => {})
-  return { url, process: server, startedAt, stop: () => end(server) }
+  const stop = async () => {
+    await end(server)
+    rmSync(logFile)
+  }
+  return { url, process: server, startedAt, stop }
 }
 
 /** Starts another program of this folder in a process of its own, and answers the first thing that it tells. */
