@@ -127,7 +127,12 @@ async function useOperations(folder: string): Promise<void> {
   assert.equal((await fetch(cleanUp.url, { headers: { Authorization: `Bearer ${cronSecret}` } })).status, 200)
 
   const page = await startFunction(folder, 'sso/callback')
-  assert.match(await (await fetch(`${page.url}?code=fabricated`)).text(), /<title>/)
+  const html = await (await fetch(`${page.url}?code=fabricated`)).text()
+  assert.match(html, /<title>/)
+  const scripts = [...html.matchAll(/<script src="(\/_next\/static\/[^"]+)"/g)].map(([, path]) =>
+    readFileSync(`${folder}/project/.vercel/output/static${path}`, 'utf8'),
+  )
+  assert.ok(scripts.filter((script) => script.startsWith('//# allFunctionsCalledOnLoad')).length >= 3) // next.config.mjs
   for (const started of [exchange, reset, cleanUp, page]) started.stop()
   console.log('A code was exchanged, a password reset, the clean-up run and a page shown by the functions of the build.')
 }
