@@ -71,6 +71,15 @@ test('40,000 requests with as many forged X-Forwarded-For are one client', async
   expect(countOf(answers, 429)).toBe(19 * limit)
 })
 
+test('10,000 addresses, each remembered for the window, fit into little memory', async () => {
+  const small = await startServer({ RATE_LIMIT: 'in-process', TRUSTED_PROXIES: '1', NODE_OPTIONS: '--max-old-space-size=64' })
+  const answers = await flood(10_000, (index) =>
+    fetch(`${small.url}/api/health`, { headers: { 'X-Forwarded-For': `10.0.${index >> 8}.${index & 255}` } }),
+  )
+  expect(countOf(answers, 200)).toBe(10_000)
+  await small.stop()
+})
+
 test('Redis learns no address, and forgets within the window', async () => {
   const address = newAddress()
   await ask(0, address)
