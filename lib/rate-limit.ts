@@ -42,7 +42,7 @@ export function rateLimitHeaders({ remaining, resetSeconds }: Verdict): Record<s
 }
 
 const memory = new RateLimiterMemory({ points: platformLimit.requests, duration: platformLimit.windowSeconds })
-// outside of the request: the timer of a new address would keep all that Next.js knows of it, 26 KB, for the whole window
+// outside of the request: the timer of a new address would keep all that Next.js knows of that request, 26 KB, for the whole window
 const consume = AsyncResource.bind((address: string) => memory.consume(address))
 
 async function countInProcess(address: string): Promise<Verdict> {
