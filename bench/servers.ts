@@ -39,7 +39,7 @@ export function buildProduct(commit?: string): string {
 export function buildFloor(): string {
   const target = emptyFolder('floor')
   cpSync(`${project}bench/floor`, target, { recursive: true })
-  cpSync(`${project}bin/server.mjs`, `${target}bin/server.mjs`)
+  for (const part of ['bin/server.mjs', 'bin/server', 'lib/client-network.mjs']) cpSync(project + part, target + part, { recursive: true })
   for (const part of ['package.json', 'tsconfig.json']) cpSync(project + part, target + part)
   return build(target)
 }

@@ -1,79 +1,131 @@
-// The server outside Vercel: Next.js behind Node's own, for two things that `next start` leaves out.
+// The server outside Vercel: Next.js behind Node's own, for what `next start` leaves out.
 //   - The address of the socket is appended to X-Forwarded-For, as any proxy does. `next start` would keep what the client sent,
 //     and a route has no other way to learn who is there (see lib/client-address.ts).
-//   - What Next.js answers with a 500 or an empty 400 on its own — methods it does not know, paths that can't be decoded — reaches
-//     our routes as something that they refuse.
-// Pages and scripts are compressed. Requests that are too slow are cut off, and on SIGTERM or SIGINT those under way are finished.
+//   - One client can hold a bounded part of the process (see server/admission.mjs), and reach our code only (server/request.mjs).
+//   - Every response has the security headers that concern a whole site.
+// Pages are compressed. Requests that are too slow are cut off. On SIGTERM or SIGINT, requests under way are finished.
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, STATUS_CODES } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import nextEnv from '@next/env'
 import compression from 'compression'
 import next from 'next'
+import pino from 'pino'
+import { clientNetwork, networkOf } from '../lib/client-network.mjs'
+import { Admission } from './server/admission.mjs'
+import { bringsTooMuch, plainMethod, plainUrl, removeInternalHeaders } from './server/request.mjs'
 
 const dir = fileURLToPath(new URL('..', import.meta.url))
 const dev = process.argv.includes('--dev')
-const port = Number(process.env.PORT || 3000)
-const hostname = process.env.HOST || undefined // all interfaces
 process.env.NODE_ENV = dev ? 'development' : 'production'
 process.env.NEXT_TELEMETRY_DISABLED ??= '1'
+process.env.VERCEL = '' // an env file pulled from Vercel sets it, and its headers would then be trusted from anybody
+nextEnv.loadEnvConfig(dir, dev, { info: () => {}, error: console.error })
 process.chdir(dir)
+
+const port = Number(process.env.PORT || 3000)
+const trustedProxies = Number(process.env.TRUSTED_PROXIES || 0)
+const siteHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  ...(process.env.PUBLIC_URL?.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
+}
 
 if (!dev && !existsSync('.next/BUILD_ID')) {
   console.error('There is no production build yet: npm run build')
   process.exit(1)
 }
 
-const server = createServer({ headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5_000 })
-let stopping = false
-function stop() {
-  if (stopping) return
-  stopping = true
-  setTimeout(() => process.exit(), 30_000).unref() // whoever is still not served by then
-  server.close(async () => {
-    await globalThis.flushSpans?.() // of lib/tracing.ts
-    process.exit()
-  })
-  server.closeIdleConnections()
-  if (dev) process.exit() // its hot-reload connections never end
-}
-process.on('SIGTERM', stop)
-process.on('SIGINT', stop)
-process.on('disconnect', stop) // bin/dev.ts was killed
+const log = pino({
+  level: process.env.LOG_LEVEL || 'info',
+  base: null,
+  timestamp: pino.stdTimeFunctions.isoTime,
+  formatters: { level: (label) => ({ level: label }) },
+})
+const server = createServer({
+  headersTimeout: 15_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 5_000,
+})
+server.timeout = 60_000 // for a client that stopped reading its response
+const admission = new Admission(server, (socket) => (trustedProxies > 0 ? null : networkOf(socket.remoteAddress ?? '')), reportSometimes())
 
-const app = next({ dev, dir, port, hostname, httpServer: server })
+// The host is not for Next.js: from 127.0.0.1 it would make addresses of localhost, and take its own rewrites for another server's.
+// The upgrades of WebSockets it needs in development alone: elsewhere it would keep their sockets for ever.
+const app = next({ dev, dir, port, hostname: 'localhost', httpServer: dev ? server : createServer() })
+let stopping = false
+for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, stop) // disconnect: bin/dev.ts was killed
 await app.prepare()
 const handle = app.getRequestHandler()
 const compress = compression()
-
-const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
-
-/** The path and query as Next.js takes them without a redirect, which would repeat the query; a path that can't be decoded becomes one that is not there. */
-function plainUrl(url) {
-  const [, path, query] = url.replace(/^https?:\/\/[^/?]*/i, '').match(/^([^?]*)(.*)$/s)
-  const plain = `/${path}`.replace(/[\\/]+/g, '/')
-  try {
-    decodeURIComponent(plain)
-    return plain + query
-  } catch {
-    return plain.startsWith('/api/') ? '/api/-' : '/-'
-  }
-}
+if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
 server.on('request', (request, response) => {
-  const forwarded = request.headers['x-forwarded-for']
-  const address = request.socket.remoteAddress ?? ''
-  request.headers['x-forwarded-for'] = forwarded ? `${forwarded}, ${address}` : address
-  if (!knownMethods.has(request.method)) request.method = 'DELETE' // which no route takes
-  request.url = plainUrl(request.url)
-  // the answers of /api are too small to gain from it
-  if (request.url.startsWith('/api/')) handle(request, response)
-  else compress(request, response, () => handle(request, response))
+  for (const name in siteHeaders) response.setHeader(name, siteHeaders[name])
+  admission.inOrder(request, response, () => respond(request, response))
 })
+
+function respond(request, response) {
+  const { headers } = request
+  const address = request.socket.remoteAddress ?? ''
+  headers['x-forwarded-for'] = headers['x-forwarded-for'] ? `${headers['x-forwarded-for']}, ${address}` : address
+  request.method = plainMethod(request.method)
+  request.url = plainUrl(request.url)
+  if (!dev) removeInternalHeaders(headers)
+  const [path] = request.url.split('?', 1)
+  if (bringsTooMuch(request, path)) return reject(response, 413, 'This path accepts no such request body.')
+  if (path.startsWith('/api/')) return handle(request, response) // responses too small to compress, and no page
+  const network = clientNetwork(headers['x-forwarded-for'], trustedProxies)
+  admission.inTurn(network, response, () => compress(request, response, () => handle(request, response)))
+}
+
+/** Responds without reading the body; the connection is closed, so that the rest of it is not read either. */
+function reject(response, status, text) {
+  response.writeHead(status, { Connection: 'close', 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' })
+  response.end(`${text}\n`)
+}
+
+// Node's own response to what is not HTTP, with our headers.
+server.on('clientError', (error, socket) => {
+  if (!socket.writable || admission.isResponding(socket)) return socket.destroy()
+  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code] ?? 400
+  const headers = { ...siteHeaders, Connection: 'close', 'Content-Length': '0' }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`)
+})
+
 server.on('error', (error) => {
   console.error(error.code === 'EADDRINUSE' ? `Port ${port} is taken: set PORT to another one.` : error.message)
   process.exit(1)
 })
-server.listen(port, hostname, () => {
+server.listen(port, process.env.HOST || undefined, () => {
   console.log(`Listening on http://localhost:${port}`)
   process.send?.('listening') // to bin/dev.ts
 })
+
+async function stop() {
+  if (stopping) return
+  stopping = true
+  if (dev || !server.listening) process.exit() // the connections of hot reload never end
+  setTimeout(() => process.exit(), 30_000).unref() // for requests that are still not done by then
+  await admission.stop()
+  await app.close() // the work that requests left for `after()`
+  await globalThis.flushSpans?.() // of lib/tracing.ts
+  process.exit()
+}
+
+/** Logs the first connection that is closed early for a reason, and then how many more in each minute. */
+function reportSometimes() {
+  const counts = new Map()
+  return (reason) => {
+    const count = counts.get(reason)
+    counts.set(reason, (count ?? 0) + 1)
+    if (count !== undefined) return
+    log.warn(`a connection was closed: ${reason}`)
+    setTimeout(() => {
+      const more = counts.get(reason) - 1
+      counts.delete(reason)
+      if (more > 0) log.warn({ count: more }, `more connections were closed in a minute: ${reason}`)
+    }, 60_000).unref()
+  }
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'playwright/test'
-import { networkOf } from './client-address'
+import { networkOf } from './client-network.mjs'
 
 const cases = {
   '203.0.113.7': '203.0.113.7',
