@@ -1,6 +1,7 @@
 /** Runs once when a server starts, before its first request. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
+  if (process.env.NODE_ENV === 'production') (await import('./lib/quiet-console')).printNoQueries()
   ;(await import('./lib/env')).stopUnlessConfigured()
   if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT) (await import('./lib/tracing')).startTracing()
 }

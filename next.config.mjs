@@ -12,6 +12,8 @@ export default {
   compress: false,
   // A redirect would write the code or the token into one more address.
   skipTrailingSlashRedirect: true,
+  // No image optimiser: /_next/image would fetch any path of this server, past its limit.
+  images: { unoptimized: true },
   // In development Next.js would print the address of every request, and with it the code or the token.
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'pg', 'pino'],

@@ -3,39 +3,58 @@ import { type NextRequest, NextResponse } from 'next/server'
 import { secretNames } from './lib/arrived-secret'
 
 export const config = {
-  // Pages, and whatever is not found. Not the routes that answer by themselves, nor files, which are cached.
-  matcher: '/((?!api(?:/|$)|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|robots\\.txt$).*)',
+  // Pages, and paths that do not exist. Not the routes, which count their own requests, nor files, which are cached.
+  matcher:
+    '/((?!api(?:/|$)|sign-out$|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|robots\\.txt$).*)',
 }
 
-// Not from lib/env.ts: this file is loaded before the first answer of every process, and the schema of the settings takes longer than all the rest of it.
+// Not from lib/env.ts: this file is loaded before the first response of every process, and the schema of the settings takes longer than all the rest of it.
 const isHttps = !process.env.PUBLIC_URL?.trim().startsWith('http://') // on Vercel, where it may be missing, it is
 
 /**
- * Gives every page its security headers, and empties the secrets in the address that the page is rendered for: they concern the browser
- * alone (see lib/arrived-secret.ts), and Next.js would write the query into the HTML. The page still learns that there was one.
+ * Counts every request for a page against the platform limit, gives every page its security headers, and empties the secrets in the
+ * URL that the page is rendered for: they concern the browser alone (see lib/arrived-secret.ts), and Next.js would write the query
+ * into the HTML. The page still learns that there was one.
  */
-export function proxy(request: NextRequest): NextResponse {
+export async function proxy(request: NextRequest): Promise<NextResponse> {
   const nonce = randomBytes(16).toString('base64')
   const policy = contentSecurityPolicy(nonce)
+  const response = (await rejection(request, nonce)) ?? page(request, nonce, policy)
+  response.headers.set('Content-Security-Policy', policy)
+  for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value)
+  // The home page has a form: without a referrer, browsers before 2023 would hide from which site it was sent.
+  if (request.nextUrl.pathname === '/') response.headers.set('Referrer-Policy', 'same-origin')
+  return response
+}
+
+/** The response to a client that is over the limit, or to a method that no page accepts; null for any other request. */
+async function rejection(request: NextRequest, nonce: string): Promise<NextResponse | null> {
+  const [{ countRequest }, { clientAddress }] = await Promise.all([import('./lib/rate-limit'), import('./lib/client-address')])
+  const { allowed, resetSeconds } = await countRequest(clientAddress(request))
+  if (!allowed) {
+    const [{ limitedPage }, { log }] = await Promise.all([import('./lib/limited-page'), import('./lib/log')])
+    log.info({ method: request.method, route: 'page', status: 429, code: 'RATE_LIMITED' })
+    const html = limitedPage(request.headers.get('accept-language'), resetSeconds, nonce)
+    return new NextResponse(html, { status: 429, headers: { 'Content-Type': 'text/html; charset=utf-8', 'Retry-After': String(resetSeconds) } })
+  }
+  if (request.method === 'GET' || request.method === 'HEAD') return null
+  return new NextResponse('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
+}
+
+function page(request: NextRequest, nonce: string, policy: string): NextResponse {
   const headers = new Headers(request.headers)
   headers.set('X-Nonce', nonce)
   headers.set('Content-Security-Policy', policy) // Next.js reads the nonce of its own scripts from here
 
   const url = request.nextUrl.clone()
   for (const name of secretNames) if (url.searchParams.get(name)) url.searchParams.set(name, '')
-  const answer =
-    url.search === request.nextUrl.search ? NextResponse.next({ request: { headers } }) : NextResponse.rewrite(url, { request: { headers } })
-
-  answer.headers.set('Content-Security-Policy', policy)
-  for (const [name, value] of Object.entries(fixedHeaders)) answer.headers.set(name, value)
-  if (isHttps) answer.headers.set('Strict-Transport-Security', 'max-age=63072000; includeSubDomains')
-  return answer
+  const changed = url.search !== request.nextUrl.search
+  return changed ? NextResponse.rewrite(url, { request: { headers } }) : NextResponse.next({ request: { headers } })
 }
 
 const fixedHeaders = {
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
   'X-Robots-Tag': 'noindex',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',

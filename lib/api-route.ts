@@ -12,8 +12,8 @@ const bodyArrivesMs = 10_000
 type Handler = (request: Request) => Promise<Response>
 
 /**
- * Makes an `/api` route of a function: counts the request against the platform limit, answers what it throws as a refusal of the contract,
- * sets the headers that every answer has, and logs one line. `route` names it in the log, so that no path from outside gets there.
+ * Makes a route of a function: counts the request against the platform limit, answers what it throws as a refusal of the contract,
+ * sets the headers that every answer has unless it is public, and logs one line. `route` names it in the log, so that no path from outside gets there.
  */
 export function apiRoute(route: string, act: Handler): Handler {
   return async (request) => {
@@ -30,7 +30,9 @@ export function apiRoute(route: string, act: Handler): Handler {
       answer = refusalAnswer(refusal, requestId)
     }
     const headers = { 'Cache-Control': 'no-store', 'X-Request-Id': requestId, 'X-Content-Type-Options': 'nosniff', ...rateLimitHeaders(verdict) }
-    for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
+    // What anybody may cache says nothing about one request.
+    const cacheable = answer.headers.get('cache-control')?.startsWith('public')
+    if (!cacheable) for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
 
     const line = {
       requestId,

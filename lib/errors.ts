@@ -2,6 +2,7 @@
 export const refusals = {
   SSO_EXCHANGE_INVALID: { status: 400, message: 'This sign-in code is unknown, was already used, or has expired. Start signing in again.' },
   VALIDATION_ERROR: { status: 400, message: 'The request can’t be accepted as it is. See `issues`.' },
+  ORIGIN_REJECTED: { status: 403, message: 'This request came from another site. Sign out on a page of this one.' },
   NOT_FOUND: { status: 404, message: 'There is nothing at this address.' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'This address does not take this method. See the Allow header.' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than the 16 KiB that are accepted.' },

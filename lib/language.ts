@@ -10,8 +10,12 @@ type Language = keyof typeof languages
 
 /** The words of the pages, in the language that the person's browser asks for. */
 export async function texts(): Promise<Texts> {
-  const language = preferredLanguage((await headers()).get('accept-language'))
-  return languages[language](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
+  return textsFor((await headers()).get('accept-language'))
+}
+
+/** The words of the pages, in the best language for an `Accept-Language` header. */
+export function textsFor(acceptLanguage: string | null): Texts {
+  return languages[preferredLanguage(acceptLanguage)](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
 }
 
 /** The best of our languages by an `Accept-Language` header (RFC 9110 §12.5.4); English where none of them is asked for. */

@@ -13,7 +13,8 @@ import { deadLinkMessage, type Issue, outcomeUnknownMessage, type RefusalCode, r
 import { platformLimit } from './rate-limit'
 
 const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
-const codes = Object.keys(refusals) as RefusalCode[]
+// The form that ends a session is no operation for programs.
+const codes = (Object.keys(refusals) as RefusalCode[]).filter((code) => code !== 'ORIGIN_REJECTED')
 const exampleKey = {
   kty: 'EC',
   crv: 'P-256',
@@ -72,7 +73,7 @@ export const openApiDocument = {
     description: [
       'JSON in UTF-8 both ways. No operation needs authentication: the one-time value in the body is what authorises it. Neither POST is idempotent:',
       'do not repeat one by itself after an interruption, because the first may have had its effect. Unknown fields are to be ignored on both sides.',
-      `All addresses under /api share one limit of ${platformLimit.requests} requests in ${platformLimit.windowSeconds / 60} minutes for a client address (IPv6: a /64 network).`,
+      `Everything but static files shares one limit of ${platformLimit.requests} requests in ${platformLimit.windowSeconds / 60} minutes for a client address (IPv6: a /64 network).`,
     ].join('\n'),
     license: { name: 'MIT', identifier: 'MIT' },
   },
@@ -163,10 +164,11 @@ export const openApiDocument = {
             headers: {
               'Cache-Control': header('Five minutes.', { const: 'public, max-age=300' }),
               'Access-Control-Allow-Origin': header('Any site may read it.', { const: '*' }),
+              'X-Content-Type-Options': ref('headers', 'X-Content-Type-Options'),
             },
             content: { 'application/jwk-set+json': { schema: ref('schemas', 'KeySetAnswer'), example: { keys: [exampleKey] } } },
           },
-          405: { description: 'To any method but GET and HEAD; without a body.' },
+          ...refusalsOf('METHOD_NOT_ALLOWED', 'RATE_LIMITED', 'INTERNAL_ERROR'),
         },
       },
     },

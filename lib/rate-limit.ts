@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Ratelimit } from '@upstash/ratelimit'
 import type { Redis } from '@upstash/redis'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { env } from './env'
 import { describeCause, log } from './log'
 
@@ -18,8 +18,8 @@ export type Verdict = { allowed: boolean; remaining: number; resetSeconds: numbe
 
 /** Counts one request of a client address (as `clientAddress` gives it) and says whether it may pass. Never throws, and answers within half a second whatever Redis does. */
 export async function countRequest(address: string): Promise<Verdict> {
-  connecting ??= connectUpstash()
-  const upstash = await connecting
+  kept.upstash ??= connectUpstash()
+  const upstash = await kept.upstash
   if (!upstash) return countInProcess(address)
   if (upstash.failing) {
     tryAgainBeside(upstash, address)
@@ -41,14 +41,23 @@ export function rateLimitHeaders({ remaining, resetSeconds }: Verdict): Record<s
   return { 'RateLimit-Policy': `"platform";q=${requests};w=${windowSeconds}`, RateLimit: `"platform";r=${remaining};t=${resetSeconds}` }
 }
 
-const memory = new RateLimiterMemory({ points: platformLimit.requests, duration: platformLimit.windowSeconds })
-// outside of the request: the timer of a new address would keep all that Next.js knows of that request, 26 KB, for the whole window
-const consume = AsyncResource.bind((address: string) => memory.consume(address))
+/** Pages and routes are separate bundles of one process: what they count, they count together. */
+const kept = globalThis as typeof globalThis & {
+  upstash?: Promise<Upstash | null>
+  countInMemory?: (address: string) => Promise<RateLimiterRes>
+}
+
+function inMemory(): (address: string) => Promise<RateLimiterRes> {
+  const memory = new RateLimiterMemory({ points: platformLimit.requests, duration: platformLimit.windowSeconds })
+  // Outside the request: the timer of a new address would keep all that Next.js knows of that request, 26 KB, for the window.
+  return AsyncResource.bind((address: string) => memory.consume(address))
+}
 
 async function countInProcess(address: string): Promise<Verdict> {
-  const count = await consume(address).catch((rejected: unknown) => {
-    if (rejected instanceof RateLimiterRes) return rejected
-    throw rejected
+  kept.countInMemory ??= inMemory()
+  const count = await kept.countInMemory(address).catch((rejected: unknown) => {
+    if (rejected instanceof Error) throw rejected
+    return rejected as RateLimiterRes // of either bundle's class
   })
   return {
     allowed: count.consumedPoints <= platformLimit.requests,
@@ -58,7 +67,6 @@ async function countInProcess(address: string): Promise<Verdict> {
 }
 
 type Upstash = { limiter: Ratelimit; token: string; failing: boolean; lastTriedAt: number }
-let connecting: Promise<Upstash | null> | undefined
 
 async function connectUpstash(): Promise<Upstash | null> {
   const { RATE_LIMIT, UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = env()
@@ -90,11 +98,20 @@ function gathering(redis: Redis): Redis {
   const evalsha = async (...asked: Parameters<Redis['evalsha']>) => {
     const before = underWay
     await before
-    const answer = redis.evalsha(...asked)
+    const answer = redis.evalsha(...asked).then(counts)
     if (underWay === before) underWay = Promise.race([answer.catch(() => {}), sleep(gatherMs)]).then(() => nextTurn())
     return answer
   }
-  return Object.create(redis, { evalsha: { value: evalsha } })
+  // Where Redis has forgotten the script, the limiter sends it whole.
+  const evaluate = async (...asked: Parameters<Redis['eval']>) => counts(await redis.eval(...asked))
+  return Object.create(redis, { evalsha: { value: evalsha }, eval: { value: evaluate } })
+}
+
+/** Anything but counts is an outage: the limiter would take it for a client over the limit, and remember that for the window. */
+function counts<Result>(result: Result): Result {
+  const [used, limit] = Array.isArray(result) ? result : []
+  if (!Number.isSafeInteger(used) || used < 1 || limit !== platformLimit.requests) throw new TypeError('Redis returned no count')
+  return result
 }
 
 async function countInRedis({ limiter, token }: Upstash, address: string): Promise<Verdict> {

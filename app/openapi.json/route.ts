@@ -1,10 +1,15 @@
+import { apiRoute, methodNotAllowed } from '@/lib/api-route'
 import { openApiDocument } from '@/lib/openapi-document'
 
-export const dynamic = 'force-static'
+const route = 'openapi'
+const json = JSON.stringify(openApiDocument)
 
-/** The contract (OpenAPI 3.1), made at build time. Anybody may keep it for an hour, and read it from any site. */
-export function GET(): Response {
-  return Response.json(openApiDocument, {
-    headers: { 'Cache-Control': 'public, max-age=3600', 'Access-Control-Allow-Origin': '*', 'X-Content-Type-Options': 'nosniff' },
-  })
-}
+/** The contract (OpenAPI 3.1). It may be cached for an hour, and read from any site. */
+export const GET = apiRoute(route, async () => {
+  const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=3600', 'Access-Control-Allow-Origin': '*' }
+  return new Response(json, { headers })
+})
+
+const reject = methodNotAllowed(route, 'GET, HEAD')
+
+export { GET as HEAD, reject as DELETE, reject as OPTIONS, reject as PATCH, reject as POST, reject as PUT }

@@ -31,6 +31,11 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     title: 'Seite nicht gefunden',
     body: 'Unter dieser Adresse gibt es nichts. Haben Sie sie eingetippt? Dann prüfen Sie sie. Sind Sie einem Link gefolgt, ist er vielleicht unvollständig oder veraltet.',
   },
+  limitedPage: {
+    title: 'Zu viele Anfragen aus Ihrem Netzwerk',
+    body: 'Sie können diese Seite {when} wieder öffnen. Es ist nichts verloren gegangen.',
+    reload: 'Seite erneut öffnen',
+  },
   error: {
     title: 'Etwas ist schiefgegangen',
     body: 'Das liegt an uns, nicht an Ihnen. Versuchen Sie es gleich noch einmal.',

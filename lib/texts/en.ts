@@ -32,6 +32,11 @@ export const en = (app: string, passwordMinLength: number) => ({
     title: 'Page not found',
     body: 'There is nothing at this address. If you typed it, check it. If you followed a link, it may be incomplete or out of date.',
   },
+  limitedPage: {
+    title: 'Your network has made too many requests',
+    body: 'You can open this page again {when}. Nothing has been lost.',
+    reload: 'Open this page again',
+  },
   error: {
     title: 'Something went wrong',
     body: 'This is our fault, not yours. Try again in a moment.',
