@@ -9,12 +9,22 @@ export const logFolder = `${project}e2e/results/logs/`
 
 export type Server = { url: string; process: ChildProcess; output: () => string; stop: () => Promise<void> }
 
-/** Starts a server of the production build (`development` for the other) with settings on top of this process's own. What it prints is kept for the test of secrets in logs. */
-export async function startServer(settings: Record<string, string> = {}, { development = false } = {}): Promise<Server> {
+type Options = { development?: boolean; openFiles?: number; folder?: string }
+
+/**
+ * Starts a server of the production build (`development` for the other) with settings on top of this process's own, where asked
+ * with a limit of open files, or of another app's folder. What it prints is kept for the test of secrets in logs.
+ */
+export async function startServer(
+  settings: Record<string, string> = {},
+  { development = false, openFiles, folder = project }: Options = {},
+): Promise<Server> {
   const port = settings.PORT ?? String(await freePort())
   const url = `http://localhost:${port}`
-  const server = spawn(process.execPath, [`${project}bin/server.mjs`, ...(development ? ['--dev'] : [])], {
-    cwd: project,
+  const command = [process.execPath, `${folder}bin/server.mjs`, ...(development ? ['--dev'] : [])]
+  const [program, ...parameters] = openFiles ? ['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', ...command] : command
+  const server = spawn(program!, parameters, {
+    cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, PUBLIC_URL: url, ...settings, PORT: port },
   })

@@ -1,0 +1,196 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { get } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { project } from '../bin/local'
+import { exchange, expect, newAddress, test } from './fixtures'
+import { freePort, type Server, startServer } from './server'
+
+// What one client without an account can do to everybody else.
+
+const portOf = (server: Server) => Number(new URL(server.url).port)
+const residentMegabytes = ({ process: { pid } }: Server) => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1024
+const descriptors = ({ process: { pid } }: Server) => (existsSync('/proc') ? readdirSync(`/proc/${pid}/fd`).length : 0)
+const health = (server: Server, address = newAddress()) => fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': address } })
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+function open(server: Server, sent?: string): Socket {
+  const socket = connect(portOf(server), '127.0.0.1')
+  socket.on('error', () => {}) // the server may close it at any time
+  socket.resume()
+  if (sent) socket.write(sent)
+  return socket
+}
+
+test('an upgrade keeps no socket: with 1,024 open files, 900 of them leave the server as it was', async () => {
+  const server = await startServer({}, { openFiles: 1_024 })
+  await health(server)
+  const before = descriptors(server)
+  for (const path of ['/nothing', '/', '/api/health']) {
+    const upgrade = `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eHh4eHh4eHh4eHh4eHh4eA==\r\n\r\n`
+    const sockets = Array.from({ length: 300 }, () => open(server, upgrade))
+    for (const socket of sockets) if (!socket.closed) await once(socket, 'close')
+  }
+  expect((await health(server)).status).toBe(200)
+  await expect.poll(() => descriptors(server)).toBeLessThanOrEqual(before + 5)
+  await server.stop()
+})
+
+test('connections are bounded: one network that opens 1,000 leaves room for the others', async () => {
+  const server = await startServer({ TRUSTED_PROXIES: '0' }, { openFiles: 1_024 })
+  const sockets = Array.from({ length: 1_000 }, () => open(server, 'GET /api/health HTTP/1.1\r\nHost: x\r\n'))
+  await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(1_000 - 256)
+  expect(sockets.filter(({ closed }) => !closed).length).toBeGreaterThan(200)
+  const other = get({ host: '127.0.0.1', localAddress: '127.0.0.2', port: portOf(server), path: '/api/health', agent: false })
+  expect((await once(other, 'response'))[0].statusCode).toBe(200)
+  for (const socket of sockets) socket.destroy()
+  await expect.poll(async () => (await fetch(`${server.url}/api/health`).catch(() => null))?.status).toBe(200)
+  await server.stop()
+  expect(server.output()).toContain('too many connections from one network')
+})
+
+test('connections are bounded for the process too, where a proxy makes all of them', async () => {
+  const server = await startServer({ TRUSTED_PROXIES: '1' }, { openFiles: 512 })
+  const sockets = Array.from({ length: 600 }, () => open(server))
+  await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(600 - 384)
+  await expect.poll(() => descriptors(server)).toBeLessThan(512)
+  for (const socket of sockets) socket.destroy()
+  await expect.poll(async () => (await health(server).catch(() => null))?.status).toBe(200)
+  await server.stop()
+})
+
+test('requests sent ahead on one connection are handled one after another, in order', async () => {
+  const server = await startServer()
+  const request = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\n${more}\r\n`
+  const paths = Array.from({ length: 14 }, (_, index) => (index % 2 ? '/api/health' : `/nothing-${index}`))
+  const socket = open(server, paths.map((path) => request(path)).join('') + request('/api/health', 'Connection: close\r\n'))
+  let received = ''
+  socket.on('data', (chunk) => {
+    received += chunk
+  })
+  await once(socket, 'close')
+  await server.stop()
+  const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status))
+  expect(statuses).toEqual([...paths.map((path) => (path === '/api/health' ? 200 : 404)), 200])
+})
+
+test('40 connections with 400 requests sent ahead on each cost no memory, and disturb nobody', async () => {
+  const server = await startServer()
+  for (let round = 0; round < 5; round++) await (await fetch(`${server.url}/openapi.json`, { headers: { 'X-Forwarded-For': newAddress() } })).text()
+  const before = residentMegabytes(server)
+  const ahead = `GET /openapi.json HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\n\r\n`.repeat(400)
+  const sockets = Array.from({ length: 40 }, () => open(server, ahead))
+  let most = before
+  let ended = false
+  const watching = (async () => {
+    while (!ended) {
+      most = Math.max(most, residentMegabytes(server))
+      await sleep(20)
+    }
+  })()
+  for (let round = 0; round < 20; round++) expect((await health(server)).status).toBe(200)
+  for (const socket of sockets) if (!socket.closed) await once(socket, 'close')
+  ended = true
+  await watching
+  expect(most - before).toBeLessThan(200)
+  await expect.poll(() => residentMegabytes(server) - before, { timeout: 30_000 }).toBeLessThan(100)
+  await server.stop()
+  expect(server.output()).toContain('too many requests sent ahead')
+})
+
+test('30 bodies of 9.9 MB to a page are never held', async () => {
+  const server = await startServer()
+  await fetch(`${server.url}/`)
+  const before = residentMegabytes(server)
+  const piece = 'x'.repeat(100_000)
+  const upload = async () => {
+    const socket = open(server, `POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\nContent-Length: 9900000\r\n\r\n`)
+    for (let sent = 0; sent < 99 && !socket.destroyed; sent++)
+      if (!socket.write(piece)) await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve))
+    if (!socket.closed) await once(socket, 'close')
+  }
+  let most = before
+  const uploads = Promise.all(Array.from({ length: 30 }, upload)).then(() => true)
+  while (!(await Promise.race([uploads, sleep(20)]))) most = Math.max(most, residentMegabytes(server))
+  expect(most - before).toBeLessThan(100)
+  await server.stop()
+})
+
+test('a client with 50 connections on a page waits for its own pages, and others do not wait for them', async () => {
+  const server = await startServer()
+  const [greedy, other] = [newAddress(), newAddress()]
+  const took: Record<string, number[]> = { page: [], health: [] }
+  const timed = async (kind: string, path: string, address: string) => {
+    const startedAt = performance.now()
+    const response = await fetch(server.url + path, { headers: { 'X-Forwarded-For': address } })
+    await response.text()
+    took[kind]!.push(performance.now() - startedAt)
+    return response.status
+  }
+  for (let round = 0; round < 20; round++) await timed('page', '/', newAddress())
+  took.page = []
+  let flooding = true
+  const flood = Promise.all(
+    Array.from({ length: 50 }, async () => {
+      for (let count = 0; count < 24; count++) expect(await timed('page', '/', greedy)).toBe(200)
+    }),
+  ).finally(() => {
+    flooding = false
+  })
+  while (flooding) expect(await timed('health', '/api/health', other)).toBe(200)
+  await flood
+  expect(took.health!.length).toBeGreaterThan(10)
+  // Without turns, both wait for the 50 pages that are being rendered.
+  expect(median(took.health!) / median(took.page!)).toBeLessThan(0.4)
+  await server.stop()
+})
+
+test.describe('on SIGTERM', () => {
+  /** Milliseconds from now until the process has ended. */
+  const untilExit = async (server: Server) => {
+    const startedAt = performance.now()
+    if (server.process.exitCode === null) await once(server.process, 'exit')
+    return performance.now() - startedAt
+  }
+
+  test('a request under way is finished; kept and unused connections hold nothing up', async () => {
+    const [server, idle] = await Promise.all([startServer(), startServer()])
+    const unused = open(server)
+    const kept = open(server, 'GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(kept, 'data')
+    const body = JSON.stringify({ code: 'fabricated' })
+    const slow = open(server, `POST ${exchange} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`)
+    await sleep(300)
+    idle.process.kill('SIGTERM')
+    const control = await untilExit(idle)
+
+    server.process.kill('SIGTERM')
+    await sleep(500)
+    expect(server.process.exitCode).toBeNull() // it waits for the request
+    slow.write(body.slice(1))
+    const [response] = await once(slow, 'data')
+    expect(String(response)).toMatch(/^HTTP\/1\.1 400 [\s\S]*connection: close/i)
+    // Not the 30 s after which it would be ended in any case, nor the 75 s that a connection is kept.
+    expect((await untilExit(server)) - control).toBeLessThan(1_000)
+    expect(server.process.exitCode).toBe(0)
+    for (const socket of [unused, kept, slow]) socket.destroy()
+    await expect(fetch(`http://localhost:${await freePort()}`)).rejects.toThrow()
+  })
+
+  test('work that a request left to after() is finished', async () => {
+    const folder = `${project}.data/after-app/`
+    rmSync(folder, { recursive: true, force: true })
+    cpSync(`${project}e2e/after-app`, folder, { recursive: true })
+    for (const part of ['bin/server.mjs', 'bin/server', 'lib/client-network.mjs', 'tsconfig.json', 'package.json'])
+      cpSync(project + part, folder + part, { recursive: true })
+    execFileSync(process.execPath, [`${project}node_modules/next/dist/bin/next`, 'build'], { cwd: folder, stdio: 'pipe' })
+    const doneFile = `${folder}done`
+    const server = await startServer({ DONE_FILE: doneFile }, { folder })
+    expect((await fetch(`${server.url}/later`)).status).toBe(200)
+    expect(existsSync(doneFile)).toBe(false)
+    await server.stop()
+    expect(existsSync(doneFile)).toBe(true)
+  })
+})
