@@ -1,10 +1,11 @@
+import { AxeBuilder } from '@axe-core/playwright'
 import { exchange, expect, newAddress, reset, test } from './fixtures'
 import { countOf, flood } from './flood'
 import { startServer } from './server'
 
 const limit = 2_000
 
-test('2,000 requests of one address pass, over all /api routes together, and the next is refused', async ({ url, post }) => {
+test('2,000 requests of one address pass, over all /api routes together, and the next is rejected', async ({ url, post }) => {
   const address = newAddress()
   const headers = { 'X-Forwarded-For': address }
   const paths = ['/api/health', '/api/nothing', exchange, reset]
@@ -41,4 +42,43 @@ test('behind one proxy, the entry that the proxy appended counts, whatever stand
     fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': `${newAddress()}, ${newAddress()}, ${address}` } }),
   )
   expect(countOf(answers, 429)).toBe(50)
+})
+
+test('pages, missing paths and public documents count together with the routes; files do not', async ({ url, browserProcess }) => {
+  const address = newAddress()
+  const headers = { 'X-Forwarded-For': address }
+  const left = async () => Number((await fetch(`${url}/api/health`, { headers })).headers.get('ratelimit')!.match(/r=(\d+)/)![1])
+  const counted = [
+    ...['/', '/sso/callback?code=x', '/reset-password?token=x', '/nothing', '/_next/image', '/_next/data/x.json', '/%61pi/health', '/icon.svg/x'],
+    ...['/openapi.json', '/.well-known/jwks.json', '/.well-known/change-password', '/sign-out', '/api/nothing', exchange],
+  ]
+  let expected = await left()
+  for (const path of counted) {
+    await (await fetch(url + path, { headers, redirect: 'manual' })).text()
+    expected -= 2 // this one, and the one that asks
+    expect(await left(), path).toBe(expected)
+  }
+  const chunk = (await (await fetch(`${url}/`, { headers: { 'X-Forwarded-For': newAddress() } })).text()).match(/\/_next\/static\/[^"]+\.js/)![0]
+  for (const path of ['/icon.svg', '/robots.txt', chunk, '/_next/static/chunks/missing.js']) {
+    await (await fetch(url + path, { headers })).text()
+    expected -= 1
+    expect(await left(), path).toBe(expected)
+  }
+
+  await flood(limit, (index) => fetch(url + counted[index % counted.length], { headers, redirect: 'manual' }), 16)
+  for (const path of counted) {
+    const response = await fetch(url + path, { headers, redirect: 'manual' })
+    expect([response.status, Number(response.headers.get('retry-after')) > 0], path).toEqual([429, true])
+  }
+  for (const path of ['/icon.svg', chunk]) expect((await fetch(url + path, { headers })).status).toBe(200)
+
+  const context = await browserProcess.newContext({ locale: 'de', extraHTTPHeaders: headers })
+  const page = await context.newPage()
+  const response = await page.goto(`${url}/sso/callback?code=fabricated`)
+  expect(response!.headers()).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+  await expect(page.getByRole('heading')).toHaveText('Zu viele Anfragen aus Ihrem Netzwerk')
+  await expect(page.getByText(/in \d+ (Minuten|Sekunden)/)).toBeVisible()
+  expect(await page.getByRole('link').evaluate((link: HTMLAnchorElement) => link.href)).toBe(`${url}/sso/callback?code=fabricated`)
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([])
+  await context.close()
 })

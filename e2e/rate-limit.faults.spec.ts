@@ -131,3 +131,28 @@ test('with a Redis that is slow and has forgotten the script, which takes two ca
   expect(countOf(answers, 200)).toBe(20)
   await expect.poll(() => upstash.commands.map(([name]) => name?.toLowerCase())).toContain('eval') // the second call was under way
 })
+
+test('a Redis that returns anything but counts is an outage: the process counts, and nobody is locked out', async () => {
+  for (const result of ['OK', ['a', 'b'], [1], [1, 1], [-5, limit], [1.5, limit], null, 7, { used: 1 }, [Number.MAX_VALUE, limit]]) {
+    const server = await startServer(upstash.settings)
+    const address = newAddress()
+    const request = () => fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': address } })
+    await farFromTheWindowsEnd()
+    upstash.respondWith(result)
+    for (let count = 1; count <= 3; count++) {
+      const { status, headers } = await request()
+      expect([status, headers.get('ratelimit')], JSON.stringify(result)).toEqual([
+        200,
+        expect.stringMatching(new RegExp(`;r=${limit - count};t=\\d+$`)),
+      ])
+    }
+    upstash.respondWith(undefined)
+    const outputAfterRequest = async () => {
+      await request()
+      return server.output()
+    }
+    await expect.poll(outputAfterRequest, { timeout: 20_000 }).toContain('Redis answers again')
+    expect(server.output().split('Redis does not answer').length - 1).toBe(1)
+    await server.stop()
+  }
+})

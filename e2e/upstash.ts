@@ -17,6 +17,8 @@ export type Upstash = {
   redis: Redis
   /** From now on every answer comes that much later, and the scripts are forgotten. */
   slowDown: (ms: number) => void
+  /** From now on every command gets this result; `undefined` ends that. */
+  respondWith: (result: unknown) => void
   freeze: () => void
   thaw: () => void
   kill: () => Promise<void>
@@ -45,6 +47,7 @@ export async function startUpstash(): Promise<Upstash> {
 
   const commands: string[][] = []
   let delayMs = 0
+  let fabricated: unknown
   const scripts = new Map<string, string>() // the hash that the client knows a script by, and the hash of what was run
   const perform = async ([name = '', ...parameters]: string[]): Promise<unknown> => {
     const [script = '', ...rest] = parameters
@@ -66,6 +69,7 @@ export async function startUpstash(): Promise<Upstash> {
     if (delayMs) await new Promise((resolve) => setTimeout(resolve, delayMs))
     const answer = async (command: string[]) => {
       commands.push(command)
+      if (fabricated !== undefined) return { result: encode(fabricated) }
       return perform(command).then(
         (result) => ({ result: encode(result) }),
         (error: Error) => ({ error: error.message }),
@@ -88,6 +92,9 @@ export async function startUpstash(): Promise<Upstash> {
     slowDown: (ms) => {
       delayMs = ms
       scripts.clear()
+    },
+    respondWith: (result) => {
+      fabricated = result
     },
     freeze: () => void process.kill('SIGSTOP'),
     thaw: () => void process.kill('SIGCONT'),
