@@ -74,9 +74,14 @@ function respond(request, response) {
   if (!dev) removeInternalHeaders(headers)
   const [path] = request.url.split('?', 1)
   if (bringsTooMuch(request, path)) return reject(response, 413, 'This path accepts no such request body.')
-  if (path.startsWith('/api/')) return handle(request, response) // responses too small to compress, and no page
   const network = clientNetwork(headers['x-forwarded-for'], trustedProxies)
-  admission.inTurn(network, response, () => compress(request, response, () => handle(request, response)))
+  if (path.startsWith('/api/')) {
+    // Its responses are too small to compress.
+    const kind = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write'
+    admission.inTurn(kind, network, response, () => handle(request, response))
+  } else {
+    admission.inTurn('page', network, response, () => compress(request, response, () => handle(request, response)))
+  }
 }
 
 /** Responds without reading the body; the connection is closed, so that the rest of it is not read either. */

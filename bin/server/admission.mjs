@@ -1,4 +1,4 @@
-// How much of this process a client can hold: connections, requests under way, pages that are being rendered.
+// How much of this process a client can hold: connections, and requests under way.
 
 const openFiles = openFileLimit()
 
@@ -6,12 +6,18 @@ const openFiles = openFileLimit()
 const connectionsAtOnce = Math.min(10_000, Math.floor(openFiles * 0.75))
 const connectionsPerNetwork = Math.min(256, Math.floor(connectionsAtOnce / 2))
 const requestsAhead = 16 // pipelined on one connection; browsers and proxies send none ahead
-const pagesAtOnce = 64
-const pagesPerNetwork = 8 // one client that asks for many pages delays others by eight at most
+
+// Everybody shares one thread: a client that sends many requests at once delays the others by so many. A page costs ten times as
+// much as a route. Bodies that arrive slowly hold up no request without one.
+const turns = {
+  page: { perNetwork: 8, atOnce: 64 },
+  read: { perNetwork: 32, atOnce: Number.POSITIVE_INFINITY },
+  write: { perNetwork: 32, atOnce: Number.POSITIVE_INFINITY },
+}
 
 /**
  * Bounds connections (per process, and per network where clients connect directly), handles the requests of a connection one after
- * another, and lets pages wait for their turn. `report` is called with a reason for each connection that is closed early.
+ * another, and lets the requests of a network wait for their turn. `report` is called with a reason for each connection that is closed early.
  */
 export class Admission {
   #server
@@ -22,8 +28,8 @@ export class Admission {
   /** @type {Map<string, number>} */
   #connections = new Map()
   /** @type {Map<string, Turns>} */
-  #pagesOf = new Map()
-  #pages = new Turns(pagesAtOnce)
+  #ofNetwork = new Map()
+  #ofAll = { page: new Turns(turns.page.atOnce), read: new Turns(turns.read.atOnce), write: new Turns(turns.write.atOnce) }
   #stopping = false
 
   /**
@@ -80,16 +86,24 @@ export class Admission {
     if (requests.length === 1) start()
   }
 
-  /** Calls `render` when it is the turn of this client's page, at once unless many are being rendered. */
-  inTurn(network, response, render) {
-    const own = this.#pagesOf.get(network) ?? new Turns(pagesPerNetwork)
-    this.#pagesOf.set(network, own)
+  /**
+   * Calls `act` when it is the request's turn: at once, unless its network has many requests of this kind under way.
+   * @param {keyof typeof turns} kind
+   * @param {string} network
+   * @param {import('node:http').ServerResponse} response
+   * @param {() => void} act
+   */
+  inTurn(kind, network, response, act) {
+    const key = `${kind} ${network}`
+    const own = this.#ofNetwork.get(key) ?? new Turns(turns[kind].perNetwork)
+    const all = this.#ofAll[kind]
+    this.#ofNetwork.set(key, own)
     response.once('close', () => {
       own.end(response)
-      this.#pages.end(response)
-      if (own.size === 0) this.#pagesOf.delete(network)
+      all.end(response)
+      if (own.size === 0) this.#ofNetwork.delete(key)
     })
-    own.take(response, () => this.#pages.take(response, render))
+    own.take(response, () => all.take(response, act))
   }
 
   /** Whether a response is under way on this connection, so that nothing else may be written to it. */
