@@ -84,6 +84,12 @@ test.describe('npm start', () => {
     for (const name of ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'UPSTASH_REDIS_REST_URL']) expect(stderr).toContain(`  ${name} `)
   })
 
+  test('rejects a PUBLIC_URL without TLS', async () => {
+    const { code, stderr } = await run(['start'], { PUBLIC_URL: 'http://login.example.com', PORT: String(await freePort()) })
+    expect(code).toBe(1)
+    expect(stderr).toContain('  PUBLIC_URL must begin with https:// in production, unless its host is localhost')
+  })
+
   test('names the port that is taken', async () => {
     const server = await startServer()
     const port = new URL(server.url).port

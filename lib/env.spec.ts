@@ -84,3 +84,28 @@ test('on Vercel the public address is known', () => {
   expect(parseEnv({ ...onVercel, VERCEL_ENV: 'production' }).PUBLIC_URL).toBe('https://login.example.com')
   expect(parseEnv({ ...onVercel, VERCEL_ENV: 'preview' }).PUBLIC_URL).toBe('https://app-123.vercel.app')
 })
+
+test('production is reached over https, except on the machine itself', () => {
+  const wrong = 'PUBLIC_URL must begin with https:// in production, unless its host is localhost'
+  for (const host of [
+    'login.example.com',
+    'localhost.example.com',
+    'notlocalhost',
+    '127.0.0.1.example.com',
+    '128.0.0.1',
+    '0.0.0.0',
+    '10.0.0.1',
+    '[::2]',
+  ]) {
+    expect(complaints({ ...good, PUBLIC_URL: `http://${host}` }), host).toEqual([wrong])
+    expect(complaints({ ...good, PUBLIC_URL: `HTTP://${host}:8080` }), host).toEqual([wrong])
+    expect(complaints({ ...good, PUBLIC_URL: `https://${host}` }), host).toEqual([])
+    expect(complaints({ ...good, PUBLIC_URL: `http://${host}`, NODE_ENV: 'development' }), host).toEqual([])
+  }
+  for (const host of ['localhost', 'LOCALHOST', 'app.localhost', '127.0.0.1', '127.255.0.9', '[::1]']) {
+    expect(complaints({ ...good, PUBLIC_URL: `http://${host}:3000` }), host).toEqual([])
+  }
+  const several = complaints({ ...good, PUBLIC_URL: 'http://login.example.com', DATABASE_URL: 'wrong' })
+  expect(several).toEqual([expect.stringMatching(/^DATABASE_URL /), wrong]) // in the list with all that is wrong
+  expect(complaints({ ...good, PUBLIC_URL: 'http://login.example.com/path' })).toHaveLength(2)
+})

@@ -72,9 +72,22 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
     const name = String(path[0])
     return `${name} ${given[name] === undefined ? 'is missing' : message}`
   })
-  problems.push(...rateLimitProblems(given))
+  problems.push(...publicUrlProblems(given), ...rateLimitProblems(given))
   if (parsed.success && problems.length === 0) return parsed.data
   throw new Error(`These settings are missing or wrong (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`)
+}
+
+/** Over plain http, codes, passwords and session cookies cross the network readable. A laptop's own host never leaves it. */
+function publicUrlProblems({ NODE_ENV, PUBLIC_URL }: Record<string, string | undefined>): string[] {
+  if (NODE_ENV !== 'production' || !PUBLIC_URL || !URL.canParse(PUBLIC_URL)) return []
+  const { protocol, hostname } = new URL(PUBLIC_URL)
+  if (protocol !== 'http:' || isLoopback(hostname)) return []
+  return ['PUBLIC_URL must begin with https:// in production, unless its host is localhost']
+}
+
+/** Takes a hostname as `URL` writes it: in lower case, IPv4 in four decimal parts, IPv6 in brackets. */
+function isLoopback(hostname: string): boolean {
+  return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
 }
 
 /** Several processes need one place to count in. Doing without it in production has to be said out loud. */
