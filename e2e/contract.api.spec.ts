@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { sendBytes } from './bare-connection'
 import { documentedFetch } from './documented'
-import { exchange, expect, newAddress, newPassword, post as postTo, reset, test } from './fixtures'
+import { exchange, expect, newAddress, newCode, newPassword, newToken, post as postTo, reset, test } from './fixtures'
 import { freePort, startServer } from './server'
 
 const routes = [exchange, reset]
@@ -246,6 +246,30 @@ test('one log line a request, of fields from a list', async ({ person }) => {
     },
   ])
   expect(server.output()).not.toContain(person.id)
+})
+
+test('the log line of a success names the user, and the session that began', async ({ person, sql }) => {
+  const server = await startServer()
+  const [code, token, password] = [await newCode(person), await newToken(person), newPassword()]
+  const exchanged = await postTo(server.url + exchange, { code })
+  const changed = await postTo(server.url + reset, { token, password })
+  const again = await postTo(server.url + reset, { token, password })
+  await server.stop()
+  const [session] = await sql('SELECT id FROM sessions WHERE user_id = $1', [person.id])
+  const line = { level: 'info', time: expect.any(String), method: 'POST', durationMs: expect.any(Number) }
+  const ofReset = { ...line, route: 'reset-password' }
+  expect(logLines(server.output())).toEqual([
+    {
+      ...line,
+      route: 'sso-exchange',
+      status: 200,
+      requestId: exchanged.headers.get('x-request-id'),
+      userId: person.id,
+      sessionId: session!.id,
+    },
+    { ...ofReset, status: 200, requestId: changed.headers.get('x-request-id'), userId: person.id },
+    { ...ofReset, status: 400, requestId: again.body.requestId, code: 'VALIDATION_ERROR' },
+  ])
 })
 
 test('the JWKS may be cached and read from anywhere', async ({ url }) => {

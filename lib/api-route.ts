@@ -11,20 +11,26 @@ const bodyArrivesMs = 10_000
 
 type Handler = (request: Request) => Promise<Response>
 
+/** What a route may add to its log line: ids of ours, never text that a client sent. */
+type LogFields = { userId?: string; sessionId?: string }
+type LoggingHandler = (request: Request, addToLog: (fields: LogFields) => void) => Promise<Response>
+
 /**
- * Makes a route of a function: counts the request against the platform limit, answers what it throws as a refusal of the contract,
- * sets the headers that every answer has unless it is public, and logs one line. `route` names it in the log, so that no path from outside gets there.
+ * Makes a route of a function: counts the request against the platform limit, turns what it throws into an error of the
+ * contract, sets the headers of every response that is not public, and logs one line with the fields that the function adds. `route` is the name in
+ * the log, so that no path from outside gets there.
  */
-export function apiRoute(route: string, act: Handler): Handler {
+export function apiRoute(route: string, act: LoggingHandler): Handler {
   return async (request) => {
     const startedAt = performance.now()
     const requestId = requestReference(request)
     const verdict = await countRequest(clientAddress(request))
     let answer: Response
     let refusal: Refusal | undefined
+    const added: LogFields = {}
     try {
       if (!verdict.allowed) throw new Refusal('RATE_LIMITED', { headers: { 'Retry-After': String(verdict.resetSeconds) } })
-      answer = await act(request)
+      answer = await act(request, (fields) => Object.assign(added, fields))
     } catch (error) {
       refusal = error instanceof Refusal ? error : (databaseTrouble(error) ?? new Refusal('INTERNAL_ERROR', { cause: error }))
       answer = refusalAnswer(refusal, requestId)
@@ -41,6 +47,7 @@ export function apiRoute(route: string, act: Handler): Handler {
       status: answer.status,
       code: refusal?.code,
       durationMs: Math.round(performance.now() - startedAt),
+      ...added,
     }
     const cause = refusal?.details.cause && describeCause(refusal.details.cause)
     if (answer.status >= 500) log.error({ ...line, cause })

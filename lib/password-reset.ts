@@ -24,7 +24,7 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
  * is consumed: a weak password leaves the token alive, a fabricated token costs no bcrypt.
  * Refuses with VALIDATION_ERROR, for `token` or for `password`, and with SERVICE_UNAVAILABLE where too many passwords wait to be hashed.
  */
-export async function resetPassword(token: string, password: string): Promise<void> {
+export async function resetPassword(token: string, password: string): Promise<{ userId: string }> {
   const tokenHash = hashSecret(token)
   const [person] = await db().$queryRaw<{ userId: string; email: string }[]>`
     SELECT user_id AS "userId", email FROM reset_tokens JOIN users ON users.id = user_id
@@ -39,6 +39,7 @@ export async function resetPassword(token: string, password: string): Promise<vo
     return query({ name: 'reset-password', text: resetStatement, values: [tokenHash, passwordHash] })
   })
   if (changed.rowCount === 0) throw deadLink() // somebody else was first
+  return { userId: person.userId }
 }
 
 /** Takes the hash of the token ($1) and that of the password ($2). */

@@ -27,7 +27,10 @@ export async function issueSsoCode(userId: string): Promise<{ secret: string; ex
  * Refuses with SSO_EXCHANGE_INVALID, the same for every reason. A code that comes back after its use ends the session it started
  * (RFC 6749 §4.1.2), except within 10 seconds or from the browser that holds that session (`heldSessionId`): an honest double submit.
  */
-export async function exchangeSsoCode(code: string, heldSessionId: string | null): Promise<{ token: string; refreshToken: string }> {
+export async function exchangeSsoCode(
+  code: string,
+  heldSessionId: string | null,
+): Promise<{ token: string; refreshToken: string; userId: string; sessionId: string }> {
   const refreshToken = newSecret()
   const sessionId = randomUUID()
   const { rows } = await databasePool().query<Outcome>({
@@ -39,7 +42,7 @@ export async function exchangeSsoCode(code: string, heldSessionId: string | null
   if (revokedSessionId) log.warn({ sessionId: revokedSessionId }, 'an exchange code came back after its use: its session was revoked')
   if (userId === null || issuedAt === null) throw new Refusal('SSO_EXCHANGE_INVALID')
   const token = signSessionToken({ userId, sessionId, issuedAt })
-  return { token, refreshToken }
+  return { token, refreshToken, userId, sessionId }
 }
 
 type Outcome = { userId: string | null; issuedAt: number | null; revokedSessionId: string | null }

@@ -4,9 +4,9 @@ import { resetPassword } from '@/lib/password-reset'
 
 const route = 'reset-password'
 
-export const POST = apiRoute(route, async (request) => {
+export const POST = apiRoute(route, async (request, addToLog) => {
   const { token, password } = await parseJson(request, ResetPasswordRequest)
-  await resetPassword(token, password)
+  addToLog(await resetPassword(token, password))
   return Response.json({ ok: true })
 })
 

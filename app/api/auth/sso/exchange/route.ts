@@ -5,11 +5,12 @@ import { exchangeSsoCode } from '@/lib/sso-exchange'
 
 const route = 'sso-exchange'
 
-export const POST = apiRoute(route, async (request) => {
+export const POST = apiRoute(route, async (request, addToLog) => {
   const { code } = await parseJson(request, SsoExchangeRequest)
   const heldToken = sessionTokenOf(request)
   const held = heldToken ? await verifySessionToken(heldToken) : null
-  const { token, refreshToken } = await exchangeSsoCode(code, held?.sessionId ?? null)
+  const { token, refreshToken, userId, sessionId } = await exchangeSsoCode(code, held?.sessionId ?? null)
+  addToLog({ userId, sessionId })
   return Response.json({ ok: true, token, refreshToken }, { headers: { 'Set-Cookie': sessionCookie(token) } })
 })
 
