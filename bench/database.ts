@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { project } from '../bin/local'
+import { applyMigrations } from '../prisma/migrate'
 
 const people = 1_000
 const run = randomBytes(6).toString('hex')
@@ -26,11 +25,7 @@ export async function openDatabase(maintenanceUrl: string, name: string, rows: n
   await maintain(maintenanceUrl, `CREATE DATABASE ${name}`).catch((error) => {
     if (error.code !== '42P04') throw error // it is there already
   })
-  execFileSync(process.execPath, [`${project}node_modules/prisma/build/index.js`, 'migrate', 'deploy', '--config', `${project}prisma/config.ts`], {
-    cwd: project,
-    stdio: 'pipe',
-    env: { ...process.env, DATABASE_URL: url.href, DIRECT_DATABASE_URL: url.href },
-  })
+  await applyMigrations(url.href)
   const client = new pg.Client({ connectionString: url.href })
   await client.connect()
   await fill(client, rows, say)

@@ -14,7 +14,9 @@ export function buildProduct(commit?: string): string {
   const target = emptyFolder(commit ? `product-${commit.replaceAll(/\W/g, '-')}` : 'product')
   if (commit) {
     execFileSync('tar', ['-x', '-C', target], { cwd: project, input: execFileSync('git', ['archive', commit], { cwd: project, maxBuffer: 1e9 }) })
-    node(project, 'prisma/build/index.js', 'generate', '--config', `${target}prisma/config.ts`)
+    // not with its own configuration, which may import what is no longer installed
+    const ofCommit = ['--schema', `${target}prisma/schema.prisma`]
+    node(project, 'prisma-cli/build/index.js', 'generate', '--config', `${project}prisma/config.ts`, ...ofCommit)
   } else {
     for (const part of [
       'app',

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
-import pg from 'pg'
 import { startEmbeddedPostgres } from './embedded-postgres'
 
 export const project = fileURLToPath(new URL('..', import.meta.url))
@@ -79,12 +78,19 @@ async function isTaken(port: number): Promise<boolean> {
   })
 }
 
-/** Prisma's client is made from the schema, not kept in git. */
+/** Prisma's client is made from the schema, not kept in git. A deployment has it, and does without the CLI. */
 function generateClient(say: Needs['say']): void {
   const [schema, client] = [`${project}prisma/schema.prisma`, `${project}prisma/client/client.ts`]
-  if (existsSync(client) && statSync(client).mtimeMs > statSync(schema).mtimeMs) return
+  const cli = `${project}node_modules/prisma-cli/build/index.js`
+  if (existsSync(client) && (statSync(client).mtimeMs > statSync(schema).mtimeMs || !existsSync(cli))) return
   say('Making the database client …')
-  prisma(['generate'])
+  try {
+    const parameters = ['generate', '--config', `${project}prisma/config.ts`]
+    execFileSync(process.execPath, [cli, ...parameters], { stdio: 'pipe', cwd: project })
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
+    throw new Error(`prisma generate failed:\n${stdout ?? ''}${stderr ?? ''}`)
+  }
 }
 
 async function localSigningKeys(): Promise<string> {
@@ -96,30 +102,8 @@ async function localSigningKeys(): Promise<string> {
   return readFileSync(file, 'utf8')
 }
 
-/** Starting Prisma takes two seconds, so look first whether there is anything to do. */
 async function migrateDatabase(url: string, say: Needs['say']): Promise<void> {
-  const wanted = readdirSync(`${project}prisma/migrations`, { withFileTypes: true }).filter((entry) => entry.isDirectory()).length
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
-  await client.connect()
-  const applied = await client
-    .query('SELECT count(*)::int AS count FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL')
-    .then(({ rows }) => rows[0].count as number)
-    .catch(() => 0) // no such table yet
-  await client.end()
-  if (applied >= wanted) return
-  say('Migrating the database …')
-  prisma(['migrate', 'deploy'], { DATABASE_URL: url, DIRECT_DATABASE_URL: url }) // both: an env file may name another database
-}
-
-function prisma(command: string[], env: Record<string, string> = {}): void {
-  try {
-    execFileSync(process.execPath, [`${project}node_modules/prisma/build/index.js`, ...command, '--config', `${project}prisma/config.ts`], {
-      stdio: 'pipe',
-      cwd: project,
-      env: { ...process.env, ...env },
-    })
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
-    throw new Error(`prisma ${command.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`)
-  }
+  const { applyMigrations } = await import('../prisma/migrate') // here, because it loads an engine
+  const applied = await applyMigrations(url, say)
+  if (applied.length > 0) say(`Migrated the database: ${applied.join(', ')}`)
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../bin/embedded-postgres'
-import { project } from '../bin/local'
+import { applyMigrations } from '../prisma/migrate'
 
 export type BreakablePostgres = {
   /** For servers: an address that stays the same whatever port PostgreSQL comes back at, as a role that is no superuser. */
@@ -56,11 +56,7 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
     const { rows } = await client.query(text, values).finally(() => client.end())
     return rows
   }
-  execFileSync(process.execPath, [`${project}node_modules/prisma/build/index.js`, 'migrate', 'deploy', '--config', 'prisma/config.ts'], {
-    cwd: project,
-    stdio: 'pipe',
-    env: { ...process.env, DATABASE_URL: embedded.url, DIRECT_DATABASE_URL: embedded.url },
-  })
+  await applyMigrations(embedded.url)
   await sql(`CREATE ROLE app LOGIN PASSWORD 'app'; GRANT ALL ON ALL TABLES IN SCHEMA public TO app`)
 
   const postmaster = () => Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])

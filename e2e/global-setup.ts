@@ -5,6 +5,7 @@ import pg from 'pg'
 import { startEmbeddedPostgres } from '../bin/embedded-postgres'
 import { project } from '../bin/local'
 import { newSigningKeys } from '../lib/signing-keys'
+import { applyMigrations } from '../prisma/migrate'
 import { secretsFile } from './fixtures'
 import { logFolder, startServer } from './server'
 import { findChromium } from './tools'
@@ -31,7 +32,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
     RATE_LIMIT: 'in-process',
     TRUSTED_PROXIES: '1', // so that every test can be a client of its own
   })
-  command('prisma/build/index.js', 'migrate', 'deploy', '--config', 'prisma/config.ts')
+  await applyMigrations(databaseUrl.href)
   say('Building …')
   command('next/dist/bin/next', 'build')
   const server = await startServer(process.env.PORT ? { PORT: process.env.PORT } : {})

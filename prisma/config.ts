@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
-import { defineConfig } from 'prisma/config'
+import { defineConfig } from 'prisma-cli/config'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
@@ -8,7 +8,7 @@ nextEnv.loadEnvConfig(here('..'), undefined, { info: () => {}, error: console.er
 // No engine is downloaded: this one comes from npm.
 process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= here('schema-engine.mjs')
 
-// A pooler in transaction mode can't migrate: name the direct address where DATABASE_URL is a pooled one.
+// A pooler in transaction mode can't migrate, nor can a role that only serves.
 const url = process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL
 
 export default defineConfig({

@@ -1,13 +1,9 @@
 #!/usr/bin/env node
-// The Prisma CLI downloads a schema engine for the platform. Prisma publishes the same engine as WebAssembly on npm; this puts
-// it behind the protocol the CLI speaks to the downloaded one: JSON-RPC 2.0, a message a line, on stdin and stdout.
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+// Puts the engine of engine.mjs behind the protocol that the Prisma CLI speaks to the one it would
+// download: JSON-RPC 2.0, a message a line, on stdin and stdout.
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { PrismaPg } from '@prisma/adapter-pg'
-import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils'
-import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg'
+import { engineVersion, openConnection, startEngine } from './engine.mjs'
 
 const { values: flags, positionals } = parseArgs({
   options: {
@@ -19,39 +15,23 @@ const { values: flags, positionals } = parseArgs({
   strict: false, // the CLI passes more than this engine needs
 })
 
-const wasmFile = createRequire(import.meta.url)
-  .resolve('@prisma/schema-engine-wasm/schema_engine_bg')
-  .replace(/\.js$/, '.wasm')
-const { instance } = await WebAssembly.instantiate(readFileSync(wasmFile), { './schema_engine_bg.js': bindings })
-bindings.__wbg_set_wasm(instance.exports)
-instance.exports.__wbindgen_start()
-
 if (flags.version) {
-  console.log(`schema-engine-cli ${bindings.version()}`)
+  console.log(`schema-engine-cli ${engineVersion()}`)
   process.exit()
 }
 
 const url = JSON.parse(flags.datasource ?? '{}').url
-// the role may have a limit that suits the service (see the README); a migration takes its time
-const onConnect = (client) => client.query('SET statement_timeout = 0')
-const adapter = url && new PrismaPg({ connectionString: url, onConnect })
+const connection = url && openConnection(url)
 
 // `schema-engine cli can-connect-to-database`: the exit code is the answer
 if (positionals[0] === 'cli') {
-  const database = await adapter.connect()
-  await database.executeScript('SELECT 1')
-  await database.dispose()
+  await connection.query('SELECT 1')
+  await connection.end()
   process.exit()
 }
 
-// it connects at once, so that even a `migrate diff` between files needs an address; `generate` alone does without
-const engine =
-  adapter &&
-  (await bindings.SchemaEngine.new(
-    { datamodels: flags.datamodels?.map((path) => [path, readFileSync(path, 'utf8')]) },
-    () => {},
-    bindMigrationAwareSqlAdapterFactory(adapter),
-  ))
+// it connects at once, so that even a `migrate diff` between files needs a URL; `generate` does without
+const engine = connection && (await startEngine(connection, flags.datamodels))
 
 const mapsAsObjects = (_key, value) => (value instanceof Map ? Object.fromEntries(value) : value)
 const send = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }, mapsAsObjects))
