@@ -9,6 +9,10 @@ const statementMs = 4_000 // PostgreSQL gives up: nothing was done
 const answerMs = 6_000 // we give up waiting: whether something was done is unknown
 const idleInTransactionMs = 10_000 // of a server that froze, PostgreSQL lets go
 
+const setUp = `
+  SET statement_timeout = ${statementMs};
+  SET idle_in_transaction_session_timeout = ${idleInTransactionMs}`
+
 /** How the message of an error begins after which nothing was done for sure, whatever it was: no statement could be sent, or no COMMIT. */
 export const nothingDone = 'nothing was done'
 
@@ -71,11 +75,11 @@ function open(): pg.Pool {
     query_timeout: answerMs,
     keepAlive: true,
     allowExitOnIdle: true,
-    // Not as start-up parameters, which poolers refuse. Behind a pooler a SET would reach other clients instead: there the role has them (see the README).
+    // Not as start-up parameters, which poolers reject. Behind a pooler a SET would reach other
+    // clients instead: there the role has these settings (see the README).
     onConnect: async (client) => {
-      if (env().DIRECT_DATABASE_URL) return
-      const text = `SET statement_timeout = ${statementMs}; SET idle_in_transaction_session_timeout = ${idleInTransactionMs}`
-      await client.query({ text, query_timeout: setUpMs } as pg.QueryConfig).catch(markAsNotDone)
+      if (env().DATABASE_POOLED) return
+      await client.query({ text: setUp, query_timeout: setUpMs } as pg.QueryConfig).catch(markAsNotDone)
     },
   })
   if (env().VERCEL) attachDatabasePool(pool) // keeps the function awake until its idle connections are closed

@@ -109,3 +109,11 @@ test('production is reached over https, except on the machine itself', () => {
   expect(several).toEqual([expect.stringMatching(/^DATABASE_URL /), wrong]) // in the list with all that is wrong
   expect(complaints({ ...good, PUBLIC_URL: 'http://login.example.com/path' })).toHaveLength(2)
 })
+
+test('DATABASE_POOLED is true or false; DIRECT_DATABASE_URL says nothing of it', () => {
+  const direct = { ...good, DIRECT_DATABASE_URL: 'postgresql://owner:secret@db.example.com/app' }
+  expect(parseEnv(direct).DATABASE_POOLED).toBe(false)
+  expect(parseEnv({ ...good, DATABASE_POOLED: 'true' }).DATABASE_POOLED).toBe(true)
+  expect(parseEnv({ ...good, DATABASE_POOLED: 'false' }).DATABASE_POOLED).toBe(false)
+  expect(complaints({ ...good, DATABASE_POOLED: 'yes' })).toEqual([expect.stringMatching(/^DATABASE_POOLED /)])
+})

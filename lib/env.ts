@@ -19,6 +19,7 @@ const postgresAddress = z.url({ protocol: /^postgres(ql)?$/, error: 'must be an 
 const Settings = z.object({
   DATABASE_URL: postgresAddress,
   DIRECT_DATABASE_URL: postgresAddress.optional(),
+  DATABASE_POOLED: flag,
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(500).default(10),
   PUBLIC_URL: origin,
   SESSION_SIGNING_KEYS: z.string().transform((json, context) => {
@@ -77,7 +78,7 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
   throw new Error(`These settings are missing or wrong (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`)
 }
 
-/** Over plain http, codes, passwords and session cookies cross the network readable. A laptop's own host never leaves it. */
+/** Over plain http, codes, passwords and session cookies can be read on the way; loopback has none. */
 function publicUrlProblems({ NODE_ENV, PUBLIC_URL }: Record<string, string | undefined>): string[] {
   if (NODE_ENV !== 'production' || !PUBLIC_URL || !URL.canParse(PUBLIC_URL)) return []
   const { protocol, hostname } = new URL(PUBLIC_URL)
@@ -85,7 +86,7 @@ function publicUrlProblems({ NODE_ENV, PUBLIC_URL }: Record<string, string | und
   return ['PUBLIC_URL must begin with https:// in production, unless its host is localhost']
 }
 
-/** Takes a hostname as `URL` writes it: in lower case, IPv4 in four decimal parts, IPv6 in brackets. */
+/** Expects a hostname as `URL` writes it: lower case, IPv4 in four decimal parts, IPv6 in brackets. */
 function isLoopback(hostname: string): boolean {
   return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
 }
