@@ -27,8 +27,11 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
 export async function resetPassword(token: string, password: string): Promise<{ userId: string }> {
   const tokenHash = hashSecret(token)
   const [person] = await db().$queryRaw<{ userId: string; email: string }[]>`
-    SELECT user_id AS "userId", email FROM reset_tokens JOIN users ON users.id = user_id
-    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now() AND disabled_at IS NULL AND NOT password_barred`.catch(markAsNotDone)
+    SELECT user_id AS "userId", email
+    FROM reset_tokens, LATERAL (
+      SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND NOT password_barred OFFSET 0
+    ) AS holder
+    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now()`.catch(markAsNotDone)
   if (!person) throw deadLink()
 
   const passwordHash = await hashNewPassword(password, [person.email, env().APP_NAME])
@@ -46,20 +49,18 @@ export async function resetPassword(token: string, password: string): Promise<{ 
 const resetStatement = `
   WITH claimed AS (
     UPDATE reset_tokens SET used_at = now()
-    FROM users
     WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now()
-      AND users.id = user_id AND disabled_at IS NULL AND NOT password_barred
+      AND (SELECT disabled_at IS NULL AND NOT password_barred FROM users WHERE id = user_id)
     RETURNING user_id
   ), changed AS (
-    UPDATE users SET password_hash = $2, password_changed_at = now() FROM claimed WHERE id = claimed.user_id
+    UPDATE users SET password_hash = $2, password_changed_at = now() WHERE id = (SELECT user_id FROM claimed)
     RETURNING id
   ), ended AS (
-    UPDATE sessions SET revoked_at = now() FROM claimed WHERE sessions.user_id = claimed.user_id AND revoked_at IS NULL
-    RETURNING id
+    UPDATE sessions SET revoked_at = now() WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL
   ), forgotten AS (
     UPDATE refresh_tokens SET revoked_at = now()
-    FROM sessions, claimed
-    WHERE sessions.user_id = claimed.user_id AND session_id = sessions.id AND refresh_tokens.revoked_at IS NULL
+    WHERE session_id = ANY (ARRAY(SELECT id FROM sessions WHERE user_id = (SELECT user_id FROM claimed)))
+      AND revoked_at IS NULL
   )
   SELECT 1 FROM changed`
 

@@ -6,9 +6,11 @@ export async function findSession(token: string): Promise<{ email: string; expir
   const claims = await verifySessionToken(token)
   if (!claims) return null
   const [row] = await db().$queryRaw<{ email: string; expiresAt: Date }[]>`
-    SELECT email, expires_at AS "expiresAt" FROM sessions JOIN users ON users.id = sessions.user_id
-    WHERE sessions.id = ${claims.sessionId}::uuid AND user_id = ${claims.userId}::uuid
-      AND revoked_at IS NULL AND expires_at > now() AND disabled_at IS NULL`
+    SELECT email, expires_at AS "expiresAt"
+    FROM sessions, LATERAL (
+      SELECT email FROM users WHERE id = user_id AND id = ${claims.userId}::uuid AND disabled_at IS NULL OFFSET 0
+    ) AS holder
+    WHERE sessions.id = ${claims.sessionId}::uuid AND revoked_at IS NULL AND expires_at > now()`
   return row ?? null
 }
 
@@ -20,5 +22,5 @@ export async function endSession(token: string): Promise<void> {
     WITH ended AS (
       UPDATE sessions SET revoked_at = now() WHERE id = ${claims.sessionId}::uuid AND revoked_at IS NULL RETURNING id
     )
-    UPDATE refresh_tokens SET revoked_at = now() FROM ended WHERE session_id = ended.id AND revoked_at IS NULL`
+    UPDATE refresh_tokens SET revoked_at = now() WHERE session_id = (SELECT id FROM ended) AND revoked_at IS NULL`
 }

@@ -47,13 +47,15 @@ export async function exchangeSsoCode(
 
 type Outcome = { userId: string | null; issuedAt: number | null; revokedSessionId: string | null }
 
-/** Takes the hash of the code ($1), the session to start ($2), the hash of its refresh token ($3), and the session that the browser holds ($4). */
+/**
+ * Takes the hash of the code ($1), the session to start ($2), the hash of its refresh token ($3), and the
+ * session that the browser holds ($4). It has no joins, for the reason in database-pool.ts.
+ */
 const exchangeStatement = `
   WITH claimed AS (
     UPDATE exchange_codes SET used_at = now(), session_id = $2
-    FROM users
     WHERE code_hash = $1 AND used_at IS NULL AND expires_at > now()
-      AND users.id = exchange_codes.user_id AND users.disabled_at IS NULL
+      AND (SELECT disabled_at IS NULL FROM users WHERE id = user_id)
     RETURNING user_id
   ), started AS (
     INSERT INTO sessions (id, user_id, expires_at)
@@ -64,13 +66,12 @@ const exchangeStatement = `
     SELECT $3, id, now() + interval '${refreshDays} days' FROM started
   ), revoked AS (
     UPDATE sessions SET revoked_at = now()
-    FROM exchange_codes
-    WHERE code_hash = $1 AND used_at < now() - interval '${doubleSubmitSeconds} seconds'
-      AND sessions.id = exchange_codes.session_id AND sessions.revoked_at IS NULL
-      AND sessions.id IS DISTINCT FROM $4
-    RETURNING sessions.id
+    WHERE revoked_at IS NULL AND id IS DISTINCT FROM $4
+      AND id = (SELECT session_id FROM exchange_codes
+                WHERE code_hash = $1 AND used_at < now() - interval '${doubleSubmitSeconds} seconds')
+    RETURNING id
   ), forgotten AS (
-    UPDATE refresh_tokens SET revoked_at = now() FROM revoked WHERE session_id = revoked.id AND revoked_at IS NULL
+    UPDATE refresh_tokens SET revoked_at = now() WHERE session_id = (SELECT id FROM revoked) AND revoked_at IS NULL
   )
   SELECT (SELECT user_id FROM started) AS "userId", (SELECT issued_at FROM started) AS "issuedAt",
          (SELECT id FROM revoked) AS "revokedSessionId"`
