@@ -25,7 +25,7 @@ export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
  */
 export async function hashNewPassword(password: string, context: string[]): Promise<string> {
   const { PASSWORD_MIN_LENGTH, PASSWORD_BREACH_CHECK } = env()
-  if ([...password].length < PASSWORD_MIN_LENGTH) throw refusal('too_short', `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
+  if ([...password.normalize('NFC')].length < PASSWORD_MIN_LENGTH) throw refusal('too_short', `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
   if (Buffer.byteLength(password, 'utf8') > maxBytes)
     throw refusal('too_long', `Use at most ${maxBytes} bytes: ${maxBytes} plain letters, fewer with accents or emoji.`)
   if (password.includes('\0') || !isWellFormed(password))

@@ -37,7 +37,7 @@ export function StrengthReading({ app, texts, minLength, typed }: { app: string;
 
 async function read(password: string, minLength: number, app: string): Promise<Reading> {
   const { countGuesses, minGuesses } = await import('@/lib/password-strength')
-  if ([...password].length < minLength) return 'short'
+  if ([...password.normalize('NFC')].length < minLength) return 'short'
   const guesses = countGuesses(password, [app])
   if (guesses < minGuesses) return 'weak'
   return guesses < strongGuesses ? 'good' : 'strong'
