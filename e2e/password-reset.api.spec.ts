@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcryptjs'
 import pg from 'pg'
 import { exchange, expect, newCode, newPassword, newToken, type Person, reset, test } from './fixtures'
@@ -160,43 +158,6 @@ test.describe('the rules for a password', () => {
     const token = await newToken(person)
     expect((await post(`${server.url}${reset}`, { token, password: 'x8#Kq2!mZw4%Rt' })).body).toEqual(passwordIssue('too_short'))
     expect((await post(`${server.url}${reset}`, { token, password: newPassword() })).status).toBe(200)
-    await server.stop()
-  })
-})
-
-test.describe('the breached-password check', () => {
-  const breached = newPassword()
-  const digest = createHash('sha1').update(breached).digest('hex').toUpperCase()
-  const asked: string[] = []
-  let mode: 'answers' | 'hangs' | 'fails' = 'answers'
-  const service = createServer((request, response) => {
-    asked.push(request.url!)
-    if (mode === 'hangs') return
-    if (mode === 'fails') return void response.writeHead(503).end()
-    response.end(`0018A45C4D1DEF81644B54AB7F969B88D65:0\r\n${digest.slice(5)}:42\r\n011053FD0102E94D6AE2F8B83D76FAF94F6:1`)
-  })
-  test.beforeAll(() => new Promise<void>((resolve) => void service.listen(0, resolve)))
-  test.afterAll(() => {
-    service.closeAllConnections()
-    service.close()
-  })
-
-  test('refuses what it knows, tells the service five digits of a hash, and lets pass when there is no answer', async ({ person, post, sql }) => {
-    const server = await startServer({
-      PASSWORD_BREACH_CHECK: 'true',
-      PASSWORD_BREACH_URL: `http://localhost:${(service.address() as AddressInfo).port}`,
-    })
-    const attempt = async (password: string) => post(`${server.url}${reset}`, { token, password })
-    let token = await newToken(person)
-    expect((await attempt(breached)).body).toEqual(passwordIssue('breached'))
-    expect(asked).toEqual([`/range/${digest.slice(0, 5)}`])
-    expect((await attempt(newPassword())).status).toBe(200)
-    for (mode of ['fails', 'hangs'] as const) {
-      token = await newToken(person)
-      expect((await attempt(breached)).status).toBe(200)
-    }
-    expect(await bcrypt.compare(breached, (await storedHash(sql, person))!)).toBe(true)
-    expect(server.output()).toContain('the breached-password check did not answer')
     await server.stop()
   })
 })

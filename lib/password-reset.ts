@@ -2,10 +2,12 @@ import { inTransaction, markAsNotDone } from './database-pool'
 import { db } from './db'
 import { env } from './env'
 import { deadLinkMessage, Refusal } from './errors'
-import { hashNewPassword } from './password'
+import { InTurnByKey } from './in-turn'
+import { hashNewPassword, passwordFormatError } from './password'
 import { hashSecret, newSecret } from './secret-token'
 
 const tokenMinutes = 60
+const maxAttempts = 30 // each costs a judgement, and perhaps a breach check and a hash
 
 /** Makes the token for a reset e-mail; it lives for an hour, and every older one of the person is dead. */
 export async function issueResetToken(userId: string): Promise<{ secret: string; expiresAt: Date }> {
@@ -14,35 +16,80 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
     INSERT INTO reset_tokens (user_id, token_hash, expires_at)
     VALUES (${userId}::uuid, ${hashSecret(secret)}, now() + make_interval(mins => ${tokenMinutes}))
     ON CONFLICT (user_id) DO UPDATE
-      SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL
+      SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL,
+        attempts = 0
     RETURNING expires_at AS "expiresAt"`
   return { secret, expiresAt: row.expiresAt }
 }
 
+// One attempt at a time for each token: all attempts with one token take one place in the hashing queue.
+const attempts = new InTurnByKey()
+
 /**
- * Sets a new password with the token of a reset e-mail, and ends every session of the person. Whatever can refuse comes before anything
- * is consumed: a weak password leaves the token alive, a fabricated token costs no bcrypt.
- * Refuses with VALIDATION_ERROR, for `token` or for `password`, and with SERVICE_UNAVAILABLE where too many passwords wait to be hashed.
+ * Sets a new password with the token of a reset e-mail, and revokes every session of the user. A fabricated token costs
+ * one statement; a weak password leaves the token valid, up to 30 times. Throws VALIDATION_ERROR, for `token` or for
+ * `password`, and SERVICE_UNAVAILABLE if too many passwords wait to be hashed.
  */
 export async function resetPassword(token: string, password: string): Promise<{ userId: string }> {
   const tokenHash = hashSecret(token)
-  const [person] = await db().$queryRaw<{ userId: string; email: string }[]>`
+  const formatError = passwordFormatError(password)
+  // A wrong format costs no work, and is no attempt. The error for the token still comes first, as for any password.
+  const user = formatError ? await findUserByToken(tokenHash, maxAttempts) : await countAttempt(tokenHash)
+  if (!user) throw deadLink()
+  if (formatError) throw formatError
+
+  await attempts.add(Buffer.from(tokenHash).toString('hex'), async (hadToWait) => {
+    // Another attempt may have used the token meanwhile. This one is counted already, hence the higher limit.
+    if (hadToWait && !(await findUserByToken(tokenHash, maxAttempts + 1))) throw deadLink()
+    const passwordHash = await hashNewPassword(password, [user.email, env().APP_NAME]).catch(async (error) => {
+      if (error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE') await uncountAttempt(tokenHash)
+      throw error
+    })
+    await setPassword(user.userId, tokenHash, passwordHash)
+  })
+  return { userId: user.userId }
+}
+
+type TokenUser = { userId: string; email: string }
+
+/**
+ * The user of a valid token, whose attempts are one more now. It is counted before the work, or requests that arrive
+ * together would each find the count too low.
+ */
+async function countAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefined> {
+  const [user] = await db().$queryRaw<TokenUser[]>`
+    UPDATE reset_tokens SET attempts = attempts + 1
+    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now() AND attempts < ${maxAttempts}
+      AND (SELECT disabled_at IS NULL AND NOT password_barred FROM users WHERE id = user_id)
+    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(markAsNotDone)
+  return user
+}
+
+/** The user of a valid token with fewer attempts than `limit`. */
+async function findUserByToken(tokenHash: Uint8Array, limit: number): Promise<TokenUser | undefined> {
+  const [user] = await db().$queryRaw<TokenUser[]>`
     SELECT user_id AS "userId", email
     FROM reset_tokens, LATERAL (
       SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND NOT password_barred OFFSET 0
     ) AS holder
-    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now()`.catch(markAsNotDone)
-  if (!person) throw deadLink()
+    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now() AND attempts < ${limit}`.catch(markAsNotDone)
+  return user
+}
 
-  const passwordHash = await hashNewPassword(password, [person.email, env().APP_NAME])
+/** A full queue did no work: a user who retries until there is room must not run out of attempts. */
+async function uncountAttempt(tokenHash: Uint8Array): Promise<void> {
+  const statement = db().$executeRaw`
+    UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`
+  await statement.catch(() => {}) // then the attempt stays counted
+}
 
+async function setPassword(userId: string, tokenHash: Uint8Array, passwordHash: string): Promise<void> {
   // The lock comes first, in a statement of its own: the second one then sees, and ends, a session that was just being started.
   const changed = await inTransaction(async (query) => {
-    await query({ name: 'lock-user', text: 'SELECT 1 FROM users WHERE id = $1 FOR UPDATE', values: [person.userId] })
+    await query({ name: 'lock-user', text: 'SELECT 1 FROM users WHERE id = $1 FOR UPDATE', values: [userId] })
     return query({ name: 'reset-password', text: resetStatement, values: [tokenHash, passwordHash] })
   })
-  if (changed.rowCount === 0) throw deadLink() // somebody else was first
-  return { userId: person.userId }
+  if (changed.rowCount === 0) throw deadLink() // another process was first
 }
 
 /** Takes the hash of the token ($1) and that of the password ($2). */

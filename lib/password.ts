@@ -1,53 +1,79 @@
-import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import type { passwordIssueCodes } from './contract'
 import { env } from './env'
 import { Refusal } from './errors'
-import { describeCause, log } from './log'
+import { InTurn } from './in-turn'
+import { isBreached } from './password-breach'
 import { countGuesses, minGuesses } from './password-strength'
 
 const bcryptCost = 12
-const maxBytes = 72 // bcrypt ignores what comes after
-const breachAnswerMs = 2_000
+const maxBytes = 72 // bcrypt ignores the rest
 
-// Judging and hashing keep a processor and one of libuv's four threads busy for a quarter of a second: leave one of each to those who sign in.
+// Judging and hashing keep a processor and one of libuv's four threads busy for a quarter of a second: one of each is
+// left for sign-ins.
 const atOnce = Math.max(1, Math.min(availableParallelism() - 1, 3))
-const atMost = 24 * atOnce // so that nobody waits longer than six seconds or so
+const atMost = 24 * atOnce // so that no request waits much longer than six seconds
 const retryAfterSeconds = 5
 
 export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
 
 /**
- * Judges a new password, and answers its bcrypt hash (`$2b$12$…`). It is taken as it is: not trimmed, not normalised. `context` holds what is easy
- * to guess of the person, like their e-mail. Refuses with VALIDATION_ERROR and the reason, of which none is about composition (NIST SP 800-63B-4
- * §3.1.1.2), and with SERVICE_UNAVAILABLE, at once, where too many passwords wait.
+ * The VALIDATION_ERROR for a password that no work can make acceptable: too short, too long, or with characters that
+ * can't be hashed faithfully. None is about composition (NIST SP 800-63B-4 §3.1.1.2).
  */
-export async function hashNewPassword(password: string, context: string[]): Promise<string> {
-  const { PASSWORD_MIN_LENGTH, PASSWORD_BREACH_CHECK } = env()
-  if ([...password.normalize('NFC')].length < PASSWORD_MIN_LENGTH) throw refusal('too_short', `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
+export function passwordFormatError(password: string): Refusal | undefined {
+  const { PASSWORD_MIN_LENGTH } = env()
+  const length = [...password.normalize('NFC')].length
+  if (length < PASSWORD_MIN_LENGTH) return issue('too_short', `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
   if (Buffer.byteLength(password, 'utf8') > maxBytes)
-    throw refusal('too_long', `Use at most ${maxBytes} bytes: ${maxBytes} plain letters, fewer with accents or emoji.`)
+    return issue('too_long', `Use at most ${maxBytes} bytes: ${maxBytes} plain letters, fewer with accents or emoji.`)
   if (password.includes('\0') || !isWellFormed(password))
-    throw refusal('invalid_characters', 'Leave out characters that can’t be typed on a keyboard.')
-  if (PASSWORD_BREACH_CHECK && (await isBreached(password)))
-    throw refusal('breached', 'This password appears in a known data breach. Use a different one.')
-  return inTurn(() => {
-    if (countGuesses(password, context) < minGuesses)
-      throw refusal('too_guessable', 'This password is easy to guess. Use three or more unrelated words, or something longer.')
+    return issue('invalid_characters', 'Leave out characters that can’t be typed on a keyboard.')
+}
+
+/**
+ * Judges a new password of the right format, and returns the bcrypt hash (`$2b$12$…`) of exactly the bytes received.
+ * `context` holds what is easy to guess about the user, such as the e-mail address. Throws VALIDATION_ERROR with the
+ * reason, and SERVICE_UNAVAILABLE, at once and without any work, if too many passwords wait.
+ */
+export function hashNewPassword(password: string, context: string[]): Promise<string> {
+  return inQueue(async () => {
+    await judge(password, context)
+    if (await isBreached(password)) throw issue('breached', 'This password appears in a known data breach. Use a different one.')
     return bcrypt.hash(password, bcryptCost)
   })
 }
 
-function refusal(code: PasswordIssueCode, message: string): Refusal {
+const judgements = new InTurn()
+let restUntil = 0
+
+/**
+ * A judgement holds the event loop for some 20 ms: one in each of its turns, and never more than half of the time.
+ * Without the rest, every step of every other request would wait for a judgement.
+ */
+function judge(password: string, context: string[]): Promise<void> {
+  return judgements.add(async () => {
+    await setImmediate()
+    if (performance.now() < restUntil) await setTimeout(restUntil - performance.now())
+    const startedAt = performance.now()
+    const guesses = countGuesses(password, context)
+    restUntil = performance.now() + (performance.now() - startedAt)
+    if (guesses >= minGuesses) return
+    throw issue('too_guessable', 'This password is easy to guess. Use three or more unrelated words, or something longer.')
+  })
+}
+
+function issue(code: PasswordIssueCode, message: string): Refusal {
   return new Refusal('VALIDATION_ERROR', { issues: [{ path: ['password'], code, message }] })
 }
 
 let underWay = 0
 const waiting: (() => void)[] = []
 
-/** Runs `work` once fewer than `atOnce` others run; refuses where `atMost` run or wait. */
-async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Runs `work` once fewer than `atOnce` others run; throws SERVICE_UNAVAILABLE if `atMost` run or wait. */
+async function inQueue<Result>(work: () => Promise<Result>): Promise<Result> {
   if (underWay >= atMost) throw new Refusal('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': String(retryAfterSeconds) } })
   if (++underWay > atOnce) await new Promise<void>((resolve) => waiting.push(resolve))
   try {
@@ -58,25 +84,7 @@ async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Every UTF-16 surrogate has its other half. (`String.prototype.isWellFormed`, of which TypeScript's ES2023 does not know.) */
+/** Whether no UTF-16 surrogate is alone. (`String.prototype.isWellFormed`, which TypeScript's ES2023 does not know.) */
 function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text)
-}
-
-/** Asks the breached-password range API with the first five digits of the SHA-1 (k-anonymity). Where it does not answer, the password passes. */
-async function isBreached(password: string): Promise<boolean> {
-  const digest = createHash('sha1').update(password, 'utf8').digest('hex').toUpperCase()
-  try {
-    const answer = await fetch(`${env().PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`, {
-      headers: { 'Add-Padding': 'true' }, // hides the length of the answer; padding has a count of 0
-      signal: AbortSignal.timeout(breachAnswerMs),
-      cache: 'no-store',
-    })
-    if (!answer.ok) throw new Error(`status ${answer.status}`)
-    const lines = (await answer.text()).split(/\r?\n/)
-    return lines.some((line) => line.startsWith(`${digest.slice(5)}:`) && !line.endsWith(':0'))
-  } catch (error) {
-    log.warn({ cause: describeCause(error) }, 'the breached-password check did not answer: a password passed without it')
-    return false
-  }
 }

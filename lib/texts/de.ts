@@ -145,7 +145,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     done: { title: 'Ihr Passwort ist geändert', body: 'Sie wurden überall abgemeldet. Melden Sie sich mit Ihrem neuen Passwort an.' },
     dead: {
       title: 'Dieser Link gilt nicht mehr',
-      body: 'Er wurde schon benutzt, ist älter als eine Stunde, es wurde ein neuerer verschickt, oder er ist unvollständig. Haben Sie damit gerade ein neues Passwort gewählt, melden Sie sich mit diesem an.',
+      body: 'Er wurde schon benutzt, ist älter als eine Stunde, es wurde ein neuerer verschickt, es wurden zu viele Passwörter damit versucht, oder er ist unvollständig. Haben Sie damit gerade ein neues Passwort gewählt, melden Sie sich mit diesem an.',
     },
     noToken: {
       title: 'Öffnen Sie den Link aus Ihrer E‑Mail',

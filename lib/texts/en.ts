@@ -139,7 +139,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     done: { title: 'Your password has been changed', body: 'You’ve been signed out everywhere. Sign in with your new password.' },
     dead: {
       title: 'This link doesn’t work any more',
-      body: 'It was used before, it is more than an hour old, a newer one was sent, or it is incomplete. If you have just chosen a new password with it, sign in with that.',
+      body: 'It was used before, it is more than an hour old, a newer one was sent, too many passwords were tried with it, or it is incomplete. If you have just chosen a new password with it, sign in with that.',
     },
     noToken: {
       title: 'Open the link from your email',
