@@ -55,7 +55,7 @@ export async function startServer(built: string, settings: Record<string, string
   const startedAt = performance.now()
   const server = spawn(process.execPath, [`${built}bin/server.mjs`], {
     stdio: ['ignore', log, log, 'ipc'],
-    env: { ...process.env, PUBLIC_URL: 'http://localhost', ...settings, PORT: port, HOST: '127.0.0.1' },
+    env: { ...process.env, PUBLIC_URL: 'http://localhost', PASSWORD_BREACH_CHECK: 'false', ...settings, PORT: port, HOST: '127.0.0.1' },
   })
   closeSync(log)
   const ended = once(server, 'exit').then(([code]) => {

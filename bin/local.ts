@@ -27,6 +27,7 @@ export async function prepareLocally({ port, purpose, say }: Needs): Promise<() 
     process.env.DATABASE_URL ||= embedded?.url
     process.env.SESSION_SIGNING_KEYS ||= await localSigningKeys()
     process.env.PUBLIC_URL ||= `http://localhost:${port}`
+    process.env.PASSWORD_BREACH_CHECK ||= 'false' // a laptop may be offline
     if (!process.env.UPSTASH_REDIS_REST_URL && !process.env.KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
     if (embedded) await migrateDatabase(embedded.url, say)
     else if (purpose === 'server') await migrateDatabase(process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL!, say)

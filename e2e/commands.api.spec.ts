@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../bin/embedded-postgres'
 import { project } from '../bin/local'
@@ -67,6 +68,21 @@ test.describe('npm run issue', () => {
       expect(stderr).toMatch(/npm run issue|is not an e-mail address/)
     }
   })
+})
+
+test('on a laptop, `npm run demo` does not depend on the breached-password check', async () => {
+  const script = `
+    const { prepareLocally } = await import('${project}bin/local.ts')
+    const release = await prepareLocally({ port: 3000, purpose: 'command', say: () => {} })
+    console.log(process.env.PASSWORD_BREACH_CHECK)
+    await release()`
+  const check = (setting: string) =>
+    promisify(execFile)(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
+      cwd: project,
+      env: { ...process.env, NODE_ENV: 'production', PASSWORD_BREACH_CHECK: setting },
+    })
+  expect((await check('')).stdout).toBe('false\n')
+  expect((await check('true')).stdout).toBe('true\n')
 })
 
 test('npm run clean-up says what it deleted', async () => {

@@ -31,6 +31,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
     SESSION_SIGNING_KEYS: newSigningKeys(),
     RATE_LIMIT: 'in-process',
     TRUSTED_PROXIES: '1', // so that every test can be a client of its own
+    PASSWORD_BREACH_CHECK: 'false', // no test depends on the network
   })
   await applyMigrations(databaseUrl.href)
   say('Building …')

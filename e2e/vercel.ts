@@ -52,6 +52,7 @@ function settings(databaseUrl: string): Record<string, string> {
     DIRECT_DATABASE_URL: databaseUrl,
     SESSION_SIGNING_KEYS: newSigningKeys(),
     RATE_LIMIT: 'in-process',
+    PASSWORD_BREACH_CHECK: 'false', // the network is no part of the test
     CRON_SECRET: cronSecret,
     VERCEL_ENV: 'production',
     VERCEL_PROJECT_PRODUCTION_URL: host,

@@ -117,3 +117,13 @@ test('DATABASE_POOLED is true or false; DIRECT_DATABASE_URL says nothing of it',
   expect(parseEnv({ ...good, DATABASE_POOLED: 'false' }).DATABASE_POOLED).toBe(false)
   expect(complaints({ ...good, DATABASE_POOLED: 'yes' })).toEqual([expect.stringMatching(/^DATABASE_POOLED /)])
 })
+
+test('the breached-password check is on in production unless it is switched off, and off elsewhere', () => {
+  const check = (settings: Record<string, string>) => parseEnv({ ...good, ...settings }).PASSWORD_BREACH_CHECK
+  expect(check({})).toBe(true)
+  expect(check({ PASSWORD_BREACH_CHECK: '' })).toBe(true)
+  expect(check({ PASSWORD_BREACH_CHECK: 'false' })).toBe(false)
+  expect(check({ NODE_ENV: 'development' })).toBe(false)
+  expect(check({ NODE_ENV: 'development', PASSWORD_BREACH_CHECK: 'true' })).toBe(true)
+  expect(complaints({ ...good, PASSWORD_BREACH_CHECK: 'no' })).toHaveLength(1)
+})

@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import { parseSigningKeys } from './signing-keys'
 
-const flag = z
-  .enum(['true', 'false'])
-  .default('false')
-  .transform((value) => value === 'true')
+const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 const webAddress = z.url({ protocol: /^https?$/, error: 'must be an address that begins with https:// or http://' })
 const origin = webAddress
   .refine((value) => new URL(value).href === `${new URL(value).origin}/`, 'must be an origin, like https://login.example.com, without a path')
@@ -65,6 +62,7 @@ export function env(): Env {
 export function parseEnv(source: Record<string, string | undefined>): Env {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
   given.PUBLIC_URL ??= vercelAddress(given)
+  given.PASSWORD_BREACH_CHECK ??= String(given.NODE_ENV === 'production')
   // the names under which Vercel's marketplace hands out an Upstash Redis
   given.UPSTASH_REDIS_REST_URL ??= given.KV_REST_API_URL
   given.UPSTASH_REDIS_REST_TOKEN ??= given.KV_REST_API_TOKEN
