@@ -16,7 +16,7 @@ const postgresAddress = z.url({ protocol: /^postgres(ql)?$/, error: 'must be an 
 const Settings = z.object({
   DATABASE_URL: postgresAddress,
   DIRECT_DATABASE_URL: postgresAddress.optional(),
-  DATABASE_POOLED: flag,
+  DATABASE_POOLED: flag.default(false),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(500).default(10),
   PUBLIC_URL: origin,
   SESSION_SIGNING_KEYS: z.string().transform((json, context) => {
