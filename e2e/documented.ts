@@ -4,7 +4,17 @@ import { openApiDocument } from '../lib/openapi-document'
 // An answer may gain fields later, and the document says so by leaving its objects open. Here they are closed, so that none goes unmentioned.
 const document = closed(openApiDocument) as typeof openApiDocument
 const ajv = new Ajv2020({ strict: false, allErrors: true }).addSchema(document, 'document')
-const ofTransport = new Set(['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding', 'vary'])
+// Strict-Transport-Security concerns the whole site, and is sent with https only.
+const ofTransport = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'strict-transport-security',
+  'transfer-encoding',
+  'vary',
+])
 
 type Described = { headers?: Record<string, object>; content?: Record<string, object> }
 
