@@ -105,6 +105,39 @@ test('40 connections with 400 requests sent ahead on each cost no memory, and di
   expect(server.output()).toContain('too many requests sent ahead')
 })
 
+test('no turn is left behind: a network that sends requests behind a closing one is served afterwards', async () => {
+  const server = await startServer()
+  const address = newAddress()
+  const head = (line: string, ...more: string[]) => `${[line, 'Host: x', `X-Forwarded-For: ${address}`, ...more].join('\r\n')}\r\n\r\n`
+  const page = head('GET / HTTP/1.1')
+  const exchanged = head(`POST ${exchange} HTTP/1.1`, 'Content-Type: application/json', 'Content-Length: 2').concat('{}')
+  const closing = {
+    'a page with Connection: close': head('GET / HTTP/1.1', 'Connection: close'),
+    'a body that a page rejects': head('POST / HTTP/1.1', 'Content-Length: 1').concat('x'),
+    'a body that a route rejects': head(`POST ${exchange} HTTP/1.1`, 'Content-Type: application/json', 'Content-Length: 17000').concat(
+      'x'.repeat(17_000),
+    ),
+    'no Host, which Node rejects': `${page}GET / HTTP/1.1\r\n\r\n`,
+    'an Expect that Node rejects': page + head('GET / HTTP/1.1', 'Expect: x'),
+    'an aborted page': page,
+  }
+  for (const [what, first] of Object.entries(closing)) {
+    for (const behind of [page, exchanged, head('GET /api/health HTTP/1.1')]) {
+      // More often than a network has turns, each until the server or, after a while, the client ends the connection.
+      for (let count = 0; count < 3; count++) {
+        const sockets = Array.from({ length: 14 }, () => open(server, first + behind))
+        await Promise.race([Promise.all(sockets.map((socket) => once(socket, 'close'))), sleep(700)])
+        for (const socket of sockets) socket.destroy()
+      }
+    }
+    for (const path of ['/', '/api/health']) {
+      const response = await fetch(server.url + path, { headers: { 'X-Forwarded-For': address }, signal: AbortSignal.timeout(20_000) })
+      expect([response.status, path], what).toEqual([200, path])
+    }
+  }
+  await server.stop()
+})
+
 test('30 bodies of 9.9 MB to a page are never held', async () => {
   const server = await startServer()
   await fetch(`${server.url}/`)

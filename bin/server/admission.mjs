@@ -30,6 +30,8 @@ export class Admission {
   /** @type {Map<string, Turns>} */
   #ofNetwork = new Map()
   #ofAll = { page: new Turns(turns.page.atOnce), read: new Turns(turns.read.atOnce), write: new Turns(turns.write.atOnce) }
+  /** @type {Map<import('node:http').ServerResponse, () => void>} */
+  #turnEnds = new Map()
   #stopping = false
 
   /**
@@ -56,9 +58,12 @@ export class Admission {
       }
       this.#connections.set(network, count)
     }
-    this.#requests.set(socket, [])
+    const requests = []
+    this.#requests.set(socket, requests)
     socket.once('close', () => {
       this.#requests.delete(socket)
+      // Node never gives the socket to a response behind one that closes the connection: that response does not close either.
+      for (const { response } of requests) this.#endTurn(response)
       if (network === null) return
       const left = (this.#connections.get(network) ?? 1) - 1
       if (left > 0) this.#connections.set(network, left)
@@ -78,8 +83,9 @@ export class Admission {
     requests.push({ response, start })
     if (this.#stopping) response.shouldKeepAlive = false
     response.once('close', () => {
+      this.#endTurn(response)
       requests.shift()
-      if (socket.destroyed) return
+      if (socket.destroyed || socket.writableEnded) return
       if (requests.length > 0) requests[0].start()
       else if (this.#stopping) socket.destroySoon()
     })
@@ -98,12 +104,17 @@ export class Admission {
     const own = this.#ofNetwork.get(key) ?? new Turns(turns[kind].perNetwork)
     const all = this.#ofAll[kind]
     this.#ofNetwork.set(key, own)
-    response.once('close', () => {
+    this.#turnEnds.set(response, () => {
       own.end(response)
       all.end(response)
-      if (own.size === 0) this.#ofNetwork.delete(key)
+      if (own.size === 0 && this.#ofNetwork.get(key) === own) this.#ofNetwork.delete(key)
     })
     own.take(response, () => all.take(response, act))
+  }
+
+  #endTurn(response) {
+    this.#turnEnds.get(response)?.()
+    this.#turnEnds.delete(response)
   }
 
   /** Whether a response is under way on this connection, so that nothing else may be written to it. */
