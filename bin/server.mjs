@@ -1,6 +1,6 @@
 // The server outside Vercel: Next.js behind Node's own, for what `next start` leaves out.
 //   - The address of the socket is appended to X-Forwarded-For, as any proxy does. `next start` would keep what the client sent,
-//     and a route has no other way to learn who is there (see lib/client-address.ts).
+//     and a route has no other way to learn who is there (see lib/http/client-address.ts).
 //   - One client can hold a bounded part of the process (see server/admission.mjs), and reach our code only (server/request.mjs).
 //   - Every response has the security headers that concern a whole site.
 // Pages are compressed. Requests that are too slow are cut off. On SIGTERM or SIGINT, requests under way are finished.
@@ -11,9 +11,17 @@ import nextEnv from '@next/env'
 import compression from 'compression'
 import next from 'next'
 import pino from 'pino'
-import { clientNetwork, networkOf } from '../lib/client-network.mjs'
+import sirv from 'sirv'
+import { clientNetwork, networkOf } from '../lib/http/client-network.mjs'
 import { Admission } from './server/admission.mjs'
-import { bringsTooMuch, plainMethod, plainUrl, removeInternalHeaders } from './server/request.mjs'
+import {
+  boundPieces,
+  bringsTooMuch,
+  plainUrl,
+  problemOf,
+  removeInternalHeaders,
+  replaceUnknownMethod,
+} from './server/request.mjs'
 
 const dir = fileURLToPath(new URL('..', import.meta.url))
 const dev = process.argv.includes('--dev')
@@ -27,7 +35,9 @@ const port = Number(process.env.PORT || 3000)
 const trustedProxies = Number(process.env.TRUSTED_PROXIES || 0)
 const siteHeaders = {
   'X-Content-Type-Options': 'nosniff',
-  ...(process.env.PUBLIC_URL?.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
+  ...(process.env.PUBLIC_URL?.startsWith('https:') && {
+    'Strict-Transport-Security': 'max-age=63072000; includeSubDomains',
+  }),
 }
 
 if (!dev && !existsSync('.next/BUILD_ID')) {
@@ -42,13 +52,18 @@ const log = pino({
   formatters: { level: (label) => ({ level: label }) },
 })
 const server = createServer({
+  requireHostHeader: false, // Node's own response would have none of our headers, and close the connection under later requests
   headersTimeout: 15_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
 })
 server.timeout = 60_000 // for a client that stopped reading its response
-const admission = new Admission(server, (socket) => (trustedProxies > 0 ? null : networkOf(socket.remoteAddress ?? '')), reportSometimes())
+const admission = new Admission(
+  server,
+  (socket) => (trustedProxies > 0 ? null : networkOf(socket.remoteAddress ?? '')),
+  reportSometimes(),
+)
 
 // The host is not for Next.js: from 127.0.0.1 it would make addresses of localhost, and take its own rewrites for another server's.
 // The upgrades of WebSockets it needs in development alone: elsewhere it would keep their sockets for ever.
@@ -58,20 +73,34 @@ for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, stop)
 await app.prepare()
 const handle = app.getRequestHandler()
 const compress = compression()
+// Compressed at build time, and found without Next.js: files are in no limit, so they have to be cheap.
+const sendFile = dev
+  ? null
+  : sirv('.next/static', { immutable: true, maxAge: 31_536_000, gzip: true, onNoMatch: noSuchFile })
 if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
-server.on('request', (request, response) => {
+server.on('request', (request, response) => take(request, response, respond))
+server.on('checkExpectation', (request, response) =>
+  take(request, response, () => reject(response, 417, 'Unknown expectation.')),
+)
+
+function take(request, response, act) {
   for (const name in siteHeaders) response.setHeader(name, siteHeaders[name])
-  admission.inOrder(request, response, () => respond(request, response))
-})
+  // What of a body nobody has read by then, nobody will.
+  response.once('finish', () => !request.complete && request.socket.destroySoon())
+  admission.inOrder(request, response, () => act(request, response))
+}
 
 function respond(request, response) {
   const { headers } = request
+  const problem = problemOf(request)
+  if (problem) return reject(response, ...problem)
   const address = request.socket.remoteAddress ?? ''
   headers['x-forwarded-for'] = headers['x-forwarded-for'] ? `${headers['x-forwarded-for']}, ${address}` : address
-  request.method = plainMethod(request.method)
+  replaceUnknownMethod(request)
   request.url = plainUrl(request.url)
   if (!dev) removeInternalHeaders(headers)
+  boundPieces(request)
   const [path] = request.url.split('?', 1)
   if (bringsTooMuch(request, path)) return reject(response, 413, 'This path accepts no such request body.')
   const network = clientNetwork(headers['x-forwarded-for'], trustedProxies)
@@ -79,14 +108,35 @@ function respond(request, response) {
     // Its responses are too small to compress.
     const kind = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write'
     admission.inTurn(kind, network, response, () => handle(request, response))
+  } else if (sendFile && path.startsWith('/_next/')) {
+    admission.inTurn('file', network, response, () => respondWithFile(request, response))
   } else {
     admission.inTurn('page', network, response, () => compress(request, response, () => handle(request, response)))
   }
 }
 
+/** Of `/_next/`, only the files of the build exist: pages of ours are loaded as documents, and no image is optimised. */
+function respondWithFile(request, response) {
+  const file = request.url.match(/^\/_next\/static(\/.*)$/)?.[1]
+  if (!file || !['GET', 'HEAD'].includes(request.method)) return noSuchFile(request, response)
+  request.url = file
+  sendFile(request, response)
+}
+
+function noSuchFile(_request, response) {
+  response
+    .writeHead(404, { 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' })
+    .end('Not found.\n')
+}
+
 /** Responds without reading the body; the connection is closed, so that the rest of it is not read either. */
 function reject(response, status, text) {
-  response.writeHead(status, { Connection: 'close', 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' })
+  response.req.push = () => true // what still arrives of the body is dropped
+  response.writeHead(status, {
+    Connection: 'close',
+    'Cache-Control': 'no-store',
+    'Content-Type': 'text/plain; charset=utf-8',
+  })
   response.end(`${text}\n`)
 }
 

@@ -11,6 +11,7 @@ const requestsAhead = 16 // pipelined on one connection; browsers and proxies se
 // much as a route. Bodies that arrive slowly hold up no request without one.
 const turns = {
   page: { perNetwork: 8, atOnce: 64 },
+  file: { perNetwork: 32, atOnce: Number.POSITIVE_INFINITY },
   read: { perNetwork: 32, atOnce: Number.POSITIVE_INFINITY },
   write: { perNetwork: 32, atOnce: Number.POSITIVE_INFINITY },
 }
@@ -29,7 +30,12 @@ export class Admission {
   #connections = new Map()
   /** @type {Map<string, Turns>} */
   #ofNetwork = new Map()
-  #ofAll = { page: new Turns(turns.page.atOnce), read: new Turns(turns.read.atOnce), write: new Turns(turns.write.atOnce) }
+  #ofAll = {
+    page: new Turns(turns.page.atOnce),
+    file: new Turns(turns.file.atOnce),
+    read: new Turns(turns.read.atOnce),
+    write: new Turns(turns.write.atOnce),
+  }
   /** @type {Map<import('node:http').ServerResponse, () => void>} */
   #turnEnds = new Map()
   #stopping = false
@@ -49,6 +55,7 @@ export class Admission {
   }
 
   #accept(/** @type {import('node:net').Socket} */ socket) {
+    if (!socket.remoteAddress) return socket.destroy() // reset already: nobody would be counted
     const network = this.#networkOfSocket(socket)
     if (network !== null) {
       const count = (this.#connections.get(network) ?? 0) + 1
@@ -109,7 +116,22 @@ export class Admission {
       all.end(response)
       if (own.size === 0 && this.#ofNetwork.get(key) === own) this.#ofNetwork.delete(key)
     })
+    if (kind === 'page') this.#endTurnWhenProduced(response)
     own.take(response, () => all.take(response, act))
+  }
+
+  /** A page is small: it goes into our buffers at once, so that a client that does not read it holds no turn. */
+  #endTurnWhenProduced(response) {
+    const { write, end } = response
+    response.write = (...parameters) => {
+      write.apply(response, parameters)
+      return true
+    }
+    response.end = (...parameters) => {
+      end.apply(response, parameters)
+      this.#endTurn(response)
+      return response
+    }
   }
 
   #endTurn(response) {
