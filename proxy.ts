@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
-import { secretNames } from './lib/arrived-secret'
+import { secretNames } from './lib/page/url-secret'
 
 export const config = {
   // Pages, and paths that do not exist. Not the routes, which count their own requests, nor files, which are cached.
@@ -8,12 +8,12 @@ export const config = {
     '/((?!api(?:/|$)|sign-out$|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|robots\\.txt$).*)',
 }
 
-// Not from lib/env.ts: this file is loaded before the first response of every process, and the schema of the settings takes longer than all the rest of it.
+// Not from lib/settings/env.ts: this file is loaded before the first response of every process, and the schema of the settings takes longer than all the rest of it.
 const isHttps = !process.env.PUBLIC_URL?.trim().startsWith('http://') // on Vercel, where it may be missing, it is
 
 /**
  * Counts every request for a page against the platform limit, gives every page its security headers, and empties the secrets in the
- * URL that the page is rendered for: they concern the browser alone (see lib/arrived-secret.ts), and Next.js would write the query
+ * URL that the page is rendered for: they concern the browser alone (see app/_ui/arrival.js), and Next.js would write the query
  * into the HTML. The page still learns that there was one.
  */
 export async function proxy(request: NextRequest): Promise<NextResponse> {
@@ -29,13 +29,19 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
 
 /** The response to a client that is over the limit, or to a method that no page accepts; null for any other request. */
 async function rejection(request: NextRequest, nonce: string): Promise<NextResponse | null> {
-  const [{ countRequest }, { clientAddress }] = await Promise.all([import('./lib/rate-limit'), import('./lib/client-address')])
+  const [{ countRequest }, { clientAddress }] = await Promise.all([
+    import('./lib/http/rate-limit/limit'),
+    import('./lib/http/client-address'),
+  ])
   const { allowed, resetSeconds } = await countRequest(clientAddress(request))
   if (!allowed) {
-    const [{ limitedPage }, { log }] = await Promise.all([import('./lib/limited-page'), import('./lib/log')])
+    const [{ limitedPage }, { log }] = await Promise.all([import('./lib/page/limited-page'), import('./lib/log')])
     log.info({ method: request.method, route: 'page', status: 429, code: 'RATE_LIMITED' })
     const html = limitedPage(request.headers.get('accept-language'), resetSeconds, nonce)
-    return new NextResponse(html, { status: 429, headers: { 'Content-Type': 'text/html; charset=utf-8', 'Retry-After': String(resetSeconds) } })
+    return new NextResponse(html, {
+      status: 429,
+      headers: { 'Content-Type': 'text/html; charset=utf-8', 'Retry-After': String(resetSeconds) },
+    })
   }
   if (request.method === 'GET' || request.method === 'HEAD') return null
   return new NextResponse('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
@@ -47,7 +53,7 @@ function page(request: NextRequest, nonce: string, policy: string): NextResponse
   headers.set('Content-Security-Policy', policy) // Next.js reads the nonce of its own scripts from here
 
   const url = request.nextUrl.clone()
-  for (const name of secretNames) if (url.searchParams.get(name)) url.searchParams.set(name, '')
+  for (const name of secretNames) if (url.searchParams.getAll(name).some(Boolean)) url.searchParams.set(name, '')
   const changed = url.search !== request.nextUrl.search
   return changed ? NextResponse.rewrite(url, { request: { headers } }) : NextResponse.next({ request: { headers } })
 }

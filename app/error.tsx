@@ -1,14 +1,14 @@
 'use client'
 
 import { useContext } from 'react'
-import { ErrorTextsContext } from './error-texts'
-import { Screen } from './screen'
+import { ErrorTextsContext } from './_ui/error-texts'
+import { Screen } from './_ui/screen'
 
 /** A page that could not be rendered. The digest stands in the server's log as well. */
 export default function ErrorPage({ error, retry }: { error: Error & { digest?: string }; retry: () => void }) {
   const { app, title, body, shared } = useContext(ErrorTextsContext)!
   return (
-    <Screen app={app} title={title} sign="wrong" focus reference={error.digest} referenceLabel={shared.reference}>
+    <Screen app={app} title={title} icon="wrong" focus requestId={error.digest} requestIdLabel={shared.requestId}>
       <p>{body}</p>
       <div className="actions">
         <button className="button" type="button" onClick={retry}>

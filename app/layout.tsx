@@ -1,14 +1,19 @@
 import type { Metadata, Viewport } from 'next'
 import { headers } from 'next/headers'
-import { accentCss, surfaces } from '@/lib/accent-color'
-import { arrivalScript } from '@/lib/arrived-secret'
-import { env } from '@/lib/env'
-import { texts } from '@/lib/language'
-import { ErrorTexts } from './error-texts'
-import { styles } from './styles'
+import { accentCss, surfaces } from '@/lib/page/accent-color'
+import { texts } from '@/lib/page/language'
+import { secretNames } from '@/lib/page/url-secret'
+import { env } from '@/lib/settings/env'
+import arrivalScript from './_ui/arrival.js?raw'
+import { ErrorTexts } from './_ui/error-texts'
+import { pageStyles } from './_ui/styles'
 
 // No `title`: every screen renders its own, because it changes with the state.
-export const metadata: Metadata = { icons: { icon: '/icon.svg' }, robots: { index: false }, formatDetection: { telephone: false } }
+export const metadata: Metadata = {
+  icons: { icon: '/icon.svg' },
+  robots: { index: false },
+  formatDetection: { telephone: false },
+}
 
 export const viewport: Viewport = {
   colorScheme: 'light dark',
@@ -25,10 +30,23 @@ export default async function Layout({ children }: { children: React.ReactNode }
   return (
     <html lang={language} dir={direction} suppressHydrationWarning>
       <head>
-        <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: arrivalScript }} />
-        <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: accentCss(env().ACCENT_COLOR) + styles }} />
+        <script
+          nonce={nonce}
+          data-secrets={secretNames.join(' ')}
+          suppressHydrationWarning
+          dangerouslySetInnerHTML={{ __html: arrivalScript }}
+        />
+        <style
+          nonce={nonce}
+          suppressHydrationWarning
+          dangerouslySetInnerHTML={{ __html: accentCss(env().ACCENT_COLOR) + pageStyles() }}
+        />
         <noscript>
-          <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: '.needs-script{display:none!important}' }} />
+          <style
+            nonce={nonce}
+            suppressHydrationWarning
+            dangerouslySetInnerHTML={{ __html: '.needs-script{display:none!important}' }}
+          />
         </noscript>
       </head>
       <body>

@@ -1,10 +1,10 @@
 import { cookies } from 'next/headers'
-import { env } from '@/lib/env'
-import { texts } from '@/lib/language'
-import { findSession } from '@/lib/session'
-import { sessionCookieName } from '@/lib/session-token'
-import { LocalTime } from './local-time'
-import { Screen } from './screen'
+import { texts } from '@/lib/page/language'
+import { sessionCookieName } from '@/lib/session/cookie'
+import { findSession } from '@/lib/session/find'
+import { env } from '@/lib/settings/env'
+import { LocalTime } from './_ui/local-time'
+import { Screen } from './_ui/screen'
 
 /** Who is signed in here, and until when. Stands in for a dashboard where there is none, and lets people sign out. */
 export default async function HomePage() {
@@ -15,7 +15,7 @@ export default async function HomePage() {
 
   if (!session) {
     return (
-      <Screen app={app} title={home.signedOut} sign="lock">
+      <Screen app={app} title={home.signedOut} icon="lock">
         <p>
           {home.signedOutBody} {isHere(SIGN_IN_URL) && home.signedOutWithoutLink}
         </p>
@@ -35,7 +35,7 @@ export default async function HomePage() {
     )
   }
   return (
-    <Screen app={app} title={home.signedIn} sign="good">
+    <Screen app={app} title={home.signedIn} icon="good">
       <dl className="facts">
         <dt>{home.as}</dt>
         <dd>{session.email}</dd>

@@ -19,7 +19,12 @@ export type Database = {
 }
 
 /** A migrated database of a name, with so many rows of everything; one that is there already with as many is used again. */
-export async function openDatabase(maintenanceUrl: string, name: string, rows: number, say: (line: string) => void): Promise<Database> {
+export async function openDatabase(
+  maintenanceUrl: string,
+  name: string,
+  rows: number,
+  say: (line: string) => void,
+): Promise<Database> {
   const url = new URL(maintenanceUrl)
   url.pathname = `/${name}`
   await maintain(maintenanceUrl, `CREATE DATABASE ${name}`).catch((error) => {
@@ -87,7 +92,8 @@ async function maintain(maintenanceUrl: string, statement: string): Promise<void
 async function fill(client: pg.Client, rows: number, say: (line: string) => void): Promise<void> {
   const { rows: found } = await client.query('SELECT (SELECT count(*)::int FROM sessions LIMIT 1) AS count')
   if (found[0].count >= rows) return
-  if (rows > 100_000) say(`Filling a database with ${rows.toLocaleString('en')} rows a table: this takes some minutes, once …`)
+  if (rows > 100_000)
+    say(`Filling a database with ${rows.toLocaleString('en')} rows a table: this takes some minutes, once …`)
   const age = `now() - number * interval '7 days' / ${rows}`
   const series = `generate_series(0, ${rows - 1}) number`
   for (const statement of [

@@ -60,7 +60,8 @@ export async function measure({ server, path, body, status, connections, amount,
   })
   const after = usageOf(server.process)
   const wrong = Object.keys(statuses).filter((answered) => status !== null && Number(answered) !== status)
-  if (errors || wrong.length) throw new Error(`${path}: ${errors} errors; expected ${status}, got ${JSON.stringify(statuses)}`)
+  if (errors || wrong.length)
+    throw new Error(`${path}: ${errors} errors; expected ${status}, got ${JSON.stringify(statuses)}`)
   latencies.sort((a, b) => a - b)
   return {
     perSecond: latencies.length / ((endedAt - startedAt) / 1000),
@@ -74,14 +75,22 @@ export async function measure({ server, path, body, status, connections, amount,
 
 /** Sends requests at a steady pace while something else is done, without waiting for their answers; says what came of the work, and of the requests. */
 export async function meanwhile<Result>(
-  { server, path, body, everyMs, atMost }: { server: Server; path: string; body: () => object; everyMs: number; atMost: number },
+  {
+    server,
+    path,
+    body,
+    everyMs,
+    atMost,
+  }: { server: Server; path: string; body: () => object; everyMs: number; atMost: number },
   work: () => Promise<Result>,
 ): Promise<{ result: Result; statuses: Record<string, number> }> {
   const statuses: Record<string, number> = {}
   const answers: Promise<void>[] = []
   const send = async () => {
     const headers = { 'content-type': 'application/json', 'x-forwarded-for': nextAddress() }
-    const answer = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body()) }).catch(() => null)
+    const answer = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body()) }).catch(
+      () => null,
+    )
     await answer?.arrayBuffer()
     const status = answer?.status ?? 'none'
     statuses[status] = (statuses[status] ?? 0) + 1

@@ -1,11 +1,11 @@
-// `npm run bench`: what an exchange and a reset cost beside the least that this framework can do. See the README.
+// `npm run bench`: what an exchange and a reset cost beside the least that this framework can do. See bench/README.md.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startEmbeddedPostgres } from '../bin/embedded-postgres'
 import { project } from '../bin/local'
-import { newSigningKeys } from '../lib/signing-keys'
+import { newSigningKeys } from '../lib/settings/signing-keys'
 import { type Database, openDatabase } from './database'
 import { type Load, type Measured, meanwhile, measure, median } from './load'
 import { buildFloor, buildProduct, type Server, startBeside, startServer, usageOf } from './servers'
@@ -60,7 +60,12 @@ async function main(): Promise<void> {
     stops.push(upstash.stop)
 
     const keys = newSigningKeys()
-    const settings = { DATABASE_URL: small.url, SESSION_SIGNING_KEYS: keys, RATE_LIMIT: 'in-process', TRUSTED_PROXIES: '1' }
+    const settings = {
+      DATABASE_URL: small.url,
+      SESSION_SIGNING_KEYS: keys,
+      RATE_LIMIT: 'in-process',
+      TRUSTED_PROXIES: '1',
+    }
     const start = async (built: string, more: Record<string, string> = {}) => {
       const server = await startServer(built, { ...settings, ...more })
       stops.push(server.stop)
@@ -87,10 +92,16 @@ async function main(): Promise<void> {
   }
 }
 
-type Servers = Record<'floor' | 'product' | 'beside' | 'cleaner' | 'smallPool' | 'upstash' | 'large', Server> & { other: Server | null }
+type Servers = Record<'floor' | 'product' | 'beside' | 'cleaner' | 'smallPool' | 'upstash' | 'large', Server> & {
+  other: Server | null
+}
 
 /** Until a server has answered some thousand requests, V8 still compiles: the same for each, before any is measured. */
-async function warmUp({ floor, cleaner: _, large: largeServer, other, ...products }: Servers, small: Database, large: Database): Promise<void> {
+async function warmUp(
+  { floor, cleaner: _, large: largeServer, other, ...products }: Servers,
+  small: Database,
+  large: Database,
+): Promise<void> {
   const send = (server: Server, path: string, body: () => object, amount: number) =>
     measure({ server, path, body, status: 200, connections: 16, amount })
   say('Warming up …')
@@ -108,7 +119,15 @@ function variantsOf(
   large: Database,
 ): Variant[] {
   const load = (server: Server, path: string, code: () => string, more: Partial<Load> = {}) =>
-    measure({ server, path, body: () => ({ code: code() }), status: 200, connections: 16, amount: size(3_000), ...more })
+    measure({
+      server,
+      path,
+      body: () => ({ code: code() }),
+      status: 200,
+      connections: 16,
+      amount: size(3_000),
+      ...more,
+    })
   const good = async (server: Server, database: Database, more: Partial<Load> = {}) =>
     load(server, exchange, await database.newCodes((more.amount ?? size(3_000)) + 50), more)
   const unknown = () => unknownCode
@@ -119,7 +138,7 @@ function variantsOf(
     { name: 'floor: JSON in, JSON out', to: 'floor: SELECT 1', run: () => load(floor, '/plain', unknown) },
     { name: 'floor: SELECT 1', run: () => load(floor, '/query', unknown) },
     { name: 'exchange', to: 'floor: SELECT 1', run: () => good(product, small) },
-    { name: 'exchange, refused', to: 'exchange', run: () => load(beside, exchange, unknown, { status: 400 }) },
+    { name: 'exchange, rejected', to: 'exchange', run: () => load(beside, exchange, unknown, { status: 400 }) },
     { name: '429', to: 'floor: JSON in, JSON out', run: () => overTheLimit(beside) },
     { name: 'exchange, Upstash', to: 'exchange', run: () => good(upstash, small) },
     { name: '429, Upstash', to: 'floor: JSON in, JSON out', run: () => overTheLimit(upstash) },
@@ -127,7 +146,11 @@ function variantsOf(
     { name: `exchange, ${many.toLocaleString('en')} rows`, to: 'exchange', run: () => good(largeServer, large) },
     { name: 'floor: SELECT 1, 1 connection', run: () => load(floor, '/query', unknown, one) },
     { name: 'exchange, 1 connection', to: 'floor: SELECT 1, 1 connection', run: () => good(product, small, one) },
-    { name: `exchange, ${many.toLocaleString('en')} rows, 1 connection`, to: 'exchange, 1 connection', run: () => good(largeServer, large, one) },
+    {
+      name: `exchange, ${many.toLocaleString('en')} rows, 1 connection`,
+      to: 'exchange, 1 connection',
+      run: () => good(largeServer, large, one),
+    },
     { name: 'floor: bcrypt, 1 connection', run: () => measure({ ...password(floor, '/hash', unknown), ...hashes }) },
     {
       name: 'reset, 1 connection',
@@ -139,8 +162,9 @@ function variantsOf(
       to: 'exchange',
       run: async () => {
         const token = await small.newTokens(floodAtMost)
-        const { result, statuses } = await meanwhile({ ...password(beside, reset, token), everyMs: floodEveryMs, atMost: floodAtMost }, () =>
-          good(beside, small),
+        const { result, statuses } = await meanwhile(
+          { ...password(beside, reset, token), everyMs: floodEveryMs, atMost: floodAtMost },
+          () => good(beside, small),
         )
         return { ...result, meanwhile: statuses }
       },
@@ -182,7 +206,9 @@ let overdrawn = 0
 
 /** Those that were asked for, with what they are compared to. */
 function chosen(variants: Variant[]): Variant[] {
-  const wanted = new Set(variants.filter(({ name }) => flags.only.some((part) => name.includes(part))).map(({ name }) => name))
+  const wanted = new Set(
+    variants.filter(({ name }) => flags.only.some((part) => name.includes(part))).map(({ name }) => name),
+  )
   for (const { name, to } of [...variants].reverse()) if (wanted.has(name) && to) wanted.add(to)
   return variants.filter(({ name }) => wanted.has(name))
 }
@@ -204,7 +230,12 @@ async function measureInRounds(variants: Variant[]): Promise<Map<string, Measure
 type Start = { name: string; firstAnswerMs: number; cpuMs: number; idleMemoryMb: number }
 
 /** From the start of the process to its first answer, and its memory when it has been idle for two seconds after that. */
-async function measureStarts(floorBuild: string, productBuild: string, settings: Record<string, string>, database: Database): Promise<Start[][]> {
+async function measureStarts(
+  floorBuild: string,
+  productBuild: string,
+  settings: Record<string, string>,
+  database: Database,
+): Promise<Start[][]> {
   say('Starting servers …')
   const count = flags.quick ? 3 : 7
   const nextCode = await database.newCodes(count + 10)
@@ -244,7 +275,8 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
   const rows = variants.map(({ name, to }) => {
     const own = measured.get(name)!
     const other = to ? measured.get(to)! : own
-    const ratios = (of: (result: Measured) => number) => own.map((result, round) => of(result) / of(other[round]!)).sort((a, b) => a - b)
+    const ratios = (of: (result: Measured) => number) =>
+      own.map((result, round) => of(result) / of(other[round]!)).sort((a, b) => a - b)
     const middle = (of: (result: Measured) => number) => median(own.map(of))
     const perSecond = ratios((result) => result.perSecond)
     return {
@@ -274,15 +306,19 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
   })
 
   const table = [
-    '| | requests/s | p50 ms | p99 ms | CPU ms a request | memory MB | against | requests/s (least–most) | p50 | p99 | CPU |',
+    '| | requests/s | p50 ms | p99 ms | CPU ms per request | memory MB | baseline | requests/s (range) | p50 | p99 | CPU |',
     '|---|---:|---:|---:|---:|---:|---|---|---:|---:|---:|',
-    ...rows.map(({ name, perSecond, p50, p99, cpuMs, memoryMb, to, ratio, ratioRange, p50Ratio, p99Ratio, cpuRatio }) => {
-      const range = `${ratio.toFixed(2)} (${ratioRange.map((value) => value.toFixed(2)).join('–')})`
-      const against = to ? [to, range, p50Ratio.toFixed(2), p99Ratio.toFixed(2), cpuRatio.toFixed(2)] : ['', '', '', '', '']
-      return `| ${[name, round3(perSecond), round3(p50), round3(p99), cpuMs.toFixed(2), memoryMb.toFixed(0), ...against].join(' | ')} |`
-    }),
+    ...rows.map(
+      ({ name, perSecond, p50, p99, cpuMs, memoryMb, to, ratio, ratioRange, p50Ratio, p99Ratio, cpuRatio }) => {
+        const range = `${ratio.toFixed(2)} (${ratioRange.map((value) => value.toFixed(2)).join('–')})`
+        const against = to
+          ? [to, range, p50Ratio.toFixed(2), p99Ratio.toFixed(2), cpuRatio.toFixed(2)]
+          : ['', '', '', '', '']
+        return `| ${[name, round3(perSecond), round3(p50), round3(p99), cpuMs.toFixed(2), memoryMb.toFixed(0), ...against].join(' | ')} |`
+      },
+    ),
     '',
-    '| from the start of the process | first answer ms | CPU ms until then | idle memory MB |',
+    '| from the start of the process | first response ms | CPU ms until then | idle memory MB |',
     '|---|---:|---:|---:|',
     ...startRows.map(
       ({ name, firstAnswerMs, cpuMs, idleMemoryMb }) =>
@@ -290,12 +326,18 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
     ),
   ]
   for (const { name, meanwhile } of rows) if (meanwhile) table.push('', `${name}: ${JSON.stringify(meanwhile)}`)
-  table.push('', `${machine.date}, ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}; medians of ${rounds} rounds in shuffled order`)
+  table.push(
+    '',
+    `${machine.date}, ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}; medians of ${rounds} rounds in shuffled order`,
+  )
   console.log(table.join('\n'))
 
   mkdirSync(`${project}bench/results`, { recursive: true })
   const file = `${project}bench/results/${new Date().toISOString().replaceAll(/[:.]/g, '-')}.json`
-  writeFileSync(file, JSON.stringify({ machine, variants: rows, starts: startRows, rounds: Object.fromEntries(measured) }, null, 2))
+  writeFileSync(
+    file,
+    JSON.stringify({ machine, variants: rows, starts: startRows, rounds: Object.fromEntries(measured) }, null, 2),
+  )
   say(`The same, with every round, in ${file.slice(project.length)}`)
 }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, cpSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { project } from '../bin/local'
-import { freePort } from '../e2e/server'
+import { freePort } from '../e2e/support/server'
 
 const folder = `${project}.data/bench/`
 mkdirSync(folder, { recursive: true })
@@ -13,7 +13,10 @@ export type Server = { url: string; process: ChildProcess; startedAt: number; st
 export function buildProduct(commit?: string): string {
   const target = emptyFolder(commit ? `product-${commit.replaceAll(/\W/g, '-')}` : 'product')
   if (commit) {
-    execFileSync('tar', ['-x', '-C', target], { cwd: project, input: execFileSync('git', ['archive', commit], { cwd: project, maxBuffer: 1e9 }) })
+    execFileSync('tar', ['-x', '-C', target], {
+      cwd: project,
+      input: execFileSync('git', ['archive', commit], { cwd: project, maxBuffer: 1e9 }),
+    })
     // not with its own configuration, which may import what is no longer installed
     const ofCommit = ['--schema', `${target}prisma/schema.prisma`]
     node(project, 'prisma-cli/build/index.js', 'generate', '--config', `${project}prisma/config.ts`, ...ofCommit)
@@ -26,6 +29,7 @@ export function buildProduct(commit?: string): string {
       'public',
       'instrumentation.ts',
       'next.config.mjs',
+      'raw-files.d.ts',
       'proxy.ts',
       'package.json',
       'tsconfig.json',
@@ -41,7 +45,8 @@ export function buildProduct(commit?: string): string {
 export function buildFloor(): string {
   const target = emptyFolder('floor')
   cpSync(`${project}bench/floor`, target, { recursive: true })
-  for (const part of ['bin/server.mjs', 'bin/server', 'lib/client-network.mjs']) cpSync(project + part, target + part, { recursive: true })
+  for (const part of ['bin/server.mjs', 'bin/server', 'lib/http/client-network.mjs'])
+    cpSync(project + part, target + part, { recursive: true })
   for (const part of ['package.json', 'tsconfig.json']) cpSync(project + part, target + part)
   return build(target)
 }
@@ -55,7 +60,14 @@ export async function startServer(built: string, settings: Record<string, string
   const startedAt = performance.now()
   const server = spawn(process.execPath, [`${built}bin/server.mjs`], {
     stdio: ['ignore', log, log, 'ipc'],
-    env: { ...process.env, PUBLIC_URL: 'http://localhost', PASSWORD_BREACH_CHECK: 'false', ...settings, PORT: port, HOST: '127.0.0.1' },
+    env: {
+      ...process.env,
+      PUBLIC_URL: 'http://localhost',
+      PASSWORD_BREACH_CHECK: 'false',
+      ...settings,
+      PORT: port,
+      HOST: '127.0.0.1',
+    },
   })
   closeSync(log)
   const ended = once(server, 'exit').then(([code]) => {

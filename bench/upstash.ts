@@ -1,5 +1,5 @@
 // The tests' Redis behind Upstash's protocol, in a process of its own, so that its CPU is not the server's.
-import { startUpstash } from '../e2e/upstash'
+import { startUpstash } from '../e2e/support/upstash'
 
 const upstash = await startUpstash()
 setInterval(() => {

@@ -5,7 +5,7 @@ async function run(): Promise<void> {
   readEnvFiles(process.env.NODE_ENV === 'production')
   const release = await prepareLocally({ port: 3000, purpose: 'command', say: console.error })
   try {
-    const { deleteExpiredRows } = await import('../lib/expired-rows')
+    const { deleteExpiredRows } = await import('../lib/database/clean-up')
     for (const [table, count] of Object.entries(await deleteExpiredRows())) console.log(`${table}: ${count} deleted`)
   } finally {
     await release()

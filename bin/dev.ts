@@ -22,7 +22,10 @@ async function run(): Promise<number> {
 
 function build(): void {
   say('Building …')
-  execFileSync(process.execPath, [`${project}node_modules/next/dist/bin/next`, 'build'], { stdio: ['ignore', 'ignore', 'inherit'], cwd: project })
+  execFileSync(process.execPath, [`${project}node_modules/next/dist/bin/next`, 'build'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    cwd: project,
+  })
 }
 
 /** Runs the server until it ends or is told to; answers its exit code. */
@@ -48,11 +51,14 @@ async function welcome(): Promise<void> {
   const { issueLinks } = await import('./links')
   const links = async () => {
     const { signIn, reset } = await issueLinks(demoEmail)
-    say(`\nFor ${demoEmail}, each good for one use:\n  sign in (within 60 seconds)   ${signIn.url}\n  set a password (within 1 h)   ${reset.url}`)
+    say(
+      `\nFor ${demoEmail}, each good for one use:\n  sign in (within 60 seconds)   ${signIn.url}\n  set a password (within 1 h)   ${reset.url}`,
+    )
     say(process.stdin.isTTY ? '\nEnter makes two new ones, Ctrl-C stops.' : '\nCtrl-C stops.')
   }
   await links()
-  if (process.stdin.isTTY) process.stdin.on('data', () => void links().catch((error: Error) => console.error(error.message)))
+  if (process.stdin.isTTY)
+    process.stdin.on('data', () => void links().catch((error: Error) => console.error(error.message)))
 }
 
 run().then(

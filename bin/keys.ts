@@ -1,5 +1,5 @@
 // `npm run keys -- new|rotate|list`: the keys of the session JWTs. Changes nothing: what it prints on stdout is the next value of SESSION_SIGNING_KEYS.
-import { newSigningKeys, parseSigningKeys, type RotationStep, rotateSigningKeys } from '../lib/signing-keys'
+import { newSigningKeys, parseSigningKeys, type RotationStep, rotateSigningKeys } from '../lib/settings/signing-keys'
 import { readEnvFiles } from './local'
 
 const usage = `npm run keys -- new      a first SESSION_SIGNING_KEYS
@@ -31,7 +31,10 @@ function run([command, ...rest]: string[]): void {
 function keysInUse(): string {
   readEnvFiles(process.env.NODE_ENV === 'production')
   const json = process.env.SESSION_SIGNING_KEYS
-  if (!json) throw new Usage('SESSION_SIGNING_KEYS is not set. `npm run keys -- new` makes a first value; a laptop makes its own in .data/.')
+  if (!json)
+    throw new Usage(
+      'SESSION_SIGNING_KEYS is not set. `npm run keys -- new` makes a first value; a laptop makes its own in .data/.',
+    )
   return json
 }
 
@@ -44,7 +47,9 @@ function rotate(inUse: string): void {
 function list(json: string): void {
   const { published } = parseSigningKeys(json)
   const { keys } = JSON.parse(json) as { keys: { d?: string }[] }
-  const roles = keys.map(({ d }, index) => (index === 0 ? 'signs' : d ? 'published, to sign next' : 'published, signed before'))
+  const roles = keys.map(({ d }, index) =>
+    index === 0 ? 'signs' : d ? 'published, to sign next' : 'published, signed before',
+  )
   for (const [index, { kid }] of published.entries()) console.log(`${kid}  ${roles[index]}`)
 }
 

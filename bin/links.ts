@@ -1,6 +1,6 @@
-import { env } from '../lib/env'
-import { issueResetToken } from '../lib/password-reset'
-import { issueSsoCode } from '../lib/sso-exchange'
+import { issueResetToken } from '../lib/password/reset'
+import { env } from '../lib/settings/env'
+import { issueSsoCode } from '../lib/sso/exchange'
 import { createUser, findUserByEmail } from '../lib/user'
 
 /** A secret with the address that a person opens with it. */

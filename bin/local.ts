@@ -30,13 +30,14 @@ export async function prepareLocally({ port, purpose, say }: Needs): Promise<() 
     process.env.PASSWORD_BREACH_CHECK ||= 'false' // a laptop may be offline
     if (!process.env.UPSTASH_REDIS_REST_URL && !process.env.KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
     if (embedded) await migrateDatabase(embedded.url, say)
-    else if (purpose === 'server') await migrateDatabase(process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL!, say)
+    else if (purpose === 'server')
+      await migrateDatabase(process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL!, say)
   } catch (error) {
     await embedded?.release()
     throw error
   }
   return async () => {
-    const { databasePool } = await import('../lib/database-pool')
+    const { databasePool } = await import('../lib/database/pool')
     await databasePool().end() // or PostgreSQL would cut it off
     await embedded?.release()
   }
@@ -97,7 +98,7 @@ function generateClient(say: Needs['say']): void {
 async function localSigningKeys(): Promise<string> {
   const file = `${folder}signing-keys.json`
   if (!existsSync(file)) {
-    const { newSigningKeys } = await import('../lib/signing-keys')
+    const { newSigningKeys } = await import('../lib/settings/signing-keys')
     writeFileSync(file, newSigningKeys(), { mode: 0o600, flag: 'wx' })
   }
   return readFileSync(file, 'utf8')

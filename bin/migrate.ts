@@ -8,7 +8,9 @@ async function run(): Promise<void> {
   const url = process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL
   if (!url) throw new Error('DATABASE_URL is missing: there is no database to migrate.')
   const applied = await applyMigrations(url, console.error)
-  console.log(applied.length > 0 ? `Applied:\n${applied.map((name) => `  ${name}`).join('\n')}` : 'No migration is pending.')
+  console.log(
+    applied.length > 0 ? `Applied:\n${applied.map((name) => `  ${name}`).join('\n')}` : 'No migration is pending.',
+  )
 }
 
 run().then(

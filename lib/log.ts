@@ -11,7 +11,8 @@ export const log = pino({
 /** What the log may know of a fault: its kind and where it arose. Not its message, which may quote parameters. */
 export function describeCause(cause: unknown): { name: string; code?: string; at?: string } {
   if (!(cause instanceof Error)) return { name: typeof cause }
-  const { code } = ([cause, cause.cause].find((error) => (error as { code?: unknown } | undefined)?.code) as { code?: unknown }) ?? {}
+  const { code } =
+    ([cause, cause.cause].find((error) => (error as { code?: unknown } | undefined)?.code) as { code?: unknown }) ?? {}
   const at = cause.stack
     ?.split('\n')
     .filter((line) => /^\s+at /.test(line))

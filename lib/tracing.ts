@@ -28,7 +28,8 @@ declare global {
 export function startTracing(): void {
   const exporter = new OTLPTraceExporter()
   const filtered = {
-    export: (spans: ReadableSpan[], done: Parameters<typeof exporter.export>[1]) => exporter.export(spans.map(withoutSecrets), done),
+    export: (spans: ReadableSpan[], done: Parameters<typeof exporter.export>[1]) =>
+      exporter.export(spans.map(withoutSecrets), done),
     forceFlush: () => exporter.forceFlush(),
     shutdown: () => exporter.shutdown(),
   }
@@ -43,7 +44,11 @@ export function startTracing(): void {
 /** A span under a name of ours, with the attributes of the list, and of an exception its type alone: a message may quote anything. */
 function withoutSecrets(span: ReadableSpan): ReadableSpan {
   const { message: _, ...status } = span.status
-  const events = span.events.map((event) => ({ ...event, name: 'exception', attributes: pick(event.attributes ?? {}, new Set(['exception.type'])) }))
+  const events = span.events.map((event) => ({
+    ...event,
+    name: 'exception',
+    attributes: pick(event.attributes ?? {}, new Set(['exception.type'])),
+  }))
   return Object.create(span, {
     name: { value: nameOf(span) },
     attributes: { value: pick(span.attributes, allowed) },

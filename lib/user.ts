@@ -1,15 +1,18 @@
-import { db } from './db'
+import { prisma } from './database/prisma'
+import { sql } from './database/sql'
 
-/** The person with an e-mail address, compared without regard to case; null where there is none. */
+/** The user with an e-mail address, in any case; null if there is none. */
 export async function findUserByEmail(
   email: string,
-): Promise<{ id: string; email: string; disabledAt: Date | null; passwordBarred: boolean } | null> {
-  const [user] = await db().$queryRaw<{ id: string; email: string; disabledAt: Date | null; passwordBarred: boolean }[]>`
-    SELECT id, email, disabled_at AS "disabledAt", password_barred AS "passwordBarred" FROM users WHERE lower(email) = lower(${email})`
-  return user ?? null
+): Promise<{ id: string; email: string; disabledAt: Date | null; ssoOnly: boolean } | null> {
+  return prisma().user.findUnique({
+    where: { email: email.toLowerCase() },
+    select: { id: true, email: true, disabledAt: true, ssoOnly: true },
+  })
 }
 
-/** Makes a person with an e-mail address and no password, or does nothing where the address is taken. */
+/** Creates a user with an e-mail address and no password, or does nothing if the address is taken. */
 export async function createUser(email: string): Promise<void> {
-  await db().$executeRaw`INSERT INTO users (email) VALUES (${email}) ON CONFLICT (lower(email)) DO NOTHING`
+  // Not with Prisma, whose clock would set created_at.
+  await sql`INSERT INTO users (email) VALUES (${email.toLowerCase()}) ON CONFLICT (email) DO NOTHING`
 }

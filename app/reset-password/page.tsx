@@ -1,6 +1,6 @@
-import { NeedsScript } from '@/app/needs-script'
-import { env } from '@/lib/env'
-import { texts } from '@/lib/language'
+import { NeedsScript } from '@/app/_ui/needs-script'
+import { texts } from '@/lib/page/language'
+import { env } from '@/lib/settings/env'
 import { ResetForm } from './reset-form'
 
 /** Where the link of a reset e-mail leads: `?token=…`. A GET consumes nothing, because mail scanners open links. */

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
-import type { Texts } from '@/lib/texts/en'
-import { StrengthReading } from './strength-reading'
+import type { Texts } from '@/lib/page/texts/en'
+import { StrengthMeter } from './strength-meter'
 
 type Properties = { app: string; texts: Texts['reset']; minLength: number; error?: string; pending: boolean }
 
@@ -9,7 +9,7 @@ export function PasswordField({ app, texts, minLength, error, pending }: Propert
   const [visible, setVisible] = useState(false)
   const [typed, setTyped] = useState('')
   const [toggled, setToggled] = useState(false)
-  const [refused, setRefused] = useState('')
+  const [rejected, setRejected] = useState('')
   const input = useRef<HTMLInputElement>(null)
 
   useEffect(() => {
@@ -17,7 +17,7 @@ export function PasswordField({ app, texts, minLength, error, pending }: Propert
   }, [pending])
 
   useEffect(() => {
-    if (error) setRefused(input.current!.value)
+    if (error) setRejected(input.current!.value)
   }, [error])
 
   useEffect(() => {
@@ -73,7 +73,7 @@ export function PasswordField({ app, texts, minLength, error, pending }: Propert
         {toggled && (visible ? texts.shown : texts.hidden)}
       </span>
       {/* The reading knows less than the server, and must not contradict it. */}
-      <StrengthReading {...{ app, texts, minLength }} typed={typed === refused ? '' : typed} />
+      <StrengthMeter {...{ app, texts, minLength }} typed={typed === rejected ? '' : typed} />
     </div>
   )
 }

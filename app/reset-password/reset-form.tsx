@@ -1,14 +1,16 @@
 'use client'
 
 import { useEffect, useLayoutEffect, useRef } from 'react'
-import { isRetryable, type Step, useAttempts } from '@/app/attempts'
-import { takeFocus } from '@/app/screen'
-import { arrivedSecret, forgetSecret, takeOver } from '@/lib/arrived-secret'
-import type { Issue } from '@/lib/errors'
-import { post } from '@/lib/outcome'
-import type { Texts } from '@/lib/texts/en'
-import { Ending } from './ending'
+import { takeFocus } from '@/app/_ui/screen'
+import { isRetryable, type Step, useAttempts } from '@/app/_ui/use-attempts'
+import type { Issue } from '@/lib/contract/errors'
+import { paths } from '@/lib/contract/paths'
+import { markPageReady } from '@/lib/page/page-readiness'
+import { post } from '@/lib/page/post'
+import type { Texts } from '@/lib/page/texts/en'
+import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
 import { PasswordField } from './password-field'
+import { ResetResult } from './reset-result'
 
 type Properties = {
   app: string
@@ -22,27 +24,36 @@ type Properties = {
 }
 
 /** Sets a new password with the token that the page was opened with. */
-export function ResetForm({ app, language, texts, shared, minLength, signInUrl, forgotPasswordUrl, hasToken }: Properties) {
+export function ResetForm({
+  app,
+  language,
+  texts,
+  shared,
+  minLength,
+  signInUrl,
+  forgotPasswordUrl,
+  hasToken,
+}: Properties) {
   const { step, retries, setStep, follow } = useAttempts(hasToken)
   const form = useRef<HTMLFormElement>(null)
   const button = useRef<HTMLButtonElement>(null)
   const sending = useRef(false)
 
   async function send(again = false): Promise<void> {
-    const token = arrivedSecret('token')
+    const token = urlSecret('token')
     const password = form.current?.elements.namedItem('password')
     if (sending.current || !token || !(password instanceof HTMLInputElement)) return // a second click
     sending.current = true
-    const outcome = await follow(post('/api/auth/reset-password', { token, password: password.value }), again)
+    const outcome = await follow(post(paths.resetPassword, { token, password: password.value }), again)
     sending.current = false
     if (!isRetryable(outcome) && !passwordIssue(outcome)) forgetSecret('token')
   }
 
   // A layout effect, so that what the server rendered without a token from the fragment is never seen.
   useLayoutEffect(() => {
-    const has = arrivedSecret('token') !== null
-    if (has !== hasToken) setStep(has ? { kind: 'ready' } : { kind: 'nothing' })
-    if (takeOver()) send()
+    const has = urlSecret('token') !== null
+    if (has !== hasToken) setStep(has ? { kind: 'ready' } : { kind: 'no-secret' })
+    if (markPageReady()) send()
   }, [])
 
   const again = 'again' in step && step.again
@@ -58,10 +69,10 @@ export function ResetForm({ app, language, texts, shared, minLength, signInUrl, 
   return (
     <>
       {ending ? (
-        <Ending
+        <ResetResult
           {...{ app, language, texts, shared, signInUrl, forgotPasswordUrl }}
           outcome={ending}
-          focus={hasToken || ending.kind !== 'nothing'}
+          focus={hasToken || ending.kind !== 'no-secret'}
           retries={retries}
           onRetry={() => send(true)}
         />
@@ -118,5 +129,5 @@ export function ResetForm({ app, language, texts, shared, minLength, signInUrl, 
 }
 
 function passwordIssue(step: Step): Issue | undefined {
-  return step.kind === 'refused' && step.issue?.path[0] === 'password' ? step.issue : undefined
+  return step.kind === 'rejected' && step.issue?.path[0] === 'password' ? step.issue : undefined
 }

@@ -1,16 +1,7 @@
-import { apiRoute, methodNotAllowed } from '@/lib/api-route'
-import { env } from '@/lib/env'
+import { operations } from '@/lib/contract/operations'
+import { route } from '@/lib/http/route'
+import { env } from '@/lib/settings/env'
 
-const route = 'jwks'
-
-/** The public keys of the session JWTs, as a JWK Set (RFC 7517). Cached for five minutes, so publish a new key that long before it signs. */
-export const GET = apiRoute(route, async () =>
-  Response.json(
-    { keys: env().SESSION_SIGNING_KEYS.published },
-    { headers: { 'Content-Type': 'application/jwk-set+json', 'Cache-Control': 'public, max-age=300', 'Access-Control-Allow-Origin': '*' } },
-  ),
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.getSigningKeys, async ({ respond }) =>
+  respond({ keys: env().SESSION_SIGNING_KEYS.published }),
 )
-
-const reject = methodNotAllowed(route, 'GET, HEAD')
-
-export { GET as HEAD, reject as DELETE, reject as OPTIONS, reject as PATCH, reject as POST, reject as PUT }

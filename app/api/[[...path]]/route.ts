@@ -1,8 +1,3 @@
-import { apiRoute } from '@/lib/api-route'
-import { Refusal } from '@/lib/errors'
+import { notFound } from '@/lib/http/route'
 
-const notFound = apiRoute('unknown', async () => {
-  throw new Refusal('NOT_FOUND')
-})
-
-export { notFound as DELETE, notFound as GET, notFound as HEAD, notFound as OPTIONS, notFound as PATCH, notFound as POST, notFound as PUT }
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = notFound('unknown')

@@ -1,10 +1,6 @@
-import { apiRoute, methodNotAllowed } from '@/lib/api-route'
+import { operations } from '@/lib/contract/operations'
+import { route } from '@/lib/http/route'
 
-const route = 'health'
-
-/** The process is alive. Says nothing of the database: `/api/health/ready` does. */
-export const GET = apiRoute(route, async () => Response.json({ ok: true }))
-
-const refuse = methodNotAllowed(route, 'GET, HEAD')
-
-export { GET as HEAD, refuse as DELETE, refuse as OPTIONS, refuse as PATCH, refuse as POST, refuse as PUT }
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.getHealth, async ({ respond }) =>
+  respond({ ok: true }),
+)

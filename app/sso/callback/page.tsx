@@ -1,10 +1,11 @@
 import { headers } from 'next/headers'
-import { NeedsScript } from '@/app/needs-script'
-import { Screen } from '@/app/screen'
-import { env } from '@/lib/env'
-import { texts } from '@/lib/language'
-import { nextPath } from '@/lib/next-path'
-import { exchangeScript } from '@/lib/outcome'
+import { NeedsScript } from '@/app/_ui/needs-script'
+import { Screen } from '@/app/_ui/screen'
+import { paths } from '@/lib/contract/paths'
+import { texts } from '@/lib/page/language'
+import { nextPath } from '@/lib/page/next-path'
+import { env } from '@/lib/settings/env'
+import earlyExchangeScript from './early-exchange.js?raw'
 import { SsoLanding } from './sso-landing'
 
 /** Where a person comes back to from their identity provider: `?code=…`, or `?error=…`, and perhaps `&next=/…`. Only the browser exchanges the code: a GET consumes nothing. */
@@ -21,22 +22,33 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
     </div>
   )
   if (error !== undefined) {
-    const { title, body } = sso.refused[isKnown(error, sso.refused) ? error : 'other']
+    const { title, body } = sso.rejected[isKnown(error, sso.rejected) ? error : 'other']
     return (
-      <Screen app={app} title={title} sign="lock">
+      <Screen app={app} title={title} icon="lock">
         <p>{body}</p>
         {signIn}
       </Screen>
     )
   }
-  const { refused: _, ...words } = sso
+  const { rejected: _, ...words } = sso
   const nonce = (await headers()).get('x-nonce') ?? undefined
   const destination = nextPath(next, PUBLIC_URL) ?? DASHBOARD_URL
   return (
     <>
-      <script nonce={nonce} suppressHydrationWarning data-destination={destination} dangerouslySetInnerHTML={{ __html: exchangeScript }} />
+      <script
+        nonce={nonce}
+        data-path={paths.exchangeSsoCode}
+        data-destination={destination}
+        suppressHydrationWarning
+        dangerouslySetInnerHTML={{ __html: earlyExchangeScript }}
+      />
       <NeedsScript shared={shared} texts={sso} wayOn={signIn}>
-        <SsoLanding {...{ app, language, shared, destination }} texts={words} signInUrl={SIGN_IN_URL} hasCode={code !== undefined} />
+        <SsoLanding
+          {...{ app, language, shared, destination }}
+          texts={words}
+          signInUrl={SIGN_IN_URL}
+          hasCode={code !== undefined}
+        />
       </NeedsScript>
     </>
   )

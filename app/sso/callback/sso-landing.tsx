@@ -1,20 +1,24 @@
 'use client'
 
 import { useLayoutEffect } from 'react'
-import { isRetryable, maxRetries, type Step, signs, useAttempts } from '@/app/attempts'
-import { RetryButton } from '@/app/retry-button'
-import { Screen } from '@/app/screen'
-import { arrivedSecret, forgetSecret, takeOver } from '@/lib/arrived-secret'
-import { exchangePath, type Outcome, post, startedExchange } from '@/lib/outcome'
-import type { Texts } from '@/lib/texts/en'
-import { inWords } from '@/lib/wait'
+import { RetryButton } from '@/app/_ui/retry-button'
+import { Screen } from '@/app/_ui/screen'
+import { isRetryable, maxRetries, outcomeIcons, type Step, useAttempts } from '@/app/_ui/use-attempts'
+import { lifetimes } from '@/lib/contract/lifetimes'
+import { paths } from '@/lib/contract/paths'
+import { markPageReady } from '@/lib/page/page-readiness'
+import { type Outcome, post } from '@/lib/page/post'
+import { inRelativeTime } from '@/lib/page/relative-time'
+import type { Texts } from '@/lib/page/texts/en'
+import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
+import { earlyExchange } from './early-exchange'
 
-const longWaitSeconds = 45 // the code lives for a minute
+const longWaitSeconds = lifetimes.code * 0.75 // after a longer wait, the code would have expired
 
 type Properties = {
   app: string
   language: string
-  texts: Omit<Texts['sso'], 'refused'>
+  texts: Omit<Texts['sso'], 'rejected'>
   shared: Texts['shared']
   destination: string
   signInUrl: string
@@ -28,7 +32,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
   const { step, retries, setStep, follow } = useAttempts(hasCode)
 
   async function exchange(code: string): Promise<Outcome> {
-    const outcome = await post(exchangePath, { code })
+    const outcome = await post(paths.exchangeSsoCode, { code })
     if (outcome.kind === 'done') location.replace(destination) // Back then does not return here
     return outcome
   }
@@ -39,11 +43,11 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
 
   // A layout effect, so that what the server rendered without a code from the fragment is never seen.
   useLayoutEffect(() => {
-    takeOver()
-    const code = arrivedSecret('code')
-    if (!code && hasCode) setStep({ kind: 'nothing' })
+    markPageReady()
+    const code = urlSecret('code')
+    if (!code && hasCode) setStep({ kind: 'no-secret' })
     if (!code) return
-    first ??= startedExchange() ?? exchange(code)
+    first ??= earlyExchange() ?? exchange(code)
     show(first)
   }, [])
 
@@ -67,7 +71,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
         app={app}
         title={done ? texts.done : texts.working}
         tab={kind === 'ready' ? shared.signIn : undefined} // without a script it stays
-        sign={done ? signs.done : 'busy'}
+        icon={done ? outcomeIcons.done : 'busy'}
         focus={'again' in step && step.again}
       >
         <p role="status">{words[kind]}</p>
@@ -83,19 +87,19 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
     <Screen
       app={app}
       title={title}
-      sign={kind === 'nothing' ? 'lock' : signs[kind]}
-      focus={hasCode || kind !== 'nothing'}
-      reference={'reference' in step ? step.reference : undefined}
-      referenceLabel={shared.reference}
+      icon={kind === 'no-secret' ? 'lock' : outcomeIcons[kind]}
+      focus={hasCode || kind !== 'no-secret'}
+      requestId={'requestId' in step ? step.requestId : undefined}
+      requestIdLabel={shared.requestId}
     >
-      <p>{body.replace('{when}', () => inWords(waitSeconds, language))}</p>
+      <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
       {canRetry ? (
-        <RetryButton {...{ shared, language, waitSeconds }} onRetry={() => show(exchange(arrivedSecret('code')!), true)} />
+        <RetryButton {...{ shared, language, waitSeconds }} onRetry={() => show(exchange(urlSecret('code')!), true)} />
       ) : (
         <div className="actions">
           {kind === 'unknown' && goOn('button')}
           {signIn(kind === 'unknown' ? 'button quiet' : 'button')}
-          {(kind === 'refused' || kind === 'nothing') && goOn('button quiet')}
+          {(kind === 'rejected' || kind === 'no-secret') && goOn('button quiet')}
         </div>
       )}
     </Screen>
@@ -112,8 +116,8 @@ function wordsOf(
   canRetry: boolean,
   texts: Properties['texts'],
 ): { title: string; body: string } {
-  if (kind === 'refused') return texts.used
-  if (kind === 'nothing') return texts.noCode
+  if (kind === 'rejected') return texts.used
+  if (kind === 'no-secret') return texts.noCode
   if (kind === 'limited' && !canRetry) return texts.limitedLong
   if (kind === 'unavailable' && !canRetry) return texts.gaveUp
   return texts[kind]

@@ -1,25 +1,21 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { apiRoute } from '@/lib/api-route'
-import { env } from '@/lib/env'
-import { Refusal } from '@/lib/errors'
-import { deleteExpiredRows } from '@/lib/expired-rows'
+import { ApiError } from '@/lib/contract/errors'
+import { deleteExpiredRows } from '@/lib/database/clean-up'
+import { notFound, route } from '@/lib/http/route'
+import { env } from '@/lib/settings/env'
 
-const route = 'clean-up'
+const name = 'clean-up'
 const workMs = 30_000
 
-/** What Vercel's cron calls once a day (see vercel.json), with CRON_SECRET as a bearer token. To anybody else there is no such address. */
-export const GET = apiRoute(route, async (request) => {
-  if (!isCron(request)) throw new Refusal('NOT_FOUND')
+/** What Vercel's cron calls once a day (see vercel.json), with CRON_SECRET as a bearer token. For every other client it does not exist. */
+export const { GET } = route({ name, method: 'GET' }, async ({ request }) => {
+  if (!isCron(request)) throw new ApiError('NOT_FOUND')
   return Response.json({ ok: true, deleted: await deleteExpiredRows(workMs) })
 })
 
-const refuse = apiRoute(route, async () => {
-  throw new Refusal('NOT_FOUND')
-})
+export const { HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = notFound(name)
 
-export { refuse as DELETE, refuse as HEAD, refuse as OPTIONS, refuse as PATCH, refuse as POST, refuse as PUT }
-
-/** Compares hashes, which have one length whatever was sent, in a time that tells nothing. */
+/** Compares hashes: they have one length whatever was sent, and the time tells nothing. */
 function isCron(request: Request): boolean {
   const { CRON_SECRET } = env()
   const given = request.headers.get('authorization')

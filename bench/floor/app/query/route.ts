@@ -1,7 +1,11 @@
 import pg from 'pg'
 
-// as lib/database-pool.ts has it
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.DATABASE_POOL_SIZE || 10), keepAlive: true })
+// as lib/database/pool.ts has it
+const pool = new pg.Pool({
+  connectionString: process.env.DATABASE_URL,
+  max: Number(process.env.DATABASE_POOL_SIZE || 10),
+  keepAlive: true,
+})
 
 /** The floor of a route that asks its database: JSON in, one prepared `SELECT 1`, JSON out. */
 export async function POST(request: Request): Promise<Response> {

@@ -1,19 +1,16 @@
-import { apiRoute, methodNotAllowed, parseJson } from '@/lib/api-route'
-import { SsoExchangeRequest } from '@/lib/contract'
-import { sessionCookie, sessionTokenOf, verifySessionToken } from '@/lib/session-token'
-import { exchangeSsoCode } from '@/lib/sso-exchange'
+import { operations } from '@/lib/contract/operations'
+import { route } from '@/lib/http/route'
+import { sessionCookie, sessionTokenOf } from '@/lib/session/cookie'
+import { verifySessionToken } from '@/lib/session/token'
+import { exchangeSsoCode } from '@/lib/sso/exchange'
 
-const route = 'sso-exchange'
-
-export const POST = apiRoute(route, async (request, addToLog) => {
-  const { code } = await parseJson(request, SsoExchangeRequest)
-  const heldToken = sessionTokenOf(request)
-  const held = heldToken ? await verifySessionToken(heldToken) : null
-  const { token, refreshToken, userId, sessionId } = await exchangeSsoCode(code, held?.sessionId ?? null)
-  addToLog({ userId, sessionId })
-  return Response.json({ ok: true, token, refreshToken }, { headers: { 'Set-Cookie': sessionCookie(token) } })
-})
-
-const refuse = methodNotAllowed(route, 'POST')
-
-export { refuse as DELETE, refuse as GET, refuse as HEAD, refuse as OPTIONS, refuse as PATCH, refuse as PUT }
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  operations.exchangeSsoCode,
+  async ({ request, body: { code }, respond, addToLog }) => {
+    const browserToken = sessionTokenOf(request)
+    const browserSession = browserToken ? await verifySessionToken(browserToken) : null
+    const { token, refreshToken, ...ids } = await exchangeSsoCode(code, browserSession?.sessionId ?? null)
+    addToLog(ids)
+    return respond({ ok: true, token, refreshToken }, { 'Set-Cookie': sessionCookie(token) })
+  },
+)

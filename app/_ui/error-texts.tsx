@@ -1,0 +1,15 @@
+'use client'
+
+import { createContext } from 'react'
+import type { Texts } from '@/lib/page/texts/en'
+
+type Value = Texts['error'] & Pick<Texts, 'app' | 'shared'>
+
+/** The words of `error.tsx`. Next.js gives that page no properties of ours. */
+const Context = createContext<Value | null>(null)
+
+export { Context as ErrorTextsContext }
+
+export function ErrorTexts({ value, children }: { value: Value; children: React.ReactNode }) {
+  return <Context value={value}>{children}</Context>
+}

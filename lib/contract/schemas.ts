@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { type ErrorCode, errors, type Issue } from './errors'
+
+const text = z.string({
+  error: ({ input }) => (input === undefined ? 'This field is required.' : 'This field must be a string.'),
+})
+const object = { error: 'The body must be a JSON object.' }
+
+/** Unknown fields are ignored. A `code` and a `token` of any length and alphabet are looked up. */
+export const SsoExchangeRequest = z.object(
+  { code: text.meta({ description: 'The one-time code from the SSO callback redirect.' }) },
+  object,
+)
+
+export const ResetPasswordRequest = z.object(
+  {
+    token: text.meta({ description: 'The token from the reset e-mail.' }),
+    password: text.meta({
+      description:
+        'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8, hard to guess. Never trimmed or normalised.',
+    }),
+  },
+  object,
+)
+
+export const SsoExchangeResponse = z.object({
+  ok: z.literal(true),
+  token: z
+    .string()
+    .regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
+    .meta({ description: 'The session JWT (ES256).' }),
+  refreshToken: z
+    .string()
+    .regex(/^[\w-]{43}$/)
+    .meta({ description: 'The refresh token.' }),
+})
+
+export const OkResponse = z.object({ ok: z.literal(true) })
+
+/** A public key as the JWKS lists it (RFC 7517). */
+export const PublicJwk = z.object({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: z.string(),
+  y: z.string(),
+  kid: z.string().meta({ description: 'The thumbprint of the key (RFC 7638). The header of a session JWT names it.' }),
+  alg: z.literal('ES256'),
+  use: z.literal('sig'),
+})
+
+export const JwksResponse = z.object({ keys: z.array(PublicJwk).min(1) })
+
+/** The codes of issues: with the body, with its `token`, with its `password`. */
+export const bodyIssueCodes = ['invalid_json', 'invalid_type'] as const
+export const tokenIssueCodes = ['invalid_or_expired'] as const
+export const passwordIssueCodes = ['too_short', 'too_long', 'invalid_characters', 'too_guessable', 'breached'] as const
+
+export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
+
+const IssueSchema = z.object({
+  path: z.array(z.string()).meta({ description: 'Leads to the field; empty for the body as a whole.' }),
+  code: z
+    .enum([...bodyIssueCodes, ...tokenIssueCodes, ...passwordIssueCodes])
+    .meta({ description: 'For programs. New codes may be added.' }),
+  message: z.string().meta({ description: 'For users. It may change.' }),
+}) satisfies z.ZodType<Issue>
+
+/** The body of an error: `issues` with VALIDATION_ERROR only, `outcome` with SERVICE_UNAVAILABLE only. */
+export function errorSchema(code: ErrorCode) {
+  const common = z.object({
+    ok: z.literal(false),
+    code: z.literal(code).meta({ description: 'For programs.' }),
+    message: z
+      .string()
+      .meta({ description: 'One sentence for users. It may change.', examples: [errors[code].message] }),
+    requestId: z
+      .string()
+      .regex(/^[\w.-]{8,40}$/)
+      .meta({ description: 'The X-Request-Id of the response, to quote to support.' }),
+  })
+  if (code === 'VALIDATION_ERROR') return common.extend({ issues: z.array(IssueSchema).min(1) })
+  if (code !== 'SERVICE_UNAVAILABLE') return common
+  const outcome = z
+    .literal('unknown')
+    .optional()
+    .meta({ description: 'If present, the request may have taken effect. Otherwise nothing was changed.' })
+  return common.extend({ outcome })
+}

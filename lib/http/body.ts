@@ -1,0 +1,59 @@
+import type { z } from 'zod'
+import { ApiError, type Issue, invalid } from '../contract/errors'
+
+export const maxBodyBytes = 16 * 1024
+const bodyArrivesMs = 10_000
+
+/**
+ * Reads a JSON body of at most 16 KiB against a schema. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or VALIDATION_ERROR
+ * with every field that is wrong, without its value.
+ */
+export async function parseJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
+  const [mediaType, ...parameters] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='))
+  const readable = mediaType?.trim() === 'application/json' && (!charset || /^charset="?utf-?8"?$/.test(charset))
+  if (!readable || request.headers.has('content-encoding')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
+  const parsed = schema.safeParse(parseText(await readBody(request)))
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map(({ path, code, message }) => ({ path: path as Issue['path'], code, message }))
+  throw new ApiError('VALIDATION_ERROR', { message: 'The body does not match the expected schema.', issues })
+}
+
+async function readBody(request: Request): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length')) > maxBodyBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
+  const reader = request.body?.getReader()
+  if (!reader) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    reader.cancel().catch(() => {}) // ends the read that is waiting
+  }, bodyArrivesMs)
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      bytes += part.value.byteLength
+      if (bytes > maxBodyBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
+      chunks.push(part.value)
+    }
+  } catch (error) {
+    throw error instanceof ApiError ? error : invalidJson('The request body was incomplete.')
+  } finally {
+    clearTimeout(timer)
+    reader.cancel().catch(() => {})
+  }
+  if (late) throw invalidJson(`The request body did not arrive within ${bodyArrivesMs / 1000} seconds.`)
+  return Buffer.concat(chunks)
+}
+
+function parseText(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    throw invalidJson('The body is not JSON in UTF-8.')
+  }
+}
+
+function invalidJson(message: string): ApiError {
+  return invalid([], 'invalid_json', message)
+}

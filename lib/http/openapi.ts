@@ -1,0 +1,214 @@
+import { z } from 'zod'
+import { type ErrorCode, errors, outcomeUnknownMessage } from '../contract/errors'
+import { lifetimes } from '../contract/lifetimes'
+import { allowedMethods, type Operation, operations } from '../contract/operations'
+import {
+  errorSchema,
+  JwksResponse,
+  OkResponse,
+  PublicJwk,
+  ResetPasswordRequest,
+  SsoExchangeRequest,
+  SsoExchangeResponse,
+} from '../contract/schemas'
+import { platformLimit } from './rate-limit/policies'
+
+const { requests, windowSeconds } = platformLimit
+const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
+const table: Operation[] = Object.values(operations)
+const namedSchemas = {
+  SsoExchangeRequest,
+  SsoExchangeResponse,
+  ResetPasswordRequest,
+  OkResponse,
+  PublicJwk,
+  JwksResponse,
+}
+
+const commonHeaders = ['Cache-Control', 'X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit']
+
+const headerObjects = {
+  'Cache-Control': header('Never cached.', { const: 'no-store' }),
+  'X-Request-Id': header(
+    'Names the request in the log: the X-Request-Id of the request where it has this form, else a new one.',
+    {
+      pattern: '^[\\w.-]{8,40}$',
+    },
+  ),
+  'X-Content-Type-Options': header('The body is what Content-Type says.', { const: 'nosniff' }),
+  'RateLimit-Policy': header('The platform limit (draft-ietf-httpapi-ratelimit-headers-10).', {
+    const: `"platform";q=${requests};w=${windowSeconds}`,
+  }),
+  RateLimit: header('Requests remaining (r); seconds until the window resets (t).', {
+    pattern: '^"platform";r=\\d+;t=\\d+$',
+  }),
+  'Retry-After': header('Seconds.', { pattern: '^[1-9]\\d*$' }),
+  Allow: header('The methods that the path accepts (RFC 9110 §15.5.6).', {
+    enum: [...new Set(table.map(allowedMethods))],
+  }),
+  'Accept-Post': header('The media type that the path accepts.', { const: 'application/json' }),
+  'Set-Cookie': header(
+    'The session JWT, where no script can read it: `__Host-session` over https, `session` on http://localhost.',
+    {
+      pattern: `^(__Host-)?session=[^;]+; Path=/; Max-Age=${lifetimes.sessionToken}; HttpOnly; SameSite=Lax(; Secure)?$`,
+    },
+  ),
+}
+
+/** The errors that are the only one of their status: what they mean, and the headers that they add. */
+const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: string[]]>> = {
+  NOT_FOUND: ['For every other path under /api.'],
+  METHOD_NOT_ALLOWED: ['For every other method.', 'Allow'],
+  PAYLOAD_TOO_LARGE: ['The body is larger than 16 KiB. It was not read to its end.'],
+  UNSUPPORTED_MEDIA_TYPE: ['The body is not application/json in UTF-8, or it is compressed.', 'Accept-Post'],
+  RATE_LIMITED: ['Over the platform limit. Nothing was done.', 'Retry-After'],
+  INTERNAL_ERROR: ['An unexpected server error. The log has its cause, under the request ID.'],
+  SERVICE_UNAVAILABLE: [
+    'The database is unreachable or too slow, or too many passwords are being hashed. Nothing was changed, unless `outcome` is `unknown`.',
+    'Retry-After',
+  ],
+}
+
+/** The contract as an OpenAPI 3.1 document, made from the table and the schemas that the routes use. */
+export const openApiDocument = {
+  openapi: '3.1.1',
+  info: {
+    title: 'Authentication completion',
+    version: '1.0.0',
+    summary: 'Completes SSO sign-in and password reset.',
+    description: [
+      'JSON in UTF-8 both ways. No operation needs authentication: the one-time value in the body authorises it.',
+      'The POST operations are not idempotent: never retry one automatically after a dropped connection, because the first request may have taken effect.',
+      'Ignore fields that you do not know.',
+      `Pages, routes and documents share one limit of ${requests} requests in ${windowSeconds / 60} minutes for each client address (IPv6: a /64 network).`,
+    ].join('\n'),
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
+  servers: [{ url: '/', description: 'The origin of this document.' }],
+  security: [],
+  tags: [
+    { name: 'Operations', description: 'Complete a sign-in or a password reset.' },
+    { name: 'Keys', description: 'Verify a session.' },
+    { name: 'Health', description: 'Monitor the service.' },
+  ],
+  paths: Object.fromEntries(
+    Object.entries(operations).map(([id, operation]) => [operation.path, pathItem(id, operation)]),
+  ) as Record<string, Record<string, { responses: Record<string, object> }>>,
+  components: { schemas: schemas(), headers: headerObjects, responses: sharedResponses() },
+}
+
+function pathItem(operationId: string, operation: Operation) {
+  const { method, tag, summary, description, request, requestExample, errors: own } = operation
+  const isApi = operation.path.startsWith('/api/')
+  const shared: ErrorCode[] = [
+    ...(isApi ? (['NOT_FOUND'] as const) : []),
+    'METHOD_NOT_ALLOWED',
+    'RATE_LIMITED',
+    'INTERNAL_ERROR',
+  ]
+  if (request) shared.push('PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE')
+  const badRequests = own.filter((code) => errors[code].status === 400)
+  const others = [...shared, ...own].filter((code) => code in sharedErrors)
+  const body = request && {
+    required: true,
+    content: { 'application/json': { schema: ref('schemas', nameOf(request)), example: requestExample } },
+    description: 'At most 16 KiB, uncompressed.',
+  }
+  const responses: Record<string, object> = {
+    200: successOf(operation),
+    ...(badRequests.length > 0 && { 400: badRequestOf(operation, badRequests) }),
+    ...Object.fromEntries(others.map((code) => [errors[code].status, ref('responses', code)])),
+  }
+  return {
+    [method.toLowerCase()]: {
+      operationId,
+      tags: [tag],
+      summary,
+      description,
+      security: [],
+      ...(body && { requestBody: body }),
+      responses,
+    },
+  }
+}
+
+function successOf({
+  response,
+  responseDescription,
+  responseExample,
+  setsSessionCookie,
+  publicSeconds,
+  mediaType,
+}: Operation) {
+  const headers = publicSeconds
+    ? {
+        'Cache-Control': header('May be cached.', { const: `public, max-age=${publicSeconds}` }),
+        'Access-Control-Allow-Origin': header('Any site may read it.', { const: '*' }),
+        'X-Content-Type-Options': ref('headers', 'X-Content-Type-Options'),
+      }
+    : headersWith(...(setsSessionCookie ? ['Set-Cookie'] : []))
+  const content = { schema: ref('schemas', nameOf(response)), example: responseExample }
+  return { description: responseDescription, headers, content: { [mediaType ?? 'application/json']: content } }
+}
+
+/** Status 400 means one code, or one of several. */
+function badRequestOf({ badRequestDescription, issueExamples = {} }: Operation, codes: ErrorCode[]) {
+  const invalid = Object.entries(issueExamples).map(([name, issue]) => [
+    name,
+    { value: { ...exampleOf('VALIDATION_ERROR'), message: issue.message, issues: [issue] } },
+  ])
+  const others = codes.filter((code) => code !== 'VALIDATION_ERROR').map((code) => [code, { value: exampleOf(code) }])
+  const [only] = codes
+  const schema = codes.length === 1 ? ref('schemas', only!) : { oneOf: codes.map((code) => ref('schemas', code)) }
+  const content = { 'application/json': { schema, examples: Object.fromEntries([...others, ...invalid]) } }
+  return { description: badRequestDescription, headers: headersWith(), content }
+}
+
+/** The JSON Schemas of requests and responses by name, those of errors by code. */
+function schemas() {
+  const registry = z.registry<{ id: string }>()
+  for (const [id, schema] of Object.entries(namedSchemas)) registry.add(schema, { id })
+  const ofOperations = new Set<ErrorCode>([
+    ...(Object.keys(sharedErrors) as ErrorCode[]),
+    ...table.flatMap((operation) => operation.errors),
+  ])
+  for (const code of ofOperations) registry.add(errorSchema(code), { id: code })
+  const made = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` }).schemas
+  return Object.fromEntries(Object.entries(made).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
+}
+
+function nameOf(schema: z.ZodType): string {
+  return Object.entries(namedSchemas).find(([, named]) => named === schema)![0]
+}
+
+function sharedResponses() {
+  const entries = Object.entries(sharedErrors) as [ErrorCode, [string, ...string[]]][]
+  return Object.fromEntries(
+    entries.map(([code, [description, ...more]]) => {
+      const content = { 'application/json': { schema: ref('schemas', code), examples: examplesOf(code) } }
+      return [code, { description, headers: headersWith(...more), content }]
+    }),
+  )
+}
+
+function examplesOf(code: ErrorCode) {
+  const examples = { usual: { value: exampleOf(code) } }
+  if (code !== 'SERVICE_UNAVAILABLE') return examples
+  return { ...examples, unknown: { value: { ...exampleOf(code), message: outcomeUnknownMessage, outcome: 'unknown' } } }
+}
+
+function exampleOf(code: ErrorCode) {
+  return { ok: false, code, message: errors[code].message, requestId }
+}
+
+function headersWith(...more: string[]) {
+  return Object.fromEntries([...commonHeaders, ...more].map((name) => [name, ref('headers', name)]))
+}
+
+function ref(kind: 'schemas' | 'headers' | 'responses', name: string) {
+  return { $ref: `#/components/${kind}/${name}` }
+}
+
+function header(description: string, schema: object) {
+  return { description, required: true, schema: { type: 'string', ...schema } }
+}

@@ -1,0 +1,193 @@
+import { lifetimes } from '../../contract/lifetimes'
+import { inUnits } from '../relative-time'
+import type { Texts } from './en'
+
+const codeLifetime = inUnits(lifetimes.code, 'de')
+const tokenLifetime = inUnits(lifetimes.resetToken, 'de')
+
+export const de = (app: string, passwordMinLength: number): Texts => ({
+  language: 'de',
+  direction: 'ltr',
+  app,
+  shared: {
+    requestId: 'Kennung für den Support:',
+    tryAgain: 'Noch einmal versuchen',
+    waiting: 'Sie können es {when} noch einmal versuchen.',
+    waitingForNetwork: 'Sie können es noch einmal versuchen, sobald Sie online sind.',
+    waited: 'Sie können es jetzt noch einmal versuchen.',
+    signIn: 'Anmelden',
+    signInAgain: 'Erneut anmelden',
+    home: 'Zur Startseite',
+    noScript: 'Diese Seite braucht JavaScript',
+    notLoaded: 'Diese Seite ist nicht vollständig geladen',
+  },
+  home: {
+    signedIn: 'Sie sind angemeldet',
+    as: 'Angemeldet als',
+    until: 'Angemeldet bis',
+    open: `${app} öffnen`,
+    signOut: 'Abmelden',
+    signedOut: 'Sie sind nicht angemeldet',
+    signedOutBody: `Melden Sie sich an, um ${app} zu nutzen.`,
+    signedOutWithoutLink: 'Beginnen Sie dort, wo Sie sich sonst anmelden.',
+    forgotPassword: 'Passwort vergessen?',
+  },
+  notFound: {
+    title: 'Seite nicht gefunden',
+    body: 'Unter dieser Adresse gibt es nichts. Haben Sie sie eingetippt? Dann prüfen Sie sie. Sind Sie einem Link gefolgt, ist er vielleicht unvollständig oder veraltet.',
+  },
+  limitedPage: {
+    title: 'Zu viele Anfragen aus Ihrem Netzwerk',
+    body: 'Sie können diese Seite {when} wieder öffnen. Es ist nichts verloren gegangen.',
+    reload: 'Seite erneut öffnen',
+  },
+  error: {
+    title: 'Etwas ist schiefgegangen',
+    body: 'Das liegt an uns, nicht an Ihnen. Versuchen Sie es gleich noch einmal.',
+  },
+  sso: {
+    noScript: 'Schalten Sie es in den Einstellungen Ihres Browsers ein, und melden Sie sich dann erneut an.',
+    notLoaded: 'Ein Teil von ihr ist nicht angekommen. Prüfen Sie Ihre Verbindung, und melden Sie sich dann erneut an.',
+    working: 'Sie werden angemeldet',
+    workingBody: 'Das dauert einen Moment.',
+    slow: 'Die Anmeldung läuft noch. Lassen Sie diese Seite offen.',
+    done: 'Sie sind angemeldet',
+    doneBody: `Es geht weiter zu ${app}.`,
+    goOn: 'Weiter',
+    used: {
+      title: 'Diese Anmeldung ist abgelaufen oder wurde schon benutzt',
+      body: `Sie gilt nur einmal und nur ${codeLifetime} lang. Mit Ihrem Konto ist alles in Ordnung. Haben Sie sich gerade angemeldet, gehen Sie weiter; wenn nicht, melden Sie sich erneut an.`,
+    },
+    noCode: {
+      title: 'Es gibt keine laufende Anmeldung',
+      body: 'Diese Seite funktioniert nur einmal, gleich nachdem Sie sich bei Ihrer Organisation angemeldet haben. Haben Sie sich gerade angemeldet, gehen Sie weiter; wenn nicht, melden Sie sich erneut an.',
+    },
+    limited: {
+      title: 'Zu viele Versuche',
+      body: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anmeldungen. Sie sind noch nicht angemeldet.',
+    },
+    limitedLong: {
+      title: 'Zu viele Versuche',
+      body: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anmeldungen. Sie sind noch nicht angemeldet. Sie können sich {when} erneut anmelden.',
+    },
+    unavailable: {
+      title: 'Die Anmeldung ist gerade nicht möglich',
+      body: 'Wir konnten Ihre Anmeldung nicht abschließen. Nichts ist verloren, und mit Ihrem Konto ist alles in Ordnung.',
+    },
+    offline: {
+      title: 'Sie sind offline',
+      body: `Es wurde nichts gesendet. Verbinden Sie sich mit dem Internet, und versuchen Sie es bald noch einmal: Diese Anmeldung gilt nur ${codeLifetime}.`,
+    },
+    unknown: {
+      title: 'Wir wissen nicht, ob Sie angemeldet sind',
+      body: 'Die Verbindung brach ab, bevor wir eine Antwort bekamen. Vielleicht sind Sie schon angemeldet: Gehen Sie weiter, dann sehen Sie es. Wenn nicht, melden Sie sich erneut an.',
+    },
+    failed: {
+      title: 'Die Anmeldung ist gescheitert',
+      body: 'Bei uns ist etwas schiefgegangen. Melden Sie sich erneut an; wenn es wieder geschieht, nennen Sie dem Support die Kennung unten.',
+    },
+    gaveUp: {
+      title: 'Es funktioniert noch immer nicht',
+      body: 'Wir konnten Ihre Anmeldung nicht abschließen. Warten Sie ein paar Minuten, und melden Sie sich dann erneut an.',
+    },
+    rejected: {
+      access_denied: {
+        title: 'Die Anmeldung wurde abgebrochen',
+        body: 'Ihr Identitätsanbieter hat die Anmeldung nicht erlaubt, oder sie wurde dort abgebrochen. War das nicht gewollt, melden Sie sich erneut an. Sollten Sie Zugang haben, fragen Sie Ihre Administration.',
+      },
+      login_required: {
+        title: 'Ihr Identitätsanbieter verlangt eine Anmeldung',
+        body: 'Ihre Anmeldung dort ist beendet. Melden Sie sich erneut an.',
+      },
+      temporarily_unavailable: {
+        title: 'Ihr Identitätsanbieter ist nicht erreichbar',
+        body: 'Er kann gerade niemanden anmelden. Warten Sie ein paar Minuten, und melden Sie sich dann erneut an.',
+      },
+      server_error: {
+        title: 'Ihr Identitätsanbieter hatte eine Störung',
+        body: 'Er konnte die Anmeldung nicht abschließen. Melden Sie sich erneut an; wenn es wieder geschieht, sagen Sie es Ihrer Administration.',
+      },
+      other: {
+        title: 'Ihr Identitätsanbieter hat Sie nicht angemeldet',
+        body: 'Er hat die Anmeldung mit einem Fehler beendet. Melden Sie sich erneut an; wenn es wieder geschieht, sagen Sie es Ihrer Administration.',
+      },
+    },
+  },
+  reset: {
+    noScript:
+      'Schalten Sie es in den Einstellungen Ihres Browsers ein, und öffnen Sie dann den Link aus Ihrer E‑Mail noch einmal.',
+    notLoaded:
+      'Ein Teil von ihr ist nicht angekommen, und Ihr Passwort kann noch nicht gespeichert werden. Prüfen Sie Ihre Verbindung, und öffnen Sie dann den Link aus Ihrer E‑Mail noch einmal.',
+    early: 'Wird geladen … Ihr Passwort wird gespeichert, sobald diese Seite bereit ist.',
+    form: 'Neues Passwort wählen',
+    formBody: `Damit melden Sie sich künftig bei ${app} an. Alle Geräte, die jetzt angemeldet sind, werden abgemeldet.`,
+    label: 'Neues Passwort',
+    rules: [
+      `Mindestens ${passwordMinLength} Zeichen.`,
+      'Drei oder mehr Wörter ohne Zusammenhang sind stark und leicht zu merken. Leerzeichen sind erlaubt.',
+    ],
+    show: 'Anzeigen',
+    hide: 'Ausblenden',
+    showLabel: 'Passwort anzeigen',
+    hideLabel: 'Passwort ausblenden',
+    shown: 'Ihr Passwort ist sichtbar.',
+    hidden: 'Ihr Passwort ist verborgen.',
+    submit: 'Passwort speichern',
+    sending: 'Ihr Passwort wird gespeichert',
+    slow: 'Das Speichern läuft noch. Lassen Sie diese Seite offen.',
+    problem: 'Es gibt ein Problem',
+    errorPrefix: 'Fehler: ',
+    strength: {
+      short: 'Noch zu kurz',
+      weak: 'Noch leicht zu erraten',
+      good: 'Gut: schwer zu erraten',
+      strong: 'Sehr stark',
+    },
+    issues: {
+      too_short: `Verwenden Sie mindestens ${passwordMinLength} Zeichen.`,
+      too_long: 'Verwenden Sie höchstens 72 Zeichen; Umlaute und Emoji zählen mehrfach.',
+      invalid_characters: 'Lassen Sie Zeichen weg, die sich nicht tippen lassen.',
+      too_guessable: `Dieses Passwort ist leicht zu erraten. Verwenden Sie drei oder mehr Wörter ohne Zusammenhang, oder etwas Längeres. Verwenden Sie weder Ihre E‑Mail-Adresse noch den Namen ${app}.`,
+      breached: 'Dieses Passwort kommt in einem bekannten Datenleck vor. Verwenden Sie ein anderes.',
+    },
+    otherIssue: 'Dieses Passwort kann nicht verwendet werden. Wählen Sie ein anderes.',
+    done: {
+      title: 'Ihr Passwort ist geändert',
+      body: 'Sie wurden überall abgemeldet. Melden Sie sich mit Ihrem neuen Passwort an.',
+    },
+    dead: {
+      title: 'Dieser Link gilt nicht mehr',
+      body: `Er wurde schon benutzt, ist älter als ${tokenLifetime}, es wurde ein neuerer verschickt, es wurden zu viele Passwörter damit versucht, oder er ist unvollständig. Haben Sie damit gerade ein neues Passwort gewählt, melden Sie sich mit diesem an.`,
+    },
+    noToken: {
+      title: 'Öffnen Sie den Link aus Ihrer E‑Mail',
+      body: 'Um ein neues Passwort zu wählen, öffnen Sie diese Seite über den Link in der E‑Mail, die wir Ihnen geschickt haben. Haben Sie die Seite neu geladen, öffnen Sie denselben Link noch einmal.',
+    },
+    newLink: 'Neuen Link anfordern',
+    newLinkWithoutPlace: 'Einen neuen Link bekommen Sie über „Passwort vergessen“, dort, wo Sie sich sonst anmelden.',
+    limited: {
+      title: 'Zu viele Versuche',
+      body: 'Aus Ihrem Netz kamen in kurzer Zeit viele Anfragen. Ihr Passwort wurde nicht geändert, und Ihre Eingabe ist noch da.',
+    },
+    unavailable: {
+      title: 'Das Speichern ist gerade nicht möglich',
+      body: 'Ihr Passwort wurde nicht geändert. Ihr Link wurde nicht verbraucht, und Ihre Eingabe ist noch da.',
+    },
+    offline: {
+      title: 'Sie sind offline',
+      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da. Verbinden Sie sich mit dem Internet, und versuchen Sie es noch einmal.',
+    },
+    unknown: {
+      title: 'Wir wissen nicht, ob Ihr Passwort geändert ist',
+      body: 'Die Verbindung brach ab, bevor wir eine Antwort bekamen. Versuchen Sie, sich mit dem neuen Passwort anzumelden. Geht das nicht, fordern Sie einen neuen Link an.',
+    },
+    failed: {
+      title: 'Wir konnten Ihr Passwort nicht ändern',
+      body: 'Bei uns ist etwas schiefgegangen. Öffnen Sie den Link in Ihrer E‑Mail noch einmal; wenn es wieder geschieht, nennen Sie dem Support die Kennung unten.',
+    },
+    gaveUp: {
+      title: 'Es funktioniert noch immer nicht',
+      body: `Ihr Passwort wurde nicht geändert, und Ihre Eingabe ist noch da. Sie können auch später den Link in Ihrer E‑Mail noch einmal öffnen: Er gilt ${tokenLifetime} ab dem Versand.`,
+    },
+  },
+})

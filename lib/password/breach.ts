@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import { describeCause, log } from '../log'
+import { env } from '../settings/env'
+
+const timeLimitMs = 2_000
+const slowMs = 1_000
+const pauseMs = 30_000
+
+let pausedUntil = 0
+
+/**
+ * Asks the breached-password range API with the first five digits of the SHA-1 (k-anonymity). Without a response, or with
+ * the check switched off, a password passes. The caller holds a place in the hashing queue meanwhile: an API that fails or
+ * is slow is left alone for a while, so that it holds up one request and not the queue.
+ */
+export async function isBreached(password: string): Promise<boolean> {
+  const { PASSWORD_BREACH_CHECK, PASSWORD_BREACH_URL } = env()
+  if (!PASSWORD_BREACH_CHECK || performance.now() < pausedUntil) return false
+  const digest = createHash('sha1').update(password, 'utf8').digest('hex').toUpperCase()
+  const startedAt = performance.now()
+  try {
+    const response = await fetch(`${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`, {
+      headers: { 'Add-Padding': 'true' }, // hides the length of the response; padding has a count of 0
+      signal: AbortSignal.timeout(timeLimitMs),
+      cache: 'no-store',
+    })
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    const lines = (await response.text()).split(/\r?\n/)
+    if (performance.now() - startedAt > slowMs) pause()
+    return lines.some((line) => line.startsWith(`${digest.slice(5)}:`) && !line.endsWith(':0'))
+  } catch (error) {
+    pause(error)
+    return false
+  }
+}
+
+/** One warning, also where several requests were under way. */
+function pause(error?: unknown): void {
+  const isFirst = performance.now() >= pausedUntil
+  pausedUntil = performance.now() + pauseMs
+  if (!isFirst) return
+  const cause = error === undefined ? undefined : describeCause(error)
+  log.warn(
+    { cause },
+    `the breached-password check is slow or does not answer: passwords pass without it for ${pauseMs / 1000} s`,
+  )
+}

@@ -1,0 +1,114 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type JsonWebKey,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto'
+import { z } from 'zod'
+import type { PublicJwk as PublicJwkSchema } from '../contract/schemas'
+
+type PublicJwk = z.infer<typeof PublicJwkSchema>
+
+export type SigningKeys = { kid: string; privateKey: KeyObject; published: PublicJwk[] }
+
+const P256Jwk = z.looseObject({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: z.string(),
+  y: z.string(),
+  d: z.string().optional(),
+})
+const KeySet = z.object({ keys: z.array(P256Jwk).min(1) })
+
+/**
+ * Reads a JWK Set (RFC 7517, JSON) of ES256 keys: the first one signs and must be private; all are published, without their private part.
+ * Throws an error that names what is wrong, without the key.
+ */
+export function parseSigningKeys(json: string): SigningKeys {
+  const { keys } = parseKeySet(json)
+  const [first] = keys
+  if (!first?.d) throw new Error('the first key must be a private one, because it signs')
+  const published = keys.map((jwk) => publicJwk(importKey(jwk)))
+  return {
+    kid: published[0]!.kid,
+    privateKey: createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
+    published,
+  }
+}
+
+/** A new set of one private ES256 key, as the JSON that `parseSigningKeys` reads. */
+export function newSigningKeys(): string {
+  return JSON.stringify({ keys: [newSigningKey()] })
+}
+
+export type RotationStep = 'publish' | 'sign' | 'drop'
+
+/**
+ * The next step of exchanging the key that signs, from the set in use, as the JSON to use next: `publish` adds a new private key that does not sign yet;
+ * `sign` lets that one sign, and keeps the earlier one published without its private part; `drop` forgets the earlier one. Refuses what `parseSigningKeys` refuses.
+ */
+export function rotateSigningKeys(json: string): { step: RotationStep; json: string } {
+  parseSigningKeys(json)
+  const { keys } = parseKeySet(json)
+  const [current, ...others] = keys
+  const next = others.find((jwk) => jwk.d)
+  const previous = others.filter((jwk) => jwk !== next).map(withoutPrivatePart)
+  const answer = (step: RotationStep, set: object[]) => ({ step, json: JSON.stringify({ keys: set }) })
+  if (next) return answer('sign', [next, withoutPrivatePart(current!), ...previous])
+  if (previous.length > 0) return answer('drop', [current!])
+  return answer('publish', [current!, newSigningKey()])
+}
+
+function withoutPrivatePart({ d: _, ...jwk }: z.infer<typeof P256Jwk>) {
+  return jwk
+}
+
+function newSigningKey(): JsonWebKey {
+  // By way of DER: to export the very object that was generated can, in Node 20, wait for ever for a lock that a garbage collection wants too.
+  const { privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'der' },
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+  })
+  return createPrivateKey({ key: privateKey, type: 'pkcs8', format: 'der' }).export({ format: 'jwk' })
+}
+
+function parseKeySet(json: string) {
+  let set: unknown
+  try {
+    set = JSON.parse(json)
+  } catch {
+    throw new Error('not JSON')
+  }
+  const parsed = KeySet.safeParse(set)
+  if (!parsed.success)
+    throw new Error('not a JWK Set of EC keys on the curve P-256: {"keys":[{"kty":"EC","crv":"P-256",…}]}')
+  return parsed.data
+}
+
+function importKey(jwk: z.infer<typeof P256Jwk>): KeyObject {
+  try {
+    const publicKey = createPublicKey({ key: { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y }, format: 'jwk' })
+    if (!jwk.d || signsFor(createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' }), publicKey)) return publicKey
+  } catch {
+    // falls through: the reason that OpenSSL gives helps nobody
+  }
+  throw new Error('a key in the set is damaged: x, y and d do not belong together')
+}
+
+/** Tried out, because OpenSSL takes x and y as they stand in the private key. */
+function signsFor(privateKey: KeyObject, publicKey: KeyObject): boolean {
+  const text = Buffer.from('any text')
+  return verify('sha256', text, publicKey, sign('sha256', text, privateKey))
+}
+
+function publicJwk(publicKey: KeyObject): PublicJwk {
+  const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string }
+  const thumbprint = JSON.stringify({ crv: 'P-256', kty: 'EC', x, y }) // RFC 7638: these members, in this order
+  const kid = createHash('sha256').update(thumbprint).digest('base64url')
+  return { kty: 'EC', crv: 'P-256', x, y, kid, alg: 'ES256', use: 'sig' }
+}

@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { openConnection, startEngine } from './engine.mjs'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const path = `${folder}schema.prisma`
+
+/**
+ * The SQL that leads from the schema of the newest committed migration to schema.prisma; empty if they are equal. The engine wants the
+ * `url` of some PostgreSQL, and changes nothing there.
+ */
+export async function draftMigration(url: string): Promise<string> {
+  const connection = openConnection(url)
+  try {
+    const engine = await startEngine(connection)
+    const { stdout } = await engine.diff({
+      from: { tag: 'schemaDatamodel', files: [{ path, content: committedSchema() }] },
+      to: { tag: 'schemaDatamodel', files: [{ path, content: readFileSync(path, 'utf8') }] },
+      script: true,
+      exitCode: null,
+      filters: { externalTables: [], externalEnums: [] },
+    })
+    return stdout?.includes('This is an empty migration') ? '' : (stdout ?? '')
+  } finally {
+    await connection.end()
+  }
+}
+
+/** schema.prisma as it was when a migration was last committed. */
+function committedSchema(): string {
+  const git = (...parameters: string[]) => execFileSync('git', parameters, { cwd: folder, encoding: 'utf8' }).trim()
+  return git('show', `${git('log', '-1', '--format=%H', '--', 'migrations')}:./schema.prisma`)
+}

@@ -1,0 +1,5 @@
+/** The text of a file, to be written into a page (see `turbopack` in next.config.mjs). */
+declare module '*?raw' {
+  const text: string
+  export default text
+}
