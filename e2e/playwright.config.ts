@@ -1,7 +1,7 @@
 import { defineConfig } from 'playwright/test'
 
 export default defineConfig({
-  globalSetup: './global-setup.ts',
+  globalSetup: './support/global-setup.ts',
   outputDir: './results/traces',
   reporter: process.env.CI ? [['list']] : [['line']],
   workers: 2,
@@ -11,8 +11,8 @@ export default defineConfig({
   expect: { timeout: 15_000 }, // a reset may stand in the queue behind the twenty of another test
   projects: [
     { name: 'unit', testDir: '../lib', testMatch: '**/*.spec.ts' },
-    { name: 'api', testDir: '.', testMatch: '**/*.api.spec.ts' },
-    { name: 'faults', testDir: '.', testMatch: '**/*.faults.spec.ts', fullyParallel: false, timeout: 240_000 },
-    { name: 'pages', testDir: '.', testMatch: '**/*.page.spec.ts' },
+    { name: 'api', testDir: './api' },
+    { name: 'faults', testDir: './faults', fullyParallel: false, timeout: 240_000 },
+    { name: 'pages', testDir: './pages' },
   ],
 })

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { chromium } from 'playwright'
-import setUp from './global-setup'
-import { show, stateNames } from './page-states'
+import setUp from './support/global-setup'
+import { show, stateNames } from './support/page-states'
 
 // Pictures of every screen, in both schemes and three widths: npm run screenshots
 
@@ -15,7 +15,10 @@ Object.assign(process.env, {
   APP_NAME: process.env.APP_NAME ?? 'Northwind',
 })
 const tearDown = await setUp()
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH, args: ['--no-sandbox', '--disable-gpu'] })
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM_PATH,
+  args: ['--no-sandbox', '--disable-gpu'],
+})
 mkdirSync(folder, { recursive: true })
 try {
   for (const name of stateNames) {
@@ -26,7 +29,10 @@ try {
       await page.emulateMedia({ colorScheme })
       for (const width of widths) {
         await page.setViewportSize({ width, height: width < 1000 ? 720 : 800 })
-        await page.screenshot({ path: `${folder}${name.replace(/\W+/g, '-')}-${colorScheme}-${width}.png`, fullPage: true })
+        await page.screenshot({
+          path: `${folder}${name.replace(/\W+/g, '-')}-${colorScheme}-${width}.png`,
+          fullPage: true,
+        })
       }
     }
     await context.close()

@@ -1,0 +1,282 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
+import { project } from '../../bin/local'
+import { onlyDevelopmentServer } from '../support/development-server'
+import { exchange, expect, keepSecret, newCode, newPassword, newToken, reset, test } from '../support/fixtures'
+import { freePort, startServer } from '../support/server'
+
+type Ended = { code: number; stdout: string; stderr: string }
+
+/** Runs a command of package.json to its end. */
+function run(command: string[], settings: Record<string, string | undefined> = {}): Promise<Ended> {
+  const env = { ...process.env, ...settings } as NodeJS.ProcessEnv
+  return new Promise((resolve) => {
+    execFile('npm', ['run', '--silent', ...command], { cwd: project, env }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    )
+  })
+}
+
+test.describe('npm run issue', () => {
+  test('--json prints a secret, its address and its end, and nothing else; the secret works', async ({
+    person,
+    post,
+    url,
+  }) => {
+    const { stdout } = await run(['issue', '--', 'sso-code', person.email.toUpperCase(), '--json'])
+    const issued = JSON.parse(stdout)
+    keepSecret(issued.secret)
+    expect(issued).toEqual({
+      secret: expect.stringMatching(/^[\w-]{43}$/),
+      url: `${url}/sso/callback?code=${issued.secret}`,
+      expiresAt: expect.any(String),
+    })
+    const seconds = (Date.parse(issued.expiresAt) - Date.now()) / 1000
+    expect(seconds).toBeGreaterThan(30)
+    expect(seconds).toBeLessThanOrEqual(61)
+    expect((await post(exchange, { code: issued.secret })).status).toBe(200)
+
+    const token = JSON.parse((await run(['issue', '--', 'reset-token', person.email, '--json'])).stdout)
+    keepSecret(token.secret)
+    expect(token.url).toBe(`${url}/reset-password?token=${token.secret}`)
+    expect((await post(reset, { token: token.secret, password: newPassword() })).status).toBe(200)
+  })
+
+  test('makes a person only where it is told to', async ({ sql }) => {
+    const email = `new-${Date.now()}@example.com`
+    const refused = await run(['issue', '--', 'sso-code', email])
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([
+      2,
+      '',
+      `There is no ${email}. Add --create to make the person.\n`,
+    ])
+    const made = await run(['issue', '--', 'sso-code', email, '--create'])
+    keepSecret(made.stdout.match(/code=([\w-]{43})/)![1]!)
+    expect(made.code).toBe(0)
+    expect(await sql('SELECT 1 FROM users WHERE email = $1', [email])).toHaveLength(1)
+  })
+
+  test('says how it is used where it is used wrongly', async () => {
+    for (const wrong of [
+      [],
+      ['sso-code'],
+      ['password', 'ada@example.com'],
+      ['sso-code', 'ada'],
+      ['sso-code', 'a@b', 'c@d'],
+      ['sso-code', 'a@b', '--what'],
+    ]) {
+      const { code, stdout, stderr } = await run(['issue', '--', ...wrong])
+      expect([code, stdout], wrong.join(' ')).toEqual([2, ''])
+      expect(stderr).toMatch(/npm run issue|is not an e-mail address/)
+    }
+  })
+})
+
+test('on a laptop, `npm run demo` does not depend on the breached-password check', async () => {
+  const script = `
+    const { prepareLocally } = await import('${project}bin/local.ts')
+    const release = await prepareLocally({ port: 3000, purpose: 'command', say: () => {} })
+    console.log(process.env.PASSWORD_BREACH_CHECK)
+    await release()`
+  const check = (setting: string) =>
+    promisify(execFile)(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
+      cwd: project,
+      env: { ...process.env, NODE_ENV: 'production', PASSWORD_BREACH_CHECK: setting },
+    })
+  expect((await check('')).stdout).toBe('false\n')
+  expect((await check('true')).stdout).toBe('true\n')
+})
+
+test('npm run clean-up says what it deleted', async () => {
+  const { code, stdout } = await run(['clean-up'])
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/exchange_codes: \d+ deleted\nreset_tokens: \d+ deleted\nsessions: \d+ deleted/)
+})
+
+test.describe('npm start', () => {
+  const nothing = Object.fromEntries(
+    ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'RATE_LIMIT'].map((name) => [name, '']),
+  )
+
+  test('refuses to start without its settings, and lists all of them', async () => {
+    const { code, stderr } = await run(['start'], { ...nothing, PORT: String(await freePort()) })
+    expect(code).toBe(1)
+    for (const name of ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'UPSTASH_REDIS_REST_URL'])
+      expect(stderr).toContain(`  ${name} `)
+  })
+
+  test('rejects a PUBLIC_URL without TLS', async () => {
+    const { code, stderr } = await run(['start'], {
+      PUBLIC_URL: 'http://login.example.com',
+      PORT: String(await freePort()),
+    })
+    expect(code).toBe(1)
+    expect(stderr).toContain('  PUBLIC_URL must begin with https:// in production, unless its host is localhost')
+  })
+
+  test('names the port that is taken', async () => {
+    const server = await startServer()
+    const port = new URL(server.url).port
+    const { code, stderr } = await run(['start'], { PORT: port })
+    await server.stop()
+    expect(code).toBe(1)
+    expect(stderr).toContain(`Port ${port} is taken: set PORT to another one.`)
+  })
+
+  test('ends with a SIGTERM to npm, as a container sends it', async () => {
+    const port = await freePort()
+    const npm = spawn('npm', ['start'], { cwd: project, env: { ...process.env, PORT: String(port) } })
+    const ended = once(npm, 'exit')
+    await expect
+      .poll(
+        () =>
+          fetch(`http://localhost:${port}/api/health`).then(
+            ({ status }) => status,
+            () => 0,
+          ),
+        { timeout: 20_000 },
+      )
+      .toBe(200)
+    npm.kill('SIGTERM')
+    await ended
+    await expect
+      .poll(() =>
+        fetch(`http://localhost:${port}/api/health`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(0)
+  })
+
+  test('finishes what is under way when it is told to stop', async ({ person }) => {
+    const server = await startServer()
+    const slow = fetch(server.url + reset, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: slowly('{"token":"', person.id, '","password":"x"}'),
+      duplex: 'half',
+    } as RequestInit)
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    server.process.kill('SIGTERM')
+    expect((await slow).status).toBe(400)
+    await server.stop()
+    expect(server.process.exitCode).toBe(0)
+  })
+})
+
+test.describe('npm run dev', () => {
+  test('prints two links that work, at the PORT that is set, logs no secret, and stops with Ctrl-C', async ({
+    person,
+  }) => {
+    await onlyDevelopmentServer(async () => {
+      const port = String(await freePort())
+      const child = spawn('npm', ['run', '--silent', 'dev'], {
+        cwd: project,
+        detached: true,
+        env: { ...process.env, PORT: port, PUBLIC_URL: '', NODE_ENV: '' as 'development' },
+      })
+      let printed = ''
+      child.stdout.on('data', (chunk) => (printed += chunk))
+      child.stderr.on('data', (chunk) => (printed += chunk))
+      await expect.poll(() => printed, { timeout: 50_000 }).toContain('Ctrl-C')
+      const code = printed.match(new RegExp(`http://localhost:${port}/sso/callback\\?code=([\\w-]{43})`))![1]!
+      const token = printed.match(new RegExp(`http://localhost:${port}/reset-password\\?token=([\\w-]{43})`))![1]!
+      const send = (path: string, body: unknown) =>
+        fetch(`http://localhost:${port}${path}`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        })
+      expect((await send(exchange, { code })).status).toBe(200)
+      expect((await send(reset, { token, password: newPassword() })).status).toBe(200)
+      expect((await send(reset, { token, password: newPassword() })).status).toBe(400)
+
+      // Next.js's own log of requests in development would hold these
+      const secrets = [await newCode(person), await newToken(person)]
+      for (const secret of secrets) {
+        for (const path of [
+          '/sso/callback?code=',
+          '/reset-password?token=',
+          '/nothing?token=',
+          '/api/nothing?code=',
+          '/%ff?code=',
+        ])
+          await fetch(`http://localhost:${port}${path}${secret}`)
+      }
+      process.kill(-child.pid!, 'SIGINT') // as a terminal does: to all of them
+      await once(child, 'exit')
+      await expect(fetch(`http://localhost:${port}/`)).rejects.toThrow()
+      for (const secret of secrets) expect(printed).not.toContain(secret)
+    })
+  })
+})
+
+test.describe('the embedded PostgreSQL', () => {
+  let folder: string
+  test.beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'embedded-'))
+  })
+  test.afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  const query = async (url: string, text: string) => {
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => {})
+    await client.connect()
+    const { rows } = await client.query(text)
+    await client.end()
+    return rows
+  }
+  const postmaster = () => Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
+
+  test('is shared, stops with its last user, and keeps its data', async () => {
+    const first = await startEmbeddedPostgres(folder)
+    const second = await startEmbeddedPostgres(folder)
+    expect(second.url).toBe(first.url)
+    await query(first.url, `CREATE TABLE kept AS SELECT 'lower' = lower('LOWER') AS works`)
+    await first.release()
+    expect(await query(second.url, 'SELECT works FROM kept')).toEqual([{ works: true }])
+    await second.release()
+    await expect(query(second.url, 'SELECT 1')).rejects.toThrow()
+    const third = await startEmbeddedPostgres(folder)
+    expect(await query(third.url, 'SELECT works FROM kept')).toEqual([{ works: true }])
+    await third.release()
+    expect(readdirSync(join(folder, 'users'))).toEqual([])
+  })
+
+  test('comes back after kill -9', async () => {
+    const killed = await startEmbeddedPostgres(folder)
+    await query(killed.url, 'CREATE TABLE kept AS SELECT 1 AS works')
+    process.kill(postmaster(), 'SIGKILL')
+    const back = await startEmbeddedPostgres(folder)
+    expect(await query(back.url, 'SELECT works FROM kept')).toEqual([{ works: 1 }])
+    await killed.release()
+    await back.release()
+  })
+
+  test('takes a port of its own where the usual one is taken', async () => {
+    const usual = await startEmbeddedPostgres(join(folder, 'one'))
+    const other = await startEmbeddedPostgres(join(folder, 'two'))
+    expect(new URL(other.url).port).not.toBe(new URL(usual.url).port)
+    await usual.release()
+    await other.release()
+  })
+})
+
+/** A body whose parts come half a second apart. */
+function slowly(...parts: string[]): ReadableStream {
+  return new ReadableStream({
+    async pull(controller) {
+      const part = parts.shift()
+      if (part === undefined) return controller.close()
+      controller.enqueue(new TextEncoder().encode(part))
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    },
+  })
+}

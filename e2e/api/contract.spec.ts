@@ -1,0 +1,338 @@
+import { randomBytes } from 'node:crypto'
+import { documentedFetch } from '../support/documented'
+import {
+  exchange,
+  expect,
+  newAddress,
+  newCode,
+  newPassword,
+  newToken,
+  post as postTo,
+  reset,
+  test,
+} from '../support/fixtures'
+import { sendBytes } from '../support/raw-bytes'
+import { freePort, startServer } from '../support/server'
+
+const routes = [exchange, reset]
+
+/** What every answer of every /api route has. */
+function expectCommonHeaders(headers: Headers): void {
+  expect(headers.get('cache-control')).toBe('no-store')
+  expect(headers.get('x-content-type-options')).toBe('nosniff')
+  expect(headers.get('x-request-id')).toMatch(/^[\w.-]{8,40}$/)
+  expect(headers.get('ratelimit-policy')).toBe('"platform";q=2000;w=900')
+  expect(headers.get('ratelimit')).toMatch(/^"platform";r=\d+;t=\d+$/)
+  expect(headers.get('access-control-allow-origin')).toBeNull()
+}
+
+const refusal = (code: string, requestId: string | null, more = {}) => ({
+  ok: false,
+  code,
+  message: expect.stringMatching(/^[A-Z`].+[.]$/),
+  requestId,
+  ...more,
+})
+const issue = (path: string[], code: string) => ({ issues: [{ path, code, message: expect.any(String) }] })
+
+for (const route of routes) {
+  test.describe(route, () => {
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE']) {
+      test(`405 for ${method}`, async ({ url }) => {
+        const answer = await documentedFetch(url + route, { method, headers: { 'X-Forwarded-For': newAddress() } })
+        expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
+        expectCommonHeaders(answer.headers)
+        const text = await answer.text()
+        if (method === 'HEAD') expect(text).toBe('')
+        else expect(JSON.parse(text)).toEqual(refusal('METHOD_NOT_ALLOWED', answer.headers.get('x-request-id')))
+      })
+    }
+
+    for (const method of ['TRACE', 'PROPFIND', 'QUERY']) {
+      test(`405 for ${method}, which fetch can't send`, async ({ url }) => {
+        const answer = await sendBytes(
+          url,
+          `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+        )
+        expect(answer).toMatch(/^HTTP\/1.1 405 /)
+        expect(answer).toContain('METHOD_NOT_ALLOWED')
+      })
+    }
+
+    test('413 for a body over 16 KiB, with and without a length', async ({ post, url }) => {
+      const large = JSON.stringify({ code: 'x', token: 'x', password: 'x', padding: 'x'.repeat(16 * 1024) })
+      const { status, headers, body } = await post(route, large)
+      expect([status, body]).toEqual([413, refusal('PAYLOAD_TOO_LARGE', headers.get('x-request-id'))])
+      expectCommonHeaders(headers)
+      const streamed = await documentedFetch(url + route, {
+        method: 'POST',
+        body: new Blob([large]).stream(),
+        duplex: 'half',
+        headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
+      } as RequestInit)
+      expect(streamed.status).toBe(413)
+    })
+
+    test('413 comes before the body has been read to its end, and the connection is closed', async ({ url }) => {
+      const head = `POST ${route} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10000000000\r\n\r\n`
+      const answer = await sendBytes(url, head + 'x'.repeat(1000))
+      expect(answer).toMatch(/^HTTP\/1.1 413 /)
+      expect(answer).toMatch(/^connection: close\r$/im)
+    })
+
+    test('a body of exactly 16 KiB is read', async ({ post }) => {
+      const start = '{"code":"x","token":"x","password":"x","padding":"'
+      const body = `${start}${'x'.repeat(16 * 1024 - start.length - 2)}"}`
+      expect((await post(route, body)).status).toBe(400)
+    })
+
+    test('415 for anything but JSON in UTF-8, uncompressed', async ({ url }) => {
+      const types = [
+        'application/x-www-form-urlencoded',
+        'text/plain',
+        'multipart/form-data; boundary=x',
+        'application/json; charset=utf-16',
+        'application/jsonp',
+        'application/ld+json',
+        '',
+      ]
+      const headers = [
+        ...types.map((type) => ({ 'Content-Type': type })),
+        { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
+      ]
+      for (const each of headers) {
+        const answer = await documentedFetch(url + route, {
+          method: 'POST',
+          body: new TextEncoder().encode('{}'),
+          headers: { ...(each as Record<string, string>), 'X-Forwarded-For': newAddress() },
+        })
+        expect([answer.status, answer.headers.get('accept-post')], JSON.stringify(each)).toEqual([
+          415,
+          'application/json',
+        ])
+        expect(await answer.json()).toEqual(refusal('UNSUPPORTED_MEDIA_TYPE', answer.headers.get('x-request-id')))
+        expectCommonHeaders(answer.headers)
+      }
+    })
+
+    test('400 VALIDATION_ERROR for a body that is not JSON', async ({ post }) => {
+      const bodies = [
+        '',
+        '{',
+        '{"code":"x"',
+        "{'code':'x'}",
+        'NaN',
+        '{"code":"x"}{}',
+        '\ufeff\ufeff{}',
+        new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+      ]
+      for (const body of bodies) {
+        const answer = await post(route, body)
+        expect([answer.status, answer.body], String(body)).toEqual([
+          400,
+          refusal('VALIDATION_ERROR', answer.headers.get('x-request-id'), issue([], 'invalid_json')),
+        ])
+        expectCommonHeaders(answer.headers)
+      }
+    })
+
+    test('400 VALIDATION_ERROR for JSON that is not the object asked for, naming every field', async ({ post }) => {
+      for (const body of ['null', '1', '"x"', '[]', 'true'])
+        expect((await post(route, body)).body).toMatchObject(issue([], 'invalid_type'))
+      const fields = route === exchange ? ['code'] : ['token', 'password']
+      for (const wrong of [undefined, null, 1, {}, ['x'], true]) {
+        const { status, body } = await post(route, Object.fromEntries(fields.map((field) => [field, wrong])))
+        expect([status, body.code, body.issues!.map(({ path, code }) => [path, code])]).toEqual([
+          400,
+          'VALIDATION_ERROR',
+          fields.map((field) => [[field], 'invalid_type']),
+        ])
+      }
+    })
+
+    test('503 with Retry-After where the database is out of reach; the answer has not the cause, the log has it', async () => {
+      const server = await startServer({
+        DATABASE_URL: `postgresql://somebody:secret-of-the-database@127.0.0.1:${await freePort()}/nowhere`,
+      })
+      const { status, headers, body } = await postTo(server.url + route, {
+        code: 'x',
+        token: 'x',
+        password: newPassword(),
+      })
+      const alive = await documentedFetch(`${server.url}/api/health`)
+      const ready = await documentedFetch(`${server.url}/api/health/ready`)
+      await server.stop()
+      expect([status, body]).toEqual([503, refusal('SERVICE_UNAVAILABLE', headers.get('x-request-id'))])
+      expect(headers.get('retry-after')).toMatch(/^\d+$/)
+      expectCommonHeaders(headers)
+      expect([alive.status, ready.status]).toEqual([200, 503])
+      const line = logLines(server.output()).find(({ requestId }) => requestId === body.requestId)!
+      expect(line).toMatchObject({ level: 'error', status: 503, cause: { name: expect.any(String) } })
+      expect(server.output()).not.toContain('secret-of-the-database')
+    })
+
+    test('500 for a fault of ours; the answer has not the cause, the log has it', async ({ sql }) => {
+      const empty = `test_${randomBytes(6).toString('hex')}`
+      await sql(`CREATE DATABASE ${empty}`)
+      const databaseUrl = new URL(process.env.DATABASE_URL!)
+      databaseUrl.pathname = `/${empty}`
+      const server = await startServer({ DATABASE_URL: databaseUrl.href })
+      const { status, headers, body } = await postTo(server.url + route, {
+        code: 'x',
+        token: 'x',
+        password: newPassword(),
+      })
+      await server.stop()
+      await sql(`DROP DATABASE ${empty} WITH (FORCE)`)
+      expect([status, body]).toEqual([500, refusal('INTERNAL_ERROR', headers.get('x-request-id'))])
+      expectCommonHeaders(headers)
+      const line = logLines(server.output()).find(({ requestId }) => requestId === body.requestId)!
+      expect(line).toMatchObject({
+        level: 'error',
+        status: 500,
+        code: 'INTERNAL_ERROR',
+        cause: { name: expect.any(String), code: expect.any(String) },
+      })
+    })
+  })
+}
+
+test('404 for an /api path that does not exist, whatever the method', async ({ url }) => {
+  for (const path of [
+    '/api',
+    '/api/',
+    '/api/nothing',
+    '/api/auth',
+    '/api/auth/sso',
+    `${exchange}/more`,
+    '/api/%ff',
+    '/api/%00',
+    '/api/auth%2Fsso%2Fexchange',
+    '/api/health.json',
+  ]) {
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
+      const answer = await documentedFetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
+      expect([answer.status, await answer.json()], `${method} ${path}`).toEqual([
+        404,
+        refusal('NOT_FOUND', answer.headers.get('x-request-id')),
+      ])
+      expectCommonHeaders(answer.headers)
+    }
+  }
+})
+
+test('a path with a slash at its end is the same path, not a redirect that repeats the query', async ({
+  post,
+  url,
+}) => {
+  expect((await post(`${exchange}/`, { code: 'fabricated' })).body.code).toBe('SSO_EXCHANGE_INVALID')
+  expect((await fetch(`${url}/reset-password/?token=fabricated`, { redirect: 'manual' })).status).toBe(200)
+})
+
+test('health: alive and ready', async ({ url }) => {
+  for (const path of ['/api/health', '/api/health/ready']) {
+    const answer = await documentedFetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })
+    expect([answer.status, await answer.json()]).toEqual([200, { ok: true }])
+    expectCommonHeaders(answer.headers)
+    const wrong = await documentedFetch(url + path, { method: 'POST', headers: { 'X-Forwarded-For': newAddress() } })
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  }
+})
+
+test('a request reference from outside is kept where it is harmless, and replaced where it is not', async ({
+  post,
+}) => {
+  const harmless = [
+    '0123456789',
+    'a1b2-c3d4_e5.f6',
+    '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11',
+    '01JD4Z8Q3V6M2N7P5R9T1W3X5Y',
+  ]
+  const harmful = [
+    'short',
+    'x'.repeat(41),
+    'with space in it',
+    '{"level":"fatal"}',
+    '<script>alert(1)</script>',
+    'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+  ]
+  for (const given of harmless)
+    expect((await post(exchange, { code: 'x' }, { 'X-Request-Id': given })).body.requestId).toBe(given)
+  for (const given of harmful)
+    expect((await post(exchange, { code: 'x' }, { 'X-Request-Id': given })).body.requestId).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+test('one log line a request, of fields from a list', async ({ person }) => {
+  const server = await startServer()
+  const { body } = await postTo(server.url + exchange, { code: `fabricated-${person.id}` })
+  await documentedFetch(`${server.url}/api/nothing?secret=${person.id}`)
+  await server.stop()
+  const lines = logLines(server.output())
+  expect(lines).toEqual([
+    {
+      level: 'info',
+      time: expect.any(String),
+      requestId: body.requestId,
+      method: 'POST',
+      route: 'sso-exchange',
+      status: 400,
+      code: 'SSO_EXCHANGE_INVALID',
+      durationMs: expect.any(Number),
+    },
+    {
+      level: 'info',
+      time: expect.any(String),
+      requestId: expect.any(String),
+      method: 'GET',
+      route: 'unknown',
+      status: 404,
+      code: 'NOT_FOUND',
+      durationMs: expect.any(Number),
+    },
+  ])
+  expect(server.output()).not.toContain(person.id)
+})
+
+test('the log line of a success names the user, and the session that began', async ({ person, sql }) => {
+  const server = await startServer()
+  const [code, token, password] = [await newCode(person), await newToken(person), newPassword()]
+  const exchanged = await postTo(server.url + exchange, { code })
+  const changed = await postTo(server.url + reset, { token, password })
+  const again = await postTo(server.url + reset, { token, password })
+  await server.stop()
+  const [session] = await sql('SELECT id FROM sessions WHERE user_id = $1', [person.id])
+  const line = { level: 'info', time: expect.any(String), method: 'POST', durationMs: expect.any(Number) }
+  const ofReset = { ...line, route: 'reset-password' }
+  expect(logLines(server.output())).toEqual([
+    {
+      ...line,
+      route: 'sso-exchange',
+      status: 200,
+      requestId: exchanged.headers.get('x-request-id'),
+      userId: person.id,
+      sessionId: session!.id,
+    },
+    { ...ofReset, status: 200, requestId: changed.headers.get('x-request-id'), userId: person.id },
+    { ...ofReset, status: 400, requestId: again.body.requestId, code: 'VALIDATION_ERROR' },
+  ])
+})
+
+test('the JWKS may be cached and read from anywhere', async ({ url }) => {
+  const answer = await documentedFetch(`${url}/.well-known/jwks.json`)
+  expect(answer.headers.get('content-type')).toBe('application/jwk-set+json')
+  expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
+  expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  expect((await answer.json()).keys).toHaveLength(1)
+})
+
+test('password managers find the way to change a password', async ({ url }) => {
+  const answer = await fetch(`${url}/.well-known/change-password`, { redirect: 'manual' })
+  expect([answer.status, answer.headers.get('location')]).toEqual([303, '/reset-password'])
+})
+
+function logLines(output: string): Record<string, unknown>[] {
+  return output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+}

@@ -1,0 +1,176 @@
+import { execFile } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { project } from '../../bin/local'
+import { documentedFetch } from '../support/documented'
+import { blocks } from '../support/documents'
+import { exchange, expect, keepSecret, newAddress, newPassword, post, reset, test } from '../support/fixtures'
+import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
+import { type Server, startServer } from '../support/server'
+
+test.describe.configure({ mode: 'serial' })
+
+const role = `serving_${randomBytes(6).toString('hex')}`
+const cronSecret = 'a secret of this test alone'
+const email = 'ada@example.com'
+const hash = (secret: string) => createHash('sha256').update(secret).digest()
+
+let database: OwnDatabase
+let server: Server
+let settings: Record<string, string>
+
+test.beforeAll(async () => {
+  database = await openOwnDatabase()
+  await database.sql(blocks['serving-role']!.text.replaceAll('the_role', role).replace('the_password', role))
+  settings = {
+    DATABASE_URL: database.url(role, role),
+    DIRECT_DATABASE_URL: database.url(),
+    CRON_SECRET: cronSecret,
+    DATABASE_POOL_SIZE: '1',
+  }
+  server = await startServer(settings)
+})
+test.afterAll(async () => {
+  await server?.stop()
+  if (!database) return
+  await database.sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`).catch(() => {}) // where the document has no such role
+  await database.drop()
+})
+
+function run(
+  command: string[],
+  overriding: Record<string, string> = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = { ...process.env, ...settings, PUBLIC_URL: server.url, ...overriding }
+  return new Promise((resolve) => {
+    execFile('npm', ['run', '--silent', ...command], { cwd: project, env }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    )
+  })
+}
+
+async function issue(kind: 'sso-code' | 'reset-token', ...flags: string[]): Promise<string> {
+  const { stdout, stderr } = await run(['issue', '--', kind, email, '--json', ...flags])
+  if (!stdout) throw new Error(stderr)
+  return keepSecret(JSON.parse(stdout).secret)
+}
+
+/** Uses all that a server does with its database. Throws where something does not work. */
+async function useServer(): Promise<void> {
+  const headers = { 'X-Forwarded-For': newAddress() }
+  const { sql } = database
+  const demand = (what: string, works: unknown) => {
+    if (!works) throw new Error(what)
+  }
+  const newSecret = () => keepSecret(randomBytes(32).toString('base64url'))
+  const [user] = await sql(`INSERT INTO users (email) VALUES (gen_random_uuid() || '@example.com') RETURNING id, email`)
+  const [code, other, token] = [newSecret(), newSecret(), newSecret()]
+  for (const secret of [code, other])
+    await sql(
+      `INSERT INTO exchange_codes (code_hash, user_id, expires_at) VALUES ($1, $2, now() + interval '1 hour')`,
+      [hash(secret), user!.id],
+    )
+  await sql(`INSERT INTO reset_tokens (token_hash, user_id, expires_at) VALUES ($1, $2, now() + interval '1 hour')`, [
+    hash(token),
+    user!.id,
+  ])
+
+  demand('exchange', (await post(server.url + exchange, { code }, headers)).status === 200)
+  await sql(`UPDATE exchange_codes SET used_at = now() - interval '1 minute' WHERE code_hash = $1`, [hash(code)])
+  demand('reuse', (await post(server.url + exchange, { code }, headers)).status === 400)
+  const { body } = await post(server.url + exchange, { code: other }, headers)
+  const cookie = { ...headers, Cookie: `session=${body.token}` }
+  demand('start page', (await (await fetch(`${server.url}/`, { headers: cookie })).text()).includes(user!.email))
+  await fetch(`${server.url}/sign-out`, { method: 'POST', headers: cookie, redirect: 'manual' })
+  const revoked =
+    'SELECT 1 FROM sessions JOIN refresh_tokens ON session_id = id WHERE user_id = $1 AND sessions.revoked_at = refresh_tokens.revoked_at'
+  demand('end of both sessions', (await sql(revoked, [user!.id])).length === 2)
+  demand('reset', (await post(server.url + reset, { token, password: newPassword() }, headers)).status === 200)
+  demand(
+    'password',
+    (await sql('SELECT 1 FROM users WHERE id = $1 AND password_hash IS NOT NULL', [user!.id])).length === 1,
+  )
+  demand('ready', (await documentedFetch(`${server.url}/api/health/ready`, { headers })).status === 200)
+
+  for (const table of ['exchange_codes', 'reset_tokens', 'sessions', 'refresh_tokens'])
+    await sql(`UPDATE ${table} SET expires_at = now() - interval '8 days'`)
+  const cleanUp = await fetch(`${server.url}/api/cron/clean-up`, {
+    headers: { ...headers, Authorization: `Bearer ${cronSecret}` },
+  })
+  demand('clean-up', cleanUp.status === 200)
+  const left =
+    'SELECT 1 FROM exchange_codes UNION ALL SELECT 1 FROM reset_tokens UNION ALL SELECT 1 FROM sessions UNION ALL SELECT 1 FROM refresh_tokens'
+  demand('clean-up of all', (await sql(left)).length === 0)
+}
+
+test('the role of docs/deploy.md serves, issues and cleans up', async () => {
+  await useServer()
+  const code = await issue('sso-code', '--create')
+  expect((await post(server.url + exchange, { code })).status).toBe(200)
+  const token = await issue('reset-token')
+  expect((await post(server.url + reset, { token, password: newPassword() })).status).toBe(200)
+  expect((await run(['clean-up'])).stdout).toMatch(/sessions: 0 deleted/)
+  await server.stop()
+  expect(server.output()).toContain('"status":200')
+  expect(server.output()).not.toContain('"level":"error"')
+  server = await startServer(settings)
+})
+
+test('it can do nothing else, and owns nothing', async () => {
+  const client = new pg.Client({ connectionString: settings.DATABASE_URL })
+  await client.connect()
+  for (const statement of [
+    'CREATE TABLE more (id int)',
+    'CREATE SCHEMA more',
+    'ALTER TABLE users ADD COLUMN more int',
+    'DROP TABLE sessions',
+    'CREATE INDEX ON users (email)',
+    'TRUNCATE sessions',
+    'SELECT 1 FROM _prisma_migrations',
+    'DELETE FROM _prisma_migrations',
+    'SELECT password_hash FROM users',
+    'SELECT * FROM users',
+    `UPDATE users SET email = 'eve@example.com'`,
+    'UPDATE users SET disabled_at = NULL',
+    `INSERT INTO users (email, password_hash) VALUES ('eve@example.com', 'x')`,
+    'DELETE FROM users',
+    'DELETE FROM refresh_tokens',
+  ]) {
+    await expect(client.query(statement), statement).rejects.toMatchObject({ code: '42501' })
+  }
+  await client.end()
+  expect(await database.sql(`SELECT 1 FROM pg_class WHERE relowner = '${role}'::regrole`)).toEqual([])
+  expect((await run(['migrate'], { DIRECT_DATABASE_URL: '' })).code).toBe(1)
+  expect((await run(['migrate'])).stdout).toBe('No migration is pending.\n')
+})
+
+test('it has no privilege that nothing needs', async () => {
+  test.setTimeout(300_000)
+  const whole = await database.sql(
+    `SELECT table_name AS "table", privilege_type AS privilege, NULL AS "column" FROM information_schema.role_table_grants WHERE grantee = $1`,
+    [role],
+  )
+  const columns = await database.sql(
+    `SELECT table_name AS "table", privilege_type AS privilege, column_name AS "column" FROM information_schema.column_privileges WHERE grantee = $1 AND table_name = 'users'`,
+    [role],
+  )
+  const privileges = [...whole, ...columns]
+  expect(privileges.length).toBeGreaterThan(0)
+  const works = () =>
+    useServer()
+      .then(() => database.sql('DELETE FROM users'))
+      .then(() => issue('sso-code', '--create'))
+      .then(() => issue('reset-token'))
+      .then(
+        () => true,
+        () => false,
+      )
+  expect(await works()).toBe(true)
+  for (const { table, privilege, column } of privileges) {
+    const what = `${privilege}${column ? ` (${column})` : ''} ON ${table}`
+    await database.sql(`REVOKE ${what} FROM ${role}`)
+    expect(await works(), `without ${what}`).toBe(false)
+    await database.sql(`GRANT ${what} TO ${role}`)
+  }
+  expect(await works()).toBe(true)
+})

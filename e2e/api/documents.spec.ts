@@ -1,0 +1,130 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { project } from '../../bin/local'
+import { errors } from '../../lib/contract/errors'
+import { operations } from '../../lib/contract/operations'
+import { bodyIssueCodes, passwordIssueCodes, tokenIssueCodes } from '../../lib/contract/schemas'
+import { rateLimitHeaders } from '../../lib/http/rate-limit/limit'
+import { anchors, documents, files, prose } from '../support/documents'
+import { expect, test } from '../support/fixtures'
+
+const read = (path: string) => readFileSync(project + path, 'utf8')
+const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+const environment = read('.env.example')
+const settings = [...read('lib/settings/env.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name]) => name!)
+
+/** Inline code of a document. */
+const inlineCode = (content: string) => [...prose(content).matchAll(/`([^`\n]+)`/g)].map(([, text]) => text!)
+
+/** The files and folders at the root: what begins with one of them is a path of this repository. */
+const roots = [...new Set(files.map((file) => file.split('/')[0]!))]
+
+test('every command that a document names exists', () => {
+  const found = new Set<string>()
+  for (const [document, content] of Object.entries({ ...documents, '.env.example': environment })) {
+    for (const [, script] of content.matchAll(/\bnpm run (?:--silent )?([a-z][a-z:-]*)/g)) {
+      found.add(script!)
+      expect(manifest.scripts, `${document}: npm run ${script}`).toHaveProperty([script!])
+    }
+  }
+  expect([...found]).toEqual(expect.arrayContaining(['dev', 'issue', 'test:vercel', 'vercel-build']))
+})
+
+test('every path that a document names exists', () => {
+  const found = new Set<string>()
+  for (const [document, content] of Object.entries(documents)) {
+    for (const path of inlineCode(content).filter(isOwnPath)) {
+      found.add(path)
+      expect(
+        files.includes(path) || files.some((file) => file.startsWith(`${path.replace(/\/$/, '')}/`)),
+        `${document}: ${path}`,
+      ).toBe(true)
+    }
+  }
+  expect([...found]).toEqual(
+    expect.arrayContaining(['lib/contract/lifetimes.ts', 'lib/sso/exchange.ts', 'vercel.json']),
+  )
+
+  // Modules of TypeScript are named without their ending, generated folders and deployed paths are no files of git.
+  function isOwnPath(text: string): boolean {
+    if (!/^[\w.@[\]/-]+$/.test(text) || !roots.includes(text.split('/')[0]!)) return false
+    if (/^(prisma\/client|bench\/results)\/?$/.test(text)) return false
+    if (text === 'bench' || text === 'prisma') return true
+    return !existsSync(`${project}${text}.ts`)
+  }
+})
+
+test('every setting that a document names exists', () => {
+  const found = new Set<string>()
+  const known = new Set([...settings, ...[...environment.matchAll(/\b[A-Z][A-Z_]+\b/g)].map(([name]) => name)])
+  const ofPlatforms = /^(OTEL|VERCEL|KV)_|^(NODE_ENV|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
+  const codes = new Set(read('lib/contract/errors.ts').match(/\b[A-Z]+_[A-Z_]+\b/g))
+  for (const [document, content] of Object.entries(documents)) {
+    const named = [
+      ...inlineCode(content)
+        .join('\n')
+        .matchAll(/(?<![\w/.-])[A-Z]+(?:_[A-Z]+)+\b/g),
+    ].map(([name]) => name)
+    const set = [...content.matchAll(/(?<![\w-])([A-Z]+(?:_[A-Z]+)+)=/g)].map(([, name]) => name!)
+    for (const name of [...named, ...set].filter((name) => !ofPlatforms.test(name) && !codes.has(name))) {
+      found.add(name)
+      expect([...known], `${document}: ${name}`).toContain(name)
+    }
+  }
+  expect([...found]).toEqual(expect.arrayContaining(['DATABASE_POOLED', 'SESSION_SIGNING_KEYS', 'CRON_SECRET']))
+})
+
+test('.env.example has every setting, and each is one that the app reads', () => {
+  expect(settings).toContain('PUBLIC_URL')
+  const explained = [...environment.matchAll(/^#?([A-Z][A-Z_]+)=/gm)].map(([, name]) => name!)
+  expect(explained).toEqual(expect.arrayContaining(settings.filter((name) => name !== 'VERCEL')))
+  // The server reads these itself.
+  expect(explained.filter((name) => !settings.includes(name)).sort()).toEqual([
+    'HOST',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'PORT',
+  ])
+})
+
+test('docs/api.md has every operation, error, issue and the limit of the contract', () => {
+  const document = documents['docs/api.md']!
+  for (const { method, path } of Object.values(operations)) expect(document).toContain(`\`${method} ${path}\``)
+  for (const [code, { status }] of Object.entries(errors)) expect(document).toContain(`| ${status} | \`${code}\` |`)
+  for (const code of [...bodyIssueCodes, ...tokenIssueCodes, ...passwordIssueCodes])
+    expect(inlineCode(document)).toContain(code)
+  expect(document).toContain(rateLimitHeaders({ allowed: true, remaining: 0, resetSeconds: 0 })['RateLimit-Policy'])
+})
+
+test('every warning that docs/operate.md names is one that the log has', () => {
+  const sources = files.filter((file) => /^(app|bin|lib)\/.*\.(ts|tsx|mjs)$/.test(file)).map(read)
+  const warnings = [...documents['docs/operate.md']!.matchAll(/\| `([^`]+)` \(`warn`\)/g)].map(([, text]) => text!)
+  expect(warnings.length).toBeGreaterThan(3)
+  for (const warning of warnings)
+    expect(
+      sources.some((source) => source.includes(warning)),
+      warning,
+    ).toBe(true)
+})
+
+test('every relative link leads to a file, and its anchor to a heading', () => {
+  let found = 0
+  for (const [document, content] of Object.entries(documents)) {
+    const links = [...prose(content).matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)].map(
+      ([, link, source]) => link ?? source!,
+    )
+    for (const link of links.filter((link) => !/^[a-z]+:/.test(link))) {
+      const [path, anchor] = link.split('#') as [string, string?]
+      const target = path ? posix.join(posix.dirname(document), path) : document
+      expect(files, `${document}: ${link}`).toContain(target)
+      if (anchor !== undefined) expect(anchors(documents[target]!), `${document}: ${link}`).toContain(anchor)
+      found++
+    }
+  }
+  expect(found).toBeGreaterThan(40)
+})
+
+test('the README has at most 120 lines and 900 words', () => {
+  const readme = documents['README.md']!
+  expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(120)
+  expect(readme.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(900)
+})

@@ -1,0 +1,184 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { project } from '../../bin/local'
+import { expect, test } from '../support/fixtures'
+import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
+
+const migrations = readdirSync(`${project}prisma/migrations`, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+  .sort()
+const tables = ['exchange_codes', 'refresh_tokens', 'reset_tokens', 'sessions', 'users']
+const bookkeeping = `SELECT migration_name, checksum, applied_steps_count, finished_at IS NOT NULL AS finished, rolled_back_at, logs
+  FROM _prisma_migrations ORDER BY migration_name`
+
+let database: OwnDatabase
+let copy: string
+
+test.beforeEach(async () => {
+  database = await openOwnDatabase({ migrated: false })
+  mkdirSync(`${project}e2e/results`, { recursive: true })
+  copy = `${mkdtempSync(`${project}e2e/results/migrations-`)}/`
+  for (const part of ['bin', 'lib', 'prisma', 'package.json', 'tsconfig.json'])
+    cpSync(project + part, copy + part, { recursive: true })
+  symlinkSync(`${project}node_modules`, `${copy}node_modules`)
+})
+test.afterEach(async () => {
+  await database.drop()
+  rmSync(copy, { recursive: true, force: true })
+})
+
+type Ended = { code: number; stdout: string; stderr: string }
+
+function run(program: string, parameters: string[], settings: Record<string, string> = {}): Promise<Ended> {
+  const env = { ...process.env, DATABASE_URL: database.url(), DIRECT_DATABASE_URL: '', ...settings }
+  return new Promise((resolve) => {
+    execFile(program, parameters, { cwd: copy, env }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    )
+  })
+}
+const migrate = (settings?: Record<string, string>) => run('npm', ['run', '--silent', 'migrate'], settings)
+const prismaDeploy = () =>
+  run(process.execPath, ['node_modules/prisma-cli/build/index.js', 'migrate', 'deploy', '--config', 'prisma/config.ts'])
+
+function addMigration(name: string, script: string): void {
+  mkdirSync(`${copy}prisma/migrations/${name}`, { recursive: true })
+  writeFileSync(`${copy}prisma/migrations/${name}/migration.sql`, script)
+}
+
+async function applied(): Promise<string[]> {
+  const rows = await database.sql(
+    'SELECT migration_name FROM _prisma_migrations WHERE finished_at IS NOT NULL ORDER BY 1',
+  )
+  return rows.map((row) => row.migration_name)
+}
+
+async function tablesThere(): Promise<string[]> {
+  const rows = await database.sql(
+    `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations' ORDER BY 1`,
+  )
+  return rows.map((row) => row.tablename)
+}
+
+test('two runs at once on an empty database: one migrates, the other waits, and both succeed', async () => {
+  const more = ['20270101000000_slow', '20270102000000_concurrently']
+  addMigration(more[0]!, 'SELECT pg_sleep(3)') // the second run meets the first
+  addMigration(more[1]!, 'CREATE INDEX CONCURRENTLY ON sessions (created_at)') // waits for every statement under way
+  const runs = await Promise.all([migrate(), migrate()])
+  expect(runs.map(({ code, stderr }) => [code, stderr]).sort()).toEqual([
+    [0, ''],
+    [0, 'Another run is migrating this database: waiting for it …\n'],
+  ])
+  const listed = `Applied:\n${[...migrations, ...more].map((name) => `  ${name}\n`).join('')}`
+  expect(runs.map(({ stdout }) => stdout).sort()).toEqual([listed, 'No migration is pending.\n'])
+  expect(await tablesThere()).toEqual(tables)
+  const rows = await database.sql(bookkeeping)
+  expect(rows.map((row) => [row.migration_name, row.finished, row.applied_steps_count, row.logs])).toEqual(
+    [...migrations, ...more].map((name) => [name, true, 1, null]),
+  )
+})
+
+test('the bookkeeping is that of `prisma migrate deploy`: each goes on where the other left off', async () => {
+  expect((await prismaDeploy()).code).toBe(0)
+  const ofPrisma = await database.sql(bookkeeping)
+  expect((await migrate()).stdout).toBe('No migration is pending.\n')
+  await database.sql('DROP SCHEMA public CASCADE')
+  await database.sql('CREATE SCHEMA public')
+  expect((await migrate()).code).toBe(0)
+  expect(await database.sql(bookkeeping)).toEqual(ofPrisma)
+  addMigration('20270101000000_more', 'CREATE TABLE more (id int)')
+  expect((await prismaDeploy()).code).toBe(0)
+  expect(await applied()).toEqual([...migrations, '20270101000000_more'])
+  addMigration('20270102000000_most', 'CREATE TABLE most (id int)')
+  expect((await migrate()).stdout).toBe('Applied:\n  20270102000000_most\n')
+})
+
+test('a migration that fails leaves nothing of it, is named with the message of PostgreSQL, and holds up the next run', async () => {
+  addMigration('20270101000000_broken', `CREATE TABLE half (id int); INSERT INTO half VALUES ('x')`)
+  const failed = await migrate()
+  expect([failed.code, failed.stdout]).toEqual([1, ''])
+  expect(failed.stderr).toContain('The migration 20270101000000_broken failed:')
+  expect(failed.stderr).toContain('invalid input syntax for type integer: "x"')
+  expect(await tablesThere()).toEqual(tables)
+  expect(await applied()).toEqual(migrations)
+  const again = await migrate()
+  expect(again.code).toBe(1)
+  expect(again.stderr).toContain('20270101000000_broken')
+})
+
+test('a semicolon in a comment, a string or a function does not end a statement', async () => {
+  const body = `BEGIN RETURN 'c;d'; END`
+  addMigration(
+    '20270101000000_semicolons',
+    `-- one; two
+    CREATE TABLE texts AS SELECT 'a;b' AS text;
+    CREATE FUNCTION other() RETURNS text LANGUAGE plpgsql AS $$ ${body} $$;
+    INSERT INTO texts VALUES (other())`,
+  )
+  expect((await migrate()).stderr).toBe('')
+  expect(await database.sql('SELECT text FROM texts ORDER BY 1')).toEqual([{ text: 'a;b' }, { text: 'c;d' }])
+})
+
+test('a migration that was edited after it was applied is named, and nothing is applied', async () => {
+  expect((await migrate()).code).toBe(0)
+  addMigration(migrations.at(-1)!, 'SELECT 1')
+  addMigration('20270101000000_more', 'CREATE TABLE more (id int)')
+  const { code, stderr } = await migrate()
+  expect(code).toBe(1)
+  expect(stderr).toContain(`These migrations were edited after they were applied: ${migrations.at(-1)}\n`)
+  expect(await applied()).toEqual(migrations)
+})
+
+test('a database that is unreachable, absent or not named is an error', async () => {
+  const absent = new URL(database.url())
+  absent.pathname = '/there_is_none'
+  for (const [DATABASE_URL, message] of [
+    ['postgresql://nobody@127.0.0.1:1/nothing', 'ECONNREFUSED'],
+    [absent.href, 'database "there_is_none" does not exist'],
+    ['', 'DATABASE_URL is missing'],
+  ] as const) {
+    const { code, stdout, stderr } = await migrate({ DATABASE_URL })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('The database could not be migrated.\n')
+    expect(stderr).toContain(message)
+  }
+})
+
+test('migrations go to DIRECT_DATABASE_URL, and take their time whatever the limit of the role', async () => {
+  await database.sql(`ALTER DATABASE ${database.name} SET statement_timeout = '300ms'`)
+  addMigration('20270101000000_slow', 'SELECT pg_sleep(1)')
+  const { code, stdout } = await migrate({
+    DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/nothing',
+    DIRECT_DATABASE_URL: database.url(),
+  })
+  expect([code, stdout]).toEqual([0, expect.stringContaining('Applied:\n')])
+  expect(await applied()).toEqual([...migrations, '20270101000000_slow'])
+})
+
+test('npm run migration writes the change of the schema since the newest committed migration', async () => {
+  const git = (...parameters: string[]) =>
+    run('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...parameters])
+  const draft = (...parameters: string[]) => run('npm', ['run', '--silent', 'migration', '--', ...parameters])
+  await git('init', '--quiet')
+  await git('add', 'prisma')
+  await git('commit', '--quiet', '-m', 'as committed')
+  const drafts = () => readdirSync(`${copy}prisma/migrations`).filter((name) => name.endsWith('_add_nickname'))
+
+  expect(await draft('add_nickname')).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing was written') })
+  expect(drafts()).toEqual([])
+  expect(await draft('Add Nickname')).toMatchObject({ code: 2, stdout: '' })
+
+  const schema = `${copy}prisma/schema.prisma`
+  writeFileSync(
+    schema,
+    readFileSync(schema, 'utf8').replace('model User {', 'model User {\n  nickname String? @unique'),
+  )
+  expect(await draft('add_nickname')).toMatchObject({ code: 0, stdout: expect.stringContaining('migration.sql') })
+  const [name] = drafts()
+  const script = readFileSync(`${copy}prisma/migrations/${name}/migration.sql`, 'utf8')
+  expect(script).toContain('ALTER TABLE "users" ADD COLUMN     "nickname" TEXT;')
+  expect(script).toContain('CREATE UNIQUE INDEX "users_nickname_key"')
+  expect((await migrate()).code).toBe(0)
+  expect(await applied()).toContain(name)
+})

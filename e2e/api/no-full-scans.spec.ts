@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { openDatabase } from '../../bench/database'
+import { project } from '../../bin/local'
+import { exchange, expect, newPassword, post, reset, test } from '../support/fixtures'
+import { startServer } from '../support/server'
+
+const rows = 200_000
+const tables = ['exchange_codes', 'refresh_tokens', 'reset_tokens', 'sessions', 'users']
+
+test('with 200,000 rows in every table, nothing that the service does reads a table from its beginning', async () => {
+  test.setTimeout(180_000)
+  const database = await openDatabase(
+    process.env.DATABASE_URL!,
+    `growth_${randomBytes(6).toString('hex')}`,
+    rows,
+    () => {},
+  )
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  const old = (table: string) =>
+    `UPDATE ${table} SET expires_at = now() - interval '8 days' WHERE created_at < now() - interval '6 days 20 hours'`
+  for (const table of ['exchange_codes', 'reset_tokens', 'sessions', 'refresh_tokens']) await client.query(old(table))
+  const [code, token] = [await database.newCodes(3), await database.newTokens(2)]
+  await client.query('VACUUM ANALYZE')
+  const before = await readsOf(client)
+
+  const settings = { DATABASE_URL: database.url }
+  const server = await startServer(settings)
+  const send = (path: string, body: object) => post(server.url + path, body)
+  const used = code()
+  const { status, body } = await send(exchange, { code: used })
+  expect(status).toBe(200)
+  const cookie = { Cookie: `session=${body.token}` }
+  expect(await (await fetch(`${server.url}/`, { headers: cookie })).text()).toContain('@example.com')
+  await client.query(
+    `UPDATE exchange_codes SET used_at = now() - interval '1 minute' WHERE code_hash = sha256($1::bytea)`,
+    [used],
+  )
+  expect((await send(exchange, { code: used })).status).toBe(400) // ends the session
+  const again = await send(exchange, { code: code() })
+  await fetch(`${server.url}/sign-out`, {
+    method: 'POST',
+    headers: { Cookie: `session=${again.body.token}` },
+    redirect: 'manual',
+  })
+  expect((await send(exchange, { code: 'unknown' })).status).toBe(400)
+  expect((await send(reset, { token: 'unknown', password: newPassword() })).status).toBe(400)
+  expect((await send(reset, { token: token(), password: newPassword() })).status).toBe(200)
+  await server.stop() // a connection reports what it read when it ends
+  await command('issue.ts', 'sso-code', 'person-7@example.com')
+  await command('issue.ts', 'reset-token', 'Person-7@example.com')
+  expect(await command('clean-up.ts')).toMatch(/sessions: [1-9]\d{3}/)
+
+  await expect.poll(async () => (await readsOf(client)).idx_scan > before.idx_scan).toBe(true)
+  expect((await readsOf(client)).seq_scan - before.seq_scan).toEqual(0)
+  await client.end()
+  await database.drop()
+
+  async function command(...[program, ...parameters]: string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', 'tsx', `${project}bin/${program}`, ...parameters],
+      {
+        cwd: project,
+        env: { ...process.env, ...settings },
+      },
+    )
+    return stdout
+  }
+})
+
+/** How often our tables were read from their beginning, and through an index. */
+async function readsOf(client: pg.Client): Promise<{ seq_scan: number; idx_scan: number }> {
+  await client.query('SELECT pg_stat_force_next_flush()') // else what this connection did would be counted later
+  const { rows } = await client.query(
+    'SELECT sum(seq_scan)::int AS seq_scan, sum(idx_scan)::int AS idx_scan FROM pg_stat_user_tables WHERE relname = ANY ($1)',
+    [tables],
+  )
+  return rows[0]
+}

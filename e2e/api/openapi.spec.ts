@@ -1,0 +1,26 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { project } from '../../bin/local'
+import { openApiDocument } from '../../lib/http/openapi'
+import { expect, test } from '../support/fixtures'
+
+test('the document is served as it is, to anybody, and may be kept for an hour', async ({ url }) => {
+  const answer = await fetch(`${url}/openapi.json`)
+  expect(await answer.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument)))
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json'])
+  expect(answer.headers.get('cache-control')).toBe('public, max-age=3600')
+  expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+})
+
+test('the linter finds nothing, in the examples neither', () => {
+  const file = test.info().outputPath('openapi.json')
+  writeFileSync(file, JSON.stringify(openApiDocument))
+  const quiet = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+  const lint = ['lint', file, '--extends', 'recommended-strict', '--format', 'json']
+  const printed = execFileSync(process.execPath, [`${project}node_modules/@redocly/cli/bin/cli.js`, ...lint], {
+    env: { ...process.env, ...quiet },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  expect(JSON.parse(printed.toString().replace(/^[^{]*/, '')).totals).toEqual({ errors: 0, warnings: 0, ignored: 0 })
+})

@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import { project } from '../../bin/local'
+import { blocks } from '../support/documents'
+import { exchange, expect, keepSecret, newPassword, post, reset, test } from '../support/fixtures'
+import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
+import { startServer } from '../support/server'
+
+const tables = ['exchange_codes', 'refresh_tokens', 'reset_tokens', 'sessions', 'users']
+const cronSecret = 'a secret of this test alone'
+const hash = (secret: string) => createHash('sha256').update(secret).digest()
+
+type Plan = {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Cond'?: string
+  'TID Cond'?: string
+  Plans?: Plan[]
+}
+
+/** The scans of a plan that read a table, or an index, from its beginning. */
+function scansFromTheBeginning(plan: Plan): string[] {
+  const { 'Node Type': type, 'Relation Name': relation, 'Index Cond': indexCond, 'TID Cond': tidCond } = plan
+  const reads = /Seq Scan|Index|Tid Scan/.test(type) && !indexCond && !tidCond
+  return [...(reads ? [`${type} of ${relation}`] : []), ...(plan.Plans ?? []).flatMap(scansFromTheBeginning)]
+}
+
+/** The scans of the generic plan of every statement, on tables that were analysed while empty. */
+async function scansOf(database: OwnDatabase, settings: Record<string, string>): Promise<Record<string, string[]>> {
+  await database.sql('VACUUM ANALYZE')
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', 'tsx', `${project}e2e/support/explain.ts`],
+    {
+      cwd: project,
+      env: { ...process.env, DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '1', LOG_LEVEL: 'silent', ...settings },
+    },
+  )
+  const plans = JSON.parse(stdout) as Record<string, Plan>
+  return Object.fromEntries(Object.entries(plans).map(([statement, plan]) => [statement, scansFromTheBeginning(plan)]))
+}
+
+function expectKeysOnly(scans: Record<string, string[]>): void {
+  const statements = Object.keys(scans)
+  for (const part of [
+    'INSERT INTO exchange_codes',
+    'INSERT INTO reset_tokens',
+    'WITH claimed AS ( UPDATE exchange_codes',
+    'WITH claimed AS ( UPDATE reset_tokens',
+    'FROM users WHERE id = $1 FOR UPDATE',
+    'FROM reset_tokens',
+    'FROM sessions',
+    'WITH revoked AS ( UPDATE sessions',
+    'DELETE FROM exchange_codes',
+    'DELETE FROM reset_tokens',
+    'DELETE FROM sessions',
+    'FROM "public"."users" WHERE',
+  ]) {
+    expect(
+      statements.some((statement) => statement.includes(part)),
+      part,
+    ).toBe(true)
+  }
+  for (const [statement, found] of Object.entries(scans)) expect(found, statement).toEqual([])
+}
+
+let database: OwnDatabase
+test.beforeEach(async () => {
+  database = await openOwnDatabase()
+  for (const table of tables) await database.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`) // it would analyse them in between
+})
+test.afterEach(() => database.drop())
+
+test('on tables that were analysed while empty, the generic plan of every statement finds its rows by key', async () => {
+  expectKeysOnly(await scansOf(database, {}))
+})
+
+test('behind a pooler, the settings of the role in docs/deploy.md do the same', async () => {
+  const name = `pooled_${randomBytes(6).toString('hex')}`
+  await database.sql(
+    `CREATE ROLE ${name} LOGIN PASSWORD '${name}'; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${name}`,
+  )
+  try {
+    await database.sql(blocks['pooled-role']!.text.replaceAll('the_role', name))
+    expectKeysOnly(await scansOf(database, { DATABASE_URL: database.url(name, name), DATABASE_POOLED: 'true' }))
+  } finally {
+    await database.sql(`DROP OWNED BY ${name}; DROP ROLE ${name}`)
+  }
+})
+
+test('a server that began on empty tables reads no more rows when they have grown', async () => {
+  test.setTimeout(180_000)
+  const { sql } = database
+  await sql('SET enable_seqscan = off') // what this test inserts is looked up as well, by foreign keys
+  await sql('VACUUM ANALYZE')
+  const settings = { DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '1', CRON_SECRET: cronSecret }
+  const server = await startServer(settings)
+  const newSecret = () => keepSecret(randomBytes(32).toString('base64url'))
+  const round = async () => {
+    const [user] = await sql(`INSERT INTO users (email) VALUES (gen_random_uuid() || '@example.com') RETURNING id`)
+    const newCode = async () => {
+      const code = newSecret()
+      await sql(
+        `INSERT INTO exchange_codes (code_hash, user_id, expires_at) VALUES ($1, $2, now() + interval '1 hour')`,
+        [hash(code), user!.id],
+      )
+      return code
+    }
+    const [first, second, token] = [await newCode(), await newCode(), newSecret()]
+    await sql(`INSERT INTO reset_tokens (token_hash, user_id, expires_at) VALUES ($1, $2, now() + interval '1 hour')`, [
+      hash(token),
+      user!.id,
+    ])
+    expect((await post(server.url + exchange, { code: first })).status).toBe(200)
+    await sql(`UPDATE exchange_codes SET used_at = now() - interval '1 minute' WHERE code_hash = $1`, [hash(first)])
+    expect((await post(server.url + exchange, { code: first })).status).toBe(400) // ends its session
+    const { body } = await post(server.url + exchange, { code: second })
+    const headers = { Cookie: `session=${body.token}` }
+    expect(await (await fetch(`${server.url}/`, { headers })).text()).toContain('@example.com')
+    await fetch(`${server.url}/sign-out`, { method: 'POST', headers, redirect: 'manual' })
+    expect((await post(server.url + reset, { token, password: newPassword() })).status).toBe(200)
+    const cleanUp = await fetch(`${server.url}/api/cron/clean-up`, {
+      headers: { Authorization: `Bearer ${cronSecret}` },
+    })
+    expect(cleanUp.status).toBe(200)
+  }
+  for (let rounds = 0; rounds < 8; rounds++) await round() // after five executions a plan is cached
+  await sql(`
+    WITH people AS (INSERT INTO users (email) SELECT number || '@example.net' FROM generate_series(1, 5000) number RETURNING id),
+    codes AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM people),
+    tokens AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM people),
+    begun AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '1 hour' FROM people RETURNING id)
+    INSERT INTO refresh_tokens (token_hash, session_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 day' FROM begun`)
+  const before = await rowsRead()
+  await round()
+  await server.stop() // a connection reports what it read when it ends, at the latest
+  await expect.poll(async () => (await rowsRead()).by_key).toBeGreaterThan(before.by_key)
+  const after = await rowsRead()
+  expect(after.scanned - before.scanned).toBe(0)
+  expect(after.by_key - before.by_key).toBeLessThan(1_000)
+
+  /** How many rows were read through an index, and from the beginning of a table. */
+  async function rowsRead(): Promise<{ by_key: number; scanned: number }> {
+    await sql('SELECT pg_stat_force_next_flush()')
+    const [read] = await sql(
+      `SELECT sum(idx_tup_fetch)::int AS by_key, sum(seq_tup_read)::int AS scanned FROM pg_stat_user_tables WHERE relname = ANY ($1)`,
+      [tables],
+    )
+    return read as { by_key: number; scanned: number }
+  }
+})

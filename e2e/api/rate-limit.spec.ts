@@ -1,0 +1,113 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { exchange, expect, newAddress, reset, test } from '../support/fixtures'
+import { countOf, flood } from '../support/flood'
+import { startServer } from '../support/server'
+
+const limit = 2_000
+
+test('2,000 requests of one address pass, over all /api routes together, and the next is rejected', async ({
+  url,
+  post,
+}) => {
+  const address = newAddress()
+  const headers = { 'X-Forwarded-For': address }
+  const paths = ['/api/health', '/api/nothing', exchange, reset]
+  const answers = await flood(limit, (index) => fetch(url + paths[index % paths.length], { headers }))
+  expect(countOf(answers, 429)).toBe(0)
+  const remaining = answers
+    .map((answer) => Number(answer.headers.get('ratelimit')!.match(/r=(\d+)/)![1]))
+    .sort((a, b) => a - b)
+  expect(remaining).toEqual(Array.from({ length: limit }, (_, index) => index))
+
+  const refused = await post(exchange, { code: 'x' }, headers)
+  expect([refused.status, refused.body]).toEqual([
+    429,
+    { ok: false, code: 'RATE_LIMITED', message: expect.any(String), requestId: expect.any(String) },
+  ])
+  const seconds = Number(refused.headers.get('retry-after'))
+  expect(Number.isInteger(seconds) && seconds > 0 && seconds <= 900).toBe(true)
+  expect(refused.headers.get('ratelimit')).toBe(`"platform";r=0;t=${seconds}`)
+  expect(refused.headers.get('cache-control')).toBe('no-store')
+
+  expect((await fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': newAddress() } })).status).toBe(200)
+})
+
+test('without a proxy in front, forged X-Forwarded-For headers are one client: the socket', async () => {
+  const server = await startServer({ TRUSTED_PROXIES: '0' })
+  const answers = await flood(limit + 50, () =>
+    fetch(`${server.url}/api/health`, {
+      headers: { 'X-Forwarded-For': newAddress(), 'X-Real-IP': newAddress(), Forwarded: `for=${newAddress()}` },
+    }),
+  )
+  await server.stop()
+  expect(countOf(answers, 429)).toBe(50)
+})
+
+test('behind one proxy, the entry that the proxy appended counts, whatever stands left of it', async ({ url }) => {
+  const address = newAddress()
+  const answers = await flood(limit + 50, () =>
+    fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': `${newAddress()}, ${newAddress()}, ${address}` } }),
+  )
+  expect(countOf(answers, 429)).toBe(50)
+})
+
+test('pages, missing paths and public documents count together with the routes; files do not', async ({
+  url,
+  browserProcess,
+}) => {
+  const address = newAddress()
+  const headers = { 'X-Forwarded-For': address }
+  const left = async () =>
+    Number((await fetch(`${url}/api/health`, { headers })).headers.get('ratelimit')!.match(/r=(\d+)/)![1])
+  const counted = [
+    ...['/', '/sso/callback?code=x', '/reset-password?token=x', '/nothing', '/%61pi/health', '/icon.svg/x'],
+    ...[
+      '/openapi.json',
+      '/.well-known/jwks.json',
+      '/.well-known/change-password',
+      '/sign-out',
+      '/api/nothing',
+      exchange,
+    ],
+  ]
+  let expected = await left()
+  for (const path of counted) {
+    await (await fetch(url + path, { headers, redirect: 'manual' })).text()
+    expected -= 2 // this one, and the one that asks
+    expect(await left(), path).toBe(expected)
+  }
+  const chunk = (await (await fetch(`${url}/`, { headers: { 'X-Forwarded-For': newAddress() } })).text()).match(
+    /\/_next\/static\/[^"]+\.js/,
+  )![0]
+  for (const path of [
+    '/icon.svg',
+    '/robots.txt',
+    chunk,
+    '/_next/static/chunks/missing.js',
+    '/_next/image',
+    '/_next/data/x.json',
+  ]) {
+    await (await fetch(url + path, { headers })).text()
+    expected -= 1
+    expect(await left(), path).toBe(expected)
+  }
+
+  await flood(limit, (index) => fetch(url + counted[index % counted.length], { headers, redirect: 'manual' }), 16)
+  for (const path of counted) {
+    const response = await fetch(url + path, { headers, redirect: 'manual' })
+    expect([response.status, Number(response.headers.get('retry-after')) > 0], path).toEqual([429, true])
+  }
+  for (const path of ['/icon.svg', chunk]) expect((await fetch(url + path, { headers })).status).toBe(200)
+
+  const context = await browserProcess.newContext({ locale: 'de', extraHTTPHeaders: headers })
+  const page = await context.newPage()
+  const response = await page.goto(`${url}/sso/callback?code=fabricated`)
+  expect(response!.headers()).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+  await expect(page.getByRole('heading')).toHaveText('Zu viele Anfragen aus Ihrem Netzwerk')
+  await expect(page.getByText(/in \d+ (Minuten|Sekunden)/)).toBeVisible()
+  expect(await page.getByRole('link').evaluate((link: HTMLAnchorElement) => link.href)).toBe(
+    `${url}/sso/callback?code=fabricated`,
+  )
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([])
+  await context.close()
+})

@@ -1,0 +1,126 @@
+import { execFileSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { project } from '../../bin/local'
+import { lifetimes } from '../../lib/contract/lifetimes'
+import { blocks } from '../support/documents'
+import { exchange, expect, keepSecret, newCode, newPassword, newToken, reset, test } from '../support/fixtures'
+import { openOwnDatabase } from '../support/own-database'
+
+// The named blocks of docs/ are compiled and run here as they stand, but for the URL. (Those of the database roles: plans.spec.ts,
+// database-role.spec.ts.)
+const publicUrl = 'https://login.example.com'
+const folder = `${project}e2e/results/recipes/`
+
+test.describe.configure({ mode: 'serial' })
+
+const statement = (name: string) => blocks[name]!.text
+const run = async (name: string) => import(`${folder}${name}.ts`)
+
+test.beforeAll(async ({ url }) => {
+  mkdirSync(folder, { recursive: true })
+  for (const [name, { language, text }] of Object.entries(blocks)) {
+    if (language === 'ts') writeFileSync(`${folder}${name}.ts`, text.replaceAll(publicUrl, url))
+  }
+})
+
+test('the TypeScript of the documents compiles', () => {
+  const compiled = Object.keys(blocks).filter((name) => blocks[name]!.language === 'ts')
+  expect(compiled).toEqual(['sso-callback', 'forgot-password', 'dashboard'])
+  writeFileSync(
+    `${folder}tsconfig.json`,
+    JSON.stringify({
+      extends: `${project}tsconfig.json`,
+      compilerOptions: { incremental: false },
+      include: ['*.ts'],
+      exclude: [],
+    }),
+  )
+  execFileSync(`${project}node_modules/.bin/tsc`, ['--noEmit', '-p', folder], { cwd: project, stdio: 'pipe' })
+})
+
+test('an SSO callback, and a dashboard that verifies the session', async ({ person, post, sql, url }) => {
+  const { finishSignIn } = await run('sso-callback')
+  const answer = (await finishSignIn(person.id)) as Response
+  const to = new URL(answer.headers.get('location')!)
+  expect([answer.status, to.origin, to.pathname]).toEqual([303, url, '/sso/callback'])
+  const { status, body } = await post(exchange, { code: keepSecret(to.searchParams.get('code')!) })
+  expect(status).toBe(200)
+
+  const { verifySession } = await run('dashboard')
+  const claims = await verifySession(body.token!)
+  expect(claims.sub).toBe(person.id)
+  const altered = body.token!.replace(/.(?=.{40}$)/, (letter) => (letter === 'A' ? 'B' : 'A'))
+  await expect(verifySession(altered)).rejects.toThrow()
+  expect(await sql(statement('session-alive'), [claims.sid])).toHaveLength(1)
+  await sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [claims.sid])
+  expect(await sql(statement('session-alive'), [claims.sid])).toHaveLength(0)
+})
+
+test('a forgot-password handler', async ({ person, post }) => {
+  const { mailResetLink } = await run('forgot-password')
+  const mails: [string, string][] = []
+  const send = async (to: string, link: string) => void mails.push([to, link])
+  await mailResetLink(person.email.toUpperCase(), send)
+  await mailResetLink('nobody@example.com', send)
+  expect(mails).toHaveLength(1)
+  const token = keepSecret(new URL(mails[0]![1]).searchParams.get('token')!)
+  expect((await post(reset, { token, password: newPassword() })).status).toBe(200)
+})
+
+test('the statements for another language', async ({ person, post, sql }) => {
+  const newSecret = () => keepSecret(randomBytes(32).toString('base64url'))
+  const hash = (secret: string) => createHash('sha256').update(secret).digest()
+  const [code, older, token] = [newSecret(), newSecret(), newSecret()]
+  await sql(statement('sso-code'), [hash(code), person.id])
+  expect((await post(exchange, { code })).status).toBe(200)
+  expect((await post(exchange, { code })).status).toBe(400)
+
+  await sql(statement('reset-token'), [hash(older), person.id])
+  await sql('UPDATE reset_tokens SET attempts = 30 WHERE user_id = $1', [person.id]) // a new token has its own
+  await sql(statement('reset-token'), [hash(token), person.id])
+  const [seconds] = await sql(
+    `SELECT (SELECT extract(epoch FROM expires_at - created_at)::int FROM exchange_codes WHERE user_id = $1) AS code,
+       (SELECT extract(epoch FROM expires_at - created_at)::int FROM reset_tokens WHERE user_id = $1) AS "resetToken"`,
+    [person.id],
+  )
+  expect(seconds).toEqual({ code: lifetimes.code, resetToken: lifetimes.resetToken })
+  expect((await post(reset, { token: older, password: newPassword() })).status).toBe(400)
+  expect((await post(reset, { token, password: newPassword() })).status).toBe(200)
+})
+
+test('the statements that disable a user and revoke the sessions', async ({ person, post, sql }) => {
+  const { body } = await post(exchange, { code: await newCode(person) })
+  const unused = await newCode(person)
+  const token = await newToken(person)
+  await sql(statement('disable-user'), [person.id])
+  await sql(statement('revoke-sessions'), [person.id])
+  expect((await post(exchange, { code: unused })).status).toBe(400)
+  expect((await post(reset, { token, password: newPassword() })).status).toBe(400)
+  const { sid } = JSON.parse(Buffer.from(body.token!.split('.')[1]!, 'base64url').toString())
+  expect(await sql(statement('session-alive'), [sid])).toEqual([])
+  const alive =
+    'SELECT 1 FROM refresh_tokens JOIN sessions ON id = session_id WHERE user_id = $1 AND refresh_tokens.revoked_at IS NULL'
+  expect(await sql(alive, [person.id])).toEqual([])
+})
+
+test('the statements after a restore leave nothing alive', async () => {
+  const { sql, drop } = await openOwnDatabase()
+  try {
+    await sql(`
+      WITH holder AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id),
+      code AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256('code'), id, now() + interval '1 hour' FROM holder),
+      token AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256('token'), id, now() + interval '1 hour' FROM holder),
+      session AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '1 hour' FROM holder RETURNING id)
+      INSERT INTO refresh_tokens (token_hash, session_id, expires_at) SELECT sha256('refresh'), id, now() + interval '1 hour' FROM session`)
+    const alive = `
+      SELECT (SELECT count(*)::int FROM exchange_codes) AS codes, (SELECT count(*)::int FROM reset_tokens) AS tokens,
+        (SELECT count(*)::int FROM sessions WHERE revoked_at IS NULL) AS sessions,
+        (SELECT count(*)::int FROM refresh_tokens WHERE revoked_at IS NULL) AS refresh`
+    expect(await sql(alive)).toEqual([{ codes: 1, tokens: 1, sessions: 1, refresh: 1 }])
+    await sql(statement('after-restore'))
+    expect(await sql(alive)).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+  } finally {
+    await drop()
+  }
+})

@@ -1,0 +1,281 @@
+import { readdirSync } from 'node:fs'
+import { documentedFetch } from '../support/documented'
+import { exchange, expect, keepSecret, newAddress, newCode, post as postTo, test } from '../support/fixtures'
+import { countOf, flood } from '../support/flood'
+import { sendBytes } from '../support/raw-bytes'
+import { send } from '../support/raw-http'
+import { startServer } from '../support/server'
+
+const remaining = (headers: Headers) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
+
+for (const host of ['', '127.0.0.1', 'localhost', '0.0.0.0', '::1', '::']) {
+  test(`HOST=${host}: pages with a secret in their URL are rendered, whatever the proxy forwards, without a request of the server to itself`, async () => {
+    const server = await startServer({ HOST: host, PUBLIC_URL: 'https://login.example.com' })
+    const origin = `http://${host.includes(':') ? '[::1]' : '127.0.0.1'}:${new URL(server.url).port}`
+    const client = { 'X-Forwarded-For': newAddress() }
+    const health = () => fetch(`${origin}/api/health`, { headers: client })
+    const before = remaining((await health()).headers)
+    let pages = 0
+    for (const protocol of [undefined, 'http', 'https', 'https,http']) {
+      for (const name of [
+        undefined,
+        'login.example.com',
+        'localhost',
+        '127.0.0.1:1',
+        '[::1]:3000',
+        'evil.example:99',
+      ]) {
+        for (const path of ['/sso/callback?code=fabricated', '/reset-password?token=fabricated']) {
+          const headers = { ...client, ...(protocol && { 'X-Forwarded-Proto': protocol }), ...(name && { Host: name }) }
+          const { status, text } = await send(origin + path, { headers })
+          expect([status, text.includes('<title>')], `${path} ${protocol} ${name}`).toEqual([200, true])
+          pages++
+        }
+      }
+    }
+    expect(before - remaining((await health()).headers)).toBe(pages + 1)
+    await server.stop()
+    expect(server.output()).not.toContain('Failed to proxy')
+  })
+}
+
+test('outside /api no body is read: 413 at once, whatever the method', async ({ url }) => {
+  const head = (line: string, ...headers: string[]) =>
+    `${line} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${newAddress()}\r\n${headers.map((header) => `${header}\r\n`).join('')}\r\n`
+  for (const path of [
+    '/',
+    '/sso/callback',
+    '/reset-password',
+    '/nothing',
+    '/openapi.json',
+    '/.well-known/jwks.json',
+    '/_next/static/x.js',
+    '/apis',
+  ]) {
+    for (const method of ['POST', 'PUT', 'GET', 'DELETE']) {
+      const response = await sendBytes(url, head(`${method} ${path}`, 'Content-Length: 9900000')) // and not one byte of it
+      expect(response, `${method} ${path}`).toMatch(/^HTTP\/1\.1 413 [\s\S]*\r\nconnection: close\r\n/i)
+    }
+  }
+  expect(await sendBytes(url, head('POST /', 'Transfer-Encoding: chunked'))).toMatch(/^HTTP\/1\.1 413 /)
+  expect(await sendBytes(url, head('POST /sign-out', 'Transfer-Encoding: chunked'))).toMatch(/^HTTP\/1\.1 413 /)
+  expect(await sendBytes(url, head('POST /sign-out', 'Content-Length: 1025'))).toMatch(/^HTTP\/1\.1 413 /)
+  expect((await send(`${url}/sign-out`, { method: 'POST', body: 'x'.repeat(1_024) })).status).toBe(303)
+})
+
+test('a page accepts GET and HEAD only', async ({ url }) => {
+  for (const path of ['/', '/sso/callback', '/reset-password', '/nothing']) {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const response = await fetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
+      expect([response.status, response.headers.get('allow')], `${method} ${path}`).toEqual([405, 'GET, HEAD'])
+    }
+  }
+})
+
+test('there is no image optimiser, and with it no way to a route past the limit', async () => {
+  const server = await startServer()
+  for (const query of ['?url=%2Fapi%2Fhealth%2Fready&w=640&q=75', '?url=%2Ficon.svg&w=640&q=75', ''])
+    expect((await fetch(`${server.url}/_next/image${query}`)).status).toBe(404)
+  await server.stop()
+  expect(server.output()).not.toContain('health-ready')
+})
+
+test('headers that only Next.js may send change nothing, and are not logged', async () => {
+  const server = await startServer({ RATE_LIMIT: 'in-process' })
+  const internal = {
+    'x-middleware-prefetch': '1',
+    'x-middleware-next': '1',
+    'x-middleware-rewrite': '/api/nothing',
+    'x-middleware-subrequest': 'proxy:proxy:proxy:proxy:proxy',
+    'x-middleware-override-headers': 'cookie',
+    'x-nextjs-data': '1',
+    'x-now-route-matches': '1=x',
+    'x-matched-path': '/api/nothing',
+    'x-invoke-path': '/api/nothing',
+    'x-invoke-status': '500',
+    'x-prerender-revalidate': 'x',
+    'next-router-prefetch': '1',
+    'next-router-segment-prefetch': '/_tree',
+    'next-router-state-tree': 'x',
+    'next-resume': '1',
+    'next-url': '/x',
+    rsc: '1',
+    purpose: 'prefetch',
+    'next-action': 'text-of-a-client',
+  }
+  for (const [name, value] of Object.entries(internal)) {
+    const headers = { 'X-Forwarded-For': newAddress(), [name]: value }
+    const health = await documentedFetch(`${server.url}/api/health`, { headers, redirect: 'manual' })
+    expect([health.status, await health.json()], name).toEqual([200, { ok: true }])
+    const exchanged = await postTo(server.url + exchange, { code: 'fabricated' }, headers)
+    expect([exchanged.status, exchanged.body.code], name).toEqual([400, 'SSO_EXCHANGE_INVALID'])
+    const page = await fetch(`${server.url}/`, { headers, redirect: 'manual' })
+    expect([page.status, page.headers.get('content-type'), page.headers.has('content-security-policy')], name).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      true,
+    ])
+    const form = await fetch(`${server.url}/`, { method: 'POST', headers, redirect: 'manual' })
+    expect([form.status, form.headers.get('allow')], name).toEqual([405, 'GET, HEAD'])
+  }
+  await server.stop()
+  expect(server.output()).not.toContain('text-of-a-client')
+  expect(server.output()).not.toContain('Server Action')
+})
+
+test('no line that a server prints has a query, those of Next.js included', async () => {
+  const printed = keepSecret('a-code-that-something-prints')
+  const preload = `data:text/javascript,import http from "node:http"; const emit = http.Server.prototype.emit;
+    http.Server.prototype.emit = function (event, request, ...rest) {
+      if (event === "request") { console.error("Failed to fetch http://host" + request.url); console.log("GET " + request.url) }
+      return emit.call(this, event, request, ...rest)
+    }`.replaceAll('\n', ' ')
+  const server = await startServer({ NODE_OPTIONS: `--import ${JSON.stringify(preload)}` })
+  await fetch(`${server.url}/sso/callback?code=${printed}`)
+  const huge = { method: 'POST', body: 'x'.repeat(11_000_000), headers: { 'Content-Type': 'text/plain' } }
+  await fetch(`${server.url}/sso/callback?code=${printed}`, huge).catch(() => {}) // it may be cut off while it is sent
+  await fetch(`${server.url}/reset-password?next=/&token=${printed}`, { headers: { 'Next-Action': printed } })
+  await server.stop()
+  expect(server.output()).toContain('Failed to fetch http://host/sso/callback?…')
+  expect(server.output()).not.toContain(printed)
+  expect(server.output()).not.toMatch(/\?\w+=/)
+})
+
+test('on a server of our own, VERCEL=1 makes no header of Vercel believed', async () => {
+  const server = await startServer({ VERCEL: '1', TRUSTED_PROXIES: '0' })
+  const responses = await flood(2_050, () =>
+    fetch(`${server.url}/api/health`, {
+      headers: { 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() },
+    }),
+  )
+  await server.stop()
+  expect(countOf(responses, 429)).toBe(50)
+})
+
+test('every response of a site with https has HSTS and nosniff, once', async () => {
+  const server = await startServer({ PUBLIC_URL: 'https://login.example.com' })
+  const [script] = readdirSync('.next/static/chunks').filter((name) => name.endsWith('.js'))
+  const requests: Record<string, string> = {
+    page: 'GET / HTTP/1.1',
+    'page with a secret': 'GET /reset-password?token=x HTTP/1.1',
+    'missing page': 'GET /nothing HTTP/1.1',
+    'method of a page': 'POST / HTTP/1.1',
+    route: 'GET /api/health HTTP/1.1',
+    'missing route': 'GET /api/nothing HTTP/1.1',
+    'method of a route': `GET ${exchange} HTTP/1.1`,
+    keys: 'GET /.well-known/jwks.json HTTP/1.1',
+    'change password': 'GET /.well-known/change-password HTTP/1.1',
+    document: 'GET /openapi.json HTTP/1.1',
+    icon: 'GET /icon.svg HTTP/1.1',
+    robots: 'GET /robots.txt HTTP/1.1',
+    script: `GET /_next/static/chunks/${script} HTTP/1.1`,
+    'missing script': 'GET /_next/static/chunks/x.js HTTP/1.1',
+    'sign-out': 'POST /sign-out HTTP/1.1',
+    'body too large': 'POST / HTTP/1.1\r\nContent-Length: 5000',
+    'no HTTP': 'NONSENSE',
+    'headers too large': `GET / HTTP/1.1\r\nX-Large: ${'x'.repeat(20_000)}`,
+    'an image': 'GET /_next/image?url=/icon.svg&w=64&q=75 HTTP/1.1',
+  }
+  for (const [what, request] of Object.entries(requests)) {
+    const response = await sendBytes(server.url, `${request}\r\nHost: login.example.com\r\nConnection: close\r\n\r\n`)
+    const head = response.slice(0, response.indexOf('\r\n\r\n'))
+    expect(
+      head.match(/^strict-transport-security: max-age=63072000; includeSubDomains\r?$/gim) ?? [],
+      what,
+    ).toHaveLength(1)
+    expect(head.match(/^x-content-type-options: nosniff\r?$/gim) ?? [], what).toHaveLength(1)
+  }
+  await server.stop()
+})
+
+test('without https there is no HSTS', async ({ url }) => {
+  for (const path of ['/', '/api/health', '/icon.svg'])
+    expect((await fetch(url + path)).headers.has('strict-transport-security')).toBe(false)
+})
+
+test('sign-out accepts a form of this site alone, and no other method', async ({ url, person: user, post, sql }) => {
+  const { body } = await post(exchange, { code: await newCode(user) })
+  const signOut = (headers: Record<string, string>, method = 'POST') =>
+    send(`${url}/sign-out`, {
+      method,
+      headers: { Cookie: `session=${body.token}`, 'X-Forwarded-For': newAddress(), ...headers },
+    })
+  const alive = () => sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
+  const foreign: Record<string, string>[] = [
+    { Origin: 'https://evil.example' },
+    { Origin: 'null' },
+    { Origin: `${url}.evil.example` },
+    { Origin: url.replace('http:', 'https:') },
+    { 'Sec-Fetch-Site': 'cross-site' },
+    { 'Sec-Fetch-Site': 'same-site', Origin: 'https://other.localhost' },
+    { 'Sec-Fetch-Site': 'none' },
+    { 'Sec-Fetch-Site': 'cross-site', Origin: url },
+  ]
+  for (const headers of foreign) {
+    const { status, headers: received, text } = await signOut(headers)
+    expect([status, JSON.parse(text).code, received['set-cookie']], JSON.stringify(headers)).toEqual([
+      403,
+      'ORIGIN_REJECTED',
+      undefined,
+    ])
+  }
+  for (const method of ['GET', 'HEAD', 'PUT', 'DELETE']) {
+    const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: url }, method)
+    expect([status, headers.allow, headers['set-cookie']], method).toEqual([405, 'POST', undefined])
+  }
+  expect(await alive()).toHaveLength(1)
+  const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' }) // as from a page without referrer
+  expect([status, headers.location]).toEqual([303, '/'])
+  expect(await alive()).toHaveLength(0)
+})
+
+test('sign-out accepts an Origin of this site where the browser sends no Sec-Fetch-Site', async ({
+  url,
+  person: user,
+  post,
+  sql,
+}) => {
+  const { body } = await post(exchange, { code: await newCode(user) })
+  const { status } = await send(`${url}/sign-out`, {
+    method: 'POST',
+    headers: { Cookie: `session=${body.token}`, Origin: url },
+  })
+  expect(status).toBe(303)
+  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(0)
+})
+
+test('the secret in the URL of a page stands nowhere in its HTML', async ({ url }) => {
+  const secret = keepSecret('a-secret-in-a-url-of-a-page')
+  for (const query of [
+    `token=${secret}`,
+    `token=&token=${secret}`,
+    `x=1&token=${secret}&code=${secret}`,
+    `TOKEN=${secret}`,
+  ]) {
+    const response = await fetch(`${url}/reset-password?${query}`, { headers: { 'X-Forwarded-For': newAddress() } })
+    expect([response.status, (await response.text()).includes(secret)], query.slice(0, 20)).toEqual([200, false])
+  }
+})
+
+test('a URL that is long, or has many parameters, is rejected', async ({ url }) => {
+  const status = async (path: string) =>
+    (await fetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })).status
+  for (const path of ['/', '/api/health']) {
+    expect(await status(`${path}?${'a'.repeat(2_100)}`)).toBe(414)
+    expect(await status(`${path}?${'a&'.repeat(33)}`)).toBe(414)
+    expect(await status(`${path}?${'a&'.repeat(31)}${'b'.repeat(1_500)}`)).toBe(200)
+  }
+})
+
+test('what Node would reject without our headers is rejected with them', async () => {
+  const server = await startServer({ PUBLIC_URL: 'https://login.example.com' })
+  for (const [request, status] of [
+    ['GET / HTTP/1.1\r\nConnection: close', 400],
+    ['GET /api/health HTTP/1.1\r\nConnection: close', 400],
+    ['GET / HTTP/1.1\r\nHost: x\r\nExpect: the-impossible', 417],
+  ] as const) {
+    const response = await sendBytes(server.url, `${request}\r\n\r\n`)
+    expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*\\r\\nstrict-transport-security: `, 'i'))
+  }
+  await server.stop()
+})

@@ -1,0 +1,372 @@
+import { createHash, randomBytes } from 'node:crypto'
+import bcrypt from 'bcryptjs'
+import { type BreakablePostgres, startBreakablePostgres } from '../support/breakable-postgres'
+import { documentedFetch, UndocumentedAnswer } from '../support/documented'
+import { exchange, expect, keepSecret, newAddress, newPassword, reset, test } from '../support/fixtures'
+import { type Server, startServer } from '../support/server'
+
+test.describe.configure({ mode: 'serial' })
+
+const boundMs = 12_000 // the pool's wait, or the longest statement with its answer, and some for a busy machine
+const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+type Outcome = {
+  secret: string
+  password?: string
+  status: number | 'cut off'
+  body: Record<string, any>
+  headers?: Headers
+}
+
+let postgres: BreakablePostgres
+test.beforeAll(async () => {
+  postgres = await startBreakablePostgres()
+})
+test.afterAll(() => postgres.stop())
+test.beforeEach(() => postgres.sql('TRUNCATE users CASCADE; TRUNCATE exchange_codes'))
+
+/** Posts once and never again; answers also that the connection was cut. */
+async function attempt(server: Server, path: string, secret: string, password?: string): Promise<Outcome> {
+  const body = path === exchange ? { code: secret } : { token: secret, password }
+  try {
+    const answer = await documentedFetch(server.url + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(boundMs),
+    })
+    const parsed = (await answer.json()) as Record<string, any>
+    for (const issued of [parsed.token, parsed.refreshToken]) if (issued) keepSecret(issued)
+    return { secret, password, status: answer.status, body: parsed, headers: answer.headers }
+  } catch (error) {
+    if ((error as Error).name === 'TimeoutError') throw new Error(`no answer within ${boundMs} ms`)
+    if (error instanceof UndocumentedAnswer) throw error
+    return { secret, password, status: 'cut off', body: {} }
+  }
+}
+
+/** Codes of one person each that live for an hour, so that none expires on the way. */
+async function issueCodes(count: number): Promise<string[]> {
+  const codes = Array.from({ length: count }, () => keepSecret(randomBytes(32).toString('base64url')))
+  await postgres.sql(
+    `WITH person AS (INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, $1) RETURNING id),
+     numbered AS (SELECT id, row_number() OVER () AS number FROM person)
+     INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT hash, id, now() + interval '1 hour' FROM numbered JOIN unnest($2::bytea[]) WITH ORDINALITY AS hashes (hash, number) USING (number)`,
+    [count, codes.map(sha256)],
+  )
+  return codes
+}
+
+async function issueTokens(count: number): Promise<string[]> {
+  const tokens = Array.from({ length: count }, () => keepSecret(randomBytes(32).toString('base64url')))
+  await postgres.sql(
+    `WITH person AS (INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, $1) RETURNING id),
+     session AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '12 hours' FROM person),
+     numbered AS (SELECT id, row_number() OVER () AS number FROM person)
+     INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT hash, id, now() + interval '1 hour' FROM numbered JOIN unnest($2::bytea[]) WITH ORDINALITY AS hashes (hash, number) USING (number)`,
+    [count, tokens.map(sha256)],
+  )
+  return tokens
+}
+
+/** Works through secrets with many clients; each secret is sent once. `at` runs when that many have been answered, one after the other. */
+async function workThrough(
+  secrets: string[],
+  clients: number,
+  send: (secret: string) => Promise<Outcome>,
+  at: Record<number, () => Promise<void>>,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  const queue = [...secrets]
+  let events = Promise.resolve()
+  const client = async () => {
+    for (let secret = queue.shift(); secret; secret = queue.shift()) {
+      const outcome = await send(secret)
+      outcomes.push(outcome)
+      const event = at[outcomes.length]
+      if (event) events = events.then(event)
+      if (outcome.status !== 200) await sleep(250) // as a client does that honours Retry-After, shortened
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  await events
+  return outcomes
+}
+
+const balance = `SELECT
+  (SELECT count(*)::int FROM exchange_codes WHERE used_at IS NOT NULL) AS used,
+  (SELECT count(*)::int FROM sessions) AS sessions,
+  (SELECT count(*)::int FROM exchange_codes JOIN sessions ON id = session_id AND sessions.user_id = exchange_codes.user_id) AS matched,
+  (SELECT count(DISTINCT session_id)::int FROM refresh_tokens) AS refreshed,
+  (SELECT count(*)::int FROM refresh_tokens) AS refresh`
+
+const codeState = `SELECT used_at IS NOT NULL AS used, session_id, revoked_at IS NOT NULL AS revoked FROM exchange_codes LEFT JOIN sessions ON id = session_id WHERE code_hash = $1`
+
+async function killAndRestart(): Promise<void> {
+  postgres.kill()
+  await sleep(500)
+  await postgres.restart()
+}
+
+const tokenState = 'SELECT used_at IS NOT NULL AS used FROM reset_tokens WHERE token_hash = $1'
+
+test('1,000 codes, 50 clients, two servers; PostgreSQL killed twice and shut down once, a server killed: the books balance', async () => {
+  const servers = await Promise.all([
+    startServer({ DATABASE_URL: postgres.url }),
+    startServer({ DATABASE_URL: postgres.url }),
+  ])
+  const codes = await issueCodes(1_000)
+  let turn = 0
+  const outcomes = await workThrough(codes, 50, (code) => attempt(servers[turn++ % 2]!, exchange, code), {
+    100: killAndRestart,
+    500: async () => {
+      const { url, process } = servers[1]!
+      process.kill('SIGKILL')
+      servers[1] = await startServer({ DATABASE_URL: postgres.url, PORT: new URL(url).port })
+    },
+    550: killAndRestart,
+    800: async () => {
+      await postgres.shutDown()
+      await sleep(500)
+      await postgres.restart()
+    },
+  })
+
+  const statuses = new Set(outcomes.map(({ status }) => status))
+  expect(statuses.has(200) && statuses.has(503)).toBe(true)
+  for (const status of statuses) expect([200, 503, 'cut off']).toContain(status) // no code was refused, no fault was ours
+  const books = (await postgres.sql(balance))[0]!
+  expect(books).toEqual({
+    used: books.used,
+    sessions: books.used,
+    matched: books.used,
+    refreshed: books.used,
+    refresh: books.used,
+  })
+  expect(books.used).toBeGreaterThanOrEqual(outcomes.filter(({ status }) => status === 200).length)
+
+  const doubtful: Outcome[] = []
+  for (const outcome of outcomes) {
+    const [code] = await postgres.sql(codeState, [sha256(outcome.secret)])
+    if (outcome.status === 200) {
+      const { sid } = JSON.parse(Buffer.from(outcome.body.token.split('.')[1], 'base64url').toString())
+      expect(code).toEqual({ used: true, session_id: sid, revoked: false })
+      expect(
+        await postgres.sql('SELECT 1 FROM refresh_tokens WHERE token_hash = $1 AND session_id = $2', [
+          sha256(outcome.body.refreshToken),
+          sid,
+        ]),
+      ).toHaveLength(1)
+    } else if (outcome.status === 503 && outcome.body.outcome === undefined) {
+      expect(code, 'a 503 that says that nothing was changed').toEqual({
+        used: false,
+        session_id: null,
+        revoked: false,
+      })
+      expect(outcome.headers!.get('retry-after')).toMatch(/^\d+$/)
+    } else doubtful.push(outcome)
+  }
+
+  // Where the outcome was unknown, the code works, or it is used by a session whose tokens nobody ever got; when the code then comes back, that session ends.
+  await postgres.sql(`UPDATE exchange_codes SET used_at = used_at - interval '11 seconds'`)
+  for (const { secret } of outcomes.filter(({ status }) => status !== 200)) {
+    const [before] = await postgres.sql(codeState, [sha256(secret)])
+    const again = await attempt(servers[0]!, exchange, secret)
+    const [after] = await postgres.sql(codeState, [sha256(secret)])
+    if (before!.used) expect([again.status, after!.revoked]).toEqual([400, true])
+    else expect([again.status, after!.used, after!.revoked]).toEqual([200, true, false])
+  }
+  console.log(
+    `${books.used} used at once; ${outcomes.length - books.used} still worked; ${doubtful.length} of unknown outcome`,
+  )
+  await Promise.all(servers.map((server) => server.stop()))
+})
+
+test('60 resets while PostgreSQL is killed and frozen: every spent token is one password change with every session ended, and no half of either', async () => {
+  const server = await startServer({ DATABASE_URL: postgres.url })
+  const tokens = await issueTokens(60)
+  const outcomes = await workThrough(tokens, 12, (token) => attempt(server, reset, token, newPassword()), {
+    15: killAndRestart,
+    35: async () => {
+      postgres.freeze()
+      await sleep(1_500)
+      postgres.thaw()
+    },
+  })
+  for (const { secret, password, status, body } of outcomes) {
+    const [row] = await postgres.sql(
+      `SELECT used_at IS NOT NULL AS spent, password_hash, password_changed_at = used_at AS together, count(*) FILTER (WHERE revoked_at IS NULL)::int AS alive
+       FROM reset_tokens JOIN users ON users.id = reset_tokens.user_id JOIN sessions ON sessions.user_id = users.id WHERE token_hash = $1 GROUP BY 1, 2, 3`,
+      [sha256(secret)],
+    )
+    expect([200, 503]).toContain(status)
+    if (status === 200) expect(row!.spent).toBe(true)
+    if (status === 503 && body.outcome === undefined)
+      expect(row!.spent, 'a 503 that says that nothing was changed').toBe(false)
+    if (row!.spent) {
+      expect(row).toMatchObject({ together: true, alive: 0 })
+      expect(await bcrypt.compare(password!, row!.password_hash)).toBe(true)
+    } else {
+      expect(row).toEqual({ spent: false, password_hash: null, together: null, alive: 1 })
+      expect((await attempt(server, reset, secret, newPassword())).status).toBe(200)
+    }
+  }
+  await server.stop()
+})
+
+test('PostgreSQL stops answering in the middle of a reset: nothing was done, and its connection carries nothing over to whoever comes next', async () => {
+  const server = await startServer({ DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: '1' })
+  const [[code], [token]] = [await issueCodes(1), await issueTokens(1)]
+  const password = newPassword()
+  const holding = postgres.sql(
+    `BEGIN; SELECT 1 FROM users JOIN reset_tokens ON user_id = id WHERE token_hash = '\\x${sha256(token!).toString('hex')}' FOR UPDATE OF users; SELECT pg_sleep(60)`,
+  )
+  holding.catch(() => {}) // it is ended below
+  const first = attempt(server, reset, token!, password)
+  await expect
+    .poll(() => postgres.sql(`SELECT 1 FROM pg_stat_activity WHERE usename = 'app' AND wait_event_type = 'Lock'`), {
+      timeout: 10_000,
+    })
+    .toHaveLength(1) // inside the transaction
+  postgres.freeze()
+  const { status, body } = await first
+  expect([status, body.code, body.outcome]).toEqual([503, 'SERVICE_UNAVAILABLE', undefined])
+  await sleep(6_000) // for whatever might still be tried on that connection
+  postgres.thaw()
+  await releaseTables()
+  await holding.catch(() => {})
+
+  expect((await attempt(server, exchange, code!)).status).toBe(200)
+  expect((await postgres.sql(codeState, [sha256(code!)]))[0]!.used).toBe(true)
+  expect((await postgres.sql(tokenState, [sha256(token!)]))[0]!.used).toBe(false)
+  expect((await attempt(server, reset, token!, password)).status).toBe(200)
+  expect((await postgres.sql(tokenState, [sha256(token!)]))[0]!.used).toBe(true)
+  await server.stop()
+})
+
+const troubles: Record<string, { begin: () => Promise<unknown>; end: () => Promise<unknown> }> = {
+  'out of reach': { begin: async () => postgres.unplug(), end: async () => postgres.plug() },
+  frozen: { begin: async () => postgres.freeze(), end: async () => postgres.thaw() },
+  'shut down': { begin: () => postgres.shutDown(), end: () => postgres.restart() },
+  'read-only, as a replica is after a failover': {
+    begin: () => postgres.sql(`ALTER ROLE app SET default_transaction_read_only = on; ${disconnectServers}`),
+    end: () => postgres.sql(`ALTER ROLE app RESET default_transaction_read_only; ${disconnectServers}`),
+  },
+  'out of connections': {
+    begin: () => postgres.sql(`ALTER ROLE app CONNECTION LIMIT 0; ${disconnectServers}`),
+    end: () => postgres.sql('ALTER ROLE app CONNECTION LIMIT -1'),
+  },
+  'too slow': {
+    begin: () => holdTables(),
+    end: () => releaseTables(),
+  },
+}
+const disconnectServers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'`
+let holding: Promise<unknown> | undefined
+
+/** Holds the tables for longer than anybody waits. */
+async function holdTables(): Promise<void> {
+  holding = postgres.sql(`BEGIN; LOCK TABLE exchange_codes, reset_tokens; SELECT pg_sleep(60); COMMIT`).catch(() => {})
+  await sleep(300)
+}
+async function releaseTables(): Promise<void> {
+  await postgres.sql(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid()`,
+  )
+  await holding
+}
+
+for (const [what, { begin, end }] of Object.entries(troubles)) {
+  test(`PostgreSQL ${what}: 503 in bounded time, a server that lives, nothing consumed, and recovery by itself`, async () => {
+    const server = await startServer({ DATABASE_URL: postgres.url })
+    const [warm, ...codes] = await issueCodes(13)
+    const tokens = await issueTokens(4)
+    expect((await attempt(server, exchange, warm!)).status).toBe(200)
+    await begin()
+    const during = await Promise.all([
+      ...codes.map((code) => attempt(server, exchange, code)),
+      ...tokens.map((token) => attempt(server, reset, token, newPassword())),
+    ])
+    const alive = await fetch(`${server.url}/api/health`)
+    const ready = await fetch(`${server.url}/api/health/ready`, { signal: AbortSignal.timeout(boundMs) })
+    await end()
+
+    if (what === 'too slow') expect(during.map(({ body }) => body.outcome)).toEqual(during.map(() => undefined)) // PostgreSQL gives up before we do
+    for (const { status, body, headers } of during) {
+      expect([status, body.code]).toEqual([503, 'SERVICE_UNAVAILABLE'])
+      expect(Number(headers!.get('retry-after'))).toBeGreaterThan(0)
+      expect(JSON.stringify(body)).not.toMatch(/prisma|postgres|ECONN|127\.0\.0\.1|app:app/i)
+    }
+    expect(alive.status).toBe(200)
+    expect(ready.status).toBe(what === 'too slow' ? 200 : 503) // who waits for a lock is still there
+    await expect.poll(async () => (await fetch(`${server.url}/api/health/ready`)).status, { timeout: 20_000 }).toBe(200)
+
+    for (const { secret, password, body } of during) {
+      const used = async () =>
+        (await postgres.sql(password ? tokenState : codeState, [sha256(secret)]))[0]!.used as boolean
+      const again = () => (password ? attempt(server, reset, secret, password) : attempt(server, exchange, secret))
+      if (body.outcome === undefined) expect(await used()).toBe(false)
+      if (!(await used())) expect([(await again()).status, await used()]).toEqual([200, true])
+    }
+    const books = (
+      await postgres.sql(
+        balance.replace('FROM sessions)', 'FROM sessions WHERE id IN (SELECT session_id FROM exchange_codes))'),
+      )
+    )[0]!
+    expect(books).toEqual({
+      used: books.used,
+      sessions: books.used,
+      matched: books.used,
+      refreshed: books.used,
+      refresh: books.used,
+    })
+    expect(server.process.exitCode).toBeNull()
+    await server.stop()
+  })
+}
+
+test('a database without our tables is not ready', async () => {
+  const server = await startServer({ DATABASE_URL: postgres.url })
+  const ready = async () => (await documentedFetch(`${server.url}/api/health/ready`)).status
+  expect(await ready()).toBe(200)
+  await postgres.sql('ALTER TABLE exchange_codes RENAME TO exchange_codes_gone')
+  expect(await ready()).toBe(503)
+  await postgres.sql('ALTER TABLE exchange_codes_gone RENAME TO exchange_codes')
+  expect(await ready()).toBe(200)
+  await server.stop()
+})
+
+test('behind a pooler nothing is SET, which would reach other clients: the limits are those of the role', async () => {
+  await postgres.sql(`ALTER ROLE app SET statement_timeout = '8s'`)
+  const outcomeWith = async (settings: Record<string, string>) => {
+    const server = await startServer({ DATABASE_URL: postgres.url, ...settings })
+    const [code] = await issueCodes(1)
+    await holdTables()
+    const { status, body } = await attempt(server, exchange, code!)
+    await releaseTables()
+    await server.stop()
+    return [status, body.outcome]
+  }
+  expect(await outcomeWith({ DATABASE_POOLED: 'true' })).toEqual([503, 'unknown']) // we gave up first
+  expect(await outcomeWith({ DIRECT_DATABASE_URL: postgres.url })).toEqual([503, undefined]) // it is for migrations alone
+  await postgres.sql('ALTER ROLE app RESET statement_timeout')
+})
+
+test('a database error that carries parameters leaves none of them in the log', async () => {
+  const server = await startServer({ DATABASE_URL: postgres.url })
+  const [[code], [token, other], password] = [await issueCodes(1), await issueTokens(2), newPassword()]
+  await postgres.sql('ALTER TABLE sessions RENAME TO sessions_gone')
+  const outcomes = [await attempt(server, exchange, code!), await attempt(server, reset, token!, password)]
+  await postgres.sql('ALTER TABLE sessions_gone RENAME TO sessions; ALTER TABLE users RENAME TO users_gone')
+  outcomes.push(await attempt(server, reset, other!, password))
+  await postgres.sql('ALTER TABLE users_gone RENAME TO users')
+  for (const { status, body } of outcomes) expect([status, body.code]).toEqual([500, 'INTERNAL_ERROR'])
+  await server.stop()
+  expect(server.output().match(/"code":"INTERNAL_ERROR"/g)).toHaveLength(3)
+  for (const secret of [code!, token!, other!, password]) {
+    for (const text of [secret, sha256(secret).toString('base64'), sha256(secret).toString('hex')])
+      expect(server.output()).not.toContain(text)
+  }
+  expect(server.output()).not.toContain('$2b$')
+})

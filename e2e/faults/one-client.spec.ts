@@ -1,0 +1,380 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { get } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { project } from '../../bin/local'
+import { exchange, expect, newAddress, test } from '../support/fixtures'
+import { freePort, type Server, startServer } from '../support/server'
+
+// What one client without an account can do to everybody else.
+
+const portOf = (server: Server) => Number(new URL(server.url).port)
+const residentMegabytes = ({ process: { pid } }: Server) =>
+  Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1024
+/** The CPU time that the process has used, in milliseconds: ticks of 10 ms where Linux tells them. */
+function cpuMs({ process: { pid } }: Server): number {
+  if (process.platform !== 'linux') {
+    const [seconds = 0, minutes = 0] = String(execFileSync('ps', ['-o', 'cputime=', '-p', String(pid)]))
+      .trim()
+      .split(':')
+      .reverse()
+      .map(Number)
+    return (minutes * 60 + seconds) * 1000
+  }
+  const [user, system] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(' ').slice(13, 15).map(Number)
+  return (user! + system!) * 10
+}
+const descriptors = ({ process: { pid } }: Server) => (existsSync('/proc') ? readdirSync(`/proc/${pid}/fd`).length : 0)
+const health = (server: Server, address = newAddress()) =>
+  fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': address } })
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+async function readWhole(response: Response): Promise<Response> {
+  await response.arrayBuffer()
+  return response
+}
+
+function open(server: Server, sent?: string): Socket {
+  const socket = connect(portOf(server), '127.0.0.1')
+  socket.on('error', () => {}) // the server may close it at any time
+  socket.resume()
+  if (sent) socket.write(sent)
+  return socket
+}
+
+test('an upgrade keeps no socket: with 1,024 open files, 900 of them leave the server as it was', async () => {
+  const server = await startServer({}, { openFiles: 1_024 })
+  await health(server)
+  const before = descriptors(server)
+  for (const path of ['/nothing', '/', '/api/health']) {
+    const upgrade = `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eHh4eHh4eHh4eHh4eHh4eA==\r\n\r\n`
+    const sockets = Array.from({ length: 300 }, () => open(server, upgrade))
+    for (const socket of sockets) if (!socket.closed) await once(socket, 'close')
+  }
+  expect((await health(server)).status).toBe(200)
+  await expect.poll(() => descriptors(server)).toBeLessThanOrEqual(before + 5)
+  await server.stop()
+})
+
+test('connections are bounded: one network that opens 1,000 leaves room for the others', async () => {
+  const server = await startServer({ TRUSTED_PROXIES: '0' }, { openFiles: 1_024 })
+  const sockets = Array.from({ length: 1_000 }, () => open(server, 'GET /api/health HTTP/1.1\r\nHost: x\r\n'))
+  await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(1_000 - 256)
+  expect(sockets.filter(({ closed }) => !closed).length).toBeGreaterThan(200)
+  const other = get({
+    host: '127.0.0.1',
+    localAddress: '127.0.0.2',
+    port: portOf(server),
+    path: '/api/health',
+    agent: false,
+  })
+  expect((await once(other, 'response'))[0].statusCode).toBe(200)
+  for (const socket of sockets) socket.destroy()
+  await expect.poll(async () => (await fetch(`${server.url}/api/health`).catch(() => null))?.status).toBe(200)
+  await server.stop()
+  expect(server.output()).toContain('too many connections from one network')
+})
+
+test('connections are bounded for the process too, where a proxy makes all of them', async () => {
+  const server = await startServer({ TRUSTED_PROXIES: '1' }, { openFiles: 512 })
+  const sockets = Array.from({ length: 600 }, () => open(server))
+  await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(600 - 384)
+  await expect.poll(() => descriptors(server)).toBeLessThan(512)
+  for (const socket of sockets) socket.destroy()
+  await expect.poll(async () => (await health(server).catch(() => null))?.status).toBe(200)
+  await server.stop()
+})
+
+test('requests sent ahead on one connection are handled one after another, in order', async () => {
+  const server = await startServer()
+  const request = (path: string, more = '') =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\n${more}\r\n`
+  const paths = Array.from({ length: 14 }, (_, index) => (index % 2 ? '/api/health' : `/nothing-${index}`))
+  const socket = open(
+    server,
+    paths.map((path) => request(path)).join('') + request('/api/health', 'Connection: close\r\n'),
+  )
+  let received = ''
+  socket.on('data', (chunk) => {
+    received += chunk
+  })
+  await once(socket, 'close')
+  await server.stop()
+  const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status))
+  expect(statuses).toEqual([...paths.map((path) => (path === '/api/health' ? 200 : 404)), 200])
+})
+
+test('40 connections with 400 requests sent ahead on each cost no memory, and disturb nobody', async () => {
+  const server = await startServer()
+  for (let round = 0; round < 5; round++)
+    await (await fetch(`${server.url}/openapi.json`, { headers: { 'X-Forwarded-For': newAddress() } })).text()
+  const before = residentMegabytes(server)
+  const ahead = `GET /openapi.json HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\n\r\n`.repeat(400)
+  const sockets = Array.from({ length: 40 }, () => open(server, ahead))
+  let most = before
+  let ended = false
+  const watching = (async () => {
+    while (!ended) {
+      most = Math.max(most, residentMegabytes(server))
+      await sleep(20)
+    }
+  })()
+  for (let round = 0; round < 20; round++) expect((await health(server)).status).toBe(200)
+  for (const socket of sockets) if (!socket.closed) await once(socket, 'close')
+  ended = true
+  await watching
+  expect(most - before).toBeLessThan(200)
+  await expect.poll(() => residentMegabytes(server) - before, { timeout: 30_000 }).toBeLessThan(100)
+  await server.stop()
+  expect(server.output()).toContain('too many requests sent ahead')
+})
+
+test('no turn is left behind: a network that sends requests behind a closing one is served afterwards', async () => {
+  const server = await startServer()
+  const address = newAddress()
+  const head = (line: string, ...more: string[]) =>
+    `${[line, 'Host: x', `X-Forwarded-For: ${address}`, ...more].join('\r\n')}\r\n\r\n`
+  const page = head('GET / HTTP/1.1')
+  const exchanged = head(`POST ${exchange} HTTP/1.1`, 'Content-Type: application/json', 'Content-Length: 2').concat(
+    '{}',
+  )
+  const closing = {
+    'a page with Connection: close': head('GET / HTTP/1.1', 'Connection: close'),
+    'a body that a page rejects': head('POST / HTTP/1.1', 'Content-Length: 1').concat('x'),
+    'a body that a route rejects': head(
+      `POST ${exchange} HTTP/1.1`,
+      'Content-Type: application/json',
+      'Content-Length: 17000',
+    ).concat('x'.repeat(17_000)),
+    'no Host, which Node rejects': `${page}GET / HTTP/1.1\r\n\r\n`,
+    'an Expect that Node rejects': page + head('GET / HTTP/1.1', 'Expect: x'),
+    'an aborted page': page,
+  }
+  for (const [what, first] of Object.entries(closing)) {
+    for (const behind of [page, exchanged, head('GET /api/health HTTP/1.1')]) {
+      // More often than a network has turns, each until the server or, after a while, the client ends the connection.
+      for (let count = 0; count < 3; count++) {
+        const sockets = Array.from({ length: 14 }, () => open(server, first + behind))
+        await Promise.race([Promise.all(sockets.map((socket) => once(socket, 'close'))), sleep(700)])
+        for (const socket of sockets) socket.destroy()
+      }
+    }
+    for (const path of ['/', '/api/health']) {
+      const response = await fetch(server.url + path, {
+        headers: { 'X-Forwarded-For': address },
+        signal: AbortSignal.timeout(20_000),
+      })
+      expect([response.status, path], what).toEqual([200, path])
+    }
+  }
+  await server.stop()
+})
+
+test.describe('no request costs much more than an ordinary one', () => {
+  const count = 12
+  const hostile: Record<string, { path: string; headers?: Record<string, string>; ordinary: string }> = {
+    'many parameters, of a page': { path: `/?${'a&'.repeat(7_000)}`, ordinary: '/' },
+    'many parameters, of a route': { path: `/api/health?${'a&'.repeat(7_000)}`, ordinary: '/' },
+    'as many parameters as are accepted': { path: `/?${'a&'.repeat(31)}`, ordinary: '/' },
+    'a long parameter': { path: `/?${'a'.repeat(2_000)}`, ordinary: '/' },
+    'a long User-Agent, to a page': { path: '/', headers: { 'User-Agent': 'x'.repeat(15_000) }, ordinary: '/' },
+    'a long User-Agent, to a route': {
+      path: '/api/health',
+      headers: { 'User-Agent': 'x'.repeat(15_000) },
+      ordinary: '/',
+    },
+    'a long Accept-Language': { path: '/', headers: { 'Accept-Language': `a${' '.repeat(15_000)}b` }, ordinary: '/' },
+    'a long Accept-Language of many': {
+      path: '/',
+      headers: { 'Accept-Language': 'a;q=0.1,'.repeat(1_800) },
+      ordinary: '/',
+    },
+    'the largest script': { path: 'largest script', headers: { 'Accept-Encoding': 'gzip' }, ordinary: '/' },
+  }
+  test('by CPU time', async () => {
+    const server = await startServer()
+    const folder = `${project}.next/static/chunks/`
+    const chunks = readdirSync(folder).filter((name) => name.endsWith('.js'))
+    const largest = chunks.toSorted((a, b) => statSync(folder + b).size - statSync(folder + a).size)[0]
+    const cost = async (path: string, headers: Record<string, string> = {}) => {
+      const before = cpuMs(server)
+      for (let index = 0; index < count; index++) {
+        const address = { 'X-Forwarded-For': newAddress() }
+        await (await fetch(server.url + path, { headers: { ...headers, ...address } })).arrayBuffer()
+      }
+      return (cpuMs(server) - before) / count
+    }
+    for (const path of ['/', '/api/health']) await cost(path) // warm
+    for (const [what, { path, headers, ordinary }] of Object.entries(hostile)) {
+      const real = path === 'largest script' ? `/_next/static/chunks/${largest}` : path
+      const ratios: number[] = []
+      for (let round = 0; round < 3; round++)
+        ratios.push((await cost(real, headers)) / Math.max(5, await cost(ordinary)))
+      expect(median(ratios), what).toBeLessThan(4)
+    }
+
+    const body = JSON.stringify({ code: 'x'.repeat(15_000) })
+    const exchangeOf = async (send: (head: string) => string) => {
+      const before = cpuMs(server)
+      for (let index = 0; index < count; index++) {
+        const head = `POST ${exchange} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\nContent-Type: application/json\r\nConnection: close\r\n`
+        const socket = open(server, send(head))
+        await once(socket, 'close')
+      }
+      return (cpuMs(server) - before) / count
+    }
+    const whole = (head: string) => `${head}Content-Length: ${body.length}\r\n\r\n${body}`
+    const pieces = (head: string) =>
+      `${head}Transfer-Encoding: chunked\r\n\r\n${[...body].map((piece) => `1\r\n${piece}\r\n`).join('')}0\r\n\r\n`
+    await exchangeOf(whole)
+    const ratio = (await exchangeOf(pieces)) / Math.max(3, await exchangeOf(whole))
+    expect(ratio, 'a body in pieces of one byte').toBeLessThan(6)
+    await server.stop()
+  })
+})
+
+test('a body that no route reads ends with the response', async () => {
+  const server = await startServer()
+  for (const path of ['/api/nothing', '/api/health', '/']) {
+    const socket = open(server, `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`)
+    const closed = once(socket, 'close')
+    const [response] = await once(socket, 'data')
+    expect(String(response)).toMatch(/^HTTP\/1\.1 (404|405|413) /)
+    await closed
+  }
+  await server.stop()
+})
+
+test('clients that do not read their responses hold no turn of others', async () => {
+  const server = await startServer()
+  const html = await (await fetch(`${server.url}/`)).text()
+  const script = html.match(/\/_next\/static\/[^"]+\.js/)![0]
+  const sockets: Socket[] = []
+  for (let network = 0; network < 12; network++) {
+    const address = newAddress()
+    for (let index = 0; index < 12; index++) {
+      const path = index % 2 ? '/' : script
+      const socket = connect(portOf(server), '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n\r\n`.repeat(4)) // and nothing is read
+      sockets.push(socket)
+    }
+  }
+  await sleep(3_000)
+  for (const path of ['/', script, '/api/health']) {
+    const response = await fetch(server.url + path, {
+      headers: { 'X-Forwarded-For': newAddress() },
+      signal: AbortSignal.timeout(30_000),
+    })
+    expect(response.status, path).toBe(200)
+    await response.arrayBuffer()
+  }
+  for (const socket of sockets) socket.destroy()
+  await server.stop()
+})
+
+test('30 bodies of 9.9 MB to a page are never held', async () => {
+  const server = await startServer()
+  await fetch(`${server.url}/`)
+  const before = residentMegabytes(server)
+  const piece = 'x'.repeat(100_000)
+  const upload = async () => {
+    const socket = open(
+      server,
+      `POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\nContent-Length: 9900000\r\n\r\n`,
+    )
+    for (let sent = 0; sent < 99 && !socket.destroyed; sent++)
+      if (!socket.write(piece)) await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve))
+    if (!socket.closed) await once(socket, 'close')
+  }
+  let most = before
+  const uploads = Promise.all(Array.from({ length: 30 }, upload)).then(() => true)
+  while (!(await Promise.race([uploads, sleep(20)]))) most = Math.max(most, residentMegabytes(server))
+  expect(most - before).toBeLessThan(100)
+  await server.stop()
+})
+
+test('others wait no longer for a client with 60 connections on a page than for one with 6', async () => {
+  const server = await startServer()
+  /** The median time that another client waits for the smallest response while one client loads pages. */
+  const waitBeside = async (connections: number) => {
+    const [greedy, other] = [newAddress(), newAddress()]
+    const waits: number[] = []
+    let flooding = true
+    const flood = Array.from({ length: connections }, async () => {
+      while (flooding)
+        expect((await fetch(`${server.url}/`, { headers: { 'X-Forwarded-For': greedy } }).then(readWhole)).status).toBe(
+          200,
+        )
+    })
+    for (let count = 0; count < 50; count++) {
+      const startedAt = performance.now()
+      expect((await health(server, other).then(readWhole)).status).toBe(200)
+      waits.push(performance.now() - startedAt)
+    }
+    flooding = false
+    await Promise.all(flood)
+    return median(waits)
+  }
+  await waitBeside(6) // warm
+  const ratios: number[] = []
+  for (let round = 0; round < 3; round++) ratios.push((await waitBeside(60)) / (await waitBeside(6)))
+  expect(median(ratios)).toBeLessThan(3) // where all 60 are rendered at once, it is 4 and more
+  await server.stop()
+})
+
+test.describe('on SIGTERM', () => {
+  /** Milliseconds from now until the process has ended. */
+  const untilExit = async (server: Server) => {
+    const startedAt = performance.now()
+    if (server.process.exitCode === null) await once(server.process, 'exit')
+    return performance.now() - startedAt
+  }
+
+  test('a request under way is finished; kept and unused connections hold nothing up', async () => {
+    const [server, idle] = await Promise.all([startServer(), startServer()])
+    const unused = open(server)
+    const kept = open(server, 'GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(kept, 'data')
+    const body = JSON.stringify({ code: 'fabricated' })
+    const slow = open(
+      server,
+      `POST ${exchange} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`,
+    )
+    await sleep(300)
+    idle.process.kill('SIGTERM')
+    const control = await untilExit(idle)
+
+    server.process.kill('SIGTERM')
+    await sleep(500)
+    expect(server.process.exitCode).toBeNull() // it waits for the request
+    slow.write(body.slice(1))
+    const [response] = await once(slow, 'data')
+    expect(String(response)).toMatch(/^HTTP\/1\.1 400 [\s\S]*connection: close/i)
+    // Not the 30 s after which it would be ended in any case, nor the 75 s that a connection is kept.
+    expect((await untilExit(server)) - control).toBeLessThan(1_000)
+    expect(server.process.exitCode).toBe(0)
+    for (const socket of [unused, kept, slow]) socket.destroy()
+    await expect(fetch(`http://localhost:${await freePort()}`)).rejects.toThrow()
+  })
+
+  test('work that a request left to after() is finished', async () => {
+    const folder = `${project}.data/after-app/`
+    rmSync(folder, { recursive: true, force: true })
+    cpSync(`${project}e2e/support/after-app`, folder, { recursive: true })
+    for (const part of ['bin/server.mjs', 'bin/server', 'lib/http/client-network.mjs', 'tsconfig.json', 'package.json'])
+      cpSync(project + part, folder + part, { recursive: true })
+    execFileSync(process.execPath, [`${project}node_modules/next/dist/bin/next`, 'build'], {
+      cwd: folder,
+      stdio: 'pipe',
+    })
+    const doneFile = `${folder}done`
+    const server = await startServer({ DONE_FILE: doneFile }, { folder })
+    expect((await fetch(`${server.url}/later`)).status).toBe(200)
+    expect(existsSync(doneFile)).toBe(false)
+    await server.stop()
+    expect(existsSync(doneFile)).toBe(true)
+  })
+})

@@ -1,0 +1,178 @@
+import { expect, newAddress, test } from '../support/fixtures'
+import { countOf, flood } from '../support/flood'
+import { type Server, startServer } from '../support/server'
+import { startUpstash, type Upstash } from '../support/upstash'
+
+const limit = 2_000
+const windowMs = 15 * 60_000
+
+test.describe.configure({ mode: 'serial' })
+
+let upstash: Upstash
+let servers: Server[]
+test.beforeAll(async () => {
+  upstash = await startUpstash()
+  servers = await Promise.all([startServer(upstash.settings), startServer(upstash.settings)])
+  // Warm, and with the script in Redis: a process that has just begun is slow for reasons of its own. If that made it give Redis up, it comes back.
+  for (let round = 0; round < 3; round++) {
+    await flood(20, (index) => ask(index, newAddress()), 4)
+    await new Promise((resolve) => setTimeout(resolve, 2_100))
+  }
+})
+test.afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop()))
+  await upstash.stop()
+})
+test.beforeEach(() => {
+  upstash.commands.length = 0
+})
+
+const ask = (index: number, address: string) =>
+  fetch(`${servers[index % servers.length]!.url}/api/health`, { headers: { 'X-Forwarded-For': address } })
+
+/** A quarter of an hour that has just begun ends the count: wait for the new one rather than count across it. */
+async function farFromTheWindowsEnd(): Promise<void> {
+  const leftMs = windowMs - (Date.now() % windowMs)
+  if (leftMs < 60_000) await new Promise((resolve) => setTimeout(resolve, leftMs + 100))
+}
+
+test('2,000 requests pass through two processes at once, and the next is refused by both, without asking Redis again', async () => {
+  await farFromTheWindowsEnd()
+  const address = newAddress()
+  const answers = await flood(limit, (index) => ask(index, address), 20) // not more than the machine can answer in time: see the tests of a slow Redis
+  expect(countOf(answers, 200)).toBe(limit)
+  const remaining = answers
+    .map(({ headers }) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1]))
+    .sort((a, b) => a - b)
+  expect(remaining).toEqual(Array.from({ length: limit }, (_, index) => index))
+  const first = await flood(2, (index) => ask(index, address), 1)
+  expect(countOf(first, 429)).toBe(2)
+  for (const { headers } of first) {
+    const seconds = Number(headers.get('retry-after'))
+    expect(Math.abs(seconds - (windowMs - (Date.now() % windowMs)) / 1000)).toBeLessThan(3)
+    expect(headers.get('ratelimit')).toBe(`"platform";r=0;t=${seconds}`)
+  }
+
+  const asked = upstash.commands.length
+  expect(asked).toBeLessThanOrEqual(limit + 2 + 2 * 50) // one command a request, and the script sent to Redis once or twice
+  expect(countOf(await flood(200, (index) => ask(index, address)), 429)).toBe(200)
+  expect(upstash.commands.length).toBe(asked)
+})
+
+test('40,000 requests with as many forged X-Forwarded-For are one client', async () => {
+  await farFromTheWindowsEnd()
+  const direct = await Promise.all([
+    startServer({ ...upstash.settings, TRUSTED_PROXIES: '0' }),
+    startServer({ ...upstash.settings, TRUSTED_PROXIES: '0' }),
+  ])
+  const answers = await flood(20 * limit, (index) =>
+    fetch(`${direct[index % 2]!.url}/api/health`, {
+      headers: { 'X-Forwarded-For': `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` },
+    }),
+  )
+  await Promise.all(direct.map((server) => server.stop()))
+  expect(countOf(answers, 200)).toBe(limit)
+  expect(countOf(answers, 429)).toBe(19 * limit)
+})
+
+test('10,000 addresses, each remembered for the window, fit into little memory', async () => {
+  const small = await startServer({
+    RATE_LIMIT: 'in-process',
+    TRUSTED_PROXIES: '1',
+    NODE_OPTIONS: '--max-old-space-size=64',
+  })
+  const answers = await flood(10_000, (index) =>
+    fetch(`${small.url}/api/health`, { headers: { 'X-Forwarded-For': `10.0.${index >> 8}.${index & 255}` } }),
+  )
+  expect(countOf(answers, 200)).toBe(10_000)
+  await small.stop()
+})
+
+test('Redis learns no address, and forgets within the window', async () => {
+  const address = newAddress()
+  await ask(0, address)
+  const keys = await upstash.redis.keys('*')
+  expect(keys.length).toBeGreaterThan(0)
+  expect(keys.join() + JSON.stringify(upstash.commands)).not.toContain(address)
+  for (const key of keys) expect(await upstash.redis.pttl(key)).toBeGreaterThan(0)
+})
+
+for (const [what, begin, end] of [
+  ['killed', () => upstash.kill(), () => upstash.restart()],
+  ['frozen', async () => upstash.freeze(), async () => upstash.thaw()],
+] as const) {
+  test(`with Redis ${what}: no answer waits, none is a 5xx, each process keeps the limit, and Redis is used again afterwards`, async () => {
+    await farFromTheWindowsEnd()
+    const address = newAddress()
+    const quiet = () => servers.map((server) => server.output().length)
+    const from = quiet()
+    const logged = (message: string) =>
+      servers.map((server, index) => server.output().slice(from[index]).split(message).length - 1)
+
+    await begin()
+    const answers = await flood(2 * limit + 100, (index) => ask(index, address), 20)
+    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(600)
+    expect(countOf(answers, 200)).toBe(2 * limit)
+    expect(countOf(answers, 429)).toBe(100)
+    expect(logged('Redis does not answer')).toEqual([1, 1])
+
+    await end()
+    await expect
+      .poll(
+        async () => {
+          await flood(2, (index) => ask(index, newAddress()))
+          return logged('Redis answers again')
+        },
+        { timeout: 20_000 },
+      )
+      .toEqual([1, 1])
+    upstash.commands.length = 0
+    await flood(10, (index) => ask(index, newAddress()))
+    expect(upstash.commands.length).toBeGreaterThanOrEqual(10)
+  })
+}
+
+test('with a Redis that is slow and has forgotten the script, which takes two calls for one verdict: no answer waits for both', async () => {
+  upstash.slowDown(300)
+  const answers = await flood(20, (index) => ask(index, newAddress()))
+  upstash.slowDown(0)
+  expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(600)
+  expect(countOf(answers, 200)).toBe(20)
+  await expect.poll(() => upstash.commands.map(([name]) => name?.toLowerCase())).toContain('eval') // the second call was under way
+})
+
+test('a Redis that returns anything but counts is an outage: the process counts, and nobody is locked out', async () => {
+  for (const result of [
+    'OK',
+    ['a', 'b'],
+    [1],
+    [1, 1],
+    [-5, limit],
+    [1.5, limit],
+    null,
+    7,
+    { used: 1 },
+    [Number.MAX_VALUE, limit],
+  ]) {
+    const server = await startServer(upstash.settings)
+    const address = newAddress()
+    const request = () => fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': address } })
+    await farFromTheWindowsEnd()
+    upstash.respondWith(result)
+    for (let count = 1; count <= 3; count++) {
+      const { status, headers } = await request()
+      expect([status, headers.get('ratelimit')], JSON.stringify(result)).toEqual([
+        200,
+        expect.stringMatching(new RegExp(`;r=${limit - count};t=\\d+$`)),
+      ])
+    }
+    upstash.respondWith(undefined)
+    const outputAfterRequest = async () => {
+      await request()
+      return server.output()
+    }
+    await expect.poll(outputAfterRequest, { timeout: 20_000 }).toContain('Redis answers again')
+    expect(server.output().split('Redis does not answer').length - 1).toBe(1)
+    await server.stop()
+  }
+})

@@ -1,0 +1,413 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright/test'
+import { project } from '../../bin/local'
+import { startBreakablePostgres } from '../support/breakable-postgres'
+import { exchange, expect, heading, keepSecret, newAddress, newCode, newToken, reset, test } from '../support/fixtures'
+import { answer, show, stateNames } from '../support/page-states'
+import { startServer } from '../support/server'
+
+const pages = [
+  '/',
+  '/nothing',
+  '/api-docs',
+  '/sso/callback',
+  '/sso/callback?code=x',
+  '/sso/callback?error=x',
+  '/reset-password',
+  '/reset-password?token=x',
+]
+
+for (const name of stateNames) {
+  test(`${name}: no fault that axe knows, in both schemes, and none at 320 pixels or twice the text`, async ({
+    page,
+  }) => {
+    const complaints = complaintsOf(page)
+    await show(page, name)
+    await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      const { violations } = await axe(page).analyze()
+      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+    }
+    await page.setViewportSize({ width: 320, height: 640 })
+    for (const [size, direction] of [
+      ['100%', 'ltr'],
+      ['200%', 'ltr'],
+      ['100%', 'rtl'],
+    ] as const) {
+      await page.evaluate(
+        ([fontSize, dir]) => Object.assign(document.documentElement, { dir }).style.setProperty('font-size', fontSize),
+        [size, direction] as const,
+      )
+      expect(
+        await page.evaluate(() => document.documentElement.scrollWidth),
+        `${size} ${direction}`,
+      ).toBeLessThanOrEqual(320)
+    }
+    const targets = await page
+      .locator('a.button, button')
+      .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().height))
+    expect(targets.filter((height) => height > 0 && height < 44)).toEqual([])
+    expect(complaints).toEqual([])
+  })
+}
+
+test('the start page of somebody signed in: no fault that axe knows', async ({ page, person }) => {
+  await page.goto(`/sso/callback?code=${await newCode(person)}`)
+  await page.waitForURL('/')
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    expect((await axe(page).analyze()).violations).toEqual([])
+  }
+})
+
+test('every page forbids what it does not need, and is kept by nobody', async ({ url }) => {
+  for (const path of pages) {
+    const { headers, status } = await fetch(url + path, {
+      headers: { 'X-Nonce': 'forged', 'Content-Security-Policy': "script-src 'nonce-forged'" },
+    })
+    expect(status, path).toBe(path === '/nothing' || path === '/api-docs' ? 404 : 200)
+    expect(headers.get('content-security-policy'), path).toMatch(
+      /^default-src 'none'; script-src 'self' 'nonce-[\w+/=]{24}' 'strict-dynamic'; style-src 'self' 'nonce-[\w+/=]{24}'; /,
+    )
+    for (const part of [
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "form-action 'self'",
+      "connect-src 'self'",
+      "object-src 'none'",
+    ])
+      expect(headers.get('content-security-policy')).toContain(part)
+    expect(headers.get('content-security-policy')).not.toMatch(/unsafe|https?:|\*|forged/)
+    expect(headers.get('cache-control'), path).toContain('no-store')
+    // The home page tells its own site where its sign-out form was sent from, and no other site anything.
+    expect(headers.get('referrer-policy')).toBe(path === '/' ? 'same-origin' : 'no-referrer')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
+    expect(headers.get('x-powered-by')).toBeNull()
+    expect(headers.get('set-cookie')).toBeNull()
+  }
+})
+
+test('every script and style of every page carries the nonce of its answer, a new one each time, and nothing comes from elsewhere', async ({
+  url,
+}) => {
+  const nonces = new Set<string>()
+  for (const path of pages) {
+    const got = await fetch(url + path)
+    const html = await got.text()
+    const [, nonce] = got.headers.get('content-security-policy')!.match(/'nonce-(.*?)'/)!
+    nonces.add(nonce!)
+    const tags = html.match(/<(script|style)\b[^>]*>/g)!
+    expect(tags.length).toBeGreaterThan(5)
+    expect(
+      tags.filter((tag) => !tag.includes(`nonce="${nonce}"`)),
+      path,
+    ).toEqual([])
+    expect(html.match(/(?:src|href|action)="(?:https?:)?\/\/[^"]*"/g), path).toBeNull()
+    expect(html, path).not.toMatch(/ on\w+="|style="/)
+  }
+  expect(nonces.size).toBe(pages.length)
+})
+
+test('files are cached, and hashed ones for good', async ({ url }) => {
+  const html = await (await fetch(url)).text()
+  const script = html.match(/\/_next\/static\/[^"]*\.js/)![0]
+  expect((await fetch(url + script)).headers.get('cache-control')).toContain('immutable')
+  for (const file of ['/icon.svg', '/robots.txt']) {
+    const got = await fetch(url + file)
+    expect([got.status, got.headers.get('cache-control')?.includes('no-store')], file).toEqual([200, false])
+  }
+})
+
+test('the language is the best that the browser asks for', async ({ url }) => {
+  const languages = {
+    '': 'en',
+    de: 'de',
+    'de-CH': 'de',
+    'DE-at,en;q=0.5': 'de',
+    'en-GB,de;q=0.9': 'en',
+    'fr,de;q=0.5,en;q=0.4': 'de',
+    fr: 'en',
+    'de;q=0,en': 'en',
+    'en;q=0.1, de;q=0.2': 'de',
+    '*': 'en',
+    'constructor,__proto__': 'en',
+    ';;,=': 'en',
+  } // one file a language: lib/texts
+  for (const [asked, language] of Object.entries(languages)) {
+    const html = await (await fetch(url, { headers: { 'Accept-Language': asked } })).text()
+    expect(html, asked).toContain(`<html lang="${language}" dir="ltr"`)
+  }
+})
+
+test('in German, errors and waits included', async ({ browserProcess, url }) => {
+  const context = await browserProcess.newContext({
+    baseURL: url,
+    locale: 'de-DE',
+    extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
+  })
+  const page = await context.newPage()
+  await page.route(
+    '**/api/auth/reset-password',
+    answer(400, { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'too_short', message: 'English' }] }),
+  )
+  await page.goto('/reset-password?token=x')
+  await page.getByLabel('Neues Passwort').fill('kurz')
+  await page.getByRole('button', { name: 'Passwort speichern' }).click()
+  await expect(page.getByRole('link', { name: 'Verwenden Sie mindestens 8 Zeichen.' })).toBeVisible()
+  await expect(page).toHaveTitle(/^Fehler: Neues Passwort wählen – /)
+  await page.route(exchange, answer(429, { code: 'RATE_LIMITED' }, 700))
+  await page.goto('/sso/callback?code=x')
+  await expect(page.getByText('Sie können sich in 12 Minuten erneut anmelden.')).toBeVisible()
+  await context.close()
+})
+
+test('without JavaScript, a page says what to do, and offers no form that could not work', async ({
+  browserProcess,
+  url,
+}) => {
+  const context = await browserProcess.newContext({ baseURL: url, javaScriptEnabled: false })
+  const page = await context.newPage()
+  for (const [path, tab, wayOn] of [
+    ['/sso/callback?code=x', /^Sign in – /, 'then sign in again'],
+    ['/reset-password?token=x', /^Choose a new password – /, 'then open the link from your email again'],
+  ] as const) {
+    await page.goto(path)
+    await expect(page.locator('noscript h1')).toHaveText('This page needs JavaScript')
+    await expect(page.locator('noscript h1')).toBeVisible()
+    await expect(page.locator('noscript p')).toContainText(wayOn)
+    await expect(page.locator('noscript a')).toHaveText(path.startsWith('/sso') ? ['Sign in again'] : [])
+    await expect(page.locator('.needs-script')).toBeHidden()
+    await expect(page.locator('.not-loaded')).toBeHidden()
+    await expect(page).toHaveTitle(tab)
+  }
+  await page.goto('/sso/callback?error=access_denied')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign-in was cancelled')
+  await context.close()
+})
+
+test('no layout shift, neither on loading nor when the outcome comes', async ({ page }) => {
+  await page.addInitScript(() => {
+    const seen = Object.assign(window, { shift: 0 })
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) seen.shift += (entry as PerformanceEntry & { value: number }).value
+    }).observe({ type: 'layout-shift', buffered: true })
+  })
+  for (const path of ['/reset-password?token=x', '/sso/callback', '/']) {
+    await page.goto(path, { waitUntil: 'networkidle' })
+    expect(await page.evaluate(() => (window as unknown as { shift: number }).shift), path).toBe(0)
+  }
+  for (const [name, path] of [
+    ['exchange', '/sso/callback?code=x'],
+    ['reset', '/reset-password?token=x'],
+  ] as const) {
+    let respond = () => {}
+    const asked = new Promise<void>((resolve) => (respond = resolve))
+    await page.route({ exchange, reset }[name], async (route) => {
+      await asked
+      await answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1)(route)
+    })
+    await page.goto(path)
+    await page.locator('html[data-ready]').waitFor()
+    if (name === 'reset') {
+      await page.getByLabel('New password').fill('lantern otter meadow')
+      await page.getByRole('button', { name: 'Save password' }).click()
+    }
+    await page.waitForTimeout(700) // what comes within half a second of a click does not count
+    respond()
+    await page.getByText('You can try again now').waitFor()
+    // a title of two lines moves the paragraph under it
+    expect(await page.evaluate(() => (window as unknown as { shift: number }).shift), name).toBeLessThan(0.01)
+  }
+})
+
+test('forced colours leave everything there', async ({ page }) => {
+  await page.emulateMedia({ forcedColors: 'active' })
+  await page.goto('/reset-password?token=x')
+  const system = await page.evaluate(() => {
+    const probe = document.body.appendChild(document.createElement('i'))
+    const colors = ['CanvasText', 'Canvas', 'ButtonText'].map((color) => {
+      probe.style.color = color
+      return getComputedStyle(probe).color
+    })
+    probe.remove()
+    return colors
+  })
+  const [text, ground] = system
+  expect(text).not.toBe(ground)
+  await page.getByLabel('New password').pressSequentially('lantern otter meadow')
+  await expect(page.getByText('Very strong')).toBeVisible()
+  await expect(page.locator('.strength-bar span').first()).toHaveCSS('background-color', text!)
+  await expect(page.locator('.strength-bar span').first()).toHaveCSS('border-top-color', text!)
+  await expect(page.locator('.brand-mark')).toHaveCSS('border-top-color', text!)
+  await expect(page.locator('.brand-mark')).toHaveCSS('border-top-width', '1px')
+  const button = page.getByRole('button', { name: 'Save password' })
+  expect(await button.evaluate((element) => getComputedStyle(element).borderTopColor)).not.toBe(ground)
+  await expect(button).toHaveCSS('border-top-width', '1px')
+  await page.goto('/reset-password')
+  await expect(page.locator('.icon')).toHaveCSS('border-top-color', text!)
+  await expect(page.locator('.icon')).toHaveCSS('border-top-width', '1px')
+})
+
+test('the links to other sites that the settings name', async ({ page, person }) => {
+  const settings = {
+    SIGN_IN_URL: 'https://www.example.com/sign-in',
+    FORGOT_PASSWORD_URL: 'https://www.example.com/forgot-password',
+    DASHBOARD_URL: 'https://www.example.com/dashboard?from="sign-in"&x=</script>',
+    APP_NAME: 'Northwind',
+  }
+  const server = await startServer(settings)
+  try {
+    await page.route('https://www.example.com/**', (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<title>Elsewhere</title>' }),
+    )
+    const link = (name: string) => page.getByRole('link', { name, exact: true })
+    await page.goto(server.url)
+    await expect(link('Sign in')).toHaveAttribute('href', settings.SIGN_IN_URL)
+    await expect(link('Forgot your password?')).toHaveAttribute('href', settings.FORGOT_PASSWORD_URL)
+
+    await page.goto(`${server.url}/sso/callback?code=${await newCode(person)}`)
+    await page.waitForURL('https://www.example.com/dashboard**')
+    expect(page.url()).toBe(new URL(settings.DASHBOARD_URL).href)
+    await page.goto(server.url)
+    await expect(link('Open Northwind')).toHaveAttribute('href', settings.DASHBOARD_URL)
+    await expect(page.getByText('Signed in until')).toBeVisible()
+
+    await page.goto(`${server.url}/sso/callback`)
+    await expect(link('Sign in again')).toHaveAttribute('href', settings.SIGN_IN_URL)
+    await expect(link('Continue')).toHaveAttribute('href', settings.DASHBOARD_URL)
+
+    const token = await newToken(person)
+    for (const [status, body, links] of [
+      [
+        400,
+        { code: 'VALIDATION_ERROR', issues: [{ path: ['token'], code: 'invalid_or_expired', message: '' }] },
+        ['Get a new link', 'Sign in'],
+      ],
+      [500, { code: 'INTERNAL_ERROR' }, []], // the link in the e-mail may still be good: a new one would end that
+      [503, { code: 'SERVICE_UNAVAILABLE' }, []],
+      [503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, ['Sign in', 'Get a new link']],
+      [200, { ok: true }, ['Sign in']],
+    ] as const) {
+      await page.route(`**${reset}`, answer(status, body), { times: 1 })
+      await page.goto(`${server.url}/reset-password?token=${token}`)
+      await page.getByLabel('New password').fill('lantern otter meadow')
+      await page.getByRole('button', { name: 'Save password' }).click()
+      await expect(page.locator('h1:focus')).toBeVisible()
+      await expect(page.getByRole('link')).toHaveText([...links])
+    }
+    await page.goto(`${server.url}/reset-password`)
+    await expect(link('Get a new link')).toHaveAttribute('href', settings.FORGOT_PASSWORD_URL)
+  } finally {
+    await server.stop()
+  }
+})
+
+test('a page that can’t be rendered: 500, in our words, and “Try again” does', async ({ page }) => {
+  const postgres = await startBreakablePostgres()
+  const server = await startServer({ DATABASE_URL: postgres.url })
+  try {
+    const code = keepSecret(randomBytes(32).toString('base64url'))
+    await postgres.sql(
+      `WITH person AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id)
+       INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256($1), id, now() + interval '1 minute' FROM person`,
+      [Buffer.from(code)],
+    )
+    await page.goto(`${server.url}/sso/callback?code=${code}`)
+    await page.waitForURL(`${server.url}/`)
+    postgres.unplug()
+    expect((await page.reload())!.status()).toBe(500)
+    await expect(heading(page)).toHaveText('Something went wrong')
+    await expect(page.locator('.reference code')).not.toBeEmpty()
+    expect((await axe(page).analyze()).violations).toEqual([])
+    postgres.plug()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await expect(heading(page)).toHaveText('You’re signed in')
+  } finally {
+    await server.stop()
+    await postgres.stop()
+  }
+})
+
+// Nothing that a test could do from outside makes the layout fail, so it is rendered here.
+test('what is left when not even the layout can be rendered: in both languages, in both schemes, with a way on', async ({
+  page,
+}) => {
+  const program = `
+    import { renderToStaticMarkup } from 'react-dom/server'
+    import GlobalError from './app/global-error'
+    console.log(renderToStaticMarkup(GlobalError({ error: Object.assign(new Error('secret'), { digest: '4711' }) })))`
+  const html = execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+    cwd: project,
+    encoding: 'utf8',
+  })
+  expect(html).not.toContain('secret')
+  await page.goto('/robots.txt')
+  await page.setContent(`<!doctype html>${html}`)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    expect((await axe(page).analyze()).violations).toEqual([])
+  }
+  await expect(page.getByText('4711')).toBeVisible()
+  for (const name of ['Diese Seite neu laden', 'Load this page again'])
+    await expect(page.getByRole('link', { name })).toHaveAttribute('href', '')
+})
+
+// What a page loads beyond the one for addresses that do not exist, which is Next.js, React and the frame of our pages.
+test('each page has a small script of its own', async ({ page }) => {
+  const frame = await scriptsOf(page, '/nothing')
+  const own: Record<string, number> = {}
+  for (const path of ['/', '/sso/callback?code=x', '/reset-password?token=x']) {
+    const scripts = await scriptsOf(page, path)
+    own[path] = gzipBytes([...scripts].filter(([address]) => !frame.has(address)))
+  }
+  const frameBytes = gzipBytes([...frame])
+  console.log(`Own scripts, gzip: ${JSON.stringify(own)} bytes; frame: ${frameBytes}`)
+  expect(frameBytes).toBeLessThan(150_000)
+  expect(own['/']).toBeLessThan(1_000)
+  expect(own['/sso/callback?code=x']).toBeLessThan(4_000)
+  expect(own['/reset-password?token=x']).toBeLessThan(5_000)
+
+  const compiledInTime = [...frame].filter(([, script]) => script.startsWith('//# allFunctionsCalledOnLoad\n'))
+  expect(gzipBytes(compiledInTime)).toBeGreaterThan(0.9 * frameBytes)
+})
+
+function gzipBytes(scripts: [address: string, script: string][]): number {
+  return scripts.reduce((sum, [, script]) => sum + gzipSync(script).length, 0)
+}
+
+/** With the size of targets (WCAG 2.2 SC 2.5.8), which axe leaves out by itself. */
+function axe(page: Page): AxeBuilder {
+  return new AxeBuilder({ page }).options({ rules: { 'target-size': { enabled: true } } })
+}
+
+/** The scripts that a page loads. */
+async function scriptsOf(page: Page, path: string): Promise<Map<string, string>> {
+  const scripts = new Map<string, string>()
+  const loaded: Promise<unknown>[] = []
+  const note = (response: import('playwright/test').Response) => {
+    if (response.request().resourceType() === 'script')
+      loaded.push(response.text().then((script) => scripts.set(response.url(), script)))
+  }
+  page.on('response', note)
+  await page.route(exchange, () => {})
+  await page.goto(path)
+  await page.waitForTimeout(500)
+  page.off('response', note)
+  await Promise.all(loaded)
+  return scripts
+}
+
+/** What the browser has to say against a page: policies that were broken, hydration that failed. Answers that are no success are none. */
+function complaintsOf(page: Page): string[] {
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  return complaints
+}

@@ -1,0 +1,415 @@
+import bcrypt from 'bcrypt'
+import type { Page } from 'playwright/test'
+import {
+  countPosts,
+  expect,
+  heading,
+  holdScripts,
+  newPassword,
+  newToken,
+  type Person,
+  reset,
+  type Sql,
+  shortenTimeLimit,
+  test,
+} from '../support/fixtures'
+import { answer, retryThrice } from '../support/page-states'
+
+const field = (page: Page) => page.getByLabel('New password')
+const save = (page: Page) => page.getByRole('button', { name: 'Save password' })
+
+async function passwordIs(sql: Sql, person: Person, password: string): Promise<boolean> {
+  const [row] = await sql('SELECT password_hash FROM users WHERE id = $1', [person.id])
+  return row!.password_hash !== null && bcrypt.compare(password, row!.password_hash)
+}
+
+test('a link sets a new password and ends every session', async ({ page, person, sql }) => {
+  await sql(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 hour')`, [person.id])
+  const password = newPassword()
+  const posts = countPosts(page)
+  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await field(page).fill(password)
+  await save(page).click()
+  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(heading(page)).toBeFocused()
+  await expect(page.getByRole('link', { name: 'Sign in' })).toBeVisible()
+  expect(posts).toHaveLength(1)
+  expect(await passwordIs(sql, person, password)).toBe(true)
+  expect(await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [person.id])).toEqual([
+    { revoked_at: expect.any(Date) },
+  ])
+
+  await page.reload()
+  await expect(heading(page)).toHaveText('Open the link from your email')
+  expect(posts).toHaveLength(1)
+})
+
+test('a weak password is told why, and the same link then takes a strong one', async ({ page, person, sql }) => {
+  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  for (const [weak, words] of Object.entries({
+    '': /^Use at least 8 characters\.$/,
+    password1: /easy to guess/,
+    [`${person.email}1`]: /easy to guess/,
+    ['ä'.repeat(40)]: /at most 72/,
+  })) {
+    await field(page).fill(weak)
+    await save(page).click()
+    const summary = page.getByRole('alert').filter({ hasText: 'There is a problem' })
+    await expect(summary.getByRole('link')).toHaveText(words)
+    await expect(summary).toBeFocused()
+    await expect(page).toHaveTitle(/^Error: Choose a new password – /)
+    await expect(field(page)).toHaveAccessibleDescription(new RegExp(words.source.replace(/[$^]/g, '')))
+    await expect(field(page)).toHaveAttribute('aria-invalid', 'true')
+    await expect(field(page)).toHaveValue(weak) // what was typed stays
+    await summary.getByRole('link').click()
+    await expect(field(page)).toBeFocused()
+  }
+  const strong = newPassword()
+  await field(page).fill(strong)
+  await save(page).click()
+  await expect(heading(page)).toHaveText('Your password has been changed')
+  expect(await passwordIs(sql, person, strong)).toBe(true)
+})
+
+test('a link that was used is dead, and says so with a reference', async ({ page, person, sql }) => {
+  const token = await newToken(person)
+  const password = newPassword()
+  for (const [typed, title] of [
+    [password, 'Your password has been changed'],
+    [newPassword(), 'This link doesn’t work any more'],
+  ] as const) {
+    await page.goto(`/reset-password?token=${token}`)
+    await field(page).fill(typed)
+    await save(page).click()
+    await expect(heading(page)).toHaveText(title)
+  }
+  await expect(page.locator('.reference code')).toHaveText(/^[\w-]{36}$/)
+  expect(await passwordIs(sql, person, password)).toBe(true)
+})
+
+test('the token is in no address, history or referrer once the page is there; the fragment does as well', async ({
+  page,
+  person,
+  url,
+}) => {
+  for (const separator of ['?', '#']) {
+    const token = await newToken(person)
+    const addresses: string[] = []
+    page.on('request', (request) => addresses.push(`${request.url()} ${request.headers().referer ?? ''}`))
+    await page.goto(`/reset-password${separator}token=${token}`)
+    await field(page).fill('x')
+    await page.waitForTimeout(500)
+    expect(page.url()).toBe(`${url}/reset-password`)
+    expect(
+      await page.evaluate(() => JSON.stringify([location.href, history.state, document.referrer, window.urlSecrets])),
+    ).not.toContain(token)
+    expect(addresses.filter((address) => address.includes(token)).length).toBeLessThanOrEqual(1) // the page itself
+    await page.goto('about:blank')
+  }
+})
+
+test('by keyboard alone', async ({ page, person, sql }) => {
+  const password = newPassword()
+  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await page.keyboard.press('Tab')
+  await expect(field(page)).toBeFocused()
+  await page.keyboard.type('password1')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('alert').filter({ hasText: 'There is a problem' })).toBeFocused()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await expect(field(page)).toBeFocused()
+  await page.keyboard.press('ControlOrMeta+A')
+  await page.keyboard.type(password)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('Your password is visible.')).toBeAttached()
+  await expect(field(page)).toHaveAttribute('type', 'text')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Space')
+  await expect(heading(page)).toHaveText('Your password has been changed')
+  expect(await passwordIs(sql, person, password)).toBe(true)
+  await page.keyboard.press('Tab')
+  await expect(page.getByRole('link', { name: 'Sign in' })).toBeFocused()
+})
+
+test('a second click while it is sent does nothing; the button keeps the focus', async ({ page }) => {
+  const posts = countPosts(page)
+  await page.route(reset, () => {})
+  await page.goto('/reset-password?token=x')
+  await page.getByRole('button', { name: 'Show password' }).click()
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  const button = page.locator('[type=submit]')
+  await expect(button).toHaveAttribute('aria-disabled', 'true')
+  await expect(button).toBeFocused()
+  await button.click({ force: true }) // Playwright takes aria-disabled for disabled
+  await field(page).press('Enter')
+  await expect(page.getByText('Still saving. Keep this page open.')).toBeVisible({ timeout: 6_000 })
+  await expect(field(page)).toHaveAttribute('type', 'password') // hidden again
+  expect(posts).toHaveLength(1)
+})
+
+test('JavaScript that comes late: an early submit is kept, and nothing goes into an address', async ({
+  page,
+  person,
+  sql,
+}) => {
+  const release = await holdScripts(page)
+  const requests: string[] = []
+  page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
+  const password = newPassword()
+  await page.goto(`/reset-password?token=${await newToken(person)}`, { waitUntil: 'commit' })
+  await field(page).pressSequentially(password)
+  await field(page).press('Enter')
+  await save(page).click()
+  await expect(page.getByText('Loading… Your password will be saved as soon as this page is ready.')).toBeVisible()
+  await page.waitForTimeout(500)
+  expect(requests.filter((request) => !request.includes('/_next/') && !request.includes('icon'))).toEqual([
+    'GET /reset-password',
+  ])
+  expect(page.url()).not.toContain('lantern')
+  release()
+  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(page.getByText('Loading…')).toBeHidden()
+  expect(requests.filter((request) => request.startsWith('POST'))).toEqual([`POST ${reset}`])
+  expect(await passwordIs(sql, person, password)).toBe(true)
+})
+
+test('JavaScript that does not come: says so, keeps what was typed, and is as it should be once it does', async ({
+  page,
+}) => {
+  const requests: string[] = []
+  page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
+  await page.route('**/_next/static/**', (route) => route.abort())
+  await page.goto('/reset-password?token=x')
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  const notice = page.getByRole('alert').filter({ hasText: 'This page hasn’t loaded fully' })
+  await expect(notice).toContainText('open the link from your email again')
+  await expect(page.getByText('Loading…')).toBeHidden()
+  await expect(field(page)).toHaveValue('lantern otter meadow')
+  expect(requests.filter((request) => !request.includes('/_next/') && !request.includes('icon'))).toEqual([
+    'GET /reset-password',
+  ])
+
+  await page.unroute('**/_next/static/**')
+  await page.clock.install()
+  const release = await holdScripts(page)
+  await page.goto('/reset-password?token=x', { waitUntil: 'commit' })
+  await expect(heading(page)).toHaveText('Choose a new password')
+  await expect(notice).toBeHidden()
+  await page.clock.fastForward(10_000)
+  await expect(notice).toBeVisible()
+  release()
+  await expect(notice).toBeHidden()
+})
+
+test('with a token in the fragment, nobody sees the page of somebody without one', async ({ page }) => {
+  const release = await holdScripts(page)
+  await page.goto('/reset-password#token=x', { waitUntil: 'commit' })
+  const title = page.locator('h1', { hasText: 'Open the link from your email' })
+  await expect(title).toBeAttached()
+  await expect(title).toBeHidden()
+  release()
+  await expect(heading(page)).toHaveText('Choose a new password')
+  await expect(field(page)).toBeVisible()
+})
+
+test('too many requests: what was typed is kept for the retry after the wait', async ({ page, person, sql }) => {
+  const password = newPassword()
+  await page.route(reset, answer(429, { code: 'RATE_LIMITED' }, 1), { times: 1 })
+  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await field(page).fill(password)
+  await save(page).click()
+  await expect(heading(page)).toHaveText('Too many attempts')
+  await expect(page.getByRole('status').filter({ hasText: 'You can try again now.' })).toBeVisible()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await expect(heading(page)).toHaveText('Your password has been changed')
+  expect(await passwordIs(sql, person, password)).toBe(true)
+})
+
+test('offline before the post: nothing is sent', async ({ page, context, person }) => {
+  const posts = countPosts(page)
+  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await field(page).fill(newPassword())
+  await context.setOffline(true)
+  await save(page).click()
+  await expect(heading(page)).toHaveText('You’re offline')
+  await expect(page.getByText('You can try again once you’re online.')).toBeVisible()
+  await page.getByRole('button', { name: 'Try again' }).click({ force: true })
+  expect(posts).toEqual([])
+  await context.setOffline(false)
+  await expect(page.getByRole('status').filter({ hasText: 'You can try again now.' })).toBeVisible()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await expect(heading(page)).toHaveText('Your password has been changed')
+})
+
+test('three retries that come to nothing: what was typed stays, and a later one may succeed', async ({
+  page,
+  person,
+  sql,
+}) => {
+  const password = newPassword()
+  await page.clock.install()
+  await page.route(reset, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 4 })
+  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await field(page).fill(password)
+  await save(page).click()
+  await expect(heading(page)).toHaveText('We can’t save it right now')
+  await retryThrice(page)
+  await expect(heading(page)).toHaveText('It still isn’t working')
+  await expect(page.getByText(/You can try again in \d\d seconds/)).toBeVisible()
+  await expect(page.getByRole('link')).toHaveCount(0) // a new link would make this one useless
+  await page.clock.fastForward(60_000)
+  await page.getByText('You can try again now').waitFor()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await expect(heading(page)).toHaveText('Your password has been changed')
+  expect(await passwordIs(sql, person, password)).toBe(true)
+})
+
+test('retries offline are not counted, and a fresh password begins to count afresh', async ({ page }) => {
+  const refused = { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'too_guessable', message: '' }] }
+  const unavailable = answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1)
+  const answers = [unavailable, unavailable, unavailable, answer(400, refused), unavailable, unavailable]
+  await page.route(reset, (route) => answers.shift()!(route))
+  await page.addInitScript(() => {
+    Object.assign(window, { online: false })
+    Object.defineProperty(navigator, 'onLine', { get: () => (window as unknown as { online: boolean }).online })
+  })
+  const setOnline = (online: boolean) =>
+    page.evaluate(
+      (value) => void dispatchEvent(new Event(Object.assign(window, { online: value }).online ? 'online' : 'offline')),
+      online,
+    )
+  const retry = async () => {
+    await page.getByText('You can try again now').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+  }
+  await page.goto('/reset-password?token=x')
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  await expect(heading(page)).toHaveText('You’re offline')
+  await setOnline(true)
+  await retry() // from offline: not counted
+  for (let counted = 1; counted <= 3; counted++) {
+    await expect(heading(page)).toHaveText('We can’t save it right now')
+    await retry()
+  }
+  await expect(page.getByRole('alert').filter({ hasText: 'There is a problem' })).toBeVisible()
+  await save(page).click()
+  await expect(heading(page)).toHaveText('We can’t save it right now')
+  await retry()
+  await expect(heading(page)).toHaveText('We can’t save it right now')
+  await expect(page.getByText('You can try again now')).toBeVisible()
+})
+
+test('a retry takes the focus along, and is announced where the status already was', async ({ page }) => {
+  await page.route(reset, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
+  await page.goto('/reset-password?token=x')
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  await page.getByText('You can try again now').waitFor()
+  const status = await page.locator('.note[role=status]').elementHandle()
+  await page.route(reset, () => {}, { times: 1 })
+  await page.getByRole('button', { name: 'Try again' }).click()
+  const button = page.getByRole('button', { name: 'Saving your password' })
+  await expect(button).toBeVisible()
+  await expect(button).toBeFocused()
+  expect(await status!.evaluate((element) => [element.isConnected, element.textContent])).toEqual([
+    true,
+    'Saving your password',
+  ])
+})
+
+test('no answer for thirty seconds: the outcome is unknown', async ({ page }) => {
+  const limits = await shortenTimeLimit(page)
+  await page.route(reset, () => {})
+  await page.goto('/reset-password?token=x')
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  await expect(heading(page)).toHaveText('We don’t know if your password was changed')
+  expect(await limits()).toEqual([30_000])
+})
+
+test('an interruption after the post: the outcome is unknown, and nothing is sent again', async ({
+  page,
+  person,
+  sql,
+}) => {
+  const posts = countPosts(page)
+  const password = newPassword()
+  await page.route(reset, async (route) => {
+    await route.fetch() // the server did it
+    await route.abort('connectionreset')
+  })
+  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await field(page).fill(password)
+  await save(page).click()
+  await expect(heading(page)).toHaveText('We don’t know if your password was changed')
+  await expect(page.locator('form')).toHaveCount(0)
+  await page.waitForTimeout(1_000)
+  expect(posts).toHaveLength(1)
+  expect(await passwordIs(sql, person, password)).toBe(true)
+})
+
+test('an answer that is not ours leaves the outcome unknown as well', async ({ page }) => {
+  for (const fulfilled of [
+    { status: 504, contentType: 'text/html', body: '<h1>Gateway timeout</h1>' },
+    { status: 200, body: '{"ok":' },
+    { status: 200, body: 'null' },
+  ]) {
+    await page.route(reset, (route) => route.fulfill(fulfilled), { times: 1 })
+    await page.goto('/reset-password?token=x')
+    await field(page).fill('lantern otter meadow')
+    await save(page).click()
+    await expect(heading(page)).toHaveText('We don’t know if your password was changed')
+  }
+})
+
+test('the field serves password managers, and the strength is read only when it is used', async ({ page }) => {
+  const scripts: string[] = []
+  const complaints: string[] = []
+  page.on('request', (request) => request.resourceType() === 'script' && scripts.push(request.url()))
+  page.on('console', (message) => complaints.push(message.text()))
+  await page.goto('/reset-password?token=x', { waitUntil: 'networkidle' })
+  for (const [name, value] of Object.entries({
+    autocomplete: 'new-password',
+    spellcheck: 'false',
+    autocapitalize: 'none',
+    passwordrules: 'minlength: 8; maxlength: 72; allowed: ascii-printable;',
+  })) {
+    await expect(field(page)).toHaveAttribute(name, value)
+  }
+  expect(await field(page).getAttribute('maxlength')).toBeNull()
+  expect(complaints).toEqual([])
+  const before = scripts.length
+  await field(page).pressSequentially('sunshine')
+  await expect(page.getByText('Easy to guess so far')).toBeVisible()
+  expect(scripts.length).toBeGreaterThan(before)
+  await field(page).fill('sun')
+  await expect(page.getByText('Too short so far')).toBeVisible()
+  await field(page).fill('lantern otter meadow')
+  await expect(page.getByText('Very strong')).toBeVisible()
+})
+
+test('the reading does not contradict the server: no word on a password that was refused, until it is another', async ({
+  page,
+  person,
+}) => {
+  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await field(page).pressSequentially(`${person.email}1`) // only the server knows it
+  await expect(page.getByText('Very strong')).toBeVisible()
+  await save(page).click()
+  await expect(page.getByRole('alert').getByRole('link')).toHaveText(
+    /easy to guess.*Don’t use your email address or the name Dashboard/,
+  )
+  await expect(page.getByText('Very strong')).toBeHidden()
+  await page.getByRole('alert').getByRole('link').click()
+  await page.waitForTimeout(600) // it reads when the typing pauses
+  await expect(page.locator('.strength')).not.toHaveAttribute('data-reading')
+  await field(page).pressSequentially('2')
+  await expect(page.getByText('Very strong')).toBeVisible()
+  await field(page).press('Backspace')
+  await expect(page.getByText('Very strong')).toBeHidden()
+})

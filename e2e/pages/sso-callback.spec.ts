@@ -1,0 +1,379 @@
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onlyDevelopmentServer } from '../support/development-server'
+import {
+  countPosts,
+  exchange,
+  expect,
+  heading,
+  holdScripts,
+  newCode,
+  type Person,
+  type Sql,
+  shortenTimeLimit,
+  test,
+} from '../support/fixtures'
+import { answer, retryThrice } from '../support/page-states'
+import { startServer } from '../support/server'
+
+const sessions = (sql: Sql, person: Person) => sql('SELECT * FROM sessions WHERE user_id = $1', [person.id])
+
+test('a code signs in, and leads on to the dashboard', async ({ page, context, person, sql }) => {
+  const posts = countPosts(page)
+  const code = await newCode(person)
+  await page.goto(`/sso/callback?code=${code}`)
+  await page.waitForURL('/')
+  await expect(heading(page)).toHaveText('You’re signed in')
+  await expect(page.getByText(person.email)).toBeVisible()
+  expect(posts).toHaveLength(1)
+
+  const [session, ...others] = await sessions(sql, person)
+  expect(others).toEqual([])
+  expect(session).toMatchObject({ revoked_at: null })
+  expect(await sql('SELECT used_at FROM exchange_codes WHERE user_id = $1', [person.id])).toEqual([
+    { used_at: expect.any(Date) },
+  ])
+  const [cookie] = await context.cookies()
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Lax', path: '/' })
+  expect(await page.evaluate(() => [document.cookie, localStorage.length, sessionStorage.length])).toEqual(['', 0, 0])
+
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await expect(heading(page)).toHaveText('You’re not signed in')
+  expect((await sessions(sql, person))[0]).toMatchObject({ revoked_at: expect.any(Date) })
+})
+
+test('the code is taken from the fragment too', async ({ page, person }) => {
+  await page.goto(`/sso/callback#code=${await newCode(person)}`)
+  await page.waitForURL('/')
+  await expect(heading(page)).toHaveText('You’re signed in')
+})
+
+test('with a code in the fragment, nobody sees the page of somebody without one', async ({ page }) => {
+  const release = await holdScripts(page)
+  await page.route(exchange, () => {})
+  await page.goto('/sso/callback#code=x', { waitUntil: 'commit' })
+  const title = page.locator('h1', { hasText: 'There’s nothing to sign in with' })
+  await expect(title).toBeAttached()
+  await expect(title).toBeHidden()
+  release()
+  await expect(heading(page)).toHaveText('Signing you in')
+  await expect(heading(page)).toBeVisible()
+})
+
+test('no script arrives: signs in all the same, with one post', async ({ page, person, sql }) => {
+  const posts = countPosts(page)
+  await page.route('**/_next/static/**', (route) => route.abort())
+  await page.goto(`/sso/callback?code=${await newCode(person)}`, { waitUntil: 'commit' })
+  await page.waitForURL('/')
+  await expect(heading(page)).toHaveText('You’re signed in')
+  expect(posts).toHaveLength(1)
+  expect(await sessions(sql, person)).toHaveLength(1)
+})
+
+test('no script arrives, and the code is no good: says what is the matter, with a way on', async ({ page }) => {
+  const posts = countPosts(page)
+  await page.route('**/_next/static/**', (route) => route.abort())
+  await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
+  await expect(heading(page)).toHaveText('This page hasn’t loaded fully')
+  await expect(page.getByText('Signing you in')).toBeHidden()
+  expect(posts).toHaveLength(1)
+  await page.getByRole('link', { name: 'Sign in again' }).click()
+  await expect(page).toHaveURL('/')
+})
+
+test('scripts that come late: the code was exchanged before them, once, and the screen is the right one', async ({
+  page,
+}) => {
+  const posts = countPosts(page)
+  const release = await holdScripts(page)
+  const exchanged = page.waitForResponse(`**${exchange}`)
+  await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
+  await exchanged
+  release()
+  await expect(heading(page)).toHaveText('This sign-in has expired or was already used')
+  await page.waitForTimeout(500)
+  expect(posts).toHaveLength(1)
+})
+
+test('scripts that do not come for ten seconds: says so, until they do', async ({ page }) => {
+  await page.clock.install()
+  const release = await holdScripts(page)
+  await page.route(exchange, () => {})
+  await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
+  await expect(heading(page)).toHaveText('Signing you in')
+  await page.clock.fastForward(10_000)
+  await expect(heading(page)).toHaveText('This page hasn’t loaded fully')
+  release()
+  await expect(heading(page)).toHaveText('Signing you in')
+})
+
+test('goes on to the destination once, also where the answer comes after the scripts', async ({ page, person }) => {
+  const gets: string[] = []
+  page.on('request', (request) => request.isNavigationRequest() && gets.push(new URL(request.url()).pathname))
+  await page.route(exchange, async (route) => {
+    await page.locator('html[data-ready]').waitFor()
+    await route.continue()
+  })
+  await page.goto(`/sso/callback?code=${await newCode(person)}`)
+  await page.waitForURL('/')
+  await page.waitForTimeout(500)
+  expect(gets).toEqual(['/sso/callback', '/'])
+})
+
+test('the code is in no address, history or referrer once the page is there', async ({ page, person, url }) => {
+  const code = await newCode(person)
+  const addresses: string[] = []
+  page.on('request', (request) => addresses.push(`${request.url()} ${request.headers().referer ?? ''}`))
+  await page.route(exchange, () => {}) // stays on the page
+  await page.goto(`/sso/callback?code=${code}&next=/reports&state=s`)
+  await expect(heading(page)).toHaveText('Signing you in')
+  await page.waitForTimeout(500) // for the router, which writes its own state into the history
+  expect(page.url()).toBe(`${url}/sso/callback?next=%2Freports&state=s`)
+  const known = await page.evaluate(() =>
+    JSON.stringify([
+      location.href,
+      history.state,
+      document.referrer,
+      Object.keys(window).filter((key) => key.startsWith('arrived')),
+    ]),
+  )
+  expect(known).not.toContain(code)
+  expect(addresses.filter((address) => address.includes(code))).toHaveLength(1) // the page itself
+})
+
+test('Back after signing in does not return to the callback, and reloading it signs nobody in', async ({
+  page,
+  person,
+  url,
+  sql,
+}) => {
+  await page.goto('/nothing')
+  await page.goto(`/sso/callback?code=${await newCode(person)}`)
+  await page.waitForURL('/')
+  await page.goBack()
+  await expect(page).toHaveURL(`${url}/nothing`)
+  await page.goto('/sso/callback?next=/')
+  await expect(heading(page)).toHaveText('There’s nothing to sign in with')
+  expect(await sessions(sql, person)).toHaveLength(1)
+  await page.getByRole('link', { name: 'Continue' }).click()
+  await expect(heading(page)).toHaveText('You’re signed in')
+})
+
+test('the same link twice, as after a double click: the second one leads on as well', async ({ page, person, sql }) => {
+  const code = await newCode(person)
+  await page.goto(`/sso/callback?code=${code}`)
+  await page.waitForURL('/')
+  await page.goto(`/sso/callback?code=${code}`)
+  await expect(page.getByText('If you’ve just signed in, continue')).toBeVisible()
+  await page.getByRole('link', { name: 'Continue' }).click()
+  await expect(heading(page)).toHaveText('You’re signed in')
+  expect(await sessions(sql, person)).toEqual([expect.objectContaining({ revoked_at: null })])
+})
+
+test('a code that was used says so, with a reference and a way on', async ({ page, person }) => {
+  const code = await newCode(person)
+  await page.goto(`/sso/callback?code=${code}`)
+  await page.waitForURL('/')
+  const refused = page.waitForResponse(`**${exchange}`)
+  await page.goto(`/sso/callback?code=${code}`)
+  await expect(heading(page)).toHaveText('This sign-in has expired or was already used')
+  await expect(heading(page)).toBeFocused()
+  await expect(page).toHaveTitle(/^This sign-in has expired or was already used – /)
+  await expect(page.getByText((await (await refused).json()).requestId)).toBeVisible()
+  await page.getByRole('link', { name: 'Sign in again' }).click()
+  await expect(page).toHaveURL('/')
+})
+
+test('?next= is followed on this site, and nowhere else', async ({ page, person }) => {
+  await page.goto(`/sso/callback?code=${await newCode(person)}&next=${encodeURIComponent('/nothing?x=1#top')}`)
+  await page.waitForURL('/nothing?x=1#top')
+  for (const stolen of [
+    '//evil.example',
+    'https://evil.example/',
+    '/\\evil.example',
+    '/.//evil.example',
+    'javascript:alert(1)',
+  ]) {
+    await page.goto(`/sso/callback?code=${await newCode(person)}&next=${encodeURIComponent(stolen)}`)
+    await page.waitForURL('/')
+  }
+})
+
+test('an error of the identity provider has our words, never its own, and posts nothing', async ({ page, person }) => {
+  const posts = countPosts(page)
+  const titles = {
+    access_denied: 'Sign-in was cancelled',
+    login_required: 'Sign in again with your organisation',
+    temporarily_unavailable: 'Your organisation’s sign-in page isn’t available',
+    server_error: 'Your organisation’s sign-in page had a problem',
+    constructor: 'Your organisation’s sign-in page didn’t sign you in',
+    '': 'Your organisation’s sign-in page didn’t sign you in',
+  }
+  for (const [error, title] of Object.entries(titles)) {
+    await page.goto(`/sso/callback?error=${error}&error_description=Call+555+now&code=${await newCode(person)}`)
+    await expect(heading(page)).toHaveText(title)
+    await expect(page.locator('body')).not.toContainText('555')
+  }
+  expect(posts).toEqual([])
+})
+
+test('says that it still works after four seconds', async ({ page }) => {
+  await page.route(exchange, () => {})
+  await page.goto('/sso/callback?code=x')
+  const status = page.getByRole('status')
+  await expect(status).toHaveText('This takes a moment.')
+  await expect(status).toHaveText('Still signing you in. Keep this page open.', { timeout: 6_000 })
+})
+
+test('a retry by hand after the wait, by keyboard alone; a click before it does nothing', async ({
+  page,
+  person,
+  sql,
+}) => {
+  await page.route(exchange, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 2), { times: 1 })
+  const posts = countPosts(page)
+  await page.goto(`/sso/callback?code=${await newCode(person)}`)
+  await expect(heading(page)).toHaveText('Sign-in isn’t available right now')
+  await page.keyboard.press('Tab')
+  const button = page.getByRole('button', { name: 'Try again' })
+  await expect(button).toBeFocused()
+  await expect(button).toHaveAttribute('aria-disabled', 'true')
+  await page.keyboard.press('Enter')
+  expect(posts).toHaveLength(1)
+  await expect(page.getByRole('status')).toHaveText('You can try again now.')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('/')
+  expect(posts).toHaveLength(2)
+  expect(await sessions(sql, person)).toHaveLength(1)
+})
+
+test('a retry takes the focus along', async ({ page }) => {
+  await page.route(exchange, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
+  await page.goto('/sso/callback?code=x')
+  await expect(page.getByRole('status')).toHaveText('You can try again now.')
+  await page.route(exchange, () => {}, { times: 1 })
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await expect(heading(page)).toHaveText('Signing you in')
+  await expect(heading(page)).toBeFocused()
+})
+
+test('three retries, and no more', async ({ page }) => {
+  const posts = countPosts(page)
+  await page.route(exchange, answer(429, { code: 'RATE_LIMITED' }, 1))
+  await page.goto('/sso/callback?code=x')
+  await retryThrice(page)
+  await expect(page.getByRole('link', { name: 'Sign in again' })).toBeVisible()
+  expect(posts).toHaveLength(4)
+})
+
+test('a wait longer than the code lives leads to a new sign-in', async ({ page }) => {
+  await page.route(exchange, answer(429, { code: 'RATE_LIMITED' }, 700))
+  await page.goto('/sso/callback?code=x')
+  await expect(page.getByText('in 12 minutes')).toBeVisible()
+  await expect(page.getByRole('button')).toHaveCount(0)
+})
+
+test('offline before the post: nothing is sent, and the code is still good', async ({ page, context, person }) => {
+  const code = await newCode(person)
+  const posts = countPosts(page)
+  await page.addInitScript(() => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true }))
+  await page.goto(`/sso/callback?code=${code}`)
+  await expect(heading(page)).toHaveText('You’re offline')
+  expect(posts).toEqual([])
+  const button = page.getByRole('button', { name: 'Try again' })
+  await expect(button).toHaveAttribute('aria-disabled', 'true')
+  await expect(page.getByText('You can try again once you’re online.')).toBeVisible()
+  await context.setOffline(true)
+  await page.evaluate(() => Object.defineProperty(navigator, 'onLine', { value: true }))
+  await context.setOffline(false)
+  await expect(page.getByRole('status')).toHaveText('You can try again now.')
+  await button.click()
+  await page.waitForURL('/')
+  expect(posts).toHaveLength(1)
+})
+
+test('offline during the post: the outcome is unknown, and nothing is sent again', async ({ page, context }) => {
+  const posts = countPosts(page)
+  await page.route(exchange, async (route) => {
+    await page.locator('html[data-ready]').waitFor() // it needs its scripts
+    await context.setOffline(true)
+    await route.abort('internetdisconnected')
+  })
+  await page.goto('/sso/callback?code=x')
+  await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
+  await context.setOffline(false)
+  await page.waitForTimeout(1_000)
+  expect(posts).toHaveLength(1)
+  await expect(page.getByRole('button')).toHaveCount(0)
+})
+
+test('no answer for thirty seconds: the outcome is unknown', async ({ page }) => {
+  const limits = await shortenTimeLimit(page)
+  await page.route(exchange, () => {})
+  await page.goto('/sso/callback?code=x')
+  await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
+  expect(await limits()).toEqual([30_000])
+})
+
+test('a connection cut after the request was sent: the outcome is unknown, one post reached the server', async ({
+  page,
+  person,
+  url,
+  sql,
+}) => {
+  const { front, address, reached } = await cuttingFront(url)
+  await page.goto(`${address}/sso/callback?code=${await newCode(person)}`)
+  await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
+  await page.waitForTimeout(1_000)
+  expect(reached).toHaveLength(1)
+  await expect(page.getByText(reached[0]!)).toBeVisible() // the reference that the server logged
+  await expect(page.getByRole('link', { name: 'Continue' })).toBeVisible()
+  expect(await sessions(sql, person)).toHaveLength(1) // it had worked
+  front.close()
+  front.closeAllConnections()
+})
+
+test('development runs effects twice, and posts once', async ({ page, person, sql }) => {
+  test.setTimeout(180_000)
+  await onlyDevelopmentServer(async () => {
+    const server = await startServer({}, { development: true })
+    try {
+      const complaints: string[] = []
+      page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+      const posts = countPosts(page)
+      await page.goto(`${server.url}/nothing`) // compiles
+      await page.goto(`${server.url}/sso/callback`)
+      complaints.length = 0
+      await page.goto(`${server.url}/sso/callback?code=${await newCode(person)}`)
+      await page.waitForURL(`${server.url}/`, { timeout: 60_000 })
+      expect(posts.filter((address) => address.endsWith(exchange))).toHaveLength(1)
+      expect(complaints).toEqual([])
+      expect(await sessions(sql, person)).toHaveLength(1)
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+/** A proxy that hands everything on, and cuts the connection where an answer to a post should come. Each answer closes its connection: Chromium re-sends what it sent on a reused one. */
+async function cuttingFront(url: string) {
+  const reached: string[] = []
+  const front = createServer((request, response) => {
+    const { port } = new URL(url)
+    const onward = httpRequest(
+      { host: 'localhost', port, path: request.url, method: request.method, headers: request.headers },
+      (answered) => {
+        if (request.method === 'POST') {
+          reached.push(String(answered.headers['x-request-id']))
+          answered.resume().on('end', () => response.destroy())
+          return
+        }
+        response.writeHead(answered.statusCode!, { ...answered.headers, connection: 'close' })
+        answered.pipe(response)
+      },
+    )
+    request.pipe(onward)
+  })
+  await new Promise<void>((resolve) => front.listen(0, resolve))
+  return { front, reached, address: `http://localhost:${(front.address() as AddressInfo).port}` }
+}

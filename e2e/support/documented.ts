@@ -1,0 +1,100 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { openApiDocument } from '../../lib/http/openapi'
+
+// An answer may gain fields later, and the document says so by leaving its objects open. Here they are closed, so that none goes unmentioned.
+const document = closed(openApiDocument) as typeof openApiDocument
+const ajv = new Ajv2020({ strict: false, allErrors: true }).addSchema(document, 'document')
+// Strict-Transport-Security concerns the whole site, and is sent with https only.
+const ofTransport = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'strict-transport-security',
+  'transfer-encoding',
+  'vary',
+])
+
+type Described = { headers?: Record<string, object>; content?: Record<string, object> }
+
+/** An answer that the document does not describe. Not Playwright's `expect`, which costs a millisecond each time: here are thousands of answers. */
+export class UndocumentedAnswer extends Error {}
+
+function demand(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new UndocumentedAnswer(message)
+}
+
+/** Fetches, and demands that the answer is one that the OpenAPI document describes: status, every header, and body. */
+export async function documentedFetch(url: string, init?: RequestInit): Promise<Response> {
+  const answer = await fetch(url, init)
+  await demandDocumented(init?.method ?? 'GET', url, answer.clone())
+  return answer
+}
+
+async function demandDocumented(method: string, url: string, answer: Response): Promise<void> {
+  const path = new URL(url).pathname.replace(/(.)\/$/, '$1')
+  const what = `${method} ${path} ${answer.status}`
+  const { pointer, described } = describe(method, path, answer.status)
+  demand(described, `${what} is not in the document`)
+
+  const headers = Object.fromEntries(
+    Object.entries(described.headers ?? {}).map(([name, header]) => [name.toLowerCase(), header]),
+  )
+  for (const [name, value] of answer.headers) {
+    if (ofTransport.has(name)) continue
+    const header = headers[name]
+    demand(header, `${what}: the document does not know the header ${name}`)
+    const { schema } = resolve(header).value as { schema: object }
+    demand(ajv.validate(schema, value), `${what}, ${name}: ${ajv.errorsText()}`)
+  }
+  for (const name of Object.keys(headers)) demand(answer.headers.has(name), `${what} lacks the header ${name}`)
+
+  const [mediaType] = Object.keys(described.content ?? {})
+  const text = await answer.text()
+  if (method === 'HEAD' || !mediaType) return demand(text === '', `${what} has a body`)
+  demand(answer.headers.get('content-type')?.split(';')[0] === mediaType, `${what} is not ${mediaType}`)
+  const schema = `document#${pointer}/content/${escaped(mediaType)}/schema`
+  const validate = ajv.getSchema(schema)
+  if (!validate) throw new Error(`There is no ${schema}`)
+  demand(
+    validate(JSON.parse(text)),
+    `${what}: ${ajv.errorsText(validate.errors)} in ${text.replace(/"[\w.-]{43,}"/g, '"…"')}`,
+  )
+}
+
+/** What the document says of a status, and where. Another method stands at each operation as 405, an unknown address as 404. */
+function describe(method: string, path: string, status: number): { pointer: string; described?: Described } {
+  const paths = openApiDocument.paths as Record<string, Record<string, { responses: Record<string, object> }>>
+  const item = paths[path] ?? (status === 404 ? paths['/api/health'] : undefined)
+  if (!item) return { pointer: '' }
+  const key = method === 'HEAD' ? 'get' : method.toLowerCase()
+  const name = Object.hasOwn(item, key) ? key : status === 405 || !paths[path] ? Object.keys(item)[0]! : undefined
+  const response = name && item[name]!.responses[status]
+  if (!response) return { pointer: '' }
+  const { value, pointer } = resolve(response)
+  return { described: value as Described, pointer: pointer ?? `/paths/${escaped(path)}/${name}/responses/${status}` }
+}
+
+function resolve(value: object): { value: object; pointer?: string } {
+  if (!('$ref' in value)) return { value }
+  const pointer = String(value.$ref).slice(1)
+  return {
+    pointer,
+    value: pointer
+      .split('/')
+      .slice(1)
+      .reduce((at: any, key) => at[key], openApiDocument),
+  }
+}
+
+function escaped(key: string): string {
+  return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))
+}
+
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed)
+  if (typeof value !== 'object' || value === null) return value
+  const object = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closed(inner)]))
+  return object.type === 'object' && object.properties ? { ...object, additionalProperties: false } : object
+}

@@ -1,0 +1,44 @@
+// Runs every statement that serves requests once, on one connection of the pool, and prints the generic
+// plan of each as JSON. A process of its own, because a pool keeps the settings it was opened with.
+import { deleteExpiredRows } from '../../lib/database/clean-up'
+import { databasePool } from '../../lib/database/pool'
+import { issueResetToken, resetPassword } from '../../lib/password/reset'
+import { findSession } from '../../lib/session/find'
+import { endSession } from '../../lib/session/revoke'
+import { exchangeSsoCode, issueSsoCode } from '../../lib/sso/exchange'
+import { createUser, findUserByEmail } from '../../lib/user'
+
+const email = 'ada@example.com'
+
+async function run(): Promise<void> {
+  await createUser(email)
+  const { id } = (await findUserByEmail(email))!
+  const { token } = await exchangeSsoCode((await issueSsoCode(id)).secret, null)
+  await findSession(token)
+  await endSession(token)
+  await resetPassword((await issueResetToken(id)).secret, 'lantern meadow otter')
+  await deleteExpiredRows()
+
+  const pool = databasePool()
+  await pool.query('SET plan_cache_mode = force_generic_plan') // what the plan cache settles for after five executions
+  const { rows } = await pool.query(
+    'SELECT name, cardinality(parameter_types) AS parameters FROM pg_prepared_statements',
+  )
+  const plans: Record<string, unknown> = {}
+  for (const { name, parameters } of rows) {
+    const values = parameters > 0 ? `(${Array(parameters).fill('NULL').join()})` : ''
+    const explained = await pool.query(`EXPLAIN (FORMAT JSON) EXECUTE "${name}"${values}`)
+    const [{ statement }] = (await pool.query('SELECT statement FROM pg_prepared_statements WHERE name = $1', [name]))
+      .rows
+    plans[statement.trim().replaceAll(/\s+/g, ' ')] = explained.rows[0]['QUERY PLAN'][0].Plan
+  }
+  console.log(JSON.stringify(plans))
+}
+
+run().then(
+  () => process.exit(0),
+  (error: Error) => {
+    console.error(error.message)
+    process.exit(1)
+  },
+)

@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import pg from 'pg'
+import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
+import { project } from '../../bin/local'
+import { newSigningKeys } from '../../lib/settings/signing-keys'
+import { applyMigrations } from '../../prisma/migrate'
+import { secretsFile } from './fixtures'
+import { logFolder, startServer } from './server'
+import { findChromium } from './tools'
+
+/** Everything that the tests share: a browser, a PostgreSQL with an empty database of its own, a production build, and one server of it. */
+export default async function setUp(): Promise<() => Promise<void>> {
+  const say = (line: string) => console.log(line)
+  rmSync(`${project}e2e/results`, { recursive: true, force: true })
+  mkdirSync(logFolder, { recursive: true })
+  appendFileSync(secretsFile, '')
+  process.env.CHROMIUM_PATH = findChromium()
+
+  const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${project}.data/test-postgres`, say)
+  const maintenanceUrl = process.env.DATABASE_URL ?? embedded!.url
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await runSql(maintenanceUrl, `CREATE DATABASE ${name}`)
+  const databaseUrl = new URL(maintenanceUrl)
+  databaseUrl.pathname = `/${name}`
+
+  Object.assign(process.env, {
+    DATABASE_URL: databaseUrl.href,
+    DIRECT_DATABASE_URL: '', // whatever .env says
+    SESSION_SIGNING_KEYS: newSigningKeys(),
+    RATE_LIMIT: 'in-process',
+    TRUSTED_PROXIES: '1', // so that every test can be a client of its own
+    PASSWORD_BREACH_CHECK: 'false', // no test depends on the network
+  })
+  await applyMigrations(databaseUrl.href)
+  say('Building …')
+  command('next/dist/bin/next', 'build')
+  const server = await startServer(process.env.PORT ? { PORT: process.env.PORT } : {})
+  process.env.PUBLIC_URL = server.url
+
+  return async () => {
+    await server.stop()
+    await runSql(maintenanceUrl, `DROP DATABASE ${name} WITH (FORCE)`)
+    await embedded?.release()
+    assertNoSecretWasLogged()
+  }
+}
+
+/** Nothing that any test issued may stand in anything that any server printed. */
+function assertNoSecretWasLogged(): void {
+  const secrets = readFileSync(secretsFile, 'utf8').split('\n').filter(Boolean)
+  const logs = readdirSync(logFolder).map((file) => ({ file, text: readFileSync(logFolder + file, 'utf8') }))
+  const leaks = logs.flatMap(({ file, text }) => secrets.filter((secret) => text.includes(secret)).map(() => file))
+  if (logs.length === 0) throw new Error('No log was kept: the check of secrets in logs has nothing to check.')
+  if (leaks.length > 0) throw new Error(`Secrets stand in logs: ${leaks.length} in ${[...new Set(leaks)].join(', ')}`)
+  console.log(`None of ${secrets.length} secrets stands in ${logs.length} logs.`)
+}
+
+function command(program: string, ...parameters: string[]): void {
+  try {
+    execFileSync(process.execPath, [`${project}node_modules/${program}`, ...parameters], {
+      cwd: project,
+      stdio: 'pipe',
+      env: { ...process.env, NODE_ENV: 'production' },
+    })
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
+    throw new Error(`${program} ${parameters.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`)
+  }
+}
+
+async function runSql(connectionString: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  await client.query(sql)
+  await client.end()
+}

@@ -1,0 +1,233 @@
+import type { Page, Route } from 'playwright/test'
+import { exchange, holdScripts, reset } from './fixtures'
+
+type State = { title: string; open: (page: Page) => Promise<unknown> }
+
+const typed = 'lantern otter meadow'
+
+/** Every screen of the pages, and how a person gets to see it. What is hard to bring about on a real server is answered in its place. */
+const states: Record<string, State> = {
+  'start page, signed out': { title: 'You’re not signed in', open: (page) => page.goto('/') },
+  'page not found': { title: 'Page not found', open: (page) => page.goto('/nothing') },
+
+  'sso: working': { title: 'Signing you in', open: (page) => callback(page, () => {}) },
+  'sso: still working': {
+    title: 'Signing you in',
+    open: async (page) => {
+      await callback(page, () => {})
+      await page.getByText('Still signing you in').waitFor()
+    },
+  },
+  'sso: signed in': {
+    title: 'You’re signed in',
+    open: async (page) => {
+      await page.route('/dashboard', (route) => route.fulfill({ status: 204 })) // which leaves the page where it is
+      await callback(page, answer(200, { ok: true, token: 'x', refreshToken: 'x' }), '&next=/dashboard')
+    },
+  },
+  'sso: used or expired': {
+    title: 'This sign-in has expired or was already used',
+    open: (page) => callback(page, answer(400, { code: 'SSO_EXCHANGE_INVALID' })),
+  },
+  'sso: no code': { title: 'There’s nothing to sign in with', open: (page) => page.goto('/sso/callback') },
+  'sso: too many requests': {
+    title: 'Too many attempts',
+    open: (page) => callback(page, answer(429, { code: 'RATE_LIMITED' }, 20)),
+  },
+  'sso: too many requests, long wait': {
+    title: 'Too many attempts',
+    open: (page) => callback(page, answer(429, { code: 'RATE_LIMITED' }, 700)),
+  },
+  'sso: unavailable': {
+    title: 'Sign-in isn’t available right now',
+    open: (page) => callback(page, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1)),
+  },
+  'sso: unavailable for good': {
+    title: 'It still isn’t working',
+    open: async (page) => {
+      await callback(page, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
+      await retryThrice(page)
+    },
+  },
+  'sso: offline': {
+    title: 'You’re offline',
+    open: async (page) => {
+      await page.addInitScript(() => Object.defineProperty(navigator, 'onLine', { value: false }))
+      await callback(page, () => {})
+    },
+  },
+  'sso: outcome unknown': {
+    title: 'We don’t know if you’re signed in',
+    open: (page) => callback(page, (route) => route.abort()),
+  },
+  'sso: failed': {
+    title: 'We couldn’t sign you in',
+    open: (page) => callback(page, answer(500, { code: 'INTERNAL_ERROR' })),
+  },
+  'sso: scripts that do not arrive': {
+    title: 'This page hasn’t loaded fully',
+    open: async (page) => {
+      await page.route('**/_next/static/**', (route) => route.abort())
+      await callback(page, answer(400, { code: 'SSO_EXCHANGE_INVALID' }))
+    },
+  },
+  ...Object.fromEntries(
+    Object.entries({
+      access_denied: 'Sign-in was cancelled',
+      login_required: 'Sign in again with your organisation',
+      temporarily_unavailable: 'Your organisation’s sign-in page isn’t available',
+      server_error: 'Your organisation’s sign-in page had a problem',
+      something_else: 'Your organisation’s sign-in page didn’t sign you in',
+    }).map(([error, title]) => [
+      `sso: the provider says ${error}`,
+      { title, open: (page: Page) => page.goto(`/sso/callback?error=${error}&error_description=<b>Call+555</b>`) },
+    ]),
+  ),
+
+  'reset: form': { title: 'Choose a new password', open: (page) => page.goto('/reset-password?token=x') },
+  'reset: form, weak password': {
+    title: 'Choose a new password',
+    open: async (page) => {
+      await page.goto('/reset-password?token=x')
+      await page.getByLabel('New password').pressSequentially('sunshine1')
+      await page.getByText('Easy to guess so far').waitFor()
+    },
+  },
+  'reset: form, strong password shown': {
+    title: 'Choose a new password',
+    open: async (page) => {
+      await page.goto('/reset-password?token=x')
+      await page.getByRole('button', { name: 'Show password' }).click()
+      await page.getByLabel('New password').pressSequentially(typed)
+      await page.getByText('Very strong').waitFor()
+    },
+  },
+  'reset: form with an error': {
+    title: 'Choose a new password',
+    open: async (page) => {
+      await submit(
+        page,
+        answer(400, { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'too_guessable', message: '' }] }),
+      )
+      await page.getByText('There is a problem').waitFor()
+    },
+  },
+  'reset: sending': {
+    title: 'Choose a new password',
+    open: async (page) => {
+      await submit(page, () => {})
+      await page.getByRole('button', { name: 'Saving your password' }).waitFor()
+    },
+  },
+  'reset: still sending': {
+    title: 'Choose a new password',
+    open: async (page) => {
+      await submit(page, () => {})
+      await page.getByText('Still saving').waitFor()
+    },
+  },
+  'reset: submitted before the scripts are there': {
+    title: 'Choose a new password',
+    open: async (page) => {
+      await holdScripts(page)
+      await submit(page, () => {})
+      await page.getByText('Loading…').waitFor()
+    },
+  },
+  'reset: scripts that do not arrive': {
+    title: 'Choose a new password',
+    open: async (page) => {
+      await page.route('**/_next/static/**', (route) => route.abort())
+      await submit(page, () => {})
+      await page.getByText('This page hasn’t loaded fully').waitFor()
+    },
+  },
+  'reset: accepted': {
+    title: 'Your password has been changed',
+    open: (page) => submit(page, answer(200, { ok: true })),
+  },
+  'reset: dead link': {
+    title: 'This link doesn’t work any more',
+    open: (page) =>
+      submit(
+        page,
+        answer(400, {
+          code: 'VALIDATION_ERROR',
+          issues: [{ path: ['token'], code: 'invalid_or_expired', message: '' }],
+        }),
+      ),
+  },
+  'reset: no link': { title: 'Open the link from your email', open: (page) => page.goto('/reset-password') },
+  'reset: too many requests': {
+    title: 'Too many attempts',
+    open: (page) => submit(page, answer(429, { code: 'RATE_LIMITED' }, 700)),
+  },
+  'reset: unavailable': {
+    title: 'We can’t save it right now',
+    open: (page) => submit(page, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1)),
+  },
+  'reset: unavailable, and three retries': {
+    title: 'It still isn’t working',
+    open: async (page) => {
+      await submit(page, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
+      await retryThrice(page)
+    },
+  },
+  'reset: offline': {
+    title: 'You’re offline',
+    open: async (page) => {
+      await page.addInitScript(() => Object.defineProperty(navigator, 'onLine', { value: false }))
+      await submit(page, () => {})
+    },
+  },
+  'reset: outcome unknown': {
+    title: 'We don’t know if your password was changed',
+    open: (page) => submit(page, answer(503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, 5)),
+  },
+  'reset: failed': {
+    title: 'We couldn’t change your password',
+    open: (page) => submit(page, answer(500, { code: 'INTERNAL_ERROR' })),
+  },
+}
+
+export const stateNames = Object.keys(states)
+
+/** Brings a page to one of these screens, and waits until that is what it shows. */
+export async function show(page: Page, name: string): Promise<void> {
+  const { title, open } = states[name]!
+  await open(page)
+  await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
+}
+
+/** An answer of our API. */
+export function answer(status: number, body: object, retryAfter?: number): (route: Route) => Promise<void> {
+  const headers = retryAfter ? { 'Retry-After': String(retryAfter) } : undefined
+  const json = {
+    ok: false,
+    message: 'A message for programmers.',
+    requestId: '7f3c1f0a-58a1-4f53-9f25-3d1a0c2b9e11',
+    ...body,
+  }
+  return (route) => route.fulfill({ status, headers, json })
+}
+
+/** Presses “Try again” three times, each time that it may be. */
+export async function retryThrice(page: Page): Promise<void> {
+  for (let retry = 0; retry < 3; retry++) {
+    await page.getByText('You can try again now').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('You can try again now').waitFor({ state: 'detached' })
+  }
+}
+
+async function callback(page: Page, act: (route: Route) => unknown, more = ''): Promise<void> {
+  await page.route(exchange, act)
+  await page.goto(`/sso/callback?code=x${more}`, { waitUntil: 'commit' })
+}
+
+async function submit(page: Page, act: (route: Route) => unknown): Promise<void> {
+  await page.route(reset, act)
+  await page.goto('/reset-password?token=x', { waitUntil: 'commit' })
+  await page.getByLabel('New password').fill(typed)
+  await page.getByRole('button', { name: 'Save password' }).click()
+}

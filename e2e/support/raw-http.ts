@@ -1,0 +1,19 @@
+import { type IncomingHttpHeaders, request } from 'node:http'
+
+export type RawResponse = { status: number; headers: IncomingHttpHeaders; text: string }
+
+/** Sends a request with the very headers that are given, `Host` included, which `fetch` would not. */
+export function send(
+  url: string,
+  { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+) {
+  return new Promise<RawResponse>((resolve, reject) => {
+    const sent = request(url, { method, headers, agent: false }, async (response) => {
+      let text = ''
+      for await (const chunk of response.setEncoding('utf8')) text += chunk
+      resolve({ status: response.statusCode!, headers: response.headers, text })
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}

@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream, mkdirSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+
+const project = fileURLToPath(new URL('../..', import.meta.url))
+export const logFolder = `${project}e2e/results/logs/`
+
+export type Server = { url: string; process: ChildProcess; output: () => string; stop: () => Promise<void> }
+
+type Options = { development?: boolean; openFiles?: number; folder?: string }
+
+/**
+ * Starts a server of the production build (`development` for the other) with settings on top of this process's own, where asked
+ * with a limit of open files, or of another app's folder. What it prints is kept for the test of secrets in logs.
+ */
+export async function startServer(
+  settings: Record<string, string> = {},
+  { development = false, openFiles, folder = project }: Options = {},
+): Promise<Server> {
+  const port = settings.PORT ?? String(await freePort())
+  const url = `http://localhost:${port}`
+  const command = [process.execPath, `${folder}bin/server.mjs`, ...(development ? ['--dev'] : [])]
+  const [program, ...parameters] = openFiles
+    ? ['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', ...command]
+    : command
+  const server = spawn(program!, parameters, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, PUBLIC_URL: url, ...settings, PORT: port },
+  })
+  mkdirSync(logFolder, { recursive: true })
+  const file = createWriteStream(`${logFolder}server-${server.pid}.log`)
+  const printed: string[] = []
+  for (const stream of [server.stdout!, server.stderr!]) {
+    stream.on('data', (chunk: Buffer) => printed.push(chunk.toString()))
+    stream.pipe(file, { end: false })
+  }
+  const output = () => printed.join('')
+  const ended = once(server, 'exit').then(([code]) => {
+    throw new Error(`the server ended with ${code}:\n${output()}`)
+  })
+  await Promise.race([once(server, 'message'), ended])
+  ended.catch(() => {})
+  const stop = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return
+    const exited = once(server, 'exit')
+    server.kill('SIGTERM')
+    await exited
+  }
+  return { url, process: server, output, stop }
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0)
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
