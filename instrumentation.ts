@@ -1,4 +1,4 @@
-/** Runs once when a server starts, before its first request. */
+/** Next.js calls this once when a server starts, before the first request. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
   if (process.env.NODE_ENV === 'production') (await import('./lib/quiet-console')).printNoQueries()

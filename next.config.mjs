@@ -7,19 +7,21 @@ import { PHASE_PRODUCTION_BUILD } from 'next/constants.js'
 const config = {
   poweredByHeader: false,
   reactStrictMode: true,
-  agentRules: false, // Next.js would write files of its own into the project
-  // A start loads what the first request needs, not every page: it answers sooner, and the first of each page pays for its own 80 ms.
+  agentRules: false, // Next.js would otherwise write files of its own into the project
+  // Loads pages on their first request, not at start: the server responds sooner, and the first
+  // request for each page takes 80 ms more.
   experimental: { preloadEntriesOnStart: false },
-  // bin/server.mjs does, for pages alone. On Vercel, Vercel does.
+  // bin/server.mjs compresses pages; on Vercel, the platform does.
   compress: false,
-  // A redirect would write the code or the token into one more address.
+  // A redirect would copy the code or the token into another URL.
   skipTrailingSlashRedirect: true,
-  // No image optimiser: /_next/image would fetch any path of this server, past its limit.
+  // Disables the image optimiser: /_next/image would fetch any path of this server without counting
+  // it against the limit.
   images: { unoptimized: true },
-  // In development Next.js would print the address of every request, and with it the code or the token.
+  // In development, Next.js would print the URL of every request, with its code or token.
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'pg', 'pino'],
-  // `import text from './file.css?raw'` is the text of a file that is written into pages.
+  // `import text from './file.js?raw'` imports the text of a file to inline into pages.
   turbopack: { rules: { '*': { condition: { query: '?raw' }, type: 'text' } } },
   compiler: {
     async runAfterProductionCompile({ distDir }) {
@@ -29,7 +31,7 @@ const config = {
   },
 }
 
-/** At build time, puts styles.css where app/_ui/styles.ts reads it. */
+/** At build time, embeds styles.css for app/_ui/styles.ts. */
 export default async function configure(phase) {
   if (phase !== PHASE_PRODUCTION_BUILD) return config
   const styles = await readFile(new URL('app/_ui/styles.css', import.meta.url), 'utf8')
@@ -37,8 +39,9 @@ export default async function configure(phase) {
 }
 
 /**
- * Has the browser compile the scripts that start every page while they load, on another thread, instead of function by function once they run,
- * which takes twice as long and holds the page: V8's explicit compile hints, of Chrome 136. Elsewhere they are a comment.
+ * Marks the scripts that start every page for eager compilation (V8's explicit compile hints,
+ * Chrome 136). They then compile on another thread while they load. Compiling each function on its
+ * first call takes twice as long and blocks the page. Other browsers see a comment.
  */
 async function hintCompilation(distDir) {
   const { rootMainFiles } = JSON.parse(await readFile(join(distDir, 'build-manifest.json'), 'utf8'))
@@ -48,7 +51,7 @@ async function hintCompilation(distDir) {
   }
 }
 
-/** Compresses the scripts once, for bin/server.mjs. Vercel does that itself. */
+/** Compresses the scripts once, for bin/server.mjs. Vercel compresses them itself. */
 async function compressScripts(distDir) {
   if (process.env.VERCEL) return
   const folder = join(distDir, 'static')

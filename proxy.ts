@@ -3,32 +3,38 @@ import { type NextRequest, NextResponse } from 'next/server'
 import { secretNames } from './lib/page/url-secret'
 
 export const config = {
-  // Pages, and paths that do not exist. Not the routes, which count their own requests, nor files, which are cached.
+  // Pages, and paths that do not exist. Excludes the routes, which count their own requests, and
+  // files, which are cached.
   matcher:
     '/((?!api(?:/|$)|sign-out$|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|robots\\.txt$).*)',
 }
 
-// Not from lib/settings/env.ts: this file is loaded before the first response of every process, and the schema of the settings takes longer than all the rest of it.
-const isHttps = !process.env.PUBLIC_URL?.trim().startsWith('http://') // on Vercel, where it may be missing, it is
+// Not from lib/settings/env.ts: this file loads before the first response of every process, and the
+// settings schema would take longer than the rest of it.
+// https if unset, as on Vercel
+const isHttps = !process.env.PUBLIC_URL?.trim().toLowerCase().startsWith('http://')
 
 /**
- * Counts every request for a page against the platform limit, gives every page its security headers, and empties the secrets in the
- * URL that the page is rendered for: they concern the browser alone (see app/_ui/arrival.js), and Next.js would write the query
- * into the HTML. The page still learns that there was one.
+ * Counts every page request against the platform limit, sets the security headers, and blanks the
+ * secrets in the URL that Next.js renders: Next.js would write the query into the HTML, and only
+ * the browser needs them (see app/_ui/arrival.js). The page still sees that a secret is present.
  */
 export async function proxy(request: NextRequest): Promise<NextResponse> {
   const nonce = randomBytes(16).toString('base64')
   const policy = contentSecurityPolicy(nonce)
-  const response = (await rejection(request, nonce)) ?? page(request, nonce, policy)
+  const response = (await rejectionOf(request, nonce)) ?? forwardToPage(request, nonce, policy)
   response.headers.set('Content-Security-Policy', policy)
   for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value)
-  // The home page has a form: without a referrer, browsers before 2023 would hide from which site it was sent.
+  // The home page has a form: without a referrer, browsers before 2023 would hide which site sent
+  // it.
   if (request.nextUrl.pathname === '/') response.headers.set('Referrer-Policy', 'same-origin')
   return response
 }
 
-/** The response to a client that is over the limit, or to a method that no page accepts; null for any other request. */
-async function rejection(request: NextRequest, nonce: string): Promise<NextResponse | null> {
+/**
+ * Returns the response for a client over the limit or for a method that no page accepts, else null.
+ */
+async function rejectionOf(request: NextRequest, nonce: string): Promise<NextResponse | null> {
   const [{ countRequest }, { clientAddress }] = await Promise.all([
     import('./lib/http/rate-limit/limit'),
     import('./lib/http/client-address'),
@@ -47,15 +53,16 @@ async function rejection(request: NextRequest, nonce: string): Promise<NextRespo
   return new NextResponse('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
 }
 
-function page(request: NextRequest, nonce: string, policy: string): NextResponse {
+function forwardToPage(request: NextRequest, nonce: string, policy: string): NextResponse {
   const headers = new Headers(request.headers)
   headers.set('X-Nonce', nonce)
-  headers.set('Content-Security-Policy', policy) // Next.js reads the nonce of its own scripts from here
+  // Next.js reads the nonce for its own scripts from this header
+  headers.set('Content-Security-Policy', policy)
 
   const url = request.nextUrl.clone()
   for (const name of secretNames) if (url.searchParams.getAll(name).some(Boolean)) url.searchParams.set(name, '')
-  const changed = url.search !== request.nextUrl.search
-  return changed ? NextResponse.rewrite(url, { request: { headers } }) : NextResponse.next({ request: { headers } })
+  const hasSecret = url.search !== request.nextUrl.search
+  return hasSecret ? NextResponse.rewrite(url, { request: { headers } }) : NextResponse.next({ request: { headers } })
 }
 
 const fixedHeaders = {
@@ -68,14 +75,15 @@ const fixedHeaders = {
 }
 
 function contentSecurityPolicy(nonce: string): string {
-  const development = process.env.NODE_ENV === 'development' // where React evaluates, Next.js styles its overlay, and hot reload has a socket
+  // In development, React uses eval, Next.js styles its overlay, and hot reload uses a WebSocket.
+  const isDevelopment = process.env.NODE_ENV === 'development'
   return [
     `default-src 'none'`,
-    `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${development ? ` 'unsafe-eval'` : ''}`,
-    development ? `style-src 'self' 'unsafe-inline'` : `style-src 'self' 'nonce-${nonce}'`,
-    `img-src 'self'${development ? ' data: blob:' : ''}`,
+    `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? ` 'unsafe-eval'` : ''}`,
+    isDevelopment ? `style-src 'self' 'unsafe-inline'` : `style-src 'self' 'nonce-${nonce}'`,
+    `img-src 'self'${isDevelopment ? ' data: blob:' : ''}`,
     `font-src 'self'`,
-    `connect-src 'self'${development ? ' ws: wss:' : ''}`,
+    `connect-src 'self'${isDevelopment ? ' ws: wss:' : ''}`,
     `form-action 'self'`,
     `base-uri 'none'`,
     `frame-ancestors 'none'`,

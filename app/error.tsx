@@ -4,7 +4,7 @@ import { useContext } from 'react'
 import { ErrorTextsContext } from './_ui/error-texts'
 import { Screen } from './_ui/screen'
 
-/** A page that could not be rendered. The digest stands in the server's log as well. */
+/** Shown if a page fails to render. The log holds the same digest. */
 export default function ErrorPage({ error, retry }: { error: Error & { digest?: string }; retry: () => void }) {
   const { app, title, body, shared } = useContext(ErrorTextsContext)!
   return (

@@ -1,6 +1,9 @@
 'use client'
 
-/** What is left when not even the layout could be rendered: no settings, so no name and no colour; no choice of language, so all of them; no nonce for a style. */
+/**
+ * Shown if even the layout fails to render. It has no settings, so no name and no colours; no
+ * language, so all of them; and no nonce for a style.
+ */
 export default function GlobalError({ error }: { error: Error & { digest?: string } }) {
   return (
     <html lang="en">
@@ -9,7 +12,7 @@ export default function GlobalError({ error }: { error: Error & { digest?: strin
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
       </head>
-      {/* set by React in the browser, which needs no nonce */}
+      {/* React sets this style in the browser, so it needs no nonce. */}
       <body
         style={{
           maxInlineSize: '28rem',
@@ -23,7 +26,7 @@ export default function GlobalError({ error }: { error: Error & { digest?: strin
         <main>
           <h1>Something went wrong</h1>
           <p>This is our fault, not yours.</p>
-          {/* the address that the person is at */}
+          {/* An empty href is the current URL. */}
           <p>
             <a href="">Load this page again</a>
           </p>

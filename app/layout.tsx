@@ -8,7 +8,7 @@ import arrivalScript from './_ui/arrival.js?raw'
 import { ErrorTexts } from './_ui/error-texts'
 import { pageStyles } from './_ui/styles'
 
-// No `title`: every screen renders its own, because it changes with the state.
+// No `title`: every screen renders its own, because it depends on the state.
 export const metadata: Metadata = {
   icons: { icon: '/icon.svg' },
   robots: { index: false },
@@ -23,10 +23,11 @@ export const viewport: Viewport = {
   ],
 }
 
+/** The frame of every page, with the inlined script and styles. */
 export default async function Layout({ children }: { children: React.ReactNode }) {
   const nonce = (await headers()).get('x-nonce') ?? undefined
   const { language, direction, app, shared, error } = await texts()
-  // Browsers hide a nonce from scripts, so React can't find it again: hence suppressHydrationWarning.
+  // suppressHydrationWarning, because browsers hide nonces from scripts and React finds none.
   return (
     <html lang={language} dir={direction} suppressHydrationWarning>
       <head>

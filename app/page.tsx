@@ -6,7 +6,7 @@ import { env } from '@/lib/settings/env'
 import { LocalTime } from './_ui/local-time'
 import { Screen } from './_ui/screen'
 
-/** Who is signed in here, and until when. Stands in for a dashboard where there is none, and lets people sign out. */
+/** Shows who is signed in, until when, and a sign-out button. A placeholder for a dashboard. */
 export default async function HomePage() {
   const { app, language, home, shared } = await texts()
   const { DASHBOARD_URL, SIGN_IN_URL, FORGOT_PASSWORD_URL } = env()
@@ -17,10 +17,10 @@ export default async function HomePage() {
     return (
       <Screen app={app} title={home.signedOut} icon="lock">
         <p>
-          {home.signedOutBody} {isHere(SIGN_IN_URL) && home.signedOutWithoutLink}
+          {home.signedOutBody} {isThisPage(SIGN_IN_URL) && home.signedOutWithoutLink}
         </p>
         <div className="actions">
-          {!isHere(SIGN_IN_URL) && (
+          {!isThisPage(SIGN_IN_URL) && (
             <a className="button" href={SIGN_IN_URL}>
               {shared.signIn}
             </a>
@@ -45,7 +45,7 @@ export default async function HomePage() {
         </dd>
       </dl>
       <form className="actions" method="post" action="/sign-out">
-        {!isHere(DASHBOARD_URL) && (
+        {!isThisPage(DASHBOARD_URL) && (
           <a className="button" href={DASHBOARD_URL}>
             {home.open}
           </a>
@@ -58,6 +58,6 @@ export default async function HomePage() {
   )
 }
 
-function isHere(place: string): boolean {
-  return place === '/' || place === `${env().PUBLIC_URL}/`
+function isThisPage(url: string): boolean {
+  return url === '/' || url === `${env().PUBLIC_URL}/`
 }

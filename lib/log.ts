@@ -1,6 +1,9 @@
 import pino from 'pino'
 
-/** One JSON object a line on stdout. Log nothing that came from a client, except through the fields of `api-route.ts`. */
+/**
+ * Writes one JSON object per line to stdout. Log nothing that a client sent, except the fields that
+ * lib/http/route.ts validates.
+ */
 export const log = pino({
   level: process.env.LOG_LEVEL || 'info',
   base: null,
@@ -8,7 +11,10 @@ export const log = pino({
   formatters: { level: (label) => ({ level: label }) },
 })
 
-/** What the log may know of a fault: its kind and where it arose. Not its message, which may quote parameters. */
+/**
+ * Returns what may be logged of an error: its name, its code and where it was thrown. Never its
+ * message, which may quote parameters.
+ */
 export function describeCause(cause: unknown): { name: string; code?: string; at?: string } {
   if (!(cause instanceof Error)) return { name: typeof cause }
   const { code } =

@@ -1,6 +1,7 @@
 /**
- * Removes the query of every URL from what is printed through `console` and the standard streams from now on: a query may hold a
- * code or a token, and Next.js puts URLs into messages of its own. The log of this app does not pass here, and holds no URL.
+ * From now on, removes the query of every URL from output to the console and the standard streams.
+ * A query may hold a code or a token, and Next.js prints URLs. The log does not pass through here,
+ * and holds no URLs.
  */
 export function printNoQueries(): void {
   for (const stream of [process.stdout, process.stderr]) {
@@ -10,7 +11,7 @@ export function printNoQueries(): void {
   }
 }
 
-/** A text in which `?…` stands for the query of each URL or path. */
+/** Replaces the query of each URL or path in a text with `?…`. */
 export function withoutQueries(text: string): string {
   return text.replace(/(?<=[\w/)\]%.~-])\?[\w.~%-]+=[^\s'"<>`]*/g, '?…')
 }

@@ -4,8 +4,9 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node'
 
-// Next.js writes whole addresses into its spans, and with them a code or a token. What leaves is on this list.
-const allowed = new Set([
+// The only attributes that are exported. Next.js writes full URLs into others, and with them a code
+// or a token.
+const exportedAttributes = new Set([
   'http.method',
   'http.route',
   'http.status_code',
@@ -24,10 +25,14 @@ declare global {
   var flushSpans: (() => Promise<void>) | undefined
 }
 
-/** Sends the spans of Next.js to where the standard OTEL_EXPORTER_OTLP_… settings say, without anything that came from a client. `flushSpans` sends those that wait for their batch. */
+/**
+ * Exports the spans of Next.js to the collector that the standard OTEL_EXPORTER_OTLP_… settings
+ * name, without any data from clients. Defines `flushSpans`, which exports the spans that wait for
+ * their batch.
+ */
 export function startTracing(): void {
   const exporter = new OTLPTraceExporter()
-  const filtered = {
+  const filteringExporter = {
     export: (spans: ReadableSpan[], done: Parameters<typeof exporter.export>[1]) =>
       exporter.export(spans.map(withoutSecrets), done),
     forceFlush: () => exporter.forceFlush(),
@@ -36,12 +41,16 @@ export function startTracing(): void {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'authentication-completion' }))
     .merge(detectResources({ detectors: [envDetector] })) // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
-  const provider = new NodeTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(filtered)] })
-  provider.register({ propagator: null }) // a trace begins here: anybody may send a `traceparent`
+  const provider = new NodeTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(filteringExporter)] })
+  // every trace starts here, because any client could send a `traceparent`
+  provider.register({ propagator: null })
   globalThis.flushSpans = () => Promise.race([provider.forceFlush().catch(() => {}), sleep(flushMs)])
 }
 
-/** A span under a name of ours, with the attributes of the list, and of an exception its type alone: a message may quote anything. */
+/**
+ * Returns the span with a safe name, the exported attributes, and only the type of an exception: a
+ * message may quote anything.
+ */
 function withoutSecrets(span: ReadableSpan): ReadableSpan {
   const { message: _, ...status } = span.status
   const events = span.events.map((event) => ({
@@ -51,13 +60,15 @@ function withoutSecrets(span: ReadableSpan): ReadableSpan {
   }))
   return Object.create(span, {
     name: { value: nameOf(span) },
-    attributes: { value: pick(span.attributes, allowed) },
+    attributes: { value: pick(span.attributes, exportedAttributes) },
     events: { value: events },
     status: { value: status },
   })
 }
 
-/** Its kind, method and route: Next.js puts the address into the names of some. */
+/**
+ * Returns the type, method and route of a span. Next.js puts the URL into the names of some spans.
+ */
 function nameOf({ attributes, name }: ReadableSpan): string {
   const { 'next.span_type': type, 'http.method': method, 'http.route': httpRoute, 'next.route': nextRoute } = attributes
   const parts = [type === 'BaseServer.handleRequest' ? undefined : type, method, httpRoute ?? nextRoute].filter(Boolean)

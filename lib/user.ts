@@ -1,7 +1,7 @@
 import { prisma } from './database/prisma'
 import { sql } from './database/sql'
 
-/** The user with an e-mail address, in any case; null if there is none. */
+/** Returns the user with an e-mail address, ignoring case, or null. */
 export async function findUserByEmail(
   email: string,
 ): Promise<{ id: string; email: string; disabledAt: Date | null; ssoOnly: boolean } | null> {
@@ -11,8 +11,11 @@ export async function findUserByEmail(
   })
 }
 
-/** Creates a user with an e-mail address and no password, or does nothing if the address is taken. */
+/**
+ * Creates a user with an e-mail address and no password. Does nothing if a user already has that
+ * e-mail address.
+ */
 export async function createUser(email: string): Promise<void> {
-  // Not with Prisma, whose clock would set created_at.
+  // SQL, because Prisma would set created_at from the clock of this process.
   await sql`INSERT INTO users (email) VALUES (${email.toLowerCase()}) ON CONFLICT (email) DO NOTHING`
 }

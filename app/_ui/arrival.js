@@ -1,17 +1,17 @@
-// Runs in the head of every page, before any other script, and works where no other script arrives.
+// Inlined in the head of every page, so that it runs before, and without, every other script.
 ;(() => {
   const slowLoadMs = 10_000
-  const brokenLoadMs = 1_000 // an early exchange may still succeed
-  const postMs = 30_000 // longer than the server takes for anything
+  const brokenLoadMs = 1_000 // leaves time for an early exchange to succeed
+  const postMs = 30_000 // longer than any response of the server takes
 
-  const page = document.documentElement.dataset
+  const marks = document.documentElement.dataset
   const query = new URLSearchParams(location.search)
   const fragment = new URLSearchParams(location.hash.slice(1))
   const secrets = {}
   for (const name of document.currentScript.dataset.secrets.split(' ')) {
     const secret = query.get(name) || fragment.get(name)
     if (secret) secrets[name] = secret
-    if (secret && !query.get(name)) page.fragment = '' // the server rendered the page without a secret
+    if (secret && !query.get(name)) marks.fragment = '' // the server did not see the secret
     query.delete(name)
     fragment.delete(name)
   }
@@ -24,7 +24,8 @@
   }
 
   window.sendJson = (path, body) => {
-    const requestId = crypto.randomUUID?.() // not on plain http; ours, so that even a lost response has one
+    // Sent, so that a request without a response has an ID too. Undefined on plain http.
+    const requestId = crypto.randomUUID?.()
     const response = fetch(path, {
       method: 'POST',
       credentials: 'same-origin',
@@ -37,20 +38,20 @@
     return { requestId, response }
   }
 
-  // A form submitted before its page is ready would be sent by the browser, and what was typed would be lost.
+  // The browser would send a form submitted before the page is ready, and lose its input.
   document.addEventListener(
     'submit',
     (event) => {
-      if ('ready' in page || !('needsScript' in event.target.dataset)) return
+      if ('ready' in marks || !('needsScript' in event.target.dataset)) return
       event.preventDefault()
-      page.submittedEarly = ''
+      marks.submittedEarly = ''
     },
     true,
   )
-  const checkIn = (ms) =>
+  const markStuckAfter = (ms) =>
     setTimeout(() => {
-      if (!('ready' in page)) page.stuck = ''
+      if (!('ready' in marks)) marks.stuck = ''
     }, ms)
-  addEventListener('error', ({ target }) => target instanceof HTMLScriptElement && checkIn(brokenLoadMs), true)
-  checkIn(slowLoadMs)
+  addEventListener('error', ({ target }) => target instanceof HTMLScriptElement && markStuckAfter(brokenLoadMs), true)
+  markStuckAfter(slowLoadMs)
 })()

@@ -5,11 +5,14 @@ import type { Texts } from '@/lib/page/texts/en'
 
 type Value = Texts['error'] & Pick<Texts, 'app' | 'shared'>
 
-/** The words of `error.tsx`. Next.js gives that page no properties of ours. */
+/**
+ * The texts of `error.tsx`, in a context because Next.js passes that page no properties of ours.
+ */
 const Context = createContext<Value | null>(null)
 
 export { Context as ErrorTextsContext }
 
+/** Provides the texts to `error.tsx`. */
 export function ErrorTexts({ value, children }: { value: Value; children: React.ReactNode }) {
   return <Context value={value}>{children}</Context>
 }

@@ -11,7 +11,7 @@ const paths = {
 
 export type IconName = 'busy' | keyof typeof paths
 
-/** The icon of a screen: what happened, for the eyes alone. */
+/** The icon of a screen. Decorative: hidden from screen readers. */
 export function Icon({ icon }: { icon: IconName }) {
   if (icon === 'busy') return <span className="icon busy" aria-hidden="true" />
   return (

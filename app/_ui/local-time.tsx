@@ -2,9 +2,12 @@
 
 import { useSyncExternalStore } from 'react'
 
-/** An instant in the words of a language and with its time zone: UTC at first, and where there is a script, the zone of the person. */
+/**
+ * Formats an instant (ISO 8601) in a language: in UTC on the server, in the user's time zone once
+ * scripts run.
+ */
 export function LocalTime({ instant, language }: { instant: string; language: string }) {
-  const words = (timeZone?: string) =>
+  const format = (timeZone?: string) =>
     new Intl.DateTimeFormat(language, {
       day: 'numeric',
       month: 'long',
@@ -16,8 +19,8 @@ export function LocalTime({ instant, language }: { instant: string; language: st
     }).format(new Date(instant))
   const text = useSyncExternalStore(
     () => () => {},
-    () => words(),
-    () => words('UTC'),
+    () => format(),
+    () => format('UTC'),
   )
   return <time dateTime={instant}>{text}</time>
 }

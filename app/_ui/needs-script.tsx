@@ -4,27 +4,33 @@ import { Icon } from './icon'
 type Properties = {
   shared: Texts['shared']
   texts: { noScript: string; notLoaded: string }
-  /** The way on that needs no script. Where there is none, what was typed stays to be seen. */
-  wayOn?: React.ReactNode
+  /**
+   * A link that works without scripts and replaces the content. Without it, the content stays
+   * visible, because the user may have typed into it.
+   */
+  fallback?: React.ReactNode
   children: React.ReactNode
 }
 
-/** Content that needs a script, and what to do without one, or if it does not arrive. app/layout.tsx and styles.css show the one or the other. */
-export function NeedsScript({ shared, texts, wayOn, children }: Properties) {
-  const Heading = wayOn ? 'h1' : 'h2'
+/**
+ * Content that needs scripts, and instructions for when they are disabled or fail to load.
+ * app/layout.tsx and styles.css show one or the other.
+ */
+export function NeedsScript({ shared, texts, fallback, children }: Properties) {
+  const Heading = fallback ? 'h1' : 'h2'
   return (
     <>
-      <div className={wayOn ? 'not-loaded instead' : 'not-loaded'} role="alert">
-        {wayOn && <Icon icon="wrong" />}
+      <div className={fallback ? 'not-loaded instead' : 'not-loaded'} role="alert">
+        {fallback && <Icon icon="wrong" />}
         <Heading>{shared.notLoaded}</Heading>
         <p>{texts.notLoaded}</p>
-        {wayOn}
+        {fallback}
       </div>
       <div className="needs-script">{children}</div>
       <noscript>
         <h1>{shared.noScript}</h1>
         <p>{texts.noScript}</p>
-        {wayOn}
+        {fallback}
       </noscript>
     </>
   )

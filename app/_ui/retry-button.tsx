@@ -6,7 +6,10 @@ import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = { shared: Texts['shared']; language: string; waitSeconds?: number; onRetry: () => void }
 
-/** Repeats by hand what was not processed, once the wait is over and there is a network. Until then the button says so, and does nothing. */
+/**
+ * Retries a request that was not processed. Disabled until the wait is over and the browser is
+ * online.
+ */
 export function RetryButton({ shared, language, waitSeconds = 0, onRetry }: Properties) {
   const [seconds, setSeconds] = useState(waitSeconds)
   const online = useSyncExternalStore(subscribeToNetwork, () => navigator.onLine)
@@ -18,7 +21,7 @@ export function RetryButton({ shared, language, waitSeconds = 0, onRetry }: Prop
   const waiting = seconds > 0 || !online
   return (
     <>
-      {/* counted down for the eyes alone: a screen reader hears the end of it */}
+      {/* Not a live region: a screen reader announces only the end of the countdown. */}
       <p id="wait" className="wait">
         {waiting &&
           (online ? shared.waiting.replace('{when}', inRelativeTime(seconds, language)) : shared.waitingForNetwork)}
@@ -39,9 +42,9 @@ export function RetryButton({ shared, language, waitSeconds = 0, onRetry }: Prop
   )
 }
 
-function subscribeToNetwork(changed: () => void): () => void {
-  for (const event of ['online', 'offline']) addEventListener(event, changed)
+function subscribeToNetwork(onChange: () => void): () => void {
+  for (const event of ['online', 'offline']) addEventListener(event, onChange)
   return () => {
-    for (const event of ['online', 'offline']) removeEventListener(event, changed)
+    for (const event of ['online', 'offline']) removeEventListener(event, onChange)
   }
 }

@@ -3,10 +3,13 @@ import { Icon, type IconName } from './icon'
 type Properties = {
   app: string
   title: string
-  /** The title of the browser tab, where it differs. */
+  /** The title of the browser tab, if it differs. */
   tab?: string
   icon: IconName
-  /** The screen replaces another one that was read: its heading takes the focus, so that a screen reader continues there. */
+  /**
+   * Moves the focus to the heading, so that a screen reader continues there. For a screen that
+   * replaces another.
+   */
   focus?: boolean
   requestId?: string
   requestIdLabel?: string
@@ -32,7 +35,7 @@ export function Screen({ app, title, tab = title, icon, focus, requestId, reques
   )
 }
 
-/** A ref that focuses its element when that appears. */
+/** A ref callback that focuses its element on mount. */
 export function takeFocus(element: HTMLElement | null): void {
   element?.focus()
 }

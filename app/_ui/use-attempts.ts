@@ -3,9 +3,10 @@ import type { Outcome } from '@/lib/page/post'
 
 const stillWorkingMs = 4_000
 
+/** After so many retries, a page stops offering an immediate one. */
 export const maxRetries = 3
 
-/** The state of a page that posts its secret: it has one or none, waits for the response (`again` after a retry), or knows the outcome. */
+/** The state of a page that posts a secret. `again` marks a retry. */
 export type Step =
   | Outcome
   | { kind: 'ready' }
@@ -13,7 +14,7 @@ export type Step =
   | { kind: 'sending'; again: boolean }
   | { kind: 'slow'; again: boolean }
 
-/** The icon of each outcome. */
+/** The icon for each outcome. */
 export const outcomeIcons = {
   done: 'good',
   rejected: 'link',
@@ -24,15 +25,18 @@ export const outcomeIcons = {
   failed: 'wrong',
 } as const
 
-/** The steps of such a page, and how many retries were processed since the first attempt, or since the user changed the input. */
+/**
+ * Returns the state of such a page. `retries` counts those since the first attempt, or since the
+ * user changed the input.
+ */
 export function useAttempts(hasSecret: boolean) {
   const [step, setStep] = useState<Step>(hasSecret ? { kind: 'ready' } : { kind: 'no-secret' })
   const [retries, setRetries] = useState(0)
 
-  /** Shows an attempt from its beginning to its outcome. */
-  async function follow(pending: Promise<Outcome>, again = false): Promise<Outcome> {
+  /** Shows the progress and the outcome of an attempt. */
+  async function track(pending: Promise<Outcome>, again = false): Promise<Outcome> {
     if (!again) setRetries(0)
-    else if (step.kind !== 'offline') setRetries(retries + 1) // offline, nothing was sent
+    else if (step.kind !== 'offline') setRetries(retries + 1) // while offline, nothing was sent
     setStep({ kind: 'sending', again })
     const timer = setTimeout(() => setStep({ kind: 'slow', again }), stillWorkingMs)
     const outcome = await pending
@@ -41,10 +45,10 @@ export function useAttempts(hasSecret: boolean) {
     return outcome
   }
 
-  return { step, retries, setStep, follow }
+  return { step, retries, setStep, track }
 }
 
-/** Nothing was processed. */
+/** Whether the request was certainly not processed. */
 export function isRetryable(step: Step): step is Outcome & { kind: 'limited' | 'unavailable' | 'offline' } {
   return step.kind === 'limited' || step.kind === 'unavailable' || step.kind === 'offline'
 }

@@ -8,7 +8,7 @@ const headers = {
   'Access-Control-Allow-Origin': '*',
 }
 
-/** The contract (OpenAPI 3.1). It may be cached for an hour, and read from any site. */
+/** The contract as an OpenAPI 3.1 document. Cacheable for one hour, readable from any origin. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'openapi', method: 'GET' },
   async () => new Response(json, { headers }),

@@ -3,7 +3,10 @@ import { texts } from '@/lib/page/language'
 import { env } from '@/lib/settings/env'
 import { ResetForm } from './reset-form'
 
-/** Where the link of a reset e-mail leads: `?token=…`. A GET consumes nothing, because mail scanners open links. */
+/**
+ * The target of the link in a reset e-mail: `?token=…`. A GET consumes nothing, because mail
+ * scanners open links.
+ */
 export default async function ResetPasswordPage({ searchParams }: PageProps<'/reset-password'>) {
   const { token } = await searchParams
   const { app, language, shared, reset } = await texts()

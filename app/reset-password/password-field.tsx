@@ -4,7 +4,10 @@ import { StrengthMeter } from './strength-meter'
 
 type Properties = { app: string; texts: Texts['reset']; minLength: number; error?: string; pending: boolean }
 
-/** One field, which can be shown: no second one to type the same again (GOV.UK Design System, “Password input”). It keeps its own text, so that what was typed before this script arrived stays. */
+/**
+ * One password field that the user can reveal, instead of two to compare (GOV.UK Design System,
+ * “Password input”). Uncontrolled, to keep what was typed before this script loaded.
+ */
 export function PasswordField({ app, texts, minLength, error, pending }: Properties) {
   const [visible, setVisible] = useState(false)
   const [typed, setTyped] = useState('')
@@ -21,7 +24,7 @@ export function PasswordField({ app, texts, minLength, error, pending }: Propert
   }, [error])
 
   useEffect(() => {
-    const hide = () => setVisible(false) // the page comes back from the back-forward cache
+    const hide = () => setVisible(false) // the page may be restored from the back-forward cache
     addEventListener('pageshow', hide)
     return () => removeEventListener('pageshow', hide)
   }, [])
@@ -72,7 +75,7 @@ export function PasswordField({ app, texts, minLength, error, pending }: Propert
       <span className="visually-hidden" role="status">
         {toggled && (visible ? texts.shown : texts.hidden)}
       </span>
-      {/* The reading knows less than the server, and must not contradict it. */}
+      {/* The server knows more than the meter: a password that it rejected has no rating. */}
       <StrengthMeter {...{ app, texts, minLength }} typed={typed === rejected ? '' : typed} />
     </div>
   )

@@ -23,7 +23,7 @@ type Properties = {
   hasToken: boolean
 }
 
-/** Sets a new password with the token that the page was opened with. */
+/** The form that sets a new password, with the token from the URL. */
 export function ResetForm({
   app,
   language,
@@ -34,7 +34,7 @@ export function ResetForm({
   forgotPasswordUrl,
   hasToken,
 }: Properties) {
-  const { step, retries, setStep, follow } = useAttempts(hasToken)
+  const { step, retries, setStep, track } = useAttempts(hasToken)
   const form = useRef<HTMLFormElement>(null)
   const button = useRef<HTMLButtonElement>(null)
   const sending = useRef(false)
@@ -42,14 +42,15 @@ export function ResetForm({
   async function send(again = false): Promise<void> {
     const token = urlSecret('token')
     const password = form.current?.elements.namedItem('password')
-    if (sending.current || !token || !(password instanceof HTMLInputElement)) return // a second click
+    // e.g. a second click
+    if (sending.current || !token || !(password instanceof HTMLInputElement)) return
     sending.current = true
-    const outcome = await follow(post(paths.resetPassword, { token, password: password.value }), again)
+    const outcome = await track(post(paths.resetPassword, { token, password: password.value }), again)
     sending.current = false
     if (!isRetryable(outcome) && !passwordIssue(outcome)) forgetSecret('token')
   }
 
-  // A layout effect, so that what the server rendered without a token from the fragment is never seen.
+  // A layout effect, to correct the first paint: the server sees no token in the fragment.
   useLayoutEffect(() => {
     const has = urlSecret('token') !== null
     if (has !== hasToken) setStep(has ? { kind: 'ready' } : { kind: 'no-secret' })
@@ -58,21 +59,21 @@ export function ResetForm({
 
   const again = 'again' in step && step.again
   useEffect(() => {
-    if (again) button.current?.focus() // the one that was pressed is gone
+    if (again) button.current?.focus() // the retry button is gone
   }, [again])
 
   const issue = passwordIssue(step)
   const error = issue && ((texts.issues as Record<string, string>)[issue.code] ?? texts.otherIssue)
   const pending = step.kind === 'sending' || step.kind === 'slow'
-  const ending = step.kind === 'ready' || step.kind === 'sending' || step.kind === 'slow' || error ? null : step
+  const result = step.kind === 'ready' || step.kind === 'sending' || step.kind === 'slow' || error ? null : step
   const canRetry = isRetryable(step)
   return (
     <>
-      {ending ? (
+      {result ? (
         <ResetResult
           {...{ app, language, texts, shared, signInUrl, forgotPasswordUrl }}
-          outcome={ending}
-          focus={hasToken || ending.kind !== 'no-secret'}
+          outcome={result}
+          focus={hasToken || result.kind !== 'no-secret'}
           retries={retries}
           onRetry={() => send(true)}
         />
@@ -97,13 +98,13 @@ export function ResetForm({
           <p>{texts.formBody}</p>
         </>
       )}
-      {(!ending || canRetry) && (
+      {(!result || canRetry) && (
         <form
           className="reset-form"
           method="post"
           action="/reset-password"
           noValidate
-          hidden={ending !== null} // what was typed stays, for a retry
+          hidden={result !== null} // keeps the input for a retry
           data-needs-script=""
           ref={form}
           onSubmit={(event) => {
@@ -111,7 +112,8 @@ export function ResetForm({
             send()
           }}
         >
-          {/* Empty: the page does not know who it is for. A password manager may, and then keeps the new password under that name. */}
+          {/* Empty, because the page does not know the user. A password manager may, and then saves
+              the new password under that name. */}
           <input type="text" name="username" autoComplete="username" hidden readOnly />
           <PasswordField {...{ app, texts, minLength, error, pending }} />
           <button className="button wide" type="submit" aria-disabled={pending} ref={button}>

@@ -4,7 +4,7 @@ import { isRetryable, maxRetries, outcomeIcons } from '@/app/_ui/use-attempts'
 import type { Outcome } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 
-const longWaitSeconds = 60 // once three retries came to nothing
+const longWaitSeconds = 60 // after the last retry
 
 type Properties = {
   app: string
@@ -14,13 +14,16 @@ type Properties = {
   signInUrl: string
   forgotPasswordUrl?: string
   outcome: Outcome | { kind: 'no-secret' }
-  /** It replaces the form, or what the server rendered. */
+  /** Set if it replaces the form or the content that the server rendered. */
   focus: boolean
   retries: number
   onRetry: () => void
 }
 
-/** Every screen of the reset page that is not its form. A new link would make the one in the e-mail useless, so it is not offered where that may still be good. */
+/**
+ * Every screen of the reset page except its form. Offers a new link only where a retry cannot
+ * succeed, because a new link invalidates the one in the e-mail.
+ */
 export function ResetResult({
   app,
   language,
@@ -43,12 +46,12 @@ export function ResetResult({
         ? texts.noToken
         : texts[kind]
   const waitSeconds = Math.max('waitSeconds' in outcome ? outcome.waitSeconds : 0, gaveUp ? longWaitSeconds : 0)
-  const signIn = (className: string) => (
+  const signInLink = (className: string) => (
     <a className={className} href={signInUrl}>
       {shared.signIn}
     </a>
   )
-  const newLink = (className: string) =>
+  const newLinkButton = (className: string) =>
     forgotPasswordUrl && (
       <a className={className} href={forgotPasswordUrl}>
         {texts.newLink}
@@ -71,10 +74,10 @@ export function ResetResult({
         <RetryButton {...{ shared, language, waitSeconds, onRetry }} />
       ) : (
         <div className="actions">
-          {kind === 'rejected' && newLink('button')}
-          {(kind === 'done' || kind === 'unknown') && signIn('button')}
-          {(kind === 'no-secret' || kind === 'unknown') && newLink('button quiet')}
-          {kind === 'rejected' && signIn(forgotPasswordUrl ? 'button quiet' : 'button')}
+          {kind === 'rejected' && newLinkButton('button')}
+          {(kind === 'done' || kind === 'unknown') && signInLink('button')}
+          {(kind === 'no-secret' || kind === 'unknown') && newLinkButton('button quiet')}
+          {kind === 'rejected' && signInLink(forgotPasswordUrl ? 'button quiet' : 'button')}
         </div>
       )}
     </Screen>

@@ -1,12 +1,15 @@
 import { useEffect, useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
 
-const pauseMs = 350 // reads when the typing pauses
+const debounceMs = 350 // rates the password when typing pauses
 const strongGuesses = 1e12
 
-type Reading = keyof Texts['reset']['strength']
+type Rating = keyof Texts['reset']['strength']
 
-/** Help while typing, which never says no: the server judges, with the same library. That is loaded when somebody begins to type. */
+/**
+ * Rates a password while it is typed. Advisory: the server decides, with the same library, which
+ * loads when the user starts to type.
+ */
 export function StrengthMeter({
   app,
   texts,
@@ -18,34 +21,34 @@ export function StrengthMeter({
   minLength: number
   typed: string
 }) {
-  const [reading, setReading] = useState<Reading | null>(null)
+  const [rating, setRating] = useState<Rating | null>(null)
   useEffect(() => {
-    if (!typed) return setReading(null)
+    if (!typed) return setRating(null)
     let latest = true
     const timer = setTimeout(async () => {
-      const judged = await read(typed, minLength, app).catch(() => null) // it could not be loaded: there is no help then
-      if (latest) setReading(judged)
-    }, pauseMs)
+      const result = await rate(typed, minLength, app).catch(() => null) // not loaded: no rating
+      if (latest) setRating(result)
+    }, debounceMs)
     return () => {
       latest = false
       clearTimeout(timer)
     }
   }, [typed, minLength, app])
   return (
-    <p className="strength" data-strength={reading ?? undefined}>
+    <p className="strength" data-strength={rating ?? undefined}>
       <span className="strength-bar" aria-hidden="true">
         <span />
         <span />
         <span />
       </span>
       <span className="strength-words" role="status">
-        {reading && texts.strength[reading]}
+        {rating && texts.strength[rating]}
       </span>
     </p>
   )
 }
 
-async function read(password: string, minLength: number, app: string): Promise<Reading> {
+async function rate(password: string, minLength: number, app: string): Promise<Rating> {
   const { countGuesses, minGuesses } = await import('@/lib/password/strength')
   if ([...password.normalize('NFC')].length < minLength) return 'short'
   const guesses = countGuesses(password, [app])

@@ -5,7 +5,7 @@ import { sessionCookie, sessionTokenOf } from '@/lib/session/cookie'
 import { endSession } from '@/lib/session/revoke'
 import { env } from '@/lib/settings/env'
 
-/** Ends the session of the browser that posts the form, from a page of this site only. */
+/** Signs out the browser that posts the form. Accepts posts from this site only. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sign-out', method: 'POST' },
   async ({ request }) => {
@@ -14,7 +14,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     try {
       if (token) await endSession(token)
     } catch (error) {
-      // The user leaves all the same: with the cookie goes the only copy of the token that this browser has.
+      // The user is signed out anyway: the cookie is this browser's only copy of the token.
       log.error({ route: 'sign-out', cause: describeCause(error) }, 'a session could not be ended')
     }
     return new Response(null, {
@@ -25,8 +25,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 )
 
 /**
- * Whether a page of this site sent the request. Browsers say so in `Sec-Fetch-Site`; those before 2023 send `Origin` only. A client
- * that sends neither is no browser, and has no cookie that another site could use.
+ * Whether the request came from a page of this site. Browsers send `Sec-Fetch-Site`; those before
+ * 2023 send only `Origin`. A client without either header is not a browser, so it has no cookie
+ * that another site could use.
  */
 function isSameOrigin(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')

@@ -1,4 +1,4 @@
-/** Every error of the service: its code, its HTTP status, and what it tells the user who reads it. */
+/** Every error of the service: its code, its HTTP status, and the message for users. */
 export const errors = {
   SSO_EXCHANGE_INVALID: {
     status: 400,
@@ -21,26 +21,32 @@ export const errors = {
   SERVICE_UNAVAILABLE: { status: 503, message: 'Temporarily unavailable. Nothing was changed; try again shortly.' },
 } as const
 
-/** Messages that say more than the one of their code. */
+/** More specific messages, used in place of the default message of their code. */
 export const invalidTokenMessage = 'This link is unknown, was already used, or has expired. Request a new one.'
 export const outcomeUnknownMessage =
   'The database connection was lost, so the outcome is unknown. Do not retry automatically.'
 
+/** The stable `code` of an error response. */
 export type ErrorCode = keyof typeof errors
 
-/** What is wrong with one field. `path` leads to it; `code` is stable and for programs; `message` is for users and may change. */
+/**
+ * One problem with one field. `path` locates the field. `code` is stable, for programs. `message`
+ * is for users and may change.
+ */
 export type Issue = { path: (string | number)[]; code: string; message: string }
 
 type Details = {
   message?: string
   issues?: Issue[]
   retryAfterSeconds?: number
-  /** The request may have had its effect all the same. */
+  /** Set if the request may have taken effect despite the error. */
   outcome?: 'unknown'
   cause?: unknown
 }
 
-/** Thrown to respond with an error of the contract. The message goes to the client, the `cause` to the log only. */
+/**
+ * Throw it to send an error response. The client receives the message; the `cause` is only logged.
+ */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly issues?: Issue[]
@@ -57,7 +63,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A VALIDATION_ERROR about one field, or about the body as a whole where `path` is empty. */
+/** Creates a VALIDATION_ERROR with one issue. An empty `path` means the whole body. */
 export function invalid(path: Issue['path'], code: string, message: string): ApiError {
   return new ApiError('VALIDATION_ERROR', { issues: [{ path, code, message }] })
 }

@@ -10,8 +10,9 @@ import {
   SsoExchangeResponse,
 } from './schemas'
 
+/** One operation of the API, as its route and the OpenAPI document need it. */
 export type Operation = {
-  /** Names the operation in the log. */
+  /** Identifies the operation in the log. */
   name: string
   method: 'GET' | 'POST'
   path: string
@@ -23,18 +24,20 @@ export type Operation = {
   response: z.ZodType
   responseDescription: string
   responseExample: object
-  /** Sets the session cookie. */
+  /** Whether a success sets the session cookie. */
   setsSessionCookie?: boolean
-  /** Anybody may cache the response for so many seconds, and read it from any site. */
+  /** How long any cache may store the response, in seconds. Also allows any origin to read it. */
   publicSeconds?: number
   mediaType?: string
-  /** The errors of the operation; those that every operation has are added to the document. */
+  /** The errors specific to the operation. The OpenAPI document adds the common ones. */
   errors: readonly ErrorCode[]
   badRequestDescription?: string
   issueExamples?: Record<string, Issue>
 }
 
-/** Every operation that programs may call. Routes, 405 responses, the log, `/openapi.json` and tests derive from this table. */
+/**
+ * Every public operation. Routes, 405 responses, the log, `/openapi.json` and tests use this table.
+ */
 export const operations = {
   exchangeSsoCode: {
     name: 'sso-exchange',
@@ -133,7 +136,10 @@ export const operations = {
   },
 } as const satisfies Record<string, Operation>
 
-/** The methods that a path accepts, as `Allow` lists them: HEAD goes with GET (RFC 9110 §9.3.2). */
+/**
+ * Returns the value of `Allow` for an operation. A path that accepts GET accepts HEAD too (RFC 9110
+ * §9.3.2).
+ */
 export function allowedMethods({ method }: Pick<Operation, 'method'>): string {
   return method === 'GET' ? 'GET, HEAD' : method
 }

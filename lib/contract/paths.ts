@@ -1,4 +1,4 @@
-/** The paths of the operations. In a file of their own, because pages need them without the schemas. */
+/** The paths of the operations. A separate file, so that the browser does not load the schemas. */
 export const paths = {
   exchangeSsoCode: '/api/auth/sso/exchange',
   resetPassword: '/api/auth/reset-password',

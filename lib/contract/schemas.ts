@@ -6,12 +6,16 @@ const text = z.string({
 })
 const object = { error: 'The body must be a JSON object.' }
 
-/** Unknown fields are ignored. A `code` and a `token` of any length and alphabet are looked up. */
+/**
+ * Ignores unknown fields. Accepts a `code` of any length and alphabet: an unknown one is an
+ * SSO_EXCHANGE_INVALID.
+ */
 export const SsoExchangeRequest = z.object(
   { code: text.meta({ description: 'The one-time code from the SSO callback redirect.' }) },
   object,
 )
 
+/** Ignores unknown fields. lib/password checks the token and the password. */
 export const ResetPasswordRequest = z.object(
   {
     token: text.meta({ description: 'The token from the reset e-mail.' }),
@@ -37,7 +41,7 @@ export const SsoExchangeResponse = z.object({
 
 export const OkResponse = z.object({ ok: z.literal(true) })
 
-/** A public key as the JWKS lists it (RFC 7517). */
+/** A public signing key, as listed in the JWKS (RFC 7517). */
 export const PublicJwk = z.object({
   kty: z.literal('EC'),
   crv: z.literal('P-256'),
@@ -50,7 +54,7 @@ export const PublicJwk = z.object({
 
 export const JwksResponse = z.object({ keys: z.array(PublicJwk).min(1) })
 
-/** The codes of issues: with the body, with its `token`, with its `password`. */
+/** The issue codes: for the body, for its `token`, for its `password`. */
 export const bodyIssueCodes = ['invalid_json', 'invalid_type'] as const
 export const tokenIssueCodes = ['invalid_or_expired'] as const
 export const passwordIssueCodes = ['too_short', 'too_long', 'invalid_characters', 'too_guessable', 'breached'] as const
@@ -65,7 +69,10 @@ const IssueSchema = z.object({
   message: z.string().meta({ description: 'For users. It may change.' }),
 }) satisfies z.ZodType<Issue>
 
-/** The body of an error: `issues` with VALIDATION_ERROR only, `outcome` with SERVICE_UNAVAILABLE only. */
+/**
+ * Returns the schema of an error body. Only VALIDATION_ERROR has `issues`; only SERVICE_UNAVAILABLE
+ * has `outcome`.
+ */
 export function errorSchema(code: ErrorCode) {
   const common = z.object({
     ok: z.literal(false),

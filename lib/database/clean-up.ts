@@ -1,33 +1,35 @@
 import { lifetimes } from '../contract/lifetimes'
 import { sql } from './sql'
 
-/** A reused code must be recognised as long as the refresh token that it gave may be valid. */
-const keptSeconds = lifetimes.refreshToken
+/** A used code must be recognised for as long as the refresh token that it issued can be valid. */
+const retentionSeconds = lifetimes.refreshToken
 const batchSize = 1_000
 
-/** Small batches hold no lock for long, and wait for none. */
+/**
+ * Small batches, so that no lock is held for long. SKIP LOCKED never waits for another transaction.
+ */
 const batches = {
   exchange_codes: () => sql`
     DELETE FROM exchange_codes WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM exchange_codes WHERE expires_at < now() - make_interval(secs => ${keptSeconds})
+      SELECT ctid FROM exchange_codes WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
       ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
     RETURNING 1`,
   reset_tokens: () => sql`
     DELETE FROM reset_tokens WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM reset_tokens WHERE expires_at < now() - make_interval(secs => ${keptSeconds})
+      SELECT ctid FROM reset_tokens WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
       ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
     RETURNING 1`,
-  /** Their refresh tokens are deleted with them. */
+  /** The foreign key deletes their refresh tokens too. */
   sessions: () => sql`
     DELETE FROM sessions WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM sessions WHERE expires_at < now() - make_interval(secs => ${keptSeconds})
+      SELECT ctid FROM sessions WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
       ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
     RETURNING 1`,
 }
 
 /**
- * Deletes what expired more than a week ago and returns the number of deleted rows by table. Stops early after `withinMs`; the next
- * run continues. Two concurrent runs share the work.
+ * Deletes rows that expired more than a week ago. Returns the number of deleted rows per table.
+ * Stops after `withinMs` milliseconds; the next run continues. Concurrent runs share the work.
  */
 export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {
   const endsAt = performance.now() + withinMs

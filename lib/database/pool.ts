@@ -6,35 +6,37 @@ import { NotExecuted } from './not-executed'
 
 const connectMs = 3_000
 const setUpMs = 1_000
-const statementMs = 4_000 // PostgreSQL gives up and rolls back
-const idleInTransactionMs = 10_000 // PostgreSQL ends the transaction of a process that froze
+const statementMs = 4_000 // PostgreSQL cancels the statement and rolls back
+const idleInTransactionMs = 10_000 // frees the locks of a process that froze
 
-/** After so long without a result we stop waiting. The outcome is then unknown. */
+/** The time limit for a result, in milliseconds. After it, the outcome is unknown. */
 export const resultMs = 6_000
 
-// A sequential scan costs nothing on a table that was empty when it was last analysed, and a plan that is cached then goes on
-// scanning while the table grows. Without them every look-up is by key from the start, as long as a statement leaves the planner
-// one index to choose: a join of empty tables may as well read a whole index. So the statements have subqueries instead of joins
-// (`LATERAL … OFFSET 0` is a subquery that the planner does not turn into a join).
+// A sequential scan is cheapest on a table that was empty when last analysed, and a cached plan
+// would keep scanning as the table grows. With enable_seqscan off, every look-up uses an index from
+// the start, provided that the planner has only one index to choose from: for a join of empty
+// tables it may still read a whole index. So statements use subqueries instead of joins (`LATERAL …
+// OFFSET 0` is a subquery that the planner does not turn into a join).
 const setUp = `
   SET statement_timeout = ${statementMs};
   SET idle_in_transaction_session_timeout = ${idleInTransactionMs};
   SET enable_seqscan = off`
 
-// Kept across the module reloads of development, each of which would open a pool of its own.
-const kept = globalThis as typeof globalThis & { databasePool?: pg.Pool }
+// On globalThis, because each module reload in development would open another pool.
+const globals = globalThis as typeof globalThis & { databasePool?: pg.Pool }
 
-/** The connections to the database, which Prisma uses too. */
+/** Returns the connection pool, which Prisma shares. Opens it on first use. */
 export function databasePool(): pg.Pool {
-  kept.databasePool ??= open()
-  return kept.databasePool
+  globals.databasePool ??= createPool()
+  return globals.databasePool
 }
 
-/** Before there is a connection, nothing can have been executed. */
+/** Reports a failed connection attempt as NotExecuted, because no statement was sent. */
 class Client extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
-    // A connection that is lost between two statements: the next statement fails. Without a listener the process would end.
+    // Without a listener, a connection lost between two statements would end the process. The next
+    // statement fails anyway.
     this.on('error', () => {})
   }
 
@@ -44,7 +46,7 @@ class Client extends pg.Client {
   }
 }
 
-function open(): pg.Pool {
+function createPool(): pg.Pool {
   const pool = new pg.Pool({
     Client,
     connectionString: env().DATABASE_URL,
@@ -54,14 +56,15 @@ function open(): pg.Pool {
     query_timeout: resultMs,
     keepAlive: true,
     allowExitOnIdle: true,
-    // Not as start-up parameters, which poolers reject. Behind a pooler a SET would reach other clients: there the role has these
-    // settings (see docs/deploy.md).
+    // Not start-up parameters, because poolers reject those. Behind a pooler, SET would affect
+    // other clients: there, the role has these settings (see docs/deploy.md).
     onConnect: async (client) => {
       if (env().DATABASE_POOLED) return
       await client.query({ text: setUp, query_timeout: setUpMs } as pg.QueryConfig).catch(NotExecuted.rethrow)
     },
   })
-  if (env().VERCEL) attachDatabasePool(pool) // keeps the function awake until its idle connections are closed
+  // keeps the function alive until its idle connections are closed
+  if (env().VERCEL) attachDatabasePool(pool)
   pool.on('error', (error) => log.warn({ cause: describeCause(error) }, 'an idle database connection was lost'))
   return pool
 }

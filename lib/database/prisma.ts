@@ -3,13 +3,17 @@ import { PrismaClient } from '../../prisma/client/client'
 import { databasePool } from './pool'
 import { statementName } from './sql'
 
-// Kept across the module reloads of development.
-const kept = globalThis as typeof globalThis & { prismaClient?: PrismaClient }
+// On globalThis, because each module reload in development would create another client.
+const globals = globalThis as typeof globalThis & { prismaClient?: PrismaClient }
 
-/** Prisma, for what neither the database's clock nor one statement decides (see sql.ts). Connects on first use, because `next build` loads every module without a database. */
+/**
+ * Returns the Prisma client, for queries that need neither the database's clock nor a single atomic
+ * statement (see sql.ts). Connects on first use, because `next build` loads every module without a
+ * database.
+ */
 export function prisma(): PrismaClient {
-  kept.prismaClient ??= connect()
-  return kept.prismaClient
+  globals.prismaClient ??= connect()
+  return globals.prismaClient
 }
 
 function connect(): PrismaClient {

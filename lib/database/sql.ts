@@ -5,25 +5,32 @@ import { databasePool, resultMs } from './pool'
 
 type Value = string | number | boolean | Date | Uint8Array | null
 
-/** A piece of a statement with its values, for pieces that several statements share. */
+/** A fragment of a statement, with its parameters. Several statements can share it. */
 export type Part = { strings: TemplateStringsArray; values: (Value | Part)[] }
 
-/** Executes one statement and returns its rows. Values become parameters; parts become text. */
+/**
+ * Executes one statement and returns its rows. Values become parameters; parts are inlined as SQL.
+ */
 export type Sql = <Row = Record<string, never>>(
   strings: TemplateStringsArray,
   ...values: (Value | Part)[]
 ) => Promise<Row[]>
 
+/** Creates a fragment to embed in `sql`. Its values become parameters of the statement. */
 export function part(strings: TemplateStringsArray, ...values: (Value | Part)[]): Part {
   return { strings, values }
 }
 
-/** Executes one statement, on any connection. What must happen together is one statement, or one `transaction`. */
+/**
+ * Executes one statement on any connection. Changes that must be atomic need one statement, or one
+ * `transaction`.
+ */
 export const sql: Sql = async (strings, ...values) => (await databasePool().query(statement({ strings, values }))).rows
 
 /**
- * Executes statements in one transaction and returns the result of `work`. After an error the connection is closed: it may still be
- * inside the transaction, which PostgreSQL then rolls back. An error before COMMIT was sent is a NotExecuted.
+ * Executes statements in one transaction and returns the result of `work`. A database error before
+ * COMMIT is a NotExecuted. After any error the connection is closed, and PostgreSQL rolls back an
+ * open transaction.
  */
 export async function transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
   const client = await databasePool().connect()
@@ -46,7 +53,10 @@ export async function transaction<Result>(work: (sql: Sql) => Promise<Result>): 
 
 const names = new Map<string, string>()
 
-/** The name of a statement: a connection plans a named one once. Its text must be a constant of this program. */
+/**
+ * Returns the name of a prepared statement: each connection plans it once. The names are never
+ * evicted, so `text` must be a constant of this program.
+ */
 export function statementName(text: string): string {
   let name = names.get(text)
   if (!name) {

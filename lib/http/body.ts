@@ -1,18 +1,20 @@
 import type { z } from 'zod'
 import { ApiError, type Issue, invalid } from '../contract/errors'
 
+/** The maximum size of a request body, in bytes. */
 export const maxBodyBytes = 16 * 1024
-const bodyArrivesMs = 10_000
+const bodyTimeoutMs = 10_000
 
 /**
- * Reads a JSON body of at most 16 KiB against a schema. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or VALIDATION_ERROR
- * with every field that is wrong, without its value.
+ * Reads a JSON body of at most 16 KiB and validates it against `schema`. Throws
+ * UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or VALIDATION_ERROR with one issue per invalid field,
+ * without its value.
  */
 export async function parseJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
   const [mediaType, ...parameters] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='))
-  const readable = mediaType?.trim() === 'application/json' && (!charset || /^charset="?utf-?8"?$/.test(charset))
-  if (!readable || request.headers.has('content-encoding')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
+  const isJson = mediaType?.trim() === 'application/json' && (!charset || /^charset="?utf-?8"?$/.test(charset))
+  if (!isJson || request.headers.has('content-encoding')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
   const parsed = schema.safeParse(parseText(await readBody(request)))
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.map(({ path, code, message }) => ({ path: path as Issue['path'], code, message }))
@@ -25,11 +27,11 @@ async function readBody(request: Request): Promise<Uint8Array> {
   if (!reader) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let bytes = 0
-  let late = false
+  let timedOut = false
   const timer = setTimeout(() => {
-    late = true
-    reader.cancel().catch(() => {}) // ends the read that is waiting
-  }, bodyArrivesMs)
+    timedOut = true
+    reader.cancel().catch(() => {}) // ends the pending read
+  }, bodyTimeoutMs)
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       bytes += part.value.byteLength
@@ -42,7 +44,7 @@ async function readBody(request: Request): Promise<Uint8Array> {
     clearTimeout(timer)
     reader.cancel().catch(() => {})
   }
-  if (late) throw invalidJson(`The request body did not arrive within ${bodyArrivesMs / 1000} seconds.`)
+  if (timedOut) throw invalidJson(`The request body did not arrive within ${bodyTimeoutMs / 1000} seconds.`)
   return Buffer.concat(chunks)
 }
 

@@ -2,8 +2,8 @@ import { env } from '../settings/env'
 import { clientNetwork, networkOf } from './client-network.mjs'
 
 /**
- * The network that a request's client is counted by: an IPv4 address or an IPv6 /64.
- * On Vercel from the header that the platform sets, elsewhere from `X-Forwarded-For`.
+ * Returns the client of a request, as rate limits count it: an IPv4 address or an IPv6 /64 network.
+ * On Vercel it is read from the platform's own header, elsewhere from `X-Forwarded-For`.
  */
 export function clientAddress({ headers }: { headers: Headers }): string {
   const { VERCEL, TRUSTED_PROXIES } = env()

@@ -1,11 +1,13 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-// JavaScript, because bin/server.mjs runs without a build and has to agree with the app on who a client is.
+// JavaScript, because bin/server.mjs runs without a build and must identify clients exactly as the
+// app does.
 
 /**
- * The network that a client is counted by: an IPv4 address, or the /64 of an IPv6 address. IPv4 also where it is mapped into
- * IPv6 (RFC 4291 §2.5.5.2). Accepts a port, as some proxies add one. Everything unreadable is one client: `unknown`.
+ * Returns the network that a client is counted by: an IPv4 address, or the /64 of an IPv6 address.
+ * An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as IPv4. Accepts a port, which some
+ * proxies append. All invalid entries share one client, `unknown`.
  * @param {string} entry
  * @returns {string}
  */
@@ -19,14 +21,15 @@ export function networkOf(entry) {
 }
 
 /**
- * The client of a request by its `X-Forwarded-For`, read from the right, past the entries that trusted proxies appended.
- * The last entry is the address of the socket, which bin/server.mjs appends; what a client claims stands left of that.
+ * Returns the client of a request from its `X-Forwarded-For`, read from the right: the entries of
+ * trusted proxies are skipped. bin/server.mjs appends the IP address of the socket as the last
+ * entry; entries further left can be forged by the client.
  * @param {string} forwardedFor
  * @param {number} trustedProxies
  * @returns {string}
  */
 export function clientNetwork(forwardedFor, trustedProxies) {
   const entries = forwardedFor.split(',').map((entry) => entry.trim())
-  // With fewer entries than proxies, the request came past them: the socket it came from counts.
+  // Fewer entries than trusted proxies: the request bypassed them, so the socket counts.
   return networkOf(entries.at(-1 - trustedProxies) ?? entries.at(-1) ?? '')
 }

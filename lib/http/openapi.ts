@@ -55,7 +55,7 @@ const headerObjects = {
   ),
 }
 
-/** The errors that are the only one of their status: what they mean, and the headers that they add. */
+/** The errors that do not share their status with another: their description and extra headers. */
 const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: string[]]>> = {
   NOT_FOUND: ['For every other path under /api.'],
   METHOD_NOT_ALLOWED: ['For every other method.', 'Allow'],
@@ -69,7 +69,10 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
   ],
 }
 
-/** The contract as an OpenAPI 3.1 document, made from the table and the schemas that the routes use. */
+/**
+ * The contract as an OpenAPI 3.1 document, generated from the operations and schemas that the
+ * routes use.
+ */
 export const openApiDocument = {
   openapi: '3.1.1',
   info: {
@@ -80,7 +83,7 @@ export const openApiDocument = {
       'JSON in UTF-8 both ways. No operation needs authentication: the one-time value in the body authorises it.',
       'The POST operations are not idempotent: never retry one automatically after a dropped connection, because the first request may have taken effect.',
       'Ignore fields that you do not know.',
-      `Pages, routes and documents share one limit of ${requests} requests in ${windowSeconds / 60} minutes for each client address (IPv6: a /64 network).`,
+      `Pages, routes and documents share one limit of ${requests} requests per ${windowSeconds / 60} minutes and client IP address (IPv6: /64 network).`,
     ].join('\n'),
     license: { name: 'MIT', identifier: 'MIT' },
   },
@@ -151,7 +154,7 @@ function successOf({
   return { description: responseDescription, headers, content: { [mediaType ?? 'application/json']: content } }
 }
 
-/** Status 400 means one code, or one of several. */
+/** Several error codes can share status 400. */
 function badRequestOf({ badRequestDescription, issueExamples = {} }: Operation, codes: ErrorCode[]) {
   const invalid = Object.entries(issueExamples).map(([name, issue]) => [
     name,
@@ -164,17 +167,17 @@ function badRequestOf({ badRequestDescription, issueExamples = {} }: Operation, 
   return { description: badRequestDescription, headers: headersWith(), content }
 }
 
-/** The JSON Schemas of requests and responses by name, those of errors by code. */
+/** Returns the JSON Schemas: requests and responses by name, errors by code. */
 function schemas() {
   const registry = z.registry<{ id: string }>()
   for (const [id, schema] of Object.entries(namedSchemas)) registry.add(schema, { id })
-  const ofOperations = new Set<ErrorCode>([
+  const codes = new Set<ErrorCode>([
     ...(Object.keys(sharedErrors) as ErrorCode[]),
     ...table.flatMap((operation) => operation.errors),
   ])
-  for (const code of ofOperations) registry.add(errorSchema(code), { id: code })
-  const made = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` }).schemas
-  return Object.fromEntries(Object.entries(made).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
+  for (const code of codes) registry.add(errorSchema(code), { id: code })
+  const generated = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` }).schemas
+  return Object.fromEntries(Object.entries(generated).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
 }
 
 function nameOf(schema: z.ZodType): string {

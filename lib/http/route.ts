@@ -14,14 +14,14 @@ const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as 
 type Handler = (request: Request) => Promise<Response>
 type Handlers = Record<(typeof methods)[number], Handler>
 
-/** A route that is no operation of the contract, such as a form of ours, has a name and a method only. */
-type Described = Pick<Operation, 'name' | 'method'> & Partial<Operation>
+/** A route outside the contract, such as a form post, has only a name and a method. */
+type Definition = Pick<Operation, 'name' | 'method'> & Partial<Operation>
 
-type Call<Route extends Described> = {
+type Call<Route extends Definition> = {
   request: Request
-  /** The body, checked against the schema of the operation; undefined where it has none. */
+  /** The validated body; undefined if the operation has none. */
   body: Route['request'] extends z.ZodType ? z.output<Route['request']> : undefined
-  /** A success. The compiler rejects a missing and an unknown field. */
+  /** Creates the success response. The compiler checks the fields of the body. */
   respond: (
     body: Route['response'] extends z.ZodType ? z.output<Route['response']> : never,
     headers?: HeadersInit,
@@ -29,25 +29,31 @@ type Call<Route extends Described> = {
   addToLog: AddToLog
 }
 
-/** Adds ids of ours to the log line of the request, never text that a client sent. */
+/** Adds our own IDs to the log line of the request. Never pass it text from a client. */
 type AddToLog = (fields: { userId?: string; sessionId?: string }) => void
 
-/** The handlers of a route: `act` for its method (for HEAD too, with GET), 405 with `Allow` for every other (RFC 9110 §15.5.6). */
-export function route<Route extends Described>(
-  described: Route,
-  act: (call: Call<Route>) => Promise<Response>,
+/**
+ * Returns the handlers of a route: `handle` for its method (and for HEAD, with GET), 405 with
+ * `Allow` for every other one (RFC 9110 §15.5.6).
+ */
+export function route<Route extends Definition>(
+  definition: Route,
+  handle: (call: Call<Route>) => Promise<Response>,
 ): Handlers {
-  const allow = allowedMethods(described)
-  const accept = serve(described.name, async (request, addToLog) => {
-    const body = (described.request && (await parseJson(request, described.request))) as Call<Route>['body']
-    const respond = (content: unknown, headers?: HeadersInit) => success(described, content, headers)
-    return act({ request, body, respond, addToLog })
+  const allow = allowedMethods(definition)
+  const accept = serve(definition.name, async (request, addToLog) => {
+    const body = (definition.request && (await parseJson(request, definition.request))) as Call<Route>['body']
+    const respond = (content: unknown, headers?: HeadersInit) => success(definition, content, headers)
+    return handle({ request, body, respond, addToLog })
   })
-  const reject = serve(described.name, () => Promise.reject(new ApiError('METHOD_NOT_ALLOWED')), { Allow: allow })
+  const reject = serve(definition.name, () => Promise.reject(new ApiError('METHOD_NOT_ALLOWED')), { Allow: allow })
   return handlers((method) => (allow.split(', ').includes(method) ? accept : reject))
 }
 
-/** The handlers of a path that does not exist, or not for this client: 404 for every method. */
+/**
+ * Returns handlers that respond 404 to every method, for a path that does not exist, or not for
+ * this client.
+ */
 export function notFound(name: string): Handlers {
   const reject = serve(name, () => Promise.reject(new ApiError('NOT_FOUND')))
   return handlers(() => reject)
@@ -58,11 +64,11 @@ function handlers(handlerOf: (method: string) => Handler): Handlers {
 }
 
 function success(
-  { publicSeconds, mediaType = 'application/json' }: Described,
+  { publicSeconds, mediaType = 'application/json' }: Definition,
   content: unknown,
-  more?: HeadersInit,
+  extraHeaders?: HeadersInit,
 ): Response {
-  const headers = new Headers(more)
+  const headers = new Headers(extraHeaders)
   headers.set('Content-Type', mediaType)
   if (publicSeconds) {
     headers.set('Cache-Control', `public, max-age=${publicSeconds}`)
@@ -72,12 +78,13 @@ function success(
 }
 
 /**
- * Wraps what every request has in common: counts it against the platform limit, turns what `act` throws into an error of the
- * contract, sets the headers that every response has, and logs one line. `name` stands in the log in place of the path.
+ * Wraps a handler: counts the request against the platform limit, turns thrown errors into error
+ * responses, sets the common headers and logs one line. `name` identifies the route in the log,
+ * which never holds a path.
  */
 function serve(
   name: string,
-  act: (request: Request, addToLog: AddToLog) => Promise<Response>,
+  handle: (request: Request, addToLog: AddToLog) => Promise<Response>,
   errorHeaders: Record<string, string> = {},
 ): Handler {
   return async (request) => {
@@ -89,7 +96,7 @@ function serve(
     let error: ApiError | undefined
     try {
       if (!verdict.allowed) throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
-      response = await act(request, (fields) => Object.assign(added, fields))
+      response = await handle(request, (fields) => Object.assign(added, fields))
     } catch (thrown) {
       error = asApiError(thrown)
       response = errorResponse(error, requestId, errorHeaders)
@@ -100,7 +107,7 @@ function serve(
       'X-Content-Type-Options': 'nosniff',
       ...rateLimitHeaders(verdict),
     }
-    // A response that anybody may cache says nothing about one request.
+    // A publicly cacheable response must not carry headers about one request.
     const isPublic = response.headers.get('cache-control')?.startsWith('public')
     if (!isPublic) for (const [header, value] of Object.entries(headers)) response.headers.set(header, value)
 
@@ -125,7 +132,8 @@ function asApiError(thrown: unknown): ApiError {
 }
 
 const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
-  PAYLOAD_TOO_LARGE: { Connection: 'close' }, // so that the rest of the body is not read
+  // otherwise the server would read the rest of the body
+  PAYLOAD_TOO_LARGE: { Connection: 'close' },
   UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/json' },
 }
 
@@ -142,13 +150,18 @@ function errorResponse(error: ApiError, requestId: string, routeHeaders: Record<
   )
 }
 
-/** A client's own request ID is kept where it is harmless in a log and too short to be one of our secrets. */
+/**
+ * Accepts the client's request ID only if it is safe to log and too short to be one of our secrets.
+ */
 function requestIdOf(request: Request): string {
   const given = request.headers.get('x-request-id')
   return given && /^[\w.-]{8,40}$/.test(given) ? given : randomUUID()
 }
 
-/** The method that the client sent: bin/server/request.mjs replaces unknown ones. On Vercel, the header would be the client's own. */
+/**
+ * Returns the method that the client sent, because bin/server/request.mjs replaces unknown ones. On
+ * Vercel, the client itself could set that header.
+ */
 function methodOf({ headers, method }: Request): string {
   return (!env().VERCEL && headers.get('x-original-method')) || method
 }

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { expect, test } from 'playwright/test'
 import { accentCss, contrast, surfaces } from './accent-color'
 
-test('contrast is that of WCAG', () => {
+test('contrast follows WCAG', () => {
   expect(contrast('#000000', '#ffffff')).toBeCloseTo(21, 5)
   expect(contrast('#767676', '#ffffff')).toBeCloseTo(4.54, 2)
 })
 
-test('whatever the accent, a button and a link can be read in both schemes', () => {
+test('every accent gives readable buttons and links in both schemes', () => {
   const color = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`)
   fc.assert(
     fc.property(color, (accent) => {
@@ -24,7 +24,7 @@ test('whatever the accent, a button and a link can be read in both schemes', () 
   )
 })
 
-test('a colour that stands out is left as it is', () => {
+test('a colour with enough contrast is unchanged', () => {
   expect(accentCss('#0b6e4f')).toContain(
     ':root{--surface:#ffffff;--accent:#0b6e4f;--on-accent:#ffffff;--accent-text:#0b6e4f}',
   )

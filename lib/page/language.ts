@@ -3,35 +3,38 @@ import { env } from '../settings/env'
 import { de } from './texts/de'
 import { en, type Texts } from './texts/en'
 
-/** A language is one file, and one word here. */
+/** To add a language, add a file in texts/ and its tag here. */
 const languages = { en, de }
 
 type Language = keyof typeof languages
 
-const headerCharacters = 512 // no browser sends more
+const maxHeaderLength = 512 // browsers send less; a longer header is cut
 
-/** The words of the pages, in the language that the person's browser asks for. */
+/** Returns the texts of the pages in the language of the current request. */
 export async function texts(): Promise<Texts> {
   return textsFor((await headers()).get('accept-language'))
 }
 
-/** The words of the pages, in the best language for an `Accept-Language` header. */
+/** Returns the texts of the pages in the best language for an `Accept-Language` header. */
 export function textsFor(acceptLanguage: string | null): Texts {
   return languages[preferredLanguage(acceptLanguage)](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
 }
 
-/** The best of our languages by an `Accept-Language` header (RFC 9110 §12.5.4); English where none of them is asked for. */
+/**
+ * Returns the supported language that an `Accept-Language` header prefers (RFC 9110 §12.5.4), or
+ * English.
+ */
 export function preferredLanguage(header: string | null): Language {
   const ranges = (header ?? '')
-    .slice(0, headerCharacters)
+    .slice(0, maxHeaderLength)
     .toLowerCase()
     .split(',')
     .map((range) => {
       const [tag = '', weight = 'q=1'] = range.split(';').map((text) => text.trim())
       return { language: tag.split('-')[0]!, weight: Number(weight.slice('q='.length)) }
     })
-  const wanted = ranges
+  const supported = ranges
     .filter(({ language, weight }) => weight > 0 && Object.hasOwn(languages, language))
     .sort((a, b) => b.weight - a.weight)
-  return (wanted[0]?.language as Language | undefined) ?? 'en'
+  return (supported[0]?.language as Language | undefined) ?? 'en'
 }

@@ -15,7 +15,7 @@ const accepted = {
   '/grüße': '/gr%C3%BC%C3%9Fe',
 }
 
-const refused = [
+const rejected = [
   undefined,
   null,
   1,
@@ -56,11 +56,11 @@ for (const [given, path] of Object.entries(accepted)) {
   test(`accepts ${given}`, () => expect(nextPath(given, origin)).toBe(path))
 }
 
-for (const given of refused) {
-  test(`refuses ${JSON.stringify(given)}`, () => expect(nextPath(given, origin)).toBeNull())
+for (const given of rejected) {
+  test(`rejects ${JSON.stringify(given)}`, () => expect(nextPath(given, origin)).toBeNull())
 }
 
-test('whatever it accepts stays on our origin', () => {
+test('every accepted path stays on our origin', () => {
   const piece = fc.constantFrom(
     '/',
     '\\',

@@ -1,6 +1,6 @@
 /**
- * Marks the page as working from now on, so that app/_ui/arrival.js no longer holds its forms back and reports no stuck scripts.
- * Returns whether a form was submitted before.
+ * Marks the page as interactive: app/_ui/arrival.js then stops blocking forms and reporting stuck
+ * scripts. Returns whether the user submitted a form before that.
  */
 export function markPageReady(): boolean {
   const page = document.documentElement.dataset

@@ -1,29 +1,32 @@
 import type { ErrorCode, Issue } from '../contract/errors'
 
-/** The outcome of a post, as far as a page shows a difference. */
+/** The outcome of a POST, as far as pages distinguish it. */
 export type Outcome = { requestId?: string } & (
   | { kind: 'done' | 'failed' | 'offline' | 'unknown' }
   | { kind: 'rejected'; issue?: Issue }
   | { kind: 'limited' | 'unavailable'; waitSeconds: number }
 )
 
+/** A request that was sent, with the request ID that it carries. */
 export type Sent = { requestId?: string; response: Promise<Response> }
 
 type Body = { ok?: boolean; code?: ErrorCode; requestId?: string; issues?: Issue[]; outcome?: 'unknown' }
 
 declare global {
   interface Window {
-    /** Of app/_ui/arrival.js. */
+    /** Defined in app/_ui/arrival.js. */
     sendJson: (path: string, body: unknown) => Sent
   }
 }
 
-/** Posts JSON to a route of this site, once. Never throws. */
+/** Posts JSON to a route of this site, without retries. Never throws. */
 export async function post(path: string, body: unknown): Promise<Outcome> {
   return navigator.onLine ? outcomeOf(window.sendJson(path, body)) : { kind: 'offline' }
 }
 
-/** The outcome of a request that was sent. Never throws: without a response of ours, the outcome is unknown. */
+/**
+ * Returns the outcome of a request. Never throws: without a valid response, the outcome is unknown.
+ */
 export async function outcomeOf({ requestId: sentId, response: pending }: Sent): Promise<Outcome> {
   let response: Response
   try {
@@ -35,7 +38,8 @@ export async function outcomeOf({ requestId: sentId, response: pending }: Sent):
   const requestId = bodyId ?? response.headers.get('x-request-id') ?? sentId
   const waitSeconds = Number(response.headers.get('retry-after')) || 5
   if (ok) return { kind: 'done' }
-  if (response.status === 429) return { kind: 'limited', waitSeconds, requestId } // also from a firewall in front of us
+  // a firewall in front may send one too
+  if (response.status === 429) return { kind: 'limited', waitSeconds, requestId }
   if (!code || outcome === 'unknown') return { kind: 'unknown', requestId }
   if (code === 'SERVICE_UNAVAILABLE') return { kind: 'unavailable', waitSeconds, requestId }
   if (code === 'SSO_EXCHANGE_INVALID' || code === 'VALIDATION_ERROR')
@@ -47,6 +51,6 @@ async function readBody(response: Response): Promise<Body> {
   try {
     return ((await response.json()) ?? {}) as Body
   } catch {
-    return {} // cut off, or not from us
+    return {} // incomplete, or sent by a proxy
   }
 }

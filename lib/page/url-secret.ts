@@ -1,4 +1,7 @@
-/** The query and fragment parameters that are secrets. app/_ui/arrival.js removes them from the URL before any other script runs. */
+/**
+ * The query and fragment parameters that hold secrets. app/_ui/arrival.js removes them from the URL
+ * before any other script runs.
+ */
 export const secretNames = ['code', 'token'] as const
 
 type SecretName = (typeof secretNames)[number]
@@ -9,16 +12,19 @@ declare global {
   }
 }
 
-const taken: Partial<Record<SecretName, string>> = {}
+const secrets: Partial<Record<SecretName, string>> = {}
 
-/** The secret that the page was opened with, or null. The first call hides it from other scripts; this module keeps it until `forgetSecret`. */
+/**
+ * Returns the secret that the page was opened with, or null. The first call hides all secrets from
+ * other scripts; this module keeps them until `forgetSecret`.
+ */
 export function urlSecret(name: SecretName): string | null {
-  taken[name] ??= window.urlSecrets?.[name]
+  secrets[name] ??= window.urlSecrets?.[name]
   delete window.urlSecrets
-  return taken[name] ?? null
+  return secrets[name] ?? null
 }
 
-/** Forgets a secret that is no longer needed. */
+/** Deletes a secret that is no longer needed. */
 export function forgetSecret(name: SecretName): void {
-  delete taken[name]
+  delete secrets[name]
 }

@@ -9,9 +9,10 @@ const pauseMs = 30_000
 let pausedUntil = 0
 
 /**
- * Asks the breached-password range API with the first five digits of the SHA-1 (k-anonymity). Without a response, or with
- * the check switched off, a password passes. The caller holds a place in the hashing queue meanwhile: an API that fails or
- * is slow is left alone for a while, so that it holds up one request and not the queue.
+ * Returns whether a password is in the breached-password range API, which receives the first five
+ * hex digits of its SHA-1 (k-anonymity). Returns false if the check is off or the API fails. The
+ * caller occupies a slot of the hashing queue, so an API that fails or is slow is skipped for a
+ * while: it delays one request, not the queue.
  */
 export async function isBreached(password: string): Promise<boolean> {
   const { PASSWORD_BREACH_CHECK, PASSWORD_BREACH_URL } = env()
@@ -20,7 +21,8 @@ export async function isBreached(password: string): Promise<boolean> {
   const startedAt = performance.now()
   try {
     const response = await fetch(`${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`, {
-      headers: { 'Add-Padding': 'true' }, // hides the length of the response; padding has a count of 0
+      // hides the length of the response; padding lines have a count of 0
+      headers: { 'Add-Padding': 'true' },
       signal: AbortSignal.timeout(timeLimitMs),
       cache: 'no-store',
     })
@@ -34,7 +36,7 @@ export async function isBreached(password: string): Promise<boolean> {
   }
 }
 
-/** One warning, also where several requests were under way. */
+/** Logs one warning, even if several requests were in flight. */
 function pause(error?: unknown): void {
   const isFirst = performance.now() >= pausedUntil
   pausedUntil = performance.now() + pauseMs

@@ -9,20 +9,21 @@ import { countGuesses, minGuesses } from './strength'
 
 const bcryptCost = 12
 
-// Judging and hashing keep a processor and one of libuv's four threads busy for a quarter of a second: one of each is left for
-// sign-ins.
-const atOnce = Math.max(1, Math.min(availableParallelism() - 1, 3))
-const atMost = 24 * atOnce // so that no request waits much longer than six seconds
+// Checking and hashing a password occupy a core and one of libuv's four threads for a quarter of a
+// second. One of each stays free for sign-ins.
+const maxRunning = Math.max(1, Math.min(availableParallelism() - 1, 3))
+const maxPending = 24 * maxRunning // so that no request waits much longer than six seconds
 const retryAfterSeconds = 5
 
 /**
- * Judges a new password of the right format, and returns the bcrypt hash (`$2b$12$…`) of exactly the bytes received. `context` holds
- * what is easy to guess about the user, such as the e-mail address. Throws VALIDATION_ERROR with the reason, and SERVICE_UNAVAILABLE,
- * at once and without any work, if too many passwords wait.
+ * Checks that a password is hard to guess and not breached, and returns the bcrypt hash
+ * (`$2b$12$…`) of its exact bytes. `context` lists what is easy to guess about the user, such as
+ * the e-mail address. Expects a valid format (see rules.ts). Throws VALIDATION_ERROR with the
+ * reason, or SERVICE_UNAVAILABLE immediately if the queue is full.
  */
 export function hashNewPassword(password: string, context: string[]): Promise<string> {
-  return inQueue(async () => {
-    await judge(password, context)
+  return enqueue(async () => {
+    await checkStrength(password, context)
     if (await isBreached(password)) {
       throw passwordError('breached', 'This password appears in a known data breach. Use a different one.')
     }
@@ -30,37 +31,41 @@ export function hashNewPassword(password: string, context: string[]): Promise<st
   })
 }
 
-const judgements = new InTurn()
-let restUntil = 0
+const strengthChecks = new InTurn()
+let idleUntil = 0
 
 /**
- * A judgement holds the event loop for some 20 ms: one in each of its turns, and never more than half of the time. Without the rest,
- * every step of every other request would wait for a judgement.
+ * A check blocks the event loop for about 20 ms. At most one runs per turn of the event loop, and
+ * checks take at most half of the time. Otherwise every other request would wait for a check at
+ * each of its steps.
  */
-function judge(password: string, context: string[]): Promise<void> {
-  return judgements.add(async () => {
+function checkStrength(password: string, context: string[]): Promise<void> {
+  return strengthChecks.add(async () => {
     await setImmediate()
-    if (performance.now() < restUntil) await setTimeout(restUntil - performance.now())
+    if (performance.now() < idleUntil) await setTimeout(idleUntil - performance.now())
     const startedAt = performance.now()
     const guesses = countGuesses(password, context)
-    restUntil = performance.now() + (performance.now() - startedAt)
+    idleUntil = performance.now() + (performance.now() - startedAt)
     if (guesses >= minGuesses) return
     const advice = 'This password is easy to guess. Use three or more unrelated words, or something longer.'
     throw passwordError('too_guessable', advice)
   })
 }
 
-let underWay = 0
+let pending = 0
 const waiting: (() => void)[] = []
 
-/** Runs `work` once fewer than `atOnce` others run; throws SERVICE_UNAVAILABLE if `atMost` run or wait. */
-async function inQueue<Result>(work: () => Promise<Result>): Promise<Result> {
-  if (underWay >= atMost) throw new ApiError('SERVICE_UNAVAILABLE', { retryAfterSeconds })
-  if (++underWay > atOnce) await new Promise<void>((resolve) => waiting.push(resolve))
+/**
+ * Runs `work` once fewer than `maxRunning` others run. Throws SERVICE_UNAVAILABLE if `maxPending`
+ * are already running or waiting.
+ */
+async function enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (pending >= maxPending) throw new ApiError('SERVICE_UNAVAILABLE', { retryAfterSeconds })
+  if (++pending > maxRunning) await new Promise<void>((resolve) => waiting.push(resolve))
   try {
     return await work()
   } finally {
-    underWay--
+    pending--
     waiting.shift()?.()
   }
 }

@@ -1,8 +1,8 @@
-/** Runs work one at a time: each starts once all that was added before it has ended, whether or not that failed. */
+/** Runs one task at a time, in order. A task that fails does not stop the next one. */
 export class InTurn {
   private last: Promise<unknown> = Promise.resolve()
 
-  /** Runs `work` when its turn has come. */
+  /** Runs `work` after all earlier tasks, and returns its result. */
   add<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.last.then(work)
     this.last = result.catch(() => {})
@@ -10,24 +10,27 @@ export class InTurn {
   }
 }
 
-/** Runs work one at a time for each key, and side by side for different keys. Keeps nothing of a key without work. */
+/**
+ * Runs one task at a time per key; tasks of different keys run concurrently. Keeps no entry for a
+ * key without tasks.
+ */
 export class InTurnByKey {
-  private readonly underWay = new Map<string, { turns: InTurn; count: number }>()
+  private readonly entries = new Map<string, { turns: InTurn; count: number }>()
 
-  /** How many keys have work that runs or waits. */
+  /** The number of keys with a running or waiting task. */
   get size(): number {
-    return this.underWay.size
+    return this.entries.size
   }
 
-  /** Runs `work` when its turn has come, and tells it whether it had to wait. */
+  /** Runs `work` after all earlier tasks of the key, and tells it whether it had to wait. */
   async add<Result>(key: string, work: (hadToWait: boolean) => Promise<Result>): Promise<Result> {
-    const entry = this.underWay.get(key) ?? { turns: new InTurn(), count: 0 }
-    this.underWay.set(key, entry)
+    const entry = this.entries.get(key) ?? { turns: new InTurn(), count: 0 }
+    this.entries.set(key, entry)
     const hadToWait = entry.count++ > 0
     try {
       return await entry.turns.add(() => work(hadToWait))
     } finally {
-      if (--entry.count === 0) this.underWay.delete(key)
+      if (--entry.count === 0) this.entries.delete(key)
     }
   }
 }

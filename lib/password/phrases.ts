@@ -1,23 +1,26 @@
 import { littleWords, passwordWords } from './words'
 
-/** A stretch of a password that an attacker with our word list finds in so many guesses. */
+/** A part of a password, and the number of guesses for an attacker who has our word list. */
 export type Phrase = { pattern: 'phrase'; i: number; j: number; token: string; guesses: number }
 
-// Guesses for each part of a phrase. Three words of the list are just enough (500³ > 10⁸), as the page advises.
+// The guesses for each kind of part, and the factors for variants. Three listed words are just
+// enough (500³ > 10⁸), as the page advises.
 const perWord = 500
 const perLittleWord = 20
-const forCapitals = 1.4 // `Sommer`, `SOMMER`: one of two ways, and the words of a phrase mostly have the same
+// `Sommer`, `SOMMER`: two variants, and the words of a phrase mostly use the same one
+const forCapitals = 1.4
 const forMixedCase = 20
 const forLeet = 4
 const forSplitWord = 3 // `ich.liebe.dich`
 const perYear = 50
-const perUsualNumber = 10
-const perUsualSymbol = 3
+const perCommonNumber = 10
+const perCommonSymbol = 3
 const perSymbol = 15
 
 /**
- * A text as it is judged: accents, marks and presentation forms folded, case kept. Only the marks of European scripts and
- * of Arabic go: those of Indic scripts are vowels, without which a good password would look short.
+ * Returns a text with accents, marks and presentation forms folded, and its case kept. Removes the
+ * marks of European scripts and of Arabic only: those of Indic scripts are vowels, and without them
+ * a good password would look short.
  */
 export function fold(text: string): string {
   return text
@@ -32,7 +35,7 @@ const sameAs: Record<string, string> = {
   ...{ ة: 'ه', ى: 'ي', ی: 'ي', ک: 'ك' },
 }
 
-/** How a word may be spelled once folded: `müller` is `muller` and `mueller`. */
+/** Returns the folded spellings of a word: `muller` and `mueller` for `müller`. */
 export function spellings(word: string): string[] {
   const german = word.normalize('NFC').replace(/[äöü]/gi, (vowel) => `${fold(vowel)}e`)
   return [...new Set([fold(word), fold(german)])]
@@ -69,8 +72,9 @@ const root = wordTree()
 type Part = { end: number; guesses: number; listed: boolean }
 
 /**
- * The stretches of a folded password that consist of listed words, years, usual numbers and symbols: `Sommer2026!`,
- * `hallo123welt`. zxcvbn takes three or more parts for hard to guess, whatever they are; these are its exceptions.
+ * Returns the parts of a folded password that consist of listed words, years, common numbers and
+ * symbols: `Sommer2026!`, `hallo123welt`. zxcvbn overestimates these, because it considers any
+ * three or more parts hard to guess.
  */
 export function findPhrases(password: string): Phrase[] {
   const parts = Array.from({ length: password.length }, (_, start) => [
@@ -85,21 +89,26 @@ export function findPhrases(password: string): Phrase[] {
   for (let i = 0; i < password.length; i++) {
     for (const [end, guesses] of fewestGuesses(parts, i, 4).entries()) add(i, end, guesses)
   }
-  add(0, password.length, fewestGuesses(parts, 0, 3)[password.length]!) // `été 2026`: elsewhere, three letters are chance
+  // words of three letters count only if the whole password is a phrase (`été 2026`): elsewhere
+  // they are chance
+  add(0, password.length, fewestGuesses(parts, 0, 3)[password.length]!)
   return phrases
 }
 
-/** The guesses for the stretches from `start` that have a listed word of so many letters, by their end. */
+/**
+ * Returns the fewest guesses for a phrase from `start`, indexed by its end. A phrase has at least
+ * one listed word of at least `letters` letters.
+ */
 function fewestGuesses(parts: Part[][], start: number, letters: number): number[] {
   const fillers = new Array<number>(parts.length + 1).fill(Infinity)
   const phrases = new Array<number>(parts.length + 1).fill(Infinity)
   fillers[start] = 1
   for (let at = start; at < parts.length; at++) {
-    const [before, sofar] = [fillers[at]!, phrases[at]!]
-    if (before === Infinity && sofar === Infinity) continue
+    const [before, soFar] = [fillers[at]!, phrases[at]!]
+    if (before === Infinity && soFar === Infinity) continue
     for (const { end, guesses, listed } of parts[at]!) {
       const isWord = listed && end - at >= letters
-      phrases[end] = Math.min(phrases[end]!, guesses * (isWord ? Math.min(before, sofar) : sofar))
+      phrases[end] = Math.min(phrases[end]!, guesses * (isWord ? Math.min(before, soFar) : soFar))
       if (!isWord) fillers[end] = Math.min(fillers[end]!, guesses * before)
     }
   }
@@ -110,7 +119,7 @@ function wordsAt(password: string, start: number): Part[] {
   const found = new Map<number, Part>()
   const walk = (node: Node, at: number, isLeet: boolean, isSplit: boolean) => {
     if (node.guesses && at > start) {
-      const variants = ofCase(password.slice(start, at)) * (isLeet ? forLeet : 1) * (isSplit ? forSplitWord : 1)
+      const variants = caseFactor(password.slice(start, at)) * (isLeet ? forLeet : 1) * (isSplit ? forSplitWord : 1)
       const guesses = node.guesses * variants
       const known = found.get(at)
       if (!known || guesses < known.guesses) found.set(at, { end: at, guesses, listed: node.listed === true })
@@ -132,32 +141,32 @@ function wordsAt(password: string, start: number): Part[] {
 
 const isSeparator = /[ ._'’-]/
 
-function ofCase(token: string): number {
+function caseFactor(token: string): number {
   const upper = token.replace(/[^\p{Lu}]/gu, '').length
   if (upper === 0) return 1
   const capitalised = upper === 1 && /^\P{L}*\p{Lu}/u.test(token)
   return capitalised || !/\p{Ll}/u.test(token) ? forCapitals : forMixedCase
 }
 
-const usualNumbers = new Set(['007', '11', '365', '247', '786', '911', '0815', '1312', '4711'])
+const commonNumbers = new Set(['007', '11', '365', '247', '786', '911', '0815', '1312', '4711'])
 
-function isUsual(number: string): boolean {
-  const isRow = '01234567890'.includes(number) || '9876543210'.includes(number)
-  return isRow || /^(?:(.)\1*|0\d)$/.test(number) || usualNumbers.has(number)
+function isCommonNumber(number: string): boolean {
+  const isSequence = '01234567890'.includes(number) || '9876543210'.includes(number)
+  return isSequence || /^(?:(.)\1*|0\d)$/.test(number) || commonNumbers.has(number)
 }
 
-/** Numbers and symbols, as they stand beside words. */
+/** Returns the numbers and symbols that start at `start`, as users put them beside words. */
 function fillersAt(password: string, start: number): Part[] {
   const digits = password.slice(start).match(/^\d{1,12}/)?.[0] ?? ''
   const parts: Part[] = []
   for (let length = 1; length <= digits.length; length++) {
     const number = digits.slice(0, length)
-    const guesses = /^(?:19|20)\d\d$/.test(number) ? perYear : isUsual(number) ? perUsualNumber : 10 ** length
+    const guesses = /^(?:19|20)\d\d$/.test(number) ? perYear : isCommonNumber(number) ? perCommonNumber : 10 ** length
     parts.push({ end: start + length, guesses, listed: false })
   }
   const symbols = password.slice(start).match(/^([^\p{L}\p{N}])\1*/u)?.[0]
   if (symbols) {
-    const guesses = /[!. _-]/.test(symbols) ? perUsualSymbol : perSymbol
+    const guesses = /[!. _-]/.test(symbols) ? perCommonSymbol : perSymbol
     parts.push({ end: start + symbols.length, guesses, listed: false })
   }
   return parts

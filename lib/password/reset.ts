@@ -9,9 +9,12 @@ import { hashNewPassword } from './hash'
 import { InTurnByKey } from './in-turn'
 import { passwordFormatError } from './rules'
 
-const maxAttempts = 30 // each costs a judgement, and perhaps a breach check and a hash
+const maxAttempts = 30 // each costs a strength check, and perhaps a breach check and a hash
 
-/** Issues the token for a reset e-mail. Every earlier token of the user becomes invalid. */
+/**
+ * Issues the token for a reset e-mail, valid for `lifetimes.resetToken` seconds. Invalidates every
+ * earlier token of the user.
+ */
 export async function issueResetToken(userId: string): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
   const [row] = await sql<{ expiresAt: Date }>`
@@ -24,24 +27,27 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
   return { secret, expiresAt: row!.expiresAt }
 }
 
-// One attempt at a time for each token: all attempts with one token take one place in the hashing queue.
+// One attempt at a time per token, so that no token can occupy more than one slot of the hashing
+// queue.
 const attempts = new InTurnByKey()
 
 /**
- * Sets a new password with the token of a reset e-mail, and revokes every session of the user. A fabricated token costs one statement;
- * a weak password leaves the token valid, up to 30 times. Throws VALIDATION_ERROR, for `token` or for `password`, and
- * SERVICE_UNAVAILABLE if too many passwords wait to be hashed.
+ * Sets a new password with a reset token and revokes all sessions of the user. A weak password
+ * leaves the token valid, for up to 30 attempts. Throws VALIDATION_ERROR for `token` or `password`,
+ * or SERVICE_UNAVAILABLE if the hashing queue is full.
  */
 export async function resetPassword(token: string, password: string): Promise<{ userId: string }> {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
-  // A wrong format costs no work, and is no attempt. The error for the token still comes first, as for any password.
+  // A wrong format is cheap to detect and does not count as an attempt. The error for the token
+  // still takes precedence, as it does for any other password.
   const user = formatError ? await findUserByToken(tokenHash, maxAttempts) : await countAttempt(tokenHash)
   if (!user) throw invalidToken()
   if (formatError) throw formatError
 
   await attempts.add(Buffer.from(tokenHash).toString('hex'), async (hadToWait) => {
-    // Another attempt may have used the token meanwhile. This one is counted already, hence the higher limit.
+    // Another attempt may have used the token meanwhile. This attempt is already counted, hence the
+    // higher limit.
     if (hadToWait && !(await findUserByToken(tokenHash, maxAttempts + 1))) throw invalidToken()
     const passwordHash = await hashNewPassword(password, [user.email, env().APP_NAME]).catch(async (error) => {
       if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await uncountAttempt(tokenHash)
@@ -55,8 +61,8 @@ export async function resetPassword(token: string, password: string): Promise<{ 
 type TokenUser = { userId: string; email: string }
 
 /**
- * The user of a valid token, whose attempts are one more now. It is counted before the work, or concurrent requests would each find
- * the count too low.
+ * Counts an attempt and returns the user of a valid token. It is counted before the work, because
+ * concurrent requests would otherwise all pass the limit.
  */
 async function countAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefined> {
   const [user] = await sql<TokenUser>`
@@ -67,7 +73,7 @@ async function countAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefine
   return user
 }
 
-/** The user of a valid token with fewer attempts than `limit`. */
+/** Returns the user of a valid token with fewer than `limit` attempts. */
 async function findUserByToken(tokenHash: Uint8Array, limit: number): Promise<TokenUser | undefined> {
   const [user] = await sql<TokenUser>`
     SELECT user_id AS "userId", email
@@ -79,17 +85,21 @@ async function findUserByToken(tokenHash: Uint8Array, limit: number): Promise<To
   return user
 }
 
-/** A full queue did no work: a user who retries until there is room must not run out of attempts. */
+/**
+ * Takes back an attempt that a full queue rejected: a user who retries must not run out of
+ * attempts.
+ */
 async function uncountAttempt(tokenHash: Uint8Array): Promise<void> {
   const statement = sql`
     UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`
-  await statement.catch(() => {}) // then the attempt stays counted
+  await statement.catch(() => {}) // the attempt then stays counted
 }
 
-/** Claims the token, sets the password and revokes all sessions of the user. */
+/** Uses up the token, sets the password and revokes all sessions of the user. */
 async function setPassword(userId: string, tokenHash: Uint8Array, passwordHash: string): Promise<void> {
   const [changed] = await transaction(async (sql) => {
-    // The lock comes first, in a statement of its own: the next one then sees, and revokes, a session that was just being started.
+    // Lock the user in a statement of its own: only the next statement can see, and revoke, a
+    // session that was starting concurrently.
     await sql`SELECT 1 FROM users WHERE id = ${userId} FOR UPDATE`
     return sql`
       WITH claimed AS (
@@ -104,7 +114,7 @@ async function setPassword(userId: string, tokenHash: Uint8Array, passwordHash: 
       ), ${revokeSessions(part`user_id = (SELECT user_id FROM claimed)`)}
       SELECT 1 FROM changed`
   })
-  if (!changed) throw invalidToken() // another process was first
+  if (!changed) throw invalidToken() // a concurrent request in another process used it
 }
 
 function invalidToken(): ApiError {

@@ -1,8 +1,8 @@
 /**
- * Words that users of the offered languages put into passwords, most of all in the places where other words would do:
- * greetings, names, seasons, football. English, German, French, Spanish, Arabic, and Arabic as it is chatted in Latin
- * letters. Written by hand for this project, at most 20 KB, because a browser loads it too. `password-phrases.ts` folds
- * case, accents and the German double spelling (`ü`, `ue`): one spelling is enough here, and phrases need no spaces.
+ * Words that users put into passwords: greetings, names, seasons, football. English, German,
+ * French, Spanish, Arabic, and Arabic as chatted in Latin letters. Written by hand for this
+ * project; at most 20 KB, because browsers load it too. `phrases.ts` folds case, accents and the
+ * German double spelling (`ü`, `ue`), so one spelling is enough, and phrases need no spaces.
  */
 export const passwordWords = `
 password passwords passcode passphrase passwd pwd secret topsecret login logon signin access letmein openup opensesame
@@ -153,7 +153,7 @@ aicha 3aisha mariam maryam khadija zainab zeinab sara huda layla leila amal iman
 wahid wahed ithnan tlata thalatha arba khamsa sitta sabaa tamania
 `
 
-/** Words between the others, which an attacker tries with any of them. */
+/** Function words, which an attacker combines with any other word. */
 export const littleWords = `
 a an the my our your his her i im you me we is it of to in on for and or not no yes so be this that with from ich du er
 sie es wir ihr mein meine meiner dein deine unser der die das den dem ein eine ist bin bist sind und oder nicht kein in

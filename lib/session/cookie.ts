@@ -1,18 +1,25 @@
 import { lifetimes } from '../contract/lifetimes'
 import { env } from '../settings/env'
 
-/** The name of the session cookie. `__Host-` (RFC 6265bis §4.1.3.2) keeps subdomains from setting it, and needs https. */
+/**
+ * Returns the name of the session cookie. With https it has the prefix `__Host-`, which prevents
+ * subdomains from setting it (RFC 6265bis §4.1.3.2).
+ */
 export function sessionCookieName(): string {
   return isHttps() ? '__Host-session' : 'session'
 }
 
-/** A `Set-Cookie` value that stores a session JWT where no script can read it. An empty token removes the cookie. */
+/**
+ * Returns a `Set-Cookie` value that stores a session JWT out of reach of scripts. An empty token
+ * deletes the cookie.
+ */
 export function sessionCookie(token: string): string {
   const seconds = token ? lifetimes.sessionToken : 0
-  return `${sessionCookieName()}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isHttps() ? '; Secure' : ''}`
+  const attributes = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isHttps() ? '; Secure' : ''}`
+  return `${sessionCookieName()}=${token}; ${attributes}`
 }
 
-/** The session JWT in a request's cookies, unverified; null if there is none. */
+/** Returns the unverified session JWT from a request's cookies, or null if there is none. */
 export function sessionTokenOf(request: Request): string | null {
   const prefix = `${sessionCookieName()}=`
   const pair = request.headers

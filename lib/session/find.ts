@@ -1,7 +1,10 @@
 import { sql } from '../database/sql'
 import { verifySessionToken } from './token'
 
-/** The user of a session JWT and the end of the session; null if the token is invalid, the session over or revoked, or the user disabled. */
+/**
+ * Returns the user's e-mail address and the end of the session. Returns null if the token is
+ * invalid, the session has expired or was revoked, or the user is disabled.
+ */
 export async function findSession(token: string): Promise<{ email: string; expiresAt: Date } | null> {
   const claims = await verifySessionToken(token)
   if (!claims) return null

@@ -1,7 +1,10 @@
 import { type Part, part, sql } from '../database/sql'
 import { verifySessionToken } from './token'
 
-/** The CTEs of a statement that revoke the sessions that `where` selects, with their refresh tokens. `revoked (id)` has a row for each. */
+/**
+ * Returns the CTEs that revoke the sessions selected by `where`, and their refresh tokens. `revoked
+ * (id)` has one row per session.
+ */
 export function revokeSessions(where: Part): Part {
   return part`
     revoked AS (
@@ -12,7 +15,7 @@ export function revokeSessions(where: Part): Part {
     )`
 }
 
-/** Ends the session of a session JWT. A token that is no longer valid ends nothing. */
+/** Revokes the session of a session JWT. Does nothing if the token is invalid or has expired. */
 export async function endSession(token: string): Promise<void> {
   const claims = await verifySessionToken(token)
   if (claims) await sql`WITH ${revokeSessions(part`id = ${claims.sessionId}`)} SELECT 1 FROM revoked`

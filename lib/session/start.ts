@@ -4,16 +4,17 @@ import { type Part, part } from '../database/sql'
 import { hashSecret, newSecret } from '../secret'
 import { signSessionToken } from './token'
 
+/** The ID and the refresh token of a session that is not stored yet. */
 export type NewSession = { id: string; refreshToken: string }
 
-/** A session that is about to start. */
+/** Creates the random values of a session. `startSession` stores it. */
 export function newSession(): NewSession {
   return { id: randomUUID(), refreshToken: newSecret() }
 }
 
 /**
- * The CTEs of a statement that start a session for the user of the CTE `claimed (user_id)`, if it has a row.
- * `started (user_id, issued_at)` then has one too.
+ * Returns the CTEs that start a session for the user in the CTE `claimed (user_id)`. `started
+ * (user_id, issued_at)` has one row if `claimed` has one, else none.
  */
 export function startSession({ id, refreshToken }: NewSession): Part {
   return part`
@@ -27,7 +28,9 @@ export function startSession({ id, refreshToken }: NewSession): Part {
     )`
 }
 
-/** What the client of a session that started receives. `issuedAt` is in seconds since 1970, by the database's clock. */
+/**
+ * Returns the tokens for the client. `issuedAt` is in seconds since 1970, by the database's clock.
+ */
 export function sessionTokens(
   session: NewSession,
   userId: string,

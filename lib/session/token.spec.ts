@@ -15,10 +15,10 @@ type Changes = {
   key?: Parameters<SignJWT['sign']>[0]
 }
 
-/** A token like ours, with something different. A claim that is undefined is left out. */
-async function almost({ claims, header, key }: Changes): Promise<string> {
+/** A valid token with changes. A claim that is undefined is left out. */
+async function sessionToken({ claims, header, key }: Changes): Promise<string> {
   const { kid, privateKey } = env().SESSION_SIGNING_KEYS
-  const usual = {
+  const defaults = {
     iss: env().PUBLIC_URL,
     aud: env().SESSION_AUDIENCE,
     sub: subject.userId,
@@ -27,30 +27,30 @@ async function almost({ claims, header, key }: Changes): Promise<string> {
     iat: now(),
     exp: now() + lifetimes.sessionToken,
   }
-  return new SignJWT({ ...usual, ...claims })
+  return new SignJWT({ ...defaults, ...claims })
     .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid, ...header })
     .sign(key ?? privateKey)
 }
 
-test('a token of ours is verified', async () => {
+test('a token of this service is verified', async () => {
   expect(await verifySessionToken(await signSessionToken({ ...subject, issuedAt: now() }))).toEqual(subject)
-  expect(await verifySessionToken(await almost({}))).toEqual(subject)
+  expect(await verifySessionToken(await sessionToken({}))).toEqual(subject)
 })
 
-const refused: Record<string, () => Promise<string> | string> = {
+const rejected: Record<string, () => Promise<string> | string> = {
   'an expired one': () => signSessionToken({ ...subject, issuedAt: now() - lifetimes.sessionToken - 1 }),
-  'another issuer': () => almost({ claims: { iss: 'https://elsewhere.example' } }),
-  'another audience': () => almost({ claims: { aud: 'widget' } }),
-  'another type': () => almost({ header: { typ: 'at+jwt' } }),
-  'no type': () => almost({ header: { typ: undefined } }),
-  'another key': () => almost({ key: parseSigningKeys(newSigningKeys()).privateKey }),
-  'no subject': () => almost({ claims: { sub: undefined } }),
-  'no session': () => almost({ claims: { sid: undefined } }),
-  'no id': () => almost({ claims: { jti: undefined } }),
-  'no end': () => almost({ claims: { exp: undefined } }),
-  'no signature': async () => (await almost({})).replace(/[^.]*$/, ''),
+  'another issuer': () => sessionToken({ claims: { iss: 'https://elsewhere.example' } }),
+  'another audience': () => sessionToken({ claims: { aud: 'widget' } }),
+  'another type': () => sessionToken({ header: { typ: 'at+jwt' } }),
+  'no type': () => sessionToken({ header: { typ: undefined } }),
+  'another key': () => sessionToken({ key: parseSigningKeys(newSigningKeys()).privateKey }),
+  'no subject': () => sessionToken({ claims: { sub: undefined } }),
+  'no session': () => sessionToken({ claims: { sid: undefined } }),
+  'no id': () => sessionToken({ claims: { jti: undefined } }),
+  'no end': () => sessionToken({ claims: { exp: undefined } }),
+  'no signature': async () => (await sessionToken({})).replace(/[^.]*$/, ''),
   'the algorithm none': async () => {
-    const [, claims] = (await almost({})).split('.')
+    const [, claims] = (await sessionToken({})).split('.')
     return `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${claims}.`
   },
   'our public key as an HMAC secret': async () => {
@@ -58,10 +58,10 @@ const refused: Record<string, () => Promise<string> | string> = {
       type: 'spki',
       format: 'pem',
     })
-    return almost({ header: { alg: 'HS256' }, key: new TextEncoder().encode(String(pem)) })
+    return sessionToken({ header: { alg: 'HS256' }, key: new TextEncoder().encode(String(pem)) })
   },
   'no token at all': () => 'x',
 }
-for (const [what, make] of Object.entries(refused)) {
-  test(`${what} is refused`, async () => expect(await verifySessionToken(await make())).toBeNull())
+for (const [what, make] of Object.entries(rejected)) {
+  test(`${what} is rejected`, async () => expect(await verifySessionToken(await make())).toBeNull())
 }

@@ -5,8 +5,9 @@ import { env } from '../settings/env'
 type SessionToken = { userId: string; sessionId: string; issuedAt: number }
 
 /**
- * Signs a session JWT (RFC 7519) in the compact form of RFC 7515 §7.1. `issuedAt` is in seconds since 1970, by the database's clock.
- * With node:crypto: jose signs on the threads that bcrypt keeps busy, at four times the cost.
+ * Signs a session JWT (RFC 7519) in the compact form of RFC 7515 §7.1. `issuedAt` is in seconds
+ * since 1970, by the database's clock. Uses node:crypto, because jose signs on the threads that
+ * bcrypt occupies, at four times the cost.
  */
 export function signSessionToken({ userId, sessionId, issuedAt }: SessionToken): string {
   const { kid, privateKey } = env().SESSION_SIGNING_KEYS
@@ -20,15 +21,19 @@ export function signSessionToken({ userId, sessionId, issuedAt }: SessionToken):
     iat: issuedAt,
     exp: issuedAt + lifetimes.sessionToken,
   }
-  const signed = `${base64url(header)}.${base64url(claims)}`
-  // R and S side by side: RFC 7518 §3.4
-  const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })
-  return `${signed}.${signature.toString('base64url')}`
+  const signingInput = `${base64url(header)}.${base64url(claims)}`
+  // the concatenation of R and S (RFC 7518 §3.4)
+  const signature = sign('sha256', Buffer.from(signingInput), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+  return `${signingInput}.${signature.toString('base64url')}`
 }
 
-/** The user and the session of a session JWT; null if it is not ours, altered or expired. Whether the session was revoked, `findSession` knows. */
+/**
+ * Returns the user ID and the session ID of a session JWT, or null if it is invalid or has expired.
+ * Does not detect revoked sessions: see `findSession`.
+ */
 export async function verifySessionToken(token: string): Promise<{ userId: string; sessionId: string } | null> {
-  const { createLocalJWKSet, jwtVerify } = await import('jose') // imported here: an exchange seldom needs it
+  // imported here, because an exchange rarely needs it
+  const { createLocalJWKSet, jwtVerify } = await import('jose')
   try {
     const { payload } = await jwtVerify(token, createLocalJWKSet({ keys: env().SESSION_SIGNING_KEYS.published }), {
       issuer: env().PUBLIC_URL,

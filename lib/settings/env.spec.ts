@@ -11,8 +11,8 @@ const good = {
   UPSTASH_REDIS_REST_TOKEN: 'secret',
 }
 
-/** The settings that are complained of. */
-function complaints(settings: Record<string, string | undefined>): string[] {
+/** Returns the problems that parseEnv reports. */
+function problems(settings: Record<string, string | undefined>): string[] {
   try {
     parseEnv(settings)
   } catch (error) {
@@ -22,23 +22,23 @@ function complaints(settings: Record<string, string | undefined>): string[] {
   return []
 }
 
-test('what is needed is enough', () => {
-  expect(complaints(good)).toEqual([])
+test('the required settings are sufficient', () => {
+  expect(problems(good)).toEqual([])
   expect(parseEnv(good).PUBLIC_URL).toBe('https://login.example.com')
 })
 
-test('all that is missing is listed at once; an empty setting is missing', () => {
+test('all missing settings are listed at once; an empty setting is missing', () => {
   const names = (lines: string[]) => lines.map((line) => line.split(' ')[0])
   const all = ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'UPSTASH_REDIS_REST_URL']
-  expect(names(complaints({ NODE_ENV: 'production' }))).toEqual(all)
+  expect(names(problems({ NODE_ENV: 'production' }))).toEqual(all)
   expect(
     names(
-      complaints(Object.fromEntries(Object.keys(good).map((name) => [name, name === 'NODE_ENV' ? 'production' : ' ']))),
+      problems(Object.fromEntries(Object.keys(good).map((name) => [name, name === 'NODE_ENV' ? 'production' : ' ']))),
     ),
   ).toEqual(all)
 })
 
-test('what is wrong is listed beside it, without its value', () => {
+test('invalid settings are listed with them, without their values', () => {
   const wrong = {
     ...good,
     DATABASE_URL: 'mysql://secret',
@@ -49,7 +49,7 @@ test('what is wrong is listed beside it, without its value', () => {
     DASHBOARD_URL: '//secret.example',
     UPSTASH_REDIS_REST_TOKEN: '',
   }
-  const lines = complaints(wrong)
+  const lines = problems(wrong)
   for (const name of [
     'DATABASE_URL',
     'PUBLIC_URL',
@@ -67,17 +67,18 @@ test('what is wrong is listed beside it, without its value', () => {
   expect(lines.join()).not.toContain('secret')
 })
 
-test('doing without Upstash has to be said in production, and only there', () => {
+test('in production, and only there, running without Upstash must be explicit', () => {
   const without = { ...good, UPSTASH_REDIS_REST_URL: undefined, UPSTASH_REDIS_REST_TOKEN: undefined }
-  expect(complaints(without)).toHaveLength(1)
-  expect(complaints({ ...without, RATE_LIMIT: 'in-process' })).toEqual([])
-  expect(complaints({ ...good, RATE_LIMIT: 'in-process' })).toHaveLength(1) // it would be ignored without a word
-  expect(complaints({ ...without, NODE_ENV: 'development' })).toEqual([])
-  expect(complaints({ ...without, RATE_LIMIT: 'upstash', NODE_ENV: 'development' })).toHaveLength(2)
-  expect(complaints({ ...without, KV_REST_API_URL: 'https://x.upstash.io', KV_REST_API_TOKEN: 'x' })).toEqual([])
+  expect(problems(without)).toHaveLength(1)
+  expect(problems({ ...without, RATE_LIMIT: 'in-process' })).toEqual([])
+  // the Redis would be silently ignored
+  expect(problems({ ...good, RATE_LIMIT: 'in-process' })).toHaveLength(1)
+  expect(problems({ ...without, NODE_ENV: 'development' })).toEqual([])
+  expect(problems({ ...without, RATE_LIMIT: 'upstash', NODE_ENV: 'development' })).toHaveLength(2)
+  expect(problems({ ...without, KV_REST_API_URL: 'https://x.upstash.io', KV_REST_API_TOKEN: 'x' })).toEqual([])
 })
 
-test('on Vercel the public address is known', () => {
+test('on Vercel, PUBLIC_URL has a default', () => {
   const onVercel = {
     ...good,
     PUBLIC_URL: undefined,
@@ -89,7 +90,7 @@ test('on Vercel the public address is known', () => {
   expect(parseEnv({ ...onVercel, VERCEL_ENV: 'preview' }).PUBLIC_URL).toBe('https://app-123.vercel.app')
 })
 
-test('production is reached over https, except on the machine itself', () => {
+test('production requires https, except on loopback', () => {
   const wrong = 'PUBLIC_URL must begin with https:// in production, unless its host is localhost'
   for (const host of [
     'login.example.com',
@@ -101,25 +102,26 @@ test('production is reached over https, except on the machine itself', () => {
     '10.0.0.1',
     '[::2]',
   ]) {
-    expect(complaints({ ...good, PUBLIC_URL: `http://${host}` }), host).toEqual([wrong])
-    expect(complaints({ ...good, PUBLIC_URL: `HTTP://${host}:8080` }), host).toEqual([wrong])
-    expect(complaints({ ...good, PUBLIC_URL: `https://${host}` }), host).toEqual([])
-    expect(complaints({ ...good, PUBLIC_URL: `http://${host}`, NODE_ENV: 'development' }), host).toEqual([])
+    expect(problems({ ...good, PUBLIC_URL: `http://${host}` }), host).toEqual([wrong])
+    expect(problems({ ...good, PUBLIC_URL: `HTTP://${host}:8080` }), host).toEqual([wrong])
+    expect(problems({ ...good, PUBLIC_URL: `https://${host}` }), host).toEqual([])
+    expect(problems({ ...good, PUBLIC_URL: `http://${host}`, NODE_ENV: 'development' }), host).toEqual([])
   }
   for (const host of ['localhost', 'LOCALHOST', 'app.localhost', '127.0.0.1', '127.255.0.9', '[::1]']) {
-    expect(complaints({ ...good, PUBLIC_URL: `http://${host}:3000` }), host).toEqual([])
+    expect(problems({ ...good, PUBLIC_URL: `http://${host}:3000` }), host).toEqual([])
   }
-  const several = complaints({ ...good, PUBLIC_URL: 'http://login.example.com', DATABASE_URL: 'wrong' })
-  expect(several).toEqual([expect.stringMatching(/^DATABASE_URL /), wrong]) // in the list with all that is wrong
-  expect(complaints({ ...good, PUBLIC_URL: 'http://login.example.com/path' })).toHaveLength(2)
+  const several = problems({ ...good, PUBLIC_URL: 'http://login.example.com', DATABASE_URL: 'wrong' })
+  // in one list with all other problems
+  expect(several).toEqual([expect.stringMatching(/^DATABASE_URL /), wrong])
+  expect(problems({ ...good, PUBLIC_URL: 'http://login.example.com/path' })).toHaveLength(2)
 })
 
-test('DATABASE_POOLED is true or false; DIRECT_DATABASE_URL says nothing of it', () => {
+test('DATABASE_POOLED is true or false; DIRECT_DATABASE_URL does not affect it', () => {
   const direct = { ...good, DIRECT_DATABASE_URL: 'postgresql://owner:secret@db.example.com/app' }
   expect(parseEnv(direct).DATABASE_POOLED).toBe(false)
   expect(parseEnv({ ...good, DATABASE_POOLED: 'true' }).DATABASE_POOLED).toBe(true)
   expect(parseEnv({ ...good, DATABASE_POOLED: 'false' }).DATABASE_POOLED).toBe(false)
-  expect(complaints({ ...good, DATABASE_POOLED: 'yes' })).toEqual([expect.stringMatching(/^DATABASE_POOLED /)])
+  expect(problems({ ...good, DATABASE_POOLED: 'yes' })).toEqual([expect.stringMatching(/^DATABASE_POOLED /)])
 })
 
 test('the breached-password check is on in production unless it is switched off, and off elsewhere', () => {
@@ -129,5 +131,5 @@ test('the breached-password check is on in production unless it is switched off,
   expect(check({ PASSWORD_BREACH_CHECK: 'false' })).toBe(false)
   expect(check({ NODE_ENV: 'development' })).toBe(false)
   expect(check({ NODE_ENV: 'development', PASSWORD_BREACH_CHECK: 'true' })).toBe(true)
-  expect(complaints({ ...good, PASSWORD_BREACH_CHECK: 'no' })).toHaveLength(1)
+  expect(problems({ ...good, PASSWORD_BREACH_CHECK: 'no' })).toHaveLength(1)
 })

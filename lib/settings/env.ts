@@ -2,26 +2,26 @@ import { z } from 'zod'
 import { parseSigningKeys } from './signing-keys'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
-const webAddress = z.url({ protocol: /^https?$/, error: 'must be an address that begins with https:// or http://' })
-const origin = webAddress
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' })
+const origin = httpUrl
   .refine(
     (value) => new URL(value).href === `${new URL(value).origin}/`,
     'must be an origin, like https://login.example.com, without a path',
   )
   .transform((value) => new URL(value).origin)
-/** Where a page leads on to: another site, or a path of this one. */
-const place = z.union([webAddress, z.string().regex(/^\/(?![/\\])/)], {
-  error: 'must be an address that begins with https://, or a path that begins with /',
+/** The target of a link on a page: a URL, or a path of this site. */
+const linkTarget = z.union([httpUrl, z.string().regex(/^\/(?![/\\])/)], {
+  error: 'must be a URL that begins with https://, or a path that begins with /',
 })
 
-const postgresAddress = z.url({
+const postgresUrl = z.url({
   protocol: /^postgres(ql)?$/,
-  error: 'must be an address like postgresql://user:password@host:5432/database',
+  error: 'must be a URL like postgresql://user:password@host:5432/database',
 })
 
 const Settings = z.object({
-  DATABASE_URL: postgresAddress,
-  DIRECT_DATABASE_URL: postgresAddress.optional(),
+  DATABASE_URL: postgresUrl,
+  DIRECT_DATABASE_URL: postgresUrl.optional(),
   DATABASE_POOLED: flag.default(false),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(500).default(10),
   PUBLIC_URL: origin,
@@ -35,41 +35,45 @@ const Settings = z.object({
   }),
   SESSION_AUDIENCE: z.string().default('dashboard'),
   RATE_LIMIT: z.enum(['upstash', 'in-process']).optional(),
-  UPSTASH_REDIS_REST_URL: webAddress.optional(),
+  UPSTASH_REDIS_REST_URL: httpUrl.optional(),
   UPSTASH_REDIS_REST_TOKEN: z.string().optional(),
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
   CRON_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   VERCEL: z.string().optional(),
   PASSWORD_MIN_LENGTH: z.coerce.number().int().min(8).max(64).default(8),
   PASSWORD_BREACH_CHECK: flag,
-  PASSWORD_BREACH_URL: webAddress.default('https://api.pwnedpasswords.com'),
+  PASSWORD_BREACH_URL: httpUrl.default('https://api.pwnedpasswords.com'),
   APP_NAME: z.string().max(60).default('Dashboard'),
   ACCENT_COLOR: z
     .string()
     .regex(/^#[0-9a-f]{6}$/i, 'must be a colour like #0b6e4f')
     .default('#0b6e4f'),
-  DASHBOARD_URL: place.default('/'),
-  SIGN_IN_URL: place.default('/'),
-  FORGOT_PASSWORD_URL: place.optional(),
+  DASHBOARD_URL: linkTarget.default('/'),
+  SIGN_IN_URL: linkTarget.default('/'),
+  FORGOT_PASSWORD_URL: linkTarget.optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 })
 
+/** The validated settings. */
 export type Env = z.output<typeof Settings>
 
-let known: Env | undefined
+let cached: Env | undefined
 
-/** The settings, read and checked once. Throws one error that lists every setting that is missing or wrong, never its value. */
+/**
+ * Returns the settings, validated on first use. Throws one error that lists every setting that is
+ * missing or invalid, without its value.
+ */
 export function env(): Env {
-  known ??= parseEnv(process.env)
-  return known
+  cached ??= parseEnv(process.env)
+  return cached
 }
 
-/** Checks settings as `env` does, from any source. A setting that is empty counts as missing. */
+/** Validates settings from any source. An empty setting counts as missing. Throws like `env`. */
 export function parseEnv(source: Record<string, string | undefined>): Env {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
-  given.PUBLIC_URL ??= vercelAddress(given)
+  given.PUBLIC_URL ??= vercelUrl(given)
   given.PASSWORD_BREACH_CHECK ??= String(given.NODE_ENV === 'production')
-  // the names under which Vercel's marketplace hands out an Upstash Redis
+  // the names that Vercel's marketplace gives an Upstash Redis
   given.UPSTASH_REDIS_REST_URL ??= given.KV_REST_API_URL
   given.UPSTASH_REDIS_REST_TOKEN ??= given.KV_REST_API_TOKEN
   const parsed = Settings.safeParse(given)
@@ -80,11 +84,13 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
   problems.push(...publicUrlProblems(given), ...rateLimitProblems(given))
   if (parsed.success && problems.length === 0) return parsed.data
   throw new Error(
-    `These settings are missing or wrong (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`,
+    `These settings are missing or invalid (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`,
   )
 }
 
-/** Over plain http, codes, passwords and session cookies can be read on the way; loopback has none. */
+/**
+ * Plain http exposes codes, passwords and session cookies to the network. Loopback has no network.
+ */
 function publicUrlProblems({ NODE_ENV, PUBLIC_URL }: Record<string, string | undefined>): string[] {
   if (NODE_ENV !== 'production' || !PUBLIC_URL || !URL.canParse(PUBLIC_URL)) return []
   const { protocol, hostname } = new URL(PUBLIC_URL)
@@ -92,35 +98,39 @@ function publicUrlProblems({ NODE_ENV, PUBLIC_URL }: Record<string, string | und
   return ['PUBLIC_URL must begin with https:// in production, unless its host is localhost']
 }
 
-/** Expects a hostname as `URL` writes it: lower case, IPv4 in four decimal parts, IPv6 in brackets. */
+/**
+ * Expects a hostname as normalised by `URL`: lower case, IPv4 in four decimal parts, IPv6 in
+ * brackets.
+ */
 function isLoopback(hostname: string): boolean {
   return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
 }
 
-/** Several processes need one place to count in. Doing without it in production has to be said out loud. */
+/** Several processes must share a counter. In production, counting in process must be explicit. */
 function rateLimitProblems(given: Record<string, string | undefined>): string[] {
   const names = ['UPSTASH_REDIS_REST_URL', 'UPSTASH_REDIS_REST_TOKEN'] as const
   if (given.RATE_LIMIT === 'in-process') {
-    const idle = names.filter((name) => given[name] !== undefined)
-    return idle.length === 0
+    const unused = names.filter((name) => given[name] !== undefined)
+    return unused.length === 0
       ? []
-      : [`RATE_LIMIT=in-process contradicts ${idle.join(' and ')}: leave out the one or the other`]
+      : [`RATE_LIMIT=in-process conflicts with ${unused.join(' and ')}: remove one or the other`]
   }
   const missing = names.filter((name) => given[name] === undefined)
   if (missing.length === 0) return []
   if (missing.length === 1 || given.RATE_LIMIT === 'upstash') return missing.map((name) => `${name} is missing`)
   if (given.NODE_ENV !== 'production') return []
-  return [
-    `${names.join(' and ')} are missing: name an Upstash Redis, or say RATE_LIMIT=in-process where one process serves everybody`,
-  ]
+  return [`${names.join(' and ')} are missing: set both, or set RATE_LIMIT=in-process if one process serves all users`]
 }
 
-function vercelAddress(given: Record<string, string | undefined>): string | undefined {
+function vercelUrl(given: Record<string, string | undefined>): string | undefined {
   const host = given.VERCEL_ENV === 'production' ? given.VERCEL_PROJECT_PRODUCTION_URL : given.VERCEL_URL
   return host && `https://${host}`
 }
 
-/** Ends the process, with the list of what is wrong, unless every setting is right. Next.js would go on after an error and answer 500 for ever. */
+/**
+ * Exits the process with a list of problems unless the settings are valid. Next.js would keep
+ * running after an error, and respond 500 to every request.
+ */
 export function stopUnlessConfigured(): void {
   try {
     env()

@@ -16,7 +16,7 @@ const jwk = (type: 'ec' | 'rsa' | 'ed25519', options = {}) =>
 const p256 = () => jwk('ec', { namedCurve: 'P-256' })
 const set = (...keys: unknown[]) => JSON.stringify({ keys })
 
-test('a new set signs with its key, and publishes it without the private part under its RFC 7638 thumbprint', async () => {
+test('a new set signs with its key and publishes its public part under the RFC 7638 thumbprint', async () => {
   const { kid, published } = parseSigningKeys(newSigningKeys())
   expect(published).toHaveLength(1)
   expect(published[0]).not.toHaveProperty('d')
@@ -67,7 +67,7 @@ const wrong: Record<string, string> = {
   'an empty private part': set({ ...p256(), d: '' }),
 }
 for (const [what, json] of Object.entries(wrong)) {
-  test(`${what} is refused, and not repeated`, () => {
+  test(`${what} is rejected, and the error does not contain it`, () => {
     let message = ''
     try {
       parseSigningKeys(json)

@@ -13,6 +13,7 @@ import type { PublicJwk as PublicJwkSchema } from '../contract/schemas'
 
 type PublicJwk = z.infer<typeof PublicJwkSchema>
 
+/** The key that signs, its ID, and the public keys for the JWKS. */
 export type SigningKeys = { kid: string; privateKey: KeyObject; published: PublicJwk[] }
 
 const P256Jwk = z.looseObject({
@@ -25,8 +26,9 @@ const P256Jwk = z.looseObject({
 const KeySet = z.object({ keys: z.array(P256Jwk).min(1) })
 
 /**
- * Reads a JWK Set (RFC 7517, JSON) of ES256 keys: the first one signs and must be private; all are published, without their private part.
- * Throws an error that names what is wrong, without the key.
+ * Parses a JWK Set (RFC 7517, JSON) of ES256 keys. The first key signs and must be private. All
+ * keys are published, without their private part. Throws an error that names the problem, without
+ * the key.
  */
 export function parseSigningKeys(json: string): SigningKeys {
   const { keys } = parseKeySet(json)
@@ -40,16 +42,19 @@ export function parseSigningKeys(json: string): SigningKeys {
   }
 }
 
-/** A new set of one private ES256 key, as the JSON that `parseSigningKeys` reads. */
+/** Returns a new JWK Set of one private ES256 key, as JSON for `parseSigningKeys`. */
 export function newSigningKeys(): string {
   return JSON.stringify({ keys: [newSigningKey()] })
 }
 
+/** The step of a rotation that `rotateSigningKeys` took. */
 export type RotationStep = 'publish' | 'sign' | 'drop'
 
 /**
- * The next step of exchanging the key that signs, from the set in use, as the JSON to use next: `publish` adds a new private key that does not sign yet;
- * `sign` lets that one sign, and keeps the earlier one published without its private part; `drop` forgets the earlier one. Refuses what `parseSigningKeys` refuses.
+ * Takes the next step of a key rotation. Accepts the current JWK Set and returns the next one, as
+ * JSON. `publish` adds a new private key that does not sign yet. `sign` lets it sign, and keeps the
+ * previous key without its private part. `drop` removes the previous key. Throws like
+ * `parseSigningKeys`.
  */
 export function rotateSigningKeys(json: string): { step: RotationStep; json: string } {
   parseSigningKeys(json)
@@ -57,10 +62,10 @@ export function rotateSigningKeys(json: string): { step: RotationStep; json: str
   const [current, ...others] = keys
   const next = others.find((jwk) => jwk.d)
   const previous = others.filter((jwk) => jwk !== next).map(withoutPrivatePart)
-  const answer = (step: RotationStep, set: object[]) => ({ step, json: JSON.stringify({ keys: set }) })
-  if (next) return answer('sign', [next, withoutPrivatePart(current!), ...previous])
-  if (previous.length > 0) return answer('drop', [current!])
-  return answer('publish', [current!, newSigningKey()])
+  const result = (step: RotationStep, set: object[]) => ({ step, json: JSON.stringify({ keys: set }) })
+  if (next) return result('sign', [next, withoutPrivatePart(current!), ...previous])
+  if (previous.length > 0) return result('drop', [current!])
+  return result('publish', [current!, newSigningKey()])
 }
 
 function withoutPrivatePart({ d: _, ...jwk }: z.infer<typeof P256Jwk>) {
@@ -68,7 +73,8 @@ function withoutPrivatePart({ d: _, ...jwk }: z.infer<typeof P256Jwk>) {
 }
 
 function newSigningKey(): JsonWebKey {
-  // By way of DER: to export the very object that was generated can, in Node 20, wait for ever for a lock that a garbage collection wants too.
+  // Via DER: in Node 20, exporting a KeyObject that was just generated can deadlock with the
+  // garbage collector.
   const { privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'der' },
@@ -95,12 +101,12 @@ function importKey(jwk: z.infer<typeof P256Jwk>): KeyObject {
     const publicKey = createPublicKey({ key: { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y }, format: 'jwk' })
     if (!jwk.d || signsFor(createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' }), publicKey)) return publicKey
   } catch {
-    // falls through: the reason that OpenSSL gives helps nobody
+    // falls through: OpenSSL's own message would not help
   }
   throw new Error('a key in the set is damaged: x, y and d do not belong together')
 }
 
-/** Tried out, because OpenSSL takes x and y as they stand in the private key. */
+/** Signs and verifies, because OpenSSL does not check that x and y match the private key. */
 function signsFor(privateKey: KeyObject, publicKey: KeyObject): boolean {
   const text = Buffer.from('any text')
   return verify('sha256', text, publicKey, sign('sha256', text, privateKey))
@@ -108,7 +114,8 @@ function signsFor(privateKey: KeyObject, publicKey: KeyObject): boolean {
 
 function publicJwk(publicKey: KeyObject): PublicJwk {
   const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string }
-  const thumbprint = JSON.stringify({ crv: 'P-256', kty: 'EC', x, y }) // RFC 7638: these members, in this order
+  // RFC 7638: exactly these members, in this order
+  const thumbprint = JSON.stringify({ crv: 'P-256', kty: 'EC', x, y })
   const kid = createHash('sha256').update(thumbprint).digest('base64url')
   return { kty: 'EC', crv: 'P-256', x, y, kid, alg: 'ES256', use: 'sig' }
 }

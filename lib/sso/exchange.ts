@@ -8,7 +8,10 @@ import { newSession, sessionTokens, startSession } from '../session/start'
 
 const doubleSubmitSeconds = 10
 
-/** Issues the one-time code that an SSO callback hands to the browser. Call it once the identity provider has vouched for the user. */
+/**
+ * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once
+ * the identity provider has authenticated the user.
+ */
 export async function issueSsoCode(userId: string): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
   const [row] = await sql<{ expiresAt: Date }>`
@@ -19,27 +22,28 @@ export async function issueSsoCode(userId: string): Promise<{ secret: string; ex
 }
 
 type Exchange = { token: string; refreshToken: string; userId: string; sessionId: string }
-type Outcome = { userId: string | null; issuedAt: number | null; revokedSessionId: string | null }
+type ExchangeRow = { userId: string | null; issuedAt: number | null; revokedSessionId: string | null }
 
 /**
- * Exchanges a one-time code for a session JWT and a refresh token. Exactly one concurrent call with a code succeeds, and there are no
- * partial effects. Throws SSO_EXCHANGE_INVALID, the same for every reason. A code that is presented again after its use ends the
- * session that it started (RFC 6749 §4.1.2), except within 10 seconds or from the browser that holds that session: a double submit.
+ * Exchanges a one-time code for a session JWT and a refresh token. Exactly one concurrent call
+ * succeeds; there are no partial effects. Throws SSO_EXCHANGE_INVALID, whatever the reason. Reuse
+ * of a code revokes the session that it started (RFC 6749 §4.1.2), except within 10 seconds or from
+ * the browser that holds that session, which are double submits.
  */
 export async function exchangeSsoCode(code: string, browserSessionId: string | null): Promise<Exchange> {
   const session = newSession()
   const codeHash = hashSecret(code)
-  const usedBefore = part`
+  const startedByReusedCode = part`
     id IS DISTINCT FROM ${browserSessionId}::uuid AND id = (
       SELECT session_id FROM exchange_codes
       WHERE code_hash = ${codeHash} AND used_at < now() - make_interval(secs => ${doubleSubmitSeconds}))`
-  const [row] = await sql<Outcome>`
+  const [row] = await sql<ExchangeRow>`
     WITH claimed AS (
       UPDATE exchange_codes SET used_at = now(), session_id = ${session.id}
       WHERE code_hash = ${codeHash} AND used_at IS NULL AND expires_at > now()
         AND (SELECT disabled_at IS NULL FROM users WHERE id = user_id)
       RETURNING user_id
-    ), ${startSession(session)}, ${revokeSessions(usedBefore)}
+    ), ${startSession(session)}, ${revokeSessions(startedByReusedCode)}
     SELECT (SELECT user_id FROM started) AS "userId", (SELECT issued_at FROM started) AS "issuedAt",
            (SELECT id FROM revoked) AS "revokedSessionId"`
   const { userId, issuedAt, revokedSessionId } = row!

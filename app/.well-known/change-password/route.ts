@@ -1,7 +1,10 @@
 import { route } from '@/lib/http/route'
 import { env } from '@/lib/settings/env'
 
-/** Where password managers send a user to change a password (W3C, A Well-Known URL for Changing Passwords). */
+/**
+ * Redirects password managers to the page that changes a password (W3C, A Well-Known URL for
+ * Changing Passwords).
+ */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'change-password', method: 'GET' },
   async () =>

@@ -1,3 +1,4 @@
 import { notFound } from '@/lib/http/route'
 
+/** 404 for every path under /api that has no route. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = notFound('unknown')

@@ -1,4 +1,5 @@
-// Posts the code while the page loads, and goes on to the destination: signing in waits for no other script.
+// Inlined, so that sign-in waits for no other script: posts the code while the page loads, then
+// goes to the destination.
 ;(() => {
   const { code } = window.urlSecrets
   const { path, destination } = document.currentScript.dataset
@@ -9,8 +10,8 @@
     .then(async (response) => {
       const { ok } = await response.clone().json()
       if (!ok) return
-      document.documentElement.dataset.ready = '' // nothing more has to load
+      document.documentElement.dataset.ready = '' // nothing else needs to load
       location.replace(destination)
     })
-    .catch(() => {}) // the page shows what happened, see early-exchange.ts
+    .catch(() => {}) // the page shows the outcome, see early-exchange.ts
 })()

@@ -6,9 +6,12 @@ declare global {
   }
 }
 
-/** The outcome of the exchange that early-exchange.js started; null if it started none. */
+/**
+ * Returns the outcome of the exchange that early-exchange.js started, or null if it started none.
+ * Later calls return null.
+ */
 export function earlyExchange(): Promise<Outcome> | null {
-  const started = window.earlyExchange
+  const sent = window.earlyExchange
   delete window.earlyExchange
-  return started ? outcomeOf(started) : null
+  return sent ? outcomeOf(sent) : null
 }

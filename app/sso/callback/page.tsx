@@ -8,7 +8,10 @@ import { env } from '@/lib/settings/env'
 import earlyExchangeScript from './early-exchange.js?raw'
 import { SsoLanding } from './sso-landing'
 
-/** Where a person comes back to from their identity provider: `?code=…`, or `?error=…`, and perhaps `&next=/…`. Only the browser exchanges the code: a GET consumes nothing. */
+/**
+ * Where the identity provider's redirect ends: `?code=…` or `?error=…`, optionally with `&next=/…`.
+ * The browser exchanges the code: a GET consumes nothing.
+ */
 export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/callback'>) {
   const { code, error, next } = await searchParams
   const { app, language, shared, sso } = await texts()
@@ -30,7 +33,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
       </Screen>
     )
   }
-  const { rejected: _, ...words } = sso
+  const { rejected: _, ...landingTexts } = sso
   const nonce = (await headers()).get('x-nonce') ?? undefined
   const destination = nextPath(next, PUBLIC_URL) ?? DASHBOARD_URL
   return (
@@ -42,10 +45,10 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
         suppressHydrationWarning
         dangerouslySetInnerHTML={{ __html: earlyExchangeScript }}
       />
-      <NeedsScript shared={shared} texts={sso} wayOn={signIn}>
+      <NeedsScript shared={shared} texts={sso} fallback={signIn}>
         <SsoLanding
           {...{ app, language, shared, destination }}
-          texts={words}
+          texts={landingTexts}
           signInUrl={SIGN_IN_URL}
           hasCode={code !== undefined}
         />
@@ -54,7 +57,10 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   )
 }
 
-/** What the provider adds in `error_description` is anybody's text, and is not shown. */
-function isKnown<Words extends object>(error: unknown, words: Words): error is keyof Words & string {
-  return typeof error === 'string' && Object.hasOwn(words, error)
+/**
+ * Known codes only: `error` and `error_description` can hold an attacker's text, which is never
+ * shown.
+ */
+function isKnown<Texts extends object>(error: unknown, known: Texts): error is keyof Texts & string {
+  return typeof error === 'string' && Object.hasOwn(known, error)
 }

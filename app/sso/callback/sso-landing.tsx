@@ -13,7 +13,7 @@ import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
 import { earlyExchange } from './early-exchange'
 
-const longWaitSeconds = lifetimes.code * 0.75 // after a longer wait, the code would have expired
+const longWaitSeconds = lifetimes.code * 0.75 // a longer wait would outlast the code
 
 type Properties = {
   app: string
@@ -25,38 +25,43 @@ type Properties = {
   hasCode: boolean
 }
 
-let first: Promise<Outcome> | undefined // outside, because React runs an effect twice in development
+// module state, because React runs effects twice in development
+let firstAttempt: Promise<Outcome> | undefined
 
-/** Exchanges the code that the page was opened with for a session, and goes on to the destination. The session is in the cookie that the answer sets. */
+/**
+ * Exchanges the code from the URL for a session, whose cookie the response sets, and goes to the
+ * destination.
+ */
 export function SsoLanding({ app, language, texts, shared, destination, signInUrl, hasCode }: Properties) {
-  const { step, retries, setStep, follow } = useAttempts(hasCode)
+  const { step, retries, setStep, track } = useAttempts(hasCode)
 
   async function exchange(code: string): Promise<Outcome> {
     const outcome = await post(paths.exchangeSsoCode, { code })
-    if (outcome.kind === 'done') location.replace(destination) // Back then does not return here
+    // replace, so that Back skips this page
+    if (outcome.kind === 'done') location.replace(destination)
     return outcome
   }
 
-  async function show(answer: Promise<Outcome>, again = false): Promise<void> {
-    if (!mayRetry(await follow(answer, again))) forgetSecret('code')
+  async function show(pending: Promise<Outcome>, again = false): Promise<void> {
+    if (!canRetryAfterWait(await track(pending, again))) forgetSecret('code')
   }
 
-  // A layout effect, so that what the server rendered without a code from the fragment is never seen.
+  // A layout effect, to correct the first paint: the server sees no code in the fragment.
   useLayoutEffect(() => {
     markPageReady()
     const code = urlSecret('code')
     if (!code && hasCode) setStep({ kind: 'no-secret' })
     if (!code) return
-    first ??= earlyExchange() ?? exchange(code)
-    show(first)
+    firstAttempt ??= earlyExchange() ?? exchange(code)
+    show(firstAttempt)
   }, [])
 
-  const signIn = (className: string) => (
+  const signInLink = (className: string) => (
     <a className={className} href={signInUrl}>
       {shared.signInAgain}
     </a>
   )
-  const goOn = (className: string) => (
+  const continueLink = (className: string) => (
     <a className={className} href={destination}>
       {texts.goOn}
     </a>
@@ -65,23 +70,23 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
   const { kind } = step
   if (kind === 'ready' || kind === 'sending' || kind === 'slow' || kind === 'done') {
     const done = kind === 'done'
-    const words = { ready: texts.workingBody, sending: texts.workingBody, slow: texts.slow, done: texts.doneBody }
+    const bodies = { ready: texts.workingBody, sending: texts.workingBody, slow: texts.slow, done: texts.doneBody }
     return (
       <Screen
         app={app}
         title={done ? texts.done : texts.working}
-        tab={kind === 'ready' ? shared.signIn : undefined} // without a script it stays
+        tab={kind === 'ready' ? shared.signIn : undefined} // without scripts, this title stays
         icon={done ? outcomeIcons.done : 'busy'}
         focus={'again' in step && step.again}
       >
-        <p role="status">{words[kind]}</p>
-        {done && <div className="actions">{goOn('button')}</div>}
+        <p role="status">{bodies[kind]}</p>
+        {done && <div className="actions">{continueLink('button')}</div>}
       </Screen>
     )
   }
 
-  const canRetry = mayRetry(step) && (kind === 'offline' || retries < maxRetries)
-  const { title, body } = wordsOf(kind, canRetry, texts)
+  const canRetry = canRetryAfterWait(step) && (kind === 'offline' || retries < maxRetries)
+  const { title, body } = textsOf(kind, canRetry, texts)
   const waitSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
   return (
     <Screen
@@ -97,21 +102,21 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
         <RetryButton {...{ shared, language, waitSeconds }} onRetry={() => show(exchange(urlSecret('code')!), true)} />
       ) : (
         <div className="actions">
-          {kind === 'unknown' && goOn('button')}
-          {signIn(kind === 'unknown' ? 'button quiet' : 'button')}
-          {(kind === 'rejected' || kind === 'no-secret') && goOn('button quiet')}
+          {kind === 'unknown' && continueLink('button')}
+          {signInLink(kind === 'unknown' ? 'button quiet' : 'button')}
+          {(kind === 'rejected' || kind === 'no-secret') && continueLink('button quiet')}
         </div>
       )}
     </Screen>
   )
 }
 
-/** Nothing was processed, and the code will still be alive after the wait. */
-function mayRetry(step: Step): boolean {
+/** Whether the request was not processed and the code will still be valid after the wait. */
+function canRetryAfterWait(step: Step): boolean {
   return isRetryable(step) && (step.kind === 'offline' || step.waitSeconds <= longWaitSeconds)
 }
 
-function wordsOf(
+function textsOf(
   kind: Exclude<Step['kind'], 'ready' | 'sending' | 'slow' | 'done'>,
   canRetry: boolean,
   texts: Properties['texts'],

@@ -3,13 +3,16 @@ import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { Verdict } from './limit'
 import { platformLimit } from './policies'
 
-/** Pages and routes are separate bundles of one process: what they count, they count together. */
-const kept = globalThis as typeof globalThis & { countInMemory?: (client: string) => Promise<RateLimiterRes> }
+/**
+ * On globalThis, because pages and routes are separate bundles of one process and share one
+ * counter.
+ */
+const globals = globalThis as typeof globalThis & { countInMemory?: (client: string) => Promise<RateLimiterRes> }
 
-/** Counts one request of a client in this process. */
+/** Counts one request of a client in this process. Other processes do not see it. */
 export async function countInProcess(client: string): Promise<Verdict> {
-  kept.countInMemory ??= makeCounter()
-  const count = await kept.countInMemory(client).catch((rejected: unknown) => {
+  globals.countInMemory ??= createCounter()
+  const count = await globals.countInMemory(client).catch((rejected: unknown) => {
     if (rejected instanceof Error) throw rejected
     return rejected as RateLimiterRes // over the limit
   })
@@ -20,8 +23,9 @@ export async function countInProcess(client: string): Promise<Verdict> {
   }
 }
 
-function makeCounter(): (client: string) => Promise<RateLimiterRes> {
+function createCounter(): (client: string) => Promise<RateLimiterRes> {
   const memory = new RateLimiterMemory({ points: platformLimit.requests, duration: platformLimit.windowSeconds })
-  // Outside the request: the timer of a new client would keep all that Next.js knows of that request, 26 KB, for the window.
+  // Bound outside the request: the timer of a new client would otherwise retain the request's
+  // Next.js context (26 KB) for the whole window.
   return AsyncResource.bind((client: string) => memory.consume(client))
 }

@@ -3,25 +3,32 @@ import { countInProcess } from './in-process'
 import { platformLimit } from './policies'
 import { type CountInRedis, connectUpstash } from './upstash'
 
-const redisRetryMs = 2_000 // how often a Redis that failed is tried again, beside the requests
-
-export type Verdict = { allowed: boolean; remaining: number; resetSeconds: number }
-
-type Shared = { count: CountInRedis; failing: boolean; lastTriedAt: number }
-
-/** Pages and routes are separate bundles of one process, which share one connection. */
-const kept = globalThis as typeof globalThis & { sharedLimit?: Promise<Shared | null> }
+const redisRetryIntervalMs = 2_000 // while Redis fails, at most one background attempt per interval
 
 /**
- * Counts one request of a client (see client-address.ts) and says whether it may pass. Never throws, and takes less than half a
- * second: without Redis, this process counts.
+ * Whether a request is within the limit, the requests remaining, and the seconds until the reset.
+ */
+export type Verdict = { allowed: boolean; remaining: number; resetSeconds: number }
+
+type SharedCounter = { count: CountInRedis; failing: boolean; lastTriedAt: number }
+
+/**
+ * On globalThis, because pages and routes are separate bundles of one process and share a
+ * connection.
+ */
+const globals = globalThis as typeof globalThis & { sharedLimit?: Promise<SharedCounter | null> }
+
+/**
+ * Counts one request of a client (see client-address.ts) and returns whether it is within the
+ * limit. Never throws, and takes less than half a second: while Redis is unavailable, this process
+ * counts.
  */
 export async function countRequest(client: string): Promise<Verdict> {
-  kept.sharedLimit ??= connect()
-  const shared = await kept.sharedLimit
+  globals.sharedLimit ??= connect()
+  const shared = await globals.sharedLimit
   if (!shared) return countInProcess(client)
   if (shared.failing) {
-    retryBeside(shared, client)
+    retryInBackground(shared, client)
     return countInProcess(client)
   }
   try {
@@ -38,7 +45,7 @@ export async function countRequest(client: string): Promise<Verdict> {
   }
 }
 
-/** The headers that tell a client its limit and the rest of it (draft-ietf-httpapi-ratelimit-headers-10). */
+/** Returns the headers that describe the limit (draft-ietf-httpapi-ratelimit-headers-10). */
 export function rateLimitHeaders({ remaining, resetSeconds }: Verdict): Record<string, string> {
   const { name, requests, windowSeconds } = platformLimit
   return {
@@ -47,14 +54,16 @@ export function rateLimitHeaders({ remaining, resetSeconds }: Verdict): Record<s
   }
 }
 
-async function connect(): Promise<Shared | null> {
+async function connect(): Promise<SharedCounter | null> {
   const count = await connectUpstash()
   return count && { count, failing: false, lastTriedAt: 0 }
 }
 
-/** No request waits for this: the one that triggers it has its verdict from this process. */
-function retryBeside(shared: Shared, client: string): void {
-  if (Date.now() - shared.lastTriedAt < redisRetryMs) return
+/**
+ * Retries Redis without delaying a request: the one that triggers it is counted in this process.
+ */
+function retryInBackground(shared: SharedCounter, client: string): void {
+  if (Date.now() - shared.lastTriedAt < redisRetryIntervalMs) return
   shared.lastTriedAt = Date.now()
   shared.count(client).then(
     () => {

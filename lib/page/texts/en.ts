@@ -5,7 +5,7 @@ import { inUnits } from '../relative-time'
 const codeLifetime = inUnits(lifetimes.code, 'en')
 const tokenLifetime = inUnits(lifetimes.resetToken, 'en')
 
-/** Everything that the pages say. Each other language has the same keys: see `Texts`. */
+/** All texts of the pages. Every other language has the same keys: see `Texts`. */
 export const en = (app: string, passwordMinLength: number) => ({
   language: 'en',
   direction: 'ltr',

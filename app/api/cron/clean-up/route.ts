@@ -5,21 +5,28 @@ import { notFound, route } from '@/lib/http/route'
 import { env } from '@/lib/settings/env'
 
 const name = 'clean-up'
-const workMs = 30_000
+const timeLimitMs = 30_000
 
-/** What Vercel's cron calls once a day (see vercel.json), with CRON_SECRET as a bearer token. For every other client it does not exist. */
+/**
+ * Deletes expired rows. Vercel's cron job calls it daily (see vercel.json) with CRON_SECRET as a
+ * bearer token. All other clients receive 404.
+ */
 export const { GET } = route({ name, method: 'GET' }, async ({ request }) => {
   if (!isCron(request)) throw new ApiError('NOT_FOUND')
-  return Response.json({ ok: true, deleted: await deleteExpiredRows(workMs) })
+  return Response.json({ ok: true, deleted: await deleteExpiredRows(timeLimitMs) })
 })
 
 export const { HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = notFound(name)
 
-/** Compares hashes: they have one length whatever was sent, and the time tells nothing. */
+/**
+ * Compares hashes: they have equal lengths, as timingSafeEqual requires, whatever the client sent.
+ */
 function isCron(request: Request): boolean {
-  const { CRON_SECRET } = env()
-  const given = request.headers.get('authorization')
-  return CRON_SECRET !== undefined && given !== null && timingSafeEqual(hash(given), hash(`Bearer ${CRON_SECRET}`))
+  const { CRON_SECRET: secret } = env()
+  const authorization = request.headers.get('authorization')
+  return (
+    secret !== undefined && authorization !== null && timingSafeEqual(hash(authorization), hash(`Bearer ${secret}`))
+  )
 }
 
 function hash(text: string): Buffer {

@@ -4,6 +4,7 @@ import { sessionCookie, sessionTokenOf } from '@/lib/session/cookie'
 import { verifySessionToken } from '@/lib/session/token'
 import { exchangeSsoCode } from '@/lib/sso/exchange'
 
+/** Exchanges an SSO code for a session, and sets the session cookie. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.exchangeSsoCode,
   async ({ request, body: { code }, respond, addToLog }) => {
