@@ -6,12 +6,12 @@ export type Load = {
   path: string
   /** The body of the next request. */
   body: () => object
-  /** The status that every answer must have; null where several are right. */
+  /** The expected status of every response, or null if there are several. */
   status: number | null
   connections: number
   amount: number
-  /** All requests from one address, rather than ten from each. */
-  address?: string
+  /** The IP address of all requests. By default, it changes after every ten requests. */
+  ipAddress?: string
 }
 
 export type Measured = {
@@ -21,14 +21,17 @@ export type Measured = {
   cpuMs: number
   memoryMb: number
   statuses: Record<string, number>
-  /** What came of requests that were sent beside. */
+  /** The results of requests that were sent at the same time. */
   meanwhile?: Record<string, number>
 }
 
 let sent = 0
 
-/** Sends a load to a server and measures it from outside: what was answered in a second, latencies in ms, the server's CPU time a request, its memory afterwards. */
-export async function measure({ server, path, body, status, connections, amount, address }: Load): Promise<Measured> {
+/**
+ * Sends a load to a server and measures it from outside: responses per second, latencies in ms, CPU
+ * time of the server per request, and its memory afterwards.
+ */
+export async function measure({ server, path, body, status, connections, amount, ipAddress }: Load): Promise<Measured> {
   const latencies: number[] = []
   const statuses: Record<string, number> = {}
   const before = usageOf(server.process)
@@ -43,7 +46,7 @@ export async function measure({ server, path, body, status, connections, amount,
         method: 'POST',
         path,
         setupRequest: (request) => {
-          request.headers = { 'content-type': 'application/json', 'x-forwarded-for': address ?? nextAddress() }
+          request.headers = { 'content-type': 'application/json', 'x-forwarded-for': ipAddress ?? nextIpAddress() }
           request.body = JSON.stringify(body())
           return request
         },
@@ -52,14 +55,14 @@ export async function measure({ server, path, body, status, connections, amount,
   }
   const { errors } = await new Promise<autocannon.Result>((resolve, reject) => {
     const run = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)))
-    run.on('response', (_client, answered, _bytes, milliseconds) => {
+    run.on('response', (_client, received, _bytes, milliseconds) => {
       endedAt = performance.now()
       latencies.push(milliseconds)
-      statuses[answered] = (statuses[answered] ?? 0) + 1
+      statuses[received] = (statuses[received] ?? 0) + 1
     })
   })
   const after = usageOf(server.process)
-  const wrong = Object.keys(statuses).filter((answered) => status !== null && Number(answered) !== status)
+  const wrong = Object.keys(statuses).filter((received) => status !== null && Number(received) !== status)
   if (errors || wrong.length)
     throw new Error(`${path}: ${errors} errors; expected ${status}, got ${JSON.stringify(statuses)}`)
   latencies.sort((a, b) => a - b)
@@ -73,7 +76,10 @@ export async function measure({ server, path, body, status, connections, amount,
   }
 }
 
-/** Sends requests at a steady pace while something else is done, without waiting for their answers; says what came of the work, and of the requests. */
+/**
+ * Sends requests at a steady pace during `work`, without waiting for their responses. Returns the
+ * result of the work, and how many responses had which status.
+ */
 export async function meanwhile<Result>(
   {
     server,
@@ -85,31 +91,31 @@ export async function meanwhile<Result>(
   work: () => Promise<Result>,
 ): Promise<{ result: Result; statuses: Record<string, number> }> {
   const statuses: Record<string, number> = {}
-  const answers: Promise<void>[] = []
+  const responses: Promise<void>[] = []
   const send = async () => {
-    const headers = { 'content-type': 'application/json', 'x-forwarded-for': nextAddress() }
-    const answer = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body()) }).catch(
+    const headers = { 'content-type': 'application/json', 'x-forwarded-for': nextIpAddress() }
+    const response = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body()) }).catch(
       () => null,
     )
-    await answer?.arrayBuffer()
-    const status = answer?.status ?? 'none'
+    await response?.arrayBuffer()
+    const status = response?.status ?? 'none'
     statuses[status] = (statuses[status] ?? 0) + 1
   }
   const timer = setInterval(() => {
-    if (answers.length < atMost) answers.push(send())
+    if (responses.length < atMost) responses.push(send())
   }, everyMs)
   const result = await work()
   clearInterval(timer)
-  await Promise.all(answers)
+  await Promise.all(responses)
   return { result, statuses }
 }
 
-function nextAddress(): string {
+function nextIpAddress(): string {
   const number = Math.floor(sent++ / 10)
   return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
 }
 
-/** The value below which a share of the sorted values lies. */
+/** The value below which the given share of the sorted values lies. */
 export function quantile(sorted: number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }

@@ -1,24 +1,25 @@
-// `npm run bench`: what an exchange and a reset cost beside the least that this framework can do. See bench/README.md.
+// `npm run bench`: compares exchanges and resets with bare Next.js routes. See bench/README.md.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startEmbeddedPostgres } from '../bin/embedded-postgres'
 import { project } from '../bin/local'
+import { paths } from '../lib/contract/paths'
 import { newSigningKeys } from '../lib/settings/signing-keys'
 import { type Database, openDatabase } from './database'
 import { type Load, type Measured, meanwhile, measure, median } from './load'
-import { buildFloor, buildProduct, type Server, startBeside, startServer, usageOf } from './servers'
+import { buildFloor, buildProduct, type Server, startProgram, startServer, usageOf } from './servers'
 
 const { values: flags } = parseArgs({
   options: {
-    /** A third of the requests, three rounds, and 100,000 rows for 5 million. */
+    /** A third of the requests, three rounds, and 100,000 rows instead of 5 million. */
     quick: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     rows: { type: 'string' },
-    /** A commit to measure beside the working tree. */
+    /** A commit to compare with the working tree. */
     against: { type: 'string' },
-    /** Only the variants whose names contain this, or one of several. What they are compared with runs as well. */
+    /** Runs only the variants whose names contain one of these, and their baselines. */
     only: { type: 'string', multiple: true, default: [''] },
   },
 })
@@ -26,8 +27,8 @@ const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 7))
 const manyRows = Number(flags.rows ?? (flags.quick ? 100_000 : 5_000_000))
 const size = (amount: number) => Math.ceil(flags.quick ? amount / 3 : amount)
 const [few, many] = [1_000, manyRows]
-const exchange = '/api/auth/sso/exchange'
-const reset = '/api/auth/reset-password'
+const exchangePath = paths.exchangeSsoCode
+const resetPath = paths.resetPassword
 const unknownCode = 'x'.repeat(43)
 const warmUps = 1
 const warmUpRequests = 6_000
@@ -35,28 +36,28 @@ const expiredRows = 30_000
 const cronSecret = 'the secret of the clean-up'
 const floodEveryMs = 20
 const floodAtMost = 500
-const say = (line: string) => console.error(line)
+const log = (line: string) => console.error(line)
 
 type Variant = {
   name: string
-  /** The variant of the same round that its ratio is to. */
-  to?: string
+  /** The variant of the same round to compare with. */
+  baseline?: string
   run: () => Promise<Measured>
 }
 
 async function main(): Promise<void> {
-  say('Building the product and the floor …')
+  log('Building the product and the floor …')
   const [floorBuild, productBuild] = [buildFloor(), buildProduct()]
   const otherBuild = flags.against ? buildProduct(flags.against) : null
 
-  const postgres = await startEmbeddedPostgres(`${project}.data/bench-postgres`, say)
+  const postgres = await startEmbeddedPostgres(`${project}.data/bench-postgres`, log)
   const stops: (() => Promise<unknown>)[] = [() => postgres.release()]
   try {
-    const small = await openDatabase(postgres.url, `bench_${Date.now()}`, few, say)
+    const small = await openDatabase(postgres.url, `bench_${Date.now()}`, few, log)
     stops.push(() => small.drop())
-    const large = await openDatabase(postgres.url, `bench_rows_${many}`, many, say)
+    const large = await openDatabase(postgres.url, `bench_rows_${many}`, many, log)
     stops.push(() => large.end())
-    const upstash = await startBeside<Record<string, string>>('upstash.ts')
+    const upstash = await startProgram<Record<string, string>>('upstash.ts')
     stops.push(upstash.stop)
 
     const keys = newSigningKeys()
@@ -75,15 +76,16 @@ async function main(): Promise<void> {
     const servers = {
       floor: await start(floorBuild),
       product: await start(productBuild),
-      // for refusals, resets and floods, so that the servers whose exchanges are compared have exchanges alone behind them
-      beside: await start(productBuild),
+      // For rejected requests, resets and floods, so that they do not affect the servers whose
+      // exchanges are compared.
+      mixed: await start(productBuild),
       cleaner: await start(productBuild, { DATABASE_URL: large.url, CRON_SECRET: cronSecret }),
       smallPool: await start(productBuild, { DATABASE_POOL_SIZE: '3' }),
-      upstash: await start(productBuild, upstash.told),
+      upstash: await start(productBuild, upstash.message),
       large: await start(productBuild, { DATABASE_URL: large.url }),
       other: otherBuild ? await start(otherBuild) : null,
     }
-    const variants = chosen(variantsOf(servers, small, large))
+    const variants = selected(variantsOf(servers, small, large))
     await warmUp(servers, small, large)
     const measured = await measureInRounds(variants)
     report(variants, measured, starts)
@@ -92,11 +94,14 @@ async function main(): Promise<void> {
   }
 }
 
-type Servers = Record<'floor' | 'product' | 'beside' | 'cleaner' | 'smallPool' | 'upstash' | 'large', Server> & {
+type Servers = Record<'floor' | 'product' | 'mixed' | 'cleaner' | 'smallPool' | 'upstash' | 'large', Server> & {
   other: Server | null
 }
 
-/** Until a server has answered some thousand requests, V8 still compiles: the same for each, before any is measured. */
+/**
+ * V8 needs several thousand requests to compile everything. Each server gets the same number before
+ * any is measured.
+ */
 async function warmUp(
   { floor, cleaner: _, large: largeServer, other, ...products }: Servers,
   small: Database,
@@ -104,17 +109,17 @@ async function warmUp(
 ): Promise<void> {
   const send = (server: Server, path: string, body: () => object, amount: number) =>
     measure({ server, path, body, status: 200, connections: 16, amount })
-  say('Warming up …')
+  log('Warming up …')
   for (const path of ['/plain', '/query']) await send(floor, path, () => ({ code: unknownCode }), warmUpRequests / 2)
   for (const server of [...Object.values(products), largeServer, other]) {
     if (!server) continue
     const code = await (server === largeServer ? large : small).newCodes(warmUpRequests + 50)
-    await send(server, exchange, () => ({ code: code() }), warmUpRequests)
+    await send(server, exchangePath, () => ({ code: code() }), warmUpRequests)
   }
 }
 
 function variantsOf(
-  { floor, product, beside, cleaner, smallPool, upstash, large: largeServer, other }: Servers,
+  { floor, product, mixed, cleaner, smallPool, upstash, large: largeServer, other }: Servers,
   small: Database,
   large: Database,
 ): Variant[] {
@@ -129,61 +134,66 @@ function variantsOf(
       ...more,
     })
   const good = async (server: Server, database: Database, more: Partial<Load> = {}) =>
-    load(server, exchange, await database.newCodes((more.amount ?? size(3_000)) + 50), more)
+    load(server, exchangePath, await database.newCodes((more.amount ?? size(3_000)) + 50), more)
   const unknown = () => unknownCode
   const one = { connections: 1, amount: size(600) }
   const hashes = { connections: 1, amount: size(12) }
 
   const variants: Variant[] = [
-    { name: 'floor: JSON in, JSON out', to: 'floor: SELECT 1', run: () => load(floor, '/plain', unknown) },
+    { name: 'floor: JSON in, JSON out', baseline: 'floor: SELECT 1', run: () => load(floor, '/plain', unknown) },
     { name: 'floor: SELECT 1', run: () => load(floor, '/query', unknown) },
-    { name: 'exchange', to: 'floor: SELECT 1', run: () => good(product, small) },
-    { name: 'exchange, rejected', to: 'exchange', run: () => load(beside, exchange, unknown, { status: 400 }) },
-    { name: '429', to: 'floor: JSON in, JSON out', run: () => overTheLimit(beside) },
-    { name: 'exchange, Upstash', to: 'exchange', run: () => good(upstash, small) },
-    { name: '429, Upstash', to: 'floor: JSON in, JSON out', run: () => overTheLimit(upstash) },
-    { name: 'exchange, 3 connections to PostgreSQL', to: 'exchange', run: () => good(smallPool, small) },
-    { name: `exchange, ${many.toLocaleString('en')} rows`, to: 'exchange', run: () => good(largeServer, large) },
+    { name: 'exchange', baseline: 'floor: SELECT 1', run: () => good(product, small) },
+    {
+      name: 'exchange, rejected',
+      baseline: 'exchange',
+      run: () => load(mixed, exchangePath, unknown, { status: 400 }),
+    },
+    { name: '429', baseline: 'floor: JSON in, JSON out', run: () => overTheLimit(mixed) },
+    { name: 'exchange, Upstash', baseline: 'exchange', run: () => good(upstash, small) },
+    { name: '429, Upstash', baseline: 'floor: JSON in, JSON out', run: () => overTheLimit(upstash) },
+    { name: 'exchange, 3 connections to PostgreSQL', baseline: 'exchange', run: () => good(smallPool, small) },
+    { name: `exchange, ${many.toLocaleString('en')} rows`, baseline: 'exchange', run: () => good(largeServer, large) },
     { name: 'floor: SELECT 1, 1 connection', run: () => load(floor, '/query', unknown, one) },
-    { name: 'exchange, 1 connection', to: 'floor: SELECT 1, 1 connection', run: () => good(product, small, one) },
+    { name: 'exchange, 1 connection', baseline: 'floor: SELECT 1, 1 connection', run: () => good(product, small, one) },
     {
       name: `exchange, ${many.toLocaleString('en')} rows, 1 connection`,
-      to: 'exchange, 1 connection',
+      baseline: 'exchange, 1 connection',
       run: () => good(largeServer, large, one),
     },
     { name: 'floor: bcrypt, 1 connection', run: () => measure({ ...password(floor, '/hash', unknown), ...hashes }) },
     {
       name: 'reset, 1 connection',
-      to: 'floor: bcrypt, 1 connection',
-      run: async () => measure({ ...password(beside, reset, await small.newTokens(hashes.amount + 10)), ...hashes }),
+      baseline: 'floor: bcrypt, 1 connection',
+      run: async () => measure({ ...password(mixed, resetPath, await small.newTokens(hashes.amount + 10)), ...hashes }),
     },
     {
       name: 'exchange while resets flood',
-      to: 'exchange',
+      baseline: 'exchange',
       run: async () => {
         const token = await small.newTokens(floodAtMost)
         const { result, statuses } = await meanwhile(
-          { ...password(beside, reset, token), everyMs: floodEveryMs, atMost: floodAtMost },
-          () => good(beside, small),
+          { ...password(mixed, resetPath, token), everyMs: floodEveryMs, atMost: floodAtMost },
+          () => good(mixed, small),
         )
         return { ...result, meanwhile: statuses }
       },
     },
     {
       name: `exchange, ${many.toLocaleString('en')} rows, while the clean-up deletes`,
-      to: `exchange, ${many.toLocaleString('en')} rows`,
+      baseline: `exchange, ${many.toLocaleString('en')} rows`,
       run: async () => {
         await large.addExpired(expiredRows)
         const headers = { authorization: `Bearer ${cronSecret}` }
         const cleanUp = fetch(`${cleaner.url}/api/cron/clean-up`, { headers }).then(
-          (answer) => answer.json() as Promise<{ deleted: Record<string, number> }>,
+          (response) => response.json() as Promise<{ deleted: Record<string, number> }>,
         )
         const result = await good(largeServer, large)
         return { ...result, meanwhile: (await cleanUp).deleted }
       },
     },
   ]
-  if (other) variants.push({ name: `exchange at ${flags.against}`, to: 'exchange', run: () => good(other, small) })
+  if (other)
+    variants.push({ name: `exchange at ${flags.against}`, baseline: 'exchange', run: () => good(other, small) })
   return variants
 
   function password(server: Server, path: string, token: () => string) {
@@ -194,30 +204,33 @@ function variantsOf(
 
   async function overTheLimit(server: Server): Promise<Measured> {
     const leftMs = windowMs - (Date.now() % windowMs)
-    if (leftMs < 20_000) await sleep(leftMs) // Redis counts by the quarter of an hour: do not measure across its end
-    const address = `192.0.2.${++overdrawn % 256}`
-    await load(server, '/api/nothing', unknown, { address, status: null, amount: 2_050 })
-    return load(server, exchange, unknown, { address, status: 429 })
+    if (leftMs < 20_000) await sleep(leftMs) // Redis counts per 15-minute window: do not measure across its end
+    const ipAddress = `192.0.2.${++overdrawn % 256}`
+    await load(server, '/api/nothing', unknown, { ipAddress, status: null, amount: 2_050 })
+    return load(server, exchangePath, unknown, { ipAddress, status: 429 })
   }
 }
 
 const windowMs = 15 * 60_000
 let overdrawn = 0
 
-/** Those that were asked for, with what they are compared to. */
-function chosen(variants: Variant[]): Variant[] {
+/** The variants selected with `--only`, and their baselines. */
+function selected(variants: Variant[]): Variant[] {
   const wanted = new Set(
     variants.filter(({ name }) => flags.only.some((part) => name.includes(part))).map(({ name }) => name),
   )
-  for (const { name, to } of [...variants].reverse()) if (wanted.has(name) && to) wanted.add(to)
+  for (const { name, baseline } of [...variants].reverse()) if (wanted.has(name) && baseline) wanted.add(baseline)
   return variants.filter(({ name }) => wanted.has(name))
 }
 
-/** Every variant once a round, in an order of its own, so that what else the machine does falls on all alike. The first one fills caches. */
+/**
+ * Runs every variant once per round, in a different order each time, so that other load on the
+ * machine affects all of them alike. The first round only fills caches.
+ */
 async function measureInRounds(variants: Variant[]): Promise<Map<string, Measured[]>> {
   const measured = new Map<string, Measured[]>(variants.map(({ name }) => [name, []]))
   for (let round = 1 - warmUps; round <= rounds; round++) {
-    say(round <= 0 ? 'Warming up …' : `Round ${round} of ${rounds} …`)
+    log(round <= 0 ? 'Warming up …' : `Round ${round} of ${rounds} …`)
     for (const { name, run } of shuffled(variants)) {
       const result = await run()
       if (round > 0) measured.get(name)!.push(result)
@@ -227,16 +240,19 @@ async function measureInRounds(variants: Variant[]): Promise<Map<string, Measure
   return measured
 }
 
-type Start = { name: string; firstAnswerMs: number; cpuMs: number; idleMemoryMb: number }
+type Start = { name: string; firstResponseMs: number; cpuMs: number; idleMemoryMb: number }
 
-/** From the start of the process to its first answer, and its memory when it has been idle for two seconds after that. */
+/**
+ * Measures the time from the start of the process to its first response, and its memory after two
+ * idle seconds.
+ */
 async function measureStarts(
   floorBuild: string,
   productBuild: string,
   settings: Record<string, string>,
   database: Database,
 ): Promise<Start[][]> {
-  say('Starting servers …')
+  log('Starting servers …')
   const count = flags.quick ? 3 : 7
   const nextCode = await database.newCodes(count + 10)
   const all: Start[][] = []
@@ -244,22 +260,22 @@ async function measureStarts(
     const starts: Start[] = []
     for (const [name, built, path] of shuffled([
       ['floor: SELECT 1', floorBuild, '/query'],
-      ['exchange', productBuild, exchange],
+      ['exchange', productBuild, exchangePath],
     ] as const)) {
       const server = await startServer(built, settings)
-      const answer = await fetch(server.url + path, {
+      const response = await fetch(server.url + path, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ code: nextCode() }),
       })
-      if (!answer.ok) throw new Error(`${name} answered ${answer.status}`)
-      const firstAnswerMs = performance.now() - server.startedAt
+      if (!response.ok) throw new Error(`${name} responded with ${response.status}`)
+      const firstResponseMs = performance.now() - server.startedAt
       const { cpuMs } = usageOf(server.process)
       await sleep(2_000)
-      starts.push({ name, firstAnswerMs, cpuMs, idleMemoryMb: usageOf(server.process).memoryMb })
+      starts.push({ name, firstResponseMs, cpuMs, idleMemoryMb: usageOf(server.process).memoryMb })
       await server.stop()
     }
-    if (round > 0) all.push(starts) // the first one fills the caches of the disk
+    if (round > 0) all.push(starts) // the first round fills the disk cache
   }
   return all
 }
@@ -272,9 +288,9 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
     node: process.version,
     rounds,
   }
-  const rows = variants.map(({ name, to }) => {
+  const rows = variants.map(({ name, baseline }) => {
     const own = measured.get(name)!
-    const other = to ? measured.get(to)! : own
+    const other = baseline ? measured.get(baseline)! : own
     const ratios = (of: (result: Measured) => number) =>
       own.map((result, round) => of(result) / of(other[round]!)).sort((a, b) => a - b)
     const middle = (of: (result: Measured) => number) => median(own.map(of))
@@ -286,7 +302,7 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
       p99: middle((result) => result.p99),
       cpuMs: middle((result) => result.cpuMs),
       memoryMb: middle((result) => result.memoryMb),
-      to,
+      baseline,
       ratio: median(perSecond),
       ratioRange: [perSecond[0]!, perSecond.at(-1)!],
       p50Ratio: median(ratios((result) => result.p50)),
@@ -299,7 +315,7 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
     const of = (round: Start[]) => round.find((start) => start.name === name)!
     return {
       name,
-      firstAnswerMs: median(starts.map((round) => of(round).firstAnswerMs)),
+      firstResponseMs: median(starts.map((round) => of(round).firstResponseMs)),
       cpuMs: median(starts.map((round) => of(round).cpuMs)),
       idleMemoryMb: median(starts.map((round) => of(round).idleMemoryMb)),
     }
@@ -309,26 +325,30 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
     '| | requests/s | p50 ms | p99 ms | CPU ms per request | memory MB | baseline | requests/s (range) | p50 | p99 | CPU |',
     '|---|---:|---:|---:|---:|---:|---|---|---:|---:|---:|',
     ...rows.map(
-      ({ name, perSecond, p50, p99, cpuMs, memoryMb, to, ratio, ratioRange, p50Ratio, p99Ratio, cpuRatio }) => {
+      ({ name, perSecond, p50, p99, cpuMs, memoryMb, baseline, ratio, ratioRange, p50Ratio, p99Ratio, cpuRatio }) => {
         const range = `${ratio.toFixed(2)} (${ratioRange.map((value) => value.toFixed(2)).join('–')})`
-        const against = to
-          ? [to, range, p50Ratio.toFixed(2), p99Ratio.toFixed(2), cpuRatio.toFixed(2)]
+        const against = baseline
+          ? [baseline, range, p50Ratio.toFixed(2), p99Ratio.toFixed(2), cpuRatio.toFixed(2)]
           : ['', '', '', '', '']
-        return `| ${[name, round3(perSecond), round3(p50), round3(p99), cpuMs.toFixed(2), memoryMb.toFixed(0), ...against].join(' | ')} |`
+        const own = [round3(perSecond), round3(p50), round3(p99), cpuMs.toFixed(2), memoryMb.toFixed(0)]
+        return `| ${[name, ...own, ...against].join(' | ')} |`
       },
     ),
     '',
     '| from the start of the process | first response ms | CPU ms until then | idle memory MB |',
     '|---|---:|---:|---:|',
     ...startRows.map(
-      ({ name, firstAnswerMs, cpuMs, idleMemoryMb }) =>
-        `| ${name} | ${firstAnswerMs.toFixed(0)} | ${cpuMs.toFixed(0)} | ${idleMemoryMb.toFixed(0)} |`,
+      ({ name, firstResponseMs, cpuMs, idleMemoryMb }) =>
+        `| ${name} | ${firstResponseMs.toFixed(0)} | ${cpuMs.toFixed(0)} | ${idleMemoryMb.toFixed(0)} |`,
     ),
   ]
   for (const { name, meanwhile } of rows) if (meanwhile) table.push('', `${name}: ${JSON.stringify(meanwhile)}`)
   table.push(
     '',
-    `${machine.date}, ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}; medians of ${rounds} rounds in shuffled order`,
+    [
+      `${machine.date}, ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}`,
+      `medians of ${rounds} rounds in shuffled order`,
+    ].join('; '),
   )
   console.log(table.join('\n'))
 
@@ -338,10 +358,10 @@ function report(variants: Variant[], measured: Map<string, Measured[]>, starts: 
     file,
     JSON.stringify({ machine, variants: rows, starts: startRows, rounds: Object.fromEntries(measured) }, null, 2),
   )
-  say(`The same, with every round, in ${file.slice(project.length)}`)
+  log(`All rounds are in ${file.slice(project.length)}`)
 }
 
-/** Three significant figures: more would be noise. */
+/** Three significant figures: anything more is noise. */
 function round3(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString('en')
 }

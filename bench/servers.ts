@@ -9,7 +9,10 @@ mkdirSync(folder, { recursive: true })
 
 export type Server = { url: string; process: ChildProcess; startedAt: number; stop: () => Promise<void> }
 
-/** Builds a copy of the product, as it stands in the working tree or at a commit, and answers its folder. A copy, so that nobody's `.next` is disturbed. */
+/**
+ * Builds a copy of the working tree or of a commit, and returns its folder. A copy, so that the
+ * `.next` of the project stays as it is.
+ */
 export function buildProduct(commit?: string): string {
   const target = emptyFolder(commit ? `product-${commit.replaceAll(/\W/g, '-')}` : 'product')
   if (commit) {
@@ -17,7 +20,7 @@ export function buildProduct(commit?: string): string {
       cwd: project,
       input: execFileSync('git', ['archive', commit], { cwd: project, maxBuffer: 1e9 }),
     })
-    // not with its own configuration, which may import what is no longer installed
+    // Not with the commit's own configuration: it may import packages that are no longer installed.
     const ofCommit = ['--schema', `${target}prisma/schema.prisma`]
     node(project, 'prisma-cli/build/index.js', 'generate', '--config', `${project}prisma/config.ts`, ...ofCommit)
   } else {
@@ -37,11 +40,15 @@ export function buildProduct(commit?: string): string {
       cpSync(project + part, target + part, { recursive: true })
   }
   for (const part of ['bench', 'e2e']) rmSync(target + part, { recursive: true, force: true })
-  rmSync(`${target}package-lock.json`, { force: true }) // so that the project, whose node_modules serve, counts as the root
+  // Without a lock file, Next.js uses the project as the root, where node_modules is.
+  rmSync(`${target}package-lock.json`, { force: true })
   return build(target)
 }
 
-/** Builds the floor: an application of three bare routes, behind the product's own bin/server.mjs. Answers its folder. */
+/**
+ * Builds the floor, an app with three bare routes behind the product's bin/server.mjs, and returns
+ * its folder.
+ */
 export function buildFloor(): string {
   const target = emptyFolder('floor')
   cpSync(`${project}bench/floor`, target, { recursive: true })
@@ -51,7 +58,10 @@ export function buildFloor(): string {
   return build(target)
 }
 
-/** Starts the server of a folder that was built, as `npm start` does. What it prints goes to a file, until it is stopped. */
+/**
+ * Starts a built server as `npm start` does. Its output goes to a file, which is deleted when the
+ * server stops.
+ */
 export async function startServer(built: string, settings: Record<string, string>): Promise<Server> {
   const port = String(await freePort())
   const url = `http://127.0.0.1:${port}`
@@ -71,7 +81,7 @@ export async function startServer(built: string, settings: Record<string, string
   })
   closeSync(log)
   const ended = once(server, 'exit').then(([code]) => {
-    throw new Error(`the server of ${built} ended with ${code}:\n${readFileSync(logFile, 'utf8')}`)
+    throw new Error(`the server in ${built} exited with ${code}:\n${readFileSync(logFile, 'utf8')}`)
   })
   await Promise.race([once(server, 'message'), ended])
   ended.catch(() => {})
@@ -82,17 +92,23 @@ export async function startServer(built: string, settings: Record<string, string
   return { url, process: server, startedAt, stop }
 }
 
-/** Starts another program of this folder in a process of its own, and answers the first thing that it tells. */
-export async function startBeside<Told>(program: string): Promise<{ told: Told; stop: () => Promise<void> }> {
+/**
+ * Starts another program of this folder in its own process, and returns the first message that it
+ * sends.
+ */
+export async function startProgram<Message>(program: string): Promise<{ message: Message; stop: () => Promise<void> }> {
   const child = spawn(process.execPath, ['--import', 'tsx', `${project}bench/${program}`], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     cwd: project,
   })
-  const [told] = await once(child, 'message')
-  return { told, stop: () => end(child) }
+  const [message] = await once(child, 'message')
+  return { message, stop: () => end(child) }
 }
 
-/** What a process has used so far: CPU time of all its threads, and memory now. Linux only; zeros elsewhere. */
+/**
+ * The CPU time that all threads of a process have used so far, and its current memory. Zero except
+ * on Linux.
+ */
 export function usageOf({ pid }: ChildProcess): { cpuMs: number; memoryMb: number } {
   if (process.platform !== 'linux') return { cpuMs: 0, memoryMb: 0 }
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

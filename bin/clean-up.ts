@@ -1,9 +1,9 @@
-// `npm run clean-up`: deletes what expired more than a week ago. Run it daily.
+// `npm run clean-up`: deletes rows that expired more than a week ago. Run it daily.
 import { prepareLocally, readEnvFiles } from './local'
 
 async function run(): Promise<void> {
   readEnvFiles(process.env.NODE_ENV === 'production')
-  const release = await prepareLocally({ port: 3000, purpose: 'command', say: console.error })
+  const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
   try {
     const { deleteExpiredRows } = await import('../lib/database/clean-up')
     for (const [table, count] of Object.entries(await deleteExpiredRows())) console.log(`${table}: ${count} deleted`)

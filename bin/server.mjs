@@ -1,9 +1,13 @@
-// The server outside Vercel: Next.js behind Node's own, for what `next start` leaves out.
-//   - The address of the socket is appended to X-Forwarded-For, as any proxy does. `next start` would keep what the client sent,
-//     and a route has no other way to learn who is there (see lib/http/client-address.ts).
-//   - One client can hold a bounded part of the process (see server/admission.mjs), and reach our code only (server/request.mjs).
-//   - Every response has the security headers that concern a whole site.
-// Pages are compressed. Requests that are too slow are cut off. On SIGTERM or SIGINT, requests under way are finished.
+// The server outside Vercel: Next.js behind a Node.js HTTP server, which adds what `next start`
+// lacks.
+//   - It appends the IP address of the socket to X-Forwarded-For, as a proxy does. `next start`
+//     would keep the client's own header, and a route has no other source for the IP address (see
+//     lib/http/client-address.ts).
+//   - It limits what one client can occupy (see server/admission.mjs) and which parts of Next.js it
+//     can reach (see server/request.mjs).
+//   - It adds the site-wide security headers to every response.
+// Pages are compressed. Slow requests are closed. On SIGTERM or SIGINT, requests in progress are
+// finished.
 import { existsSync } from 'node:fs'
 import { createServer, STATUS_CODES } from 'node:http'
 import { fileURLToPath } from 'node:url'
@@ -15,8 +19,8 @@ import sirv from 'sirv'
 import { clientNetwork, networkOf } from '../lib/http/client-network.mjs'
 import { Admission } from './server/admission.mjs'
 import {
-  boundPieces,
-  bringsTooMuch,
+  isBodyTooLarge,
+  limitChunks,
   plainUrl,
   problemOf,
   removeInternalHeaders,
@@ -27,7 +31,7 @@ const dir = fileURLToPath(new URL('..', import.meta.url))
 const dev = process.argv.includes('--dev')
 process.env.NODE_ENV = dev ? 'development' : 'production'
 process.env.NEXT_TELEMETRY_DISABLED ??= '1'
-process.env.VERCEL = '' // an env file pulled from Vercel sets it, and its headers would then be trusted from anybody
+process.env.VERCEL = '' // an env file pulled from Vercel sets it, and any client could then forge Vercel's headers
 nextEnv.loadEnvConfig(dir, dev, { info: () => {}, error: console.error })
 process.chdir(dir)
 
@@ -41,7 +45,7 @@ const siteHeaders = {
 }
 
 if (!dev && !existsSync('.next/BUILD_ID')) {
-  console.error('There is no production build yet: npm run build')
+  console.error('There is no production build. Run npm run build first.')
   process.exit(1)
 }
 
@@ -52,7 +56,8 @@ const log = pino({
   formatters: { level: (label) => ({ level: label }) },
 })
 const server = createServer({
-  requireHostHeader: false, // Node's own response would have none of our headers, and close the connection under later requests
+  // Node's own response would lack our headers and break later requests on the connection.
+  requireHostHeader: false,
   headersTimeout: 15_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 75_000,
@@ -62,31 +67,33 @@ server.timeout = 60_000 // for a client that stopped reading its response
 const admission = new Admission(
   server,
   (socket) => (trustedProxies > 0 ? null : networkOf(socket.remoteAddress ?? '')),
-  reportSometimes(),
+  throttledReport(),
 )
 
-// The host is not for Next.js: from 127.0.0.1 it would make addresses of localhost, and take its own rewrites for another server's.
-// The upgrades of WebSockets it needs in development alone: elsewhere it would keep their sockets for ever.
+// Next.js does not get HOST: it turns 127.0.0.1 into localhost in URLs, and would then proxy its
+// own rewrites as if they led to another server. It handles WebSocket upgrades only in development
+// (for hot reload); in production it would never close their sockets.
 const app = next({ dev, dir, port, hostname: 'localhost', httpServer: dev ? server : createServer() })
 let stopping = false
 for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, stop) // disconnect: bin/dev.ts was killed
 await app.prepare()
 const handle = app.getRequestHandler()
 const compress = compression()
-// Compressed at build time, and found without Next.js: files are in no limit, so they have to be cheap.
+// Served without Next.js, and compressed at build time: no rate limit covers files, so they have to
+// be cheap.
 const sendFile = dev
   ? null
   : sirv('.next/static', { immutable: true, maxAge: 31_536_000, gzip: true, onNoMatch: noSuchFile })
 if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
-server.on('request', (request, response) => take(request, response, respond))
+server.on('request', (request, response) => admit(request, response, respond))
 server.on('checkExpectation', (request, response) =>
-  take(request, response, () => reject(response, 417, 'Unknown expectation.')),
+  admit(request, response, () => reject(response, 417, 'Unknown expectation.')),
 )
 
-function take(request, response, act) {
+function admit(request, response, act) {
   for (const name in siteHeaders) response.setHeader(name, siteHeaders[name])
-  // What of a body nobody has read by then, nobody will.
+  // Nothing reads the rest of the body after the response.
   response.once('finish', () => !request.complete && request.socket.destroySoon())
   admission.inOrder(request, response, () => act(request, response))
 }
@@ -95,17 +102,17 @@ function respond(request, response) {
   const { headers } = request
   const problem = problemOf(request)
   if (problem) return reject(response, ...problem)
-  const address = request.socket.remoteAddress ?? ''
-  headers['x-forwarded-for'] = headers['x-forwarded-for'] ? `${headers['x-forwarded-for']}, ${address}` : address
+  const ipAddress = request.socket.remoteAddress ?? ''
+  headers['x-forwarded-for'] = headers['x-forwarded-for'] ? `${headers['x-forwarded-for']}, ${ipAddress}` : ipAddress
   replaceUnknownMethod(request)
   request.url = plainUrl(request.url)
   if (!dev) removeInternalHeaders(headers)
-  boundPieces(request)
+  limitChunks(request)
   const [path] = request.url.split('?', 1)
-  if (bringsTooMuch(request, path)) return reject(response, 413, 'This path accepts no such request body.')
+  if (isBodyTooLarge(request, path)) return reject(response, 413, 'This path does not accept this request body.')
   const network = clientNetwork(headers['x-forwarded-for'], trustedProxies)
   if (path.startsWith('/api/')) {
-    // Its responses are too small to compress.
+    // Not compressed: the responses are too small.
     const kind = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write'
     admission.inTurn(kind, network, response, () => handle(request, response))
   } else if (sendFile && path.startsWith('/_next/')) {
@@ -115,7 +122,10 @@ function respond(request, response) {
   }
 }
 
-/** Of `/_next/`, only the files of the build exist: pages of ours are loaded as documents, and no image is optimised. */
+/**
+ * Under `/_next/`, only build files exist: our pages load as documents, and none uses image
+ * optimization.
+ */
 function respondWithFile(request, response) {
   const file = request.url.match(/^\/_next\/static(\/.*)$/)?.[1]
   if (!file || !['GET', 'HEAD'].includes(request.method)) return noSuchFile(request, response)
@@ -129,9 +139,12 @@ function noSuchFile(_request, response) {
     .end('Not found.\n')
 }
 
-/** Responds without reading the body; the connection is closed, so that the rest of it is not read either. */
+/**
+ * Responds without reading the body, and closes the connection so that the rest of it is never
+ * read.
+ */
 function reject(response, status, text) {
-  response.req.push = () => true // what still arrives of the body is dropped
+  response.req.push = () => true // discards body data that still arrives
   response.writeHead(status, {
     Connection: 'close',
     'Cache-Control': 'no-store',
@@ -140,7 +153,7 @@ function reject(response, status, text) {
   response.end(`${text}\n`)
 }
 
-// Node's own response to what is not HTTP, with our headers.
+// Node's default response to malformed HTTP, with our headers.
 server.on('clientError', (error, socket) => {
   if (!socket.writable || admission.isResponding(socket)) return socket.destroy()
   const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code] ?? 400
@@ -161,16 +174,18 @@ server.listen(port, process.env.HOST || undefined, () => {
 async function stop() {
   if (stopping) return
   stopping = true
-  if (dev || !server.listening) process.exit() // the connections of hot reload never end
-  setTimeout(() => process.exit(), 30_000).unref() // for requests that are still not done by then
+  if (dev || !server.listening) process.exit() // hot-reload connections never end
+  setTimeout(() => process.exit(), 30_000).unref() // even if requests are still in progress
   await admission.stop()
-  await app.close() // the work that requests left for `after()`
-  await globalThis.flushSpans?.() // of lib/tracing.ts
+  await app.close() // waits for callbacks of `after()`
+  await globalThis.flushSpans?.() // set by lib/tracing.ts
   process.exit()
 }
 
-/** Logs the first connection that is closed early for a reason, and then how many more in each minute. */
-function reportSometimes() {
+/**
+ * Logs the first connection closed for each reason, then the number of further ones once a minute.
+ */
+function throttledReport() {
   const counts = new Map()
   return (reason) => {
     const count = counts.get(reason)

@@ -8,7 +8,7 @@ export default defineConfig({
   fullyParallel: true,
   forbidOnly: true,
   timeout: 60_000,
-  expect: { timeout: 15_000 }, // a reset may stand in the queue behind the twenty of another test
+  expect: { timeout: 15_000 }, // a reset may have to wait behind twenty resets of another test
   projects: [
     { name: 'unit', testDir: '../lib', testMatch: '**/*.spec.ts' },
     { name: 'api', testDir: './api' },

@@ -3,7 +3,7 @@ import { chromium } from 'playwright'
 import setUp from './support/global-setup'
 import { show, stateNames } from './support/page-states'
 
-// Pictures of every screen, in both schemes and three widths: npm run screenshots
+// `npm run screenshots`: screenshots of every page state, in both color schemes and three widths.
 
 const folder = new URL('results/screenshots/', import.meta.url).pathname
 const widths = [320, 390, 1280]
@@ -37,7 +37,7 @@ try {
     }
     await context.close()
   }
-  console.log(`${stateNames.length * widths.length * schemes.length} pictures in ${folder}`)
+  console.log(`${stateNames.length * widths.length * schemes.length} screenshots in ${folder}`)
 } finally {
   await browser.close()
   await tearDown()

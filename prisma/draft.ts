@@ -7,8 +7,8 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const path = `${folder}schema.prisma`
 
 /**
- * The SQL that leads from the schema of the newest committed migration to schema.prisma; empty if they are equal. The engine wants the
- * `url` of some PostgreSQL, and changes nothing there.
+ * The SQL for the changes in schema.prisma since the newest committed migration; empty if there are
+ * none. The engine needs the `url` of any PostgreSQL, but changes nothing there.
  */
 export async function draftMigration(url: string): Promise<string> {
   const connection = openConnection(url)
@@ -27,7 +27,7 @@ export async function draftMigration(url: string): Promise<string> {
   }
 }
 
-/** schema.prisma as it was when a migration was last committed. */
+/** schema.prisma as of the last commit that added a migration. */
 function committedSchema(): string {
   const git = (...parameters: string[]) => execFileSync('git', parameters, { cwd: folder, encoding: 'utf8' }).trim()
   return git('show', `${git('log', '-1', '--format=%H', '--', 'migrations')}:./schema.prisma`)

@@ -15,12 +15,12 @@ const { instance } = await WebAssembly.instantiate(readFileSync(wasmFile), { './
 bindings.__wbg_set_wasm(instance.exports)
 instance.exports.__wbindgen_start()
 
-/** The version of the engine. */
 export const engineVersion = () => bindings.version()
 
 /**
- * The one connection that an engine works through, because a lock has to hold for all that follows.
- * It lifts the role's time limit, which suits the service and not a migration (see the README).
+ * Opens a single connection for an engine, because an advisory lock belongs to one connection.
+ * Removes the role's statement time-out, which is meant for the service: a migration may take
+ * longer.
  * @param {string} url
  */
 export function openConnection(url) {
@@ -28,16 +28,16 @@ export function openConnection(url) {
     connectionString: url,
     max: 1,
     connectionTimeoutMillis: connectMs,
-    idleTimeoutMillis: 0, // or a wait would end the connection, and with it the lock
+    idleTimeoutMillis: 0, // an idle time-out would close the connection and release the lock
     keepAlive: true,
     onConnect: (client) => client.query('SET statement_timeout = 0'),
   })
-  pool.on('error', () => {}) // lost while idle: the next query tells
+  pool.on('error', () => {}) // if the idle connection is lost, the next query fails
   return pool
 }
 
 /**
- * Starts an engine on a connection. `datamodels` are the schema's files.
+ * Starts an engine on a connection. `datamodels` are the paths of the schema files.
  * @param {pg.Pool} pool
  * @param {string[]} [datamodels]
  */
@@ -47,9 +47,9 @@ export async function startEngine(pool, datamodels) {
 }
 
 /**
- * Sends a migration as it stands. Prisma's adapter would cut it at every semicolon, also in a comment,
- * a string or a function, and would keep what came before a failure. The engine does not know all
- * kinds of errors that the adapter reports, and would lose PostgreSQL's message.
+ * Sends a migration as one script. Prisma's adapter would split it at every semicolon, even inside
+ * a comment, a string or a function, and would keep the statements before a failure. It would also
+ * report errors of kinds that the engine does not know, and PostgreSQL's message would be lost.
  */
 class WholeScripts extends PrismaPg {
   async connect() {
@@ -57,7 +57,7 @@ class WholeScripts extends PrismaPg {
     adapter.executeScript = async (script) => {
       await this.externalPool.query(script).catch((error) => {
         const { severity, code, message, detail, column, hint } = error
-        if (!severity) return adapter.onError(error) // not PostgreSQL's, but of the connection
+        if (!severity) return adapter.onError(error) // from the connection, not from PostgreSQL
         const cause = { kind: 'postgres', code, severity, message, detail, column, hint }
         throw new DriverAdapterError({ ...cause, originalCode: code, originalMessage: message })
       })

@@ -11,14 +11,15 @@ const lockRetryMs = 250
 type Connection = ReturnType<typeof openConnection>
 
 /**
- * Applies the pending migrations and returns their names. Concurrent runs wait for each other. Throws
- * where the database is unreachable, a migration fails or failed before, or an applied one was edited.
- * The bookkeeping is that of `prisma migrate deploy`.
+ * Applies the pending migrations and returns their names. Concurrent runs wait for each other.
+ * Throws if the database is unreachable, if a migration fails or has failed before, or if an
+ * applied one was edited. Keeps the same records as `prisma migrate deploy`, so both can be used on
+ * one database.
  */
-export async function applyMigrations(url: string, say: (progress: string) => void = () => {}): Promise<string[]> {
+export async function applyMigrations(url: string, report: (progress: string) => void = () => {}): Promise<string[]> {
   const connection = openConnection(url)
   try {
-    await lock(connection, say)
+    await lock(connection, report)
     const engine = await startEngine(connection, [here('schema.prisma')])
     const migrationsList = readMigrations()
     const filters = { externalTables: [], externalEnums: [] }
@@ -36,7 +37,7 @@ export async function applyMigrations(url: string, say: (progress: string) => vo
   }
 }
 
-/** The migrations as the engine takes them, the oldest first. */
+/** The migrations in the engine's format, oldest first. */
 function readMigrations() {
   const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const migrationDirectories = names
@@ -51,24 +52,24 @@ function readMigrations() {
 }
 
 /**
- * Waits until no other run works on the database. The engine takes the same lock, but only after the
- * history is read, in which an unfinished migration looks like a failed one. Polls, because a statement
- * that waits for the lock would block a `CREATE INDEX CONCURRENTLY` of the run that holds it.
- * The lock ends with the connection.
+ * Waits until no other run is migrating the database. The engine takes the same lock, but only
+ * after it has read the history, where a migration in progress looks like a failed one. Polls,
+ * because a statement that waits for the lock would block a `CREATE INDEX CONCURRENTLY` of the run
+ * that holds it. The lock is released when the connection closes.
  */
-async function lock(connection: Connection, say: (progress: string) => void): Promise<void> {
-  for (let told = false; ; told = true) {
+async function lock(connection: Connection, report: (progress: string) => void): Promise<void> {
+  for (let reported = false; ; reported = true) {
     const { rows } = await connection.query('SELECT pg_try_advisory_lock($1) AS taken', [lockKey])
     if (rows[0].taken) return
-    if (!told) say('Another run is migrating this database: waiting for it …')
+    if (!reported) report('Another run is migrating this database: waiting for it …')
     await sleep(lockRetryMs)
   }
 }
 
-/** What went wrong, without the engine's trace, which holds the name of the migration. */
+/** The error message with the name of the migration, but without the engine's stack trace. */
 function describe({ name, code, message }: Error & { code?: string }): string {
   const migration = message.match(/migration_name="([^"]+)"/)?.[1]
   const text = message.replace(/^external connector error\n/, '').replace(/\n +0: .*/s, '')
   if (migration) return `The migration ${migration} failed: ${text.trim()}`
-  return text.trim() || code || name // a host with several addresses fails without a message
+  return text.trim() || code || name // for a host with several IP addresses, the message is empty
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Puts the engine of engine.mjs behind the protocol that the Prisma CLI speaks to the one it would
-// download: JSON-RPC 2.0, a message a line, on stdin and stdout.
+// Lets the Prisma CLI use the engine of engine.mjs instead of the binary that it would download.
+// The CLI speaks JSON-RPC 2.0 over stdin and stdout, one message per line.
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { engineVersion, openConnection, startEngine } from './engine.mjs'
@@ -23,25 +23,26 @@ if (flags.version) {
 const url = JSON.parse(flags.datasource ?? '{}').url
 const connection = url && openConnection(url)
 
-// `schema-engine cli can-connect-to-database`: the exit code is the answer
+// `schema-engine cli can-connect-to-database`: the exit code is the result
 if (positionals[0] === 'cli') {
   await connection.query('SELECT 1')
   await connection.end()
   process.exit()
 }
 
-// it connects at once, so that even a `migrate diff` between files needs a URL; `generate` does without
+// The engine connects at once, so even `migrate diff` between two files needs a URL. `generate`
+// does not.
 const engine = connection && (await startEngine(connection, flags.datamodels))
 
 const mapsAsObjects = (_key, value) => (value instanceof Map ? Object.fromEntries(value) : value)
 const send = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }, mapsAsObjects))
-let ownId = 1_000_000 // ids of the requests that we send to the CLI, far from its own
+let ownId = 1_000_000 // for requests to the CLI; high enough not to collide with its own IDs
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line)
-  if (!method) continue // the CLI's answer to one of ours
+  if (!method) continue // the CLI's response to one of our requests
   try {
-    if (!engine) throw new Error('no database address: set DATABASE_URL')
+    if (!engine) throw new Error('there is no database URL: set DATABASE_URL')
     const result = await engine[method](params)
     if (result?.stdout) send({ id: ++ownId, method: 'print', params: { content: result.stdout } })
     send({ id, result: result ?? {} })

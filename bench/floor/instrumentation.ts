@@ -1,2 +1,3 @@
-// Without one of its own, the build would take the product's, which it finds further up.
+// Without this file, the build would use the product's instrumentation.ts, which it finds in a
+// parent folder.
 export function register(): void {}

@@ -1,4 +1,4 @@
-/** @type {import('next').NextConfig} What the product sets, as far as it concerns a route. */
+/** @type {import('next').NextConfig} The product's settings that affect routes. */
 export default {
   poweredByHeader: false,
   agentRules: false,

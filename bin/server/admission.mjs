@@ -1,14 +1,15 @@
-// How much of this process a client can hold: connections, and requests under way.
+// Limits how much of this process a client can occupy: connections and concurrent requests.
 
 const openFiles = openFileLimit()
 
-// A quarter stays free for connections to PostgreSQL and for files that are read.
+// The rest is for connections to PostgreSQL and for files.
 const connectionsAtOnce = Math.min(10_000, Math.floor(openFiles * 0.75))
 const connectionsPerNetwork = Math.min(256, Math.floor(connectionsAtOnce / 2))
-const requestsAhead = 16 // pipelined on one connection; browsers and proxies send none ahead
+const requestsAhead = 16 // pipelined on one connection; browsers and proxies do not pipeline
 
-// Everybody shares one thread: a client that sends many requests at once delays the others by so many. A page costs ten times as
-// much as a route. Bodies that arrive slowly hold up no request without one.
+// All clients share one thread, so the concurrent requests of one client delay everyone else. A
+// page costs ten times as much as a route. Reads are counted apart from writes, so that slow bodies
+// never hold them up.
 const turns = {
   page: { perNetwork: 8, atOnce: 64 },
   file: { perNetwork: 32, atOnce: Number.POSITIVE_INFINITY },
@@ -17,8 +18,9 @@ const turns = {
 }
 
 /**
- * Bounds connections (per process, and per network where clients connect directly), handles the requests of a connection one after
- * another, and lets the requests of a network wait for their turn. `report` is called with a reason for each connection that is closed early.
+ * Limits the connections of the process and, if clients connect directly, of each network. Handles
+ * the requests of a connection one after another, and queues the requests of a network above its
+ * limit. Calls `report` with a reason for each connection that it closes.
  */
 export class Admission {
   #server
@@ -42,7 +44,7 @@ export class Admission {
 
   /**
    * @param {import('node:http').Server} server
-   * @param {(socket: import('node:net').Socket) => string | null} networkOfSocket null where a proxy connects for many clients
+   * @param {(socket: import('node:net').Socket) => string | null} networkOfSocket null behind a proxy
    * @param {(reason: string) => void} report
    */
   constructor(server, networkOfSocket, report) {
@@ -55,7 +57,7 @@ export class Admission {
   }
 
   #accept(/** @type {import('node:net').Socket} */ socket) {
-    if (!socket.remoteAddress) return socket.destroy() // reset already: nobody would be counted
+    if (!socket.remoteAddress) return socket.destroy() // already reset, so there is no network to count
     const network = this.#networkOfSocket(socket)
     if (network !== null) {
       const count = (this.#connections.get(network) ?? 0) + 1
@@ -69,7 +71,8 @@ export class Admission {
     this.#requests.set(socket, requests)
     socket.once('close', () => {
       this.#requests.delete(socket)
-      // Node never gives the socket to a response behind one that closes the connection: that response does not close either.
+      // A response queued behind one that closes the connection never gets the socket, so it never
+      // emits `close`.
       for (const { response } of requests) this.#endTurn(response)
       if (network === null) return
       const left = (this.#connections.get(network) ?? 1) - 1
@@ -78,13 +81,16 @@ export class Admission {
     })
   }
 
-  /** Calls `start` once the earlier requests of the connection have their responses. Closes a connection that sends too many ahead. */
+  /**
+   * Calls `start` after all earlier responses on the connection. Closes a connection that pipelines
+   * too many requests.
+   */
   inOrder(request, response, start) {
     const { socket } = request
     const requests = this.#requests.get(socket)
     if (!requests || socket.destroyed) return
     if (requests.length > requestsAhead) {
-      this.#report('too many requests sent ahead on one connection')
+      this.#report('too many pipelined requests on one connection')
       return socket.destroy()
     }
     requests.push({ response, start })
@@ -100,7 +106,8 @@ export class Admission {
   }
 
   /**
-   * Calls `act` when it is the request's turn: at once, unless its network has many requests of this kind under way.
+   * Calls `act` when it is the request's turn: at once, unless its network is at the limit for this
+   * kind of request.
    * @param {keyof typeof turns} kind
    * @param {string} network
    * @param {import('node:http').ServerResponse} response
@@ -117,10 +124,13 @@ export class Admission {
       if (own.size === 0 && this.#ofNetwork.get(key) === own) this.#ofNetwork.delete(key)
     })
     if (kind === 'page') this.#endTurnWhenProduced(response)
-    own.take(response, () => all.take(response, act))
+    own.request(response, () => all.request(response, act))
   }
 
-  /** A page is small: it goes into our buffers at once, so that a client that does not read it holds no turn. */
+  /**
+   * Ends the turn when the page is rendered. It is small enough to buffer, so a client that does
+   * not read it holds no turn.
+   */
   #endTurnWhenProduced(response) {
     const { write, end } = response
     response.write = (...parameters) => {
@@ -139,12 +149,18 @@ export class Admission {
     this.#turnEnds.delete(response)
   }
 
-  /** Whether a response is under way on this connection, so that nothing else may be written to it. */
+  /**
+   * Whether a response is in progress on this connection, so that nothing else may be written to
+   * it.
+   */
   isResponding(socket) {
     return (this.#requests.get(socket)?.length ?? 0) > 0
   }
 
-  /** Accepts nothing more, closes connections as their last response ends, and resolves when all are closed. */
+  /**
+   * Stops accepting connections, closes each after its last response, and resolves when all are
+   * closed.
+   */
   stop() {
     this.#stopping = true
     return new Promise((resolve) => {
@@ -157,7 +173,7 @@ export class Admission {
   }
 }
 
-/** Lets `atOnce` holders act; the others wait in the order in which they came. */
+/** Lets up to `atOnce` holders act at the same time. The others wait in order of arrival. */
 class Turns {
   #atOnce
   #acting = new Set()
@@ -172,7 +188,7 @@ class Turns {
     return this.#acting.size + this.#waiting.size
   }
 
-  take(holder, act) {
+  request(holder, act) {
     if (this.#acting.size >= this.#atOnce) {
       this.#waiting.set(holder, act)
       return
@@ -181,7 +197,7 @@ class Turns {
     act()
   }
 
-  /** Ends the turn, or the wait, of a holder. */
+  /** Ends a holder's turn or its wait. */
   end(holder) {
     this.#waiting.delete(holder)
     if (!this.#acting.delete(holder)) return
@@ -195,7 +211,7 @@ class Turns {
 }
 
 function openFileLimit() {
-  process.report.excludeNetwork = true // looking up the names of peers would take seconds
+  process.report.excludeNetwork = true // resolving the host names of peers would take seconds
   const { soft } = /** @type {any} */ (process.report.getReport()).userLimits?.open_files ?? {}
-  return Number.isInteger(soft) ? soft : 1_024 // `unlimited`, or a system that does not say
+  return Number.isInteger(soft) ? soft : 1_024 // `unlimited`, or not reported on this system
 }

@@ -1,14 +1,16 @@
-// What of a request reaches Next.js: it trusts headers, paths and bodies that only its own parts should send.
+// Sanitizes requests before Next.js handles them: it trusts headers, paths and bodies that only its
+// own code should send.
 
 const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
 const originalMethodHeader = 'x-original-method'
 
-/** Our forms that work without a script. They are the only paths outside /api that accept a body. */
+/** Forms that work without JavaScript: the only paths outside /api that accept a body. */
 const forms = new Set(['/sign-out'])
 const formBytes = 1_024
 
-// With these a client could be taken for Next.js itself: skip a route, have a text of its own logged, or be redirected.
+// With these headers, a client could impersonate Next.js: skip a route, inject text into the log,
+// or cause a redirect.
 const internalHeader =
   /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
 
@@ -16,11 +18,14 @@ const secret = /([?&](?:code|token)=)[^&]*/gi
 const urlCharacters = 2_048
 const parameters = 32
 const headerCharacters = 512
-const pieces = 256
+const maxChunks = 256
 
-/** The status and the text for a request that nobody handles, or null. Cuts headers that are costly to read. */
+/**
+ * The status and text with which to reject a request, or null. Truncates headers that are expensive
+ * to parse.
+ */
 export function problemOf({ url, headers, httpVersion }) {
-  // Next.js takes a time that grows with the square of these.
+  // The time Next.js needs grows with the square of these.
   if (url.length > urlCharacters || url.split('&', parameters + 1).length > parameters)
     return [414, 'The URL is too long.']
   if (headers.host === undefined && httpVersion === '1.1') return [400, 'The Host header is missing.']
@@ -29,26 +34,33 @@ export function problemOf({ url, headers, httpVersion }) {
 }
 
 /**
- * Bounds in how many pieces a chunked body may arrive, because each costs a thousand times what its byte does. One in more pieces
- * becomes one of more bytes than any route reads.
+ * Limits the number of chunks in a body, because a chunk costs a thousand times as much as a byte.
+ * A body with too many chunks is padded to more bytes than any route accepts, so that the route
+ * rejects it.
  */
-export function boundPieces(request) {
+export function limitChunks(request) {
   if (request.headers['transfer-encoding'] === undefined) return
   const push = request.push.bind(request)
   let count = 0
-  request.push = (piece) => {
-    if (piece === null || ++count < pieces) return push(piece)
-    if (count === pieces) push(Buffer.alloc(1024 * 1024))
+  request.push = (chunk) => {
+    if (chunk === null || ++count < maxChunks) return push(chunk)
+    if (count === maxChunks) push(Buffer.alloc(1024 * 1024))
     return true
   }
 }
 
-/** Removes the headers that only Next.js or its platform may send. Pages of ours load as documents, so none is missed. */
+/**
+ * Removes headers that only Next.js or its platform may send. Our pages load as documents and need
+ * none of them.
+ */
 export function removeInternalHeaders(headers) {
   for (const name of Object.keys(headers)) if (internalHeader.test(name)) delete headers[name]
 }
 
-/** Replaces a method that Next.js does not know by one that no route accepts. The log still tells the original (see lib/http/route.ts). */
+/**
+ * Replaces a method that Next.js does not know with one that no route accepts. The log still
+ * contains the original (see lib/http/route.ts).
+ */
 export function replaceUnknownMethod(request) {
   delete request.headers[originalMethodHeader]
   if (knownMethods.has(request.method)) return
@@ -57,23 +69,24 @@ export function replaceUnknownMethod(request) {
 }
 
 /**
- * The path and query as Next.js accepts them without a redirect, which would repeat the query: without host, doubled slashes and
- * dot segments. A path that can't be decoded becomes one that does not exist.
+ * Normalizes the path, removing the host, repeated slashes and dot segments. Otherwise Next.js
+ * would redirect, and the Location header would repeat the query with its secret. A path that can't
+ * be decoded becomes one that does not exist.
  */
 export function plainUrl(url) {
   const [, path, query] = url.replace(/^https?:\/\/[^/?]*/i, '').match(/^([^?]*)(.*)$/s)
   try {
     const { pathname } = new URL(`http://host${`/${path}`.replace(/[\\/]+/g, '/')}`)
     decodeURIComponent(pathname)
-    // A secret in the URL of a page concerns the browser alone (see app/_ui/arrival.js).
+    // Only the browser needs the secret in a page's URL (see app/_ui/arrival.js).
     return pathname + (isApi(pathname) ? query : query.replace(secret, '$1'))
   } catch {
     return /^[\\/]+api[\\/]/.test(path) ? '/api/-' : '/-'
   }
 }
 
-/** Whether a request brings a larger body than its path accepts. Routes under /api read, and bound, their own. */
-export function bringsTooMuch({ headers }, path) {
+/** Whether the body is larger than the path accepts. Routes under /api limit their own bodies. */
+export function isBodyTooLarge({ headers }, path) {
   if (isApi(path)) return false
   const bytes =
     headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Number.POSITIVE_INFINITY

@@ -8,12 +8,12 @@ import pg from 'pg'
 import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { project } from '../../bin/local'
 import { onlyDevelopmentServer } from '../support/development-server'
-import { exchange, expect, keepSecret, newCode, newPassword, newToken, reset, test } from '../support/fixtures'
+import { exchangePath, expect, keepSecret, newCode, newPassword, newToken, resetPath, test } from '../support/fixtures'
 import { freePort, startServer } from '../support/server'
 
 type Ended = { code: number; stdout: string; stderr: string }
 
-/** Runs a command of package.json to its end. */
+/** Runs a script of package.json until it exits. */
 function run(command: string[], settings: Record<string, string | undefined> = {}): Promise<Ended> {
   const env = { ...process.env, ...settings } as NodeJS.ProcessEnv
   return new Promise((resolve) => {
@@ -24,12 +24,8 @@ function run(command: string[], settings: Record<string, string | undefined> = {
 }
 
 test.describe('npm run issue', () => {
-  test('--json prints a secret, its address and its end, and nothing else; the secret works', async ({
-    person,
-    post,
-    url,
-  }) => {
-    const { stdout } = await run(['issue', '--', 'sso-code', person.email.toUpperCase(), '--json'])
+  test('--json prints only a working secret, its URL and its expiry', async ({ user, post, url }) => {
+    const { stdout } = await run(['issue', '--', 'sso-code', user.email.toUpperCase(), '--json'])
     const issued = JSON.parse(stdout)
     keepSecret(issued.secret)
     expect(issued).toEqual({
@@ -40,29 +36,29 @@ test.describe('npm run issue', () => {
     const seconds = (Date.parse(issued.expiresAt) - Date.now()) / 1000
     expect(seconds).toBeGreaterThan(30)
     expect(seconds).toBeLessThanOrEqual(61)
-    expect((await post(exchange, { code: issued.secret })).status).toBe(200)
+    expect((await post(exchangePath, { code: issued.secret })).status).toBe(200)
 
-    const token = JSON.parse((await run(['issue', '--', 'reset-token', person.email, '--json'])).stdout)
+    const token = JSON.parse((await run(['issue', '--', 'reset-token', user.email, '--json'])).stdout)
     keepSecret(token.secret)
     expect(token.url).toBe(`${url}/reset-password?token=${token.secret}`)
-    expect((await post(reset, { token: token.secret, password: newPassword() })).status).toBe(200)
+    expect((await post(resetPath, { token: token.secret, password: newPassword() })).status).toBe(200)
   })
 
-  test('makes a person only where it is told to', async ({ sql }) => {
+  test('creates a user only with --create', async ({ sql }) => {
     const email = `new-${Date.now()}@example.com`
-    const refused = await run(['issue', '--', 'sso-code', email])
-    expect([refused.code, refused.stdout, refused.stderr]).toEqual([
+    const rejected = await run(['issue', '--', 'sso-code', email])
+    expect([rejected.code, rejected.stdout, rejected.stderr]).toEqual([
       2,
       '',
-      `There is no ${email}. Add --create to make the person.\n`,
+      `There is no user ${email}. Add --create to create it.\n`,
     ])
-    const made = await run(['issue', '--', 'sso-code', email, '--create'])
-    keepSecret(made.stdout.match(/code=([\w-]{43})/)![1]!)
-    expect(made.code).toBe(0)
+    const created = await run(['issue', '--', 'sso-code', email, '--create'])
+    keepSecret(created.stdout.match(/code=([\w-]{43})/)![1]!)
+    expect(created.code).toBe(0)
     expect(await sql('SELECT 1 FROM users WHERE email = $1', [email])).toHaveLength(1)
   })
 
-  test('says how it is used where it is used wrongly', async () => {
+  test('prints its usage for wrong arguments', async () => {
     for (const wrong of [
       [],
       ['sso-code'],
@@ -78,10 +74,10 @@ test.describe('npm run issue', () => {
   })
 })
 
-test('on a laptop, `npm run demo` does not depend on the breached-password check', async () => {
+test('the breached-password check is off by default in local development', async () => {
   const script = `
     const { prepareLocally } = await import('${project}bin/local.ts')
-    const release = await prepareLocally({ port: 3000, purpose: 'command', say: () => {} })
+    const release = await prepareLocally({ port: 3000, purpose: 'command', report: () => {} })
     console.log(process.env.PASSWORD_BREACH_CHECK)
     await release()`
   const check = (setting: string) =>
@@ -93,7 +89,7 @@ test('on a laptop, `npm run demo` does not depend on the breached-password check
   expect((await check('true')).stdout).toBe('true\n')
 })
 
-test('npm run clean-up says what it deleted', async () => {
+test('npm run clean-up prints how many rows it deleted', async () => {
   const { code, stdout } = await run(['clean-up'])
   expect(code).toBe(0)
   expect(stdout).toMatch(/exchange_codes: \d+ deleted\nreset_tokens: \d+ deleted\nsessions: \d+ deleted/)
@@ -104,7 +100,7 @@ test.describe('npm start', () => {
     ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'RATE_LIMIT'].map((name) => [name, '']),
   )
 
-  test('refuses to start without its settings, and lists all of them', async () => {
+  test('does not start without its settings, and lists all missing ones', async () => {
     const { code, stderr } = await run(['start'], { ...nothing, PORT: String(await freePort()) })
     expect(code).toBe(1)
     for (const name of ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'UPSTASH_REDIS_REST_URL'])
@@ -120,7 +116,7 @@ test.describe('npm start', () => {
     expect(stderr).toContain('  PUBLIC_URL must begin with https:// in production, unless its host is localhost')
   })
 
-  test('names the port that is taken', async () => {
+  test('reports a port that is taken', async () => {
     const server = await startServer()
     const port = new URL(server.url).port
     const { code, stderr } = await run(['start'], { PORT: port })
@@ -129,7 +125,7 @@ test.describe('npm start', () => {
     expect(stderr).toContain(`Port ${port} is taken: set PORT to another one.`)
   })
 
-  test('ends with a SIGTERM to npm, as a container sends it', async () => {
+  test('stops on SIGTERM to npm, as sent by a container runtime', async () => {
     const port = await freePort()
     const npm = spawn('npm', ['start'], { cwd: project, env: { ...process.env, PORT: String(port) } })
     const ended = once(npm, 'exit')
@@ -155,12 +151,12 @@ test.describe('npm start', () => {
       .toBe(0)
   })
 
-  test('finishes what is under way when it is told to stop', async ({ person }) => {
+  test('finishes requests in progress on SIGTERM', async ({ user }) => {
     const server = await startServer()
-    const slow = fetch(server.url + reset, {
+    const slow = fetch(server.url + resetPath, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: slowly('{"token":"', person.id, '","password":"x"}'),
+      body: slowly('{"token":"', user.id, '","password":"x"}'),
       duplex: 'half',
     } as RequestInit)
     await new Promise((resolve) => setTimeout(resolve, 150))
@@ -172,9 +168,7 @@ test.describe('npm start', () => {
 })
 
 test.describe('npm run dev', () => {
-  test('prints two links that work, at the PORT that is set, logs no secret, and stops with Ctrl-C', async ({
-    person,
-  }) => {
+  test('uses PORT, prints two working links, logs no secret, and stops on Ctrl-C', async ({ user }) => {
     await onlyDevelopmentServer(async () => {
       const port = String(await freePort())
       const child = spawn('npm', ['run', '--silent', 'dev'], {
@@ -194,12 +188,12 @@ test.describe('npm run dev', () => {
           headers: { 'Content-Type': 'application/json' },
           body: JSON.stringify(body),
         })
-      expect((await send(exchange, { code })).status).toBe(200)
-      expect((await send(reset, { token, password: newPassword() })).status).toBe(200)
-      expect((await send(reset, { token, password: newPassword() })).status).toBe(400)
+      expect((await send(exchangePath, { code })).status).toBe(200)
+      expect((await send(resetPath, { token, password: newPassword() })).status).toBe(200)
+      expect((await send(resetPath, { token, password: newPassword() })).status).toBe(400)
 
-      // Next.js's own log of requests in development would hold these
-      const secrets = [await newCode(person), await newToken(person)]
+      // Next.js logs the URLs of requests in development.
+      const secrets = [await newCode(user), await newToken(user)]
       for (const secret of secrets) {
         for (const path of [
           '/sso/callback?code=',
@@ -210,7 +204,7 @@ test.describe('npm run dev', () => {
         ])
           await fetch(`http://localhost:${port}${path}${secret}`)
       }
-      process.kill(-child.pid!, 'SIGINT') // as a terminal does: to all of them
+      process.kill(-child.pid!, 'SIGINT') // to the whole process group, as a terminal does
       await once(child, 'exit')
       await expect(fetch(`http://localhost:${port}/`)).rejects.toThrow()
       for (const secret of secrets) expect(printed).not.toContain(secret)
@@ -250,7 +244,7 @@ test.describe('the embedded PostgreSQL', () => {
     expect(readdirSync(join(folder, 'users'))).toEqual([])
   })
 
-  test('comes back after kill -9', async () => {
+  test('restarts after kill -9', async () => {
     const killed = await startEmbeddedPostgres(folder)
     await query(killed.url, 'CREATE TABLE kept AS SELECT 1 AS works')
     process.kill(postmaster(), 'SIGKILL')
@@ -260,7 +254,7 @@ test.describe('the embedded PostgreSQL', () => {
     await back.release()
   })
 
-  test('takes a port of its own where the usual one is taken', async () => {
+  test('uses another port if the default one is taken', async () => {
     const usual = await startEmbeddedPostgres(join(folder, 'one'))
     const other = await startEmbeddedPostgres(join(folder, 'two'))
     expect(new URL(other.url).port).not.toBe(new URL(usual.url).port)
@@ -269,7 +263,7 @@ test.describe('the embedded PostgreSQL', () => {
   })
 })
 
-/** A body whose parts come half a second apart. */
+/** A body whose parts arrive half a second apart. */
 function slowly(...parts: string[]): ReadableStream {
   return new ReadableStream({
     async pull(controller) {

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { documentedFetch } from '../support/documented'
 import {
-  exchange,
+  exchangePath,
   expect,
   newAddress,
   newCode,
   newPassword,
   newToken,
-  post as postTo,
-  reset,
+  postTo,
+  resetPath,
   test,
 } from '../support/fixtures'
 import { sendBytes } from '../support/raw-bytes'
 import { freePort, startServer } from '../support/server'
 
-const routes = [exchange, reset]
+const routes = [exchangePath, resetPath]
 
-/** What every answer of every /api route has. */
+/** Checks the headers that every response of every /api route has. */
 function expectCommonHeaders(headers: Headers): void {
   expect(headers.get('cache-control')).toBe('no-store')
   expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -26,7 +26,7 @@ function expectCommonHeaders(headers: Headers): void {
   expect(headers.get('access-control-allow-origin')).toBeNull()
 }
 
-const refusal = (code: string, requestId: string | null, more = {}) => ({
+const errorBody = (code: string, requestId: string | null, more = {}) => ({
   ok: false,
   code,
   message: expect.stringMatching(/^[A-Z`].+[.]$/),
@@ -39,30 +39,30 @@ for (const route of routes) {
   test.describe(route, () => {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE']) {
       test(`405 for ${method}`, async ({ url }) => {
-        const answer = await documentedFetch(url + route, { method, headers: { 'X-Forwarded-For': newAddress() } })
-        expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
-        expectCommonHeaders(answer.headers)
-        const text = await answer.text()
+        const response = await documentedFetch(url + route, { method, headers: { 'X-Forwarded-For': newAddress() } })
+        expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
+        expectCommonHeaders(response.headers)
+        const text = await response.text()
         if (method === 'HEAD') expect(text).toBe('')
-        else expect(JSON.parse(text)).toEqual(refusal('METHOD_NOT_ALLOWED', answer.headers.get('x-request-id')))
+        else expect(JSON.parse(text)).toEqual(errorBody('METHOD_NOT_ALLOWED', response.headers.get('x-request-id')))
       })
     }
 
     for (const method of ['TRACE', 'PROPFIND', 'QUERY']) {
       test(`405 for ${method}, which fetch can't send`, async ({ url }) => {
-        const answer = await sendBytes(
+        const response = await sendBytes(
           url,
           `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
         )
-        expect(answer).toMatch(/^HTTP\/1.1 405 /)
-        expect(answer).toContain('METHOD_NOT_ALLOWED')
+        expect(response).toMatch(/^HTTP\/1.1 405 /)
+        expect(response).toContain('METHOD_NOT_ALLOWED')
       })
     }
 
     test('413 for a body over 16 KiB, with and without a length', async ({ post, url }) => {
       const large = JSON.stringify({ code: 'x', token: 'x', password: 'x', padding: 'x'.repeat(16 * 1024) })
       const { status, headers, body } = await post(route, large)
-      expect([status, body]).toEqual([413, refusal('PAYLOAD_TOO_LARGE', headers.get('x-request-id'))])
+      expect([status, body]).toEqual([413, errorBody('PAYLOAD_TOO_LARGE', headers.get('x-request-id'))])
       expectCommonHeaders(headers)
       const streamed = await documentedFetch(url + route, {
         method: 'POST',
@@ -73,11 +73,11 @@ for (const route of routes) {
       expect(streamed.status).toBe(413)
     })
 
-    test('413 comes before the body has been read to its end, and the connection is closed', async ({ url }) => {
+    test('413 is sent before the whole body is read, and closes the connection', async ({ url }) => {
       const head = `POST ${route} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10000000000\r\n\r\n`
-      const answer = await sendBytes(url, head + 'x'.repeat(1000))
-      expect(answer).toMatch(/^HTTP\/1.1 413 /)
-      expect(answer).toMatch(/^connection: close\r$/im)
+      const response = await sendBytes(url, head + 'x'.repeat(1000))
+      expect(response).toMatch(/^HTTP\/1.1 413 /)
+      expect(response).toMatch(/^connection: close\r$/im)
     })
 
     test('a body of exactly 16 KiB is read', async ({ post }) => {
@@ -101,17 +101,17 @@ for (const route of routes) {
         { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
       ]
       for (const each of headers) {
-        const answer = await documentedFetch(url + route, {
+        const response = await documentedFetch(url + route, {
           method: 'POST',
           body: new TextEncoder().encode('{}'),
           headers: { ...(each as Record<string, string>), 'X-Forwarded-For': newAddress() },
         })
-        expect([answer.status, answer.headers.get('accept-post')], JSON.stringify(each)).toEqual([
+        expect([response.status, response.headers.get('accept-post')], JSON.stringify(each)).toEqual([
           415,
           'application/json',
         ])
-        expect(await answer.json()).toEqual(refusal('UNSUPPORTED_MEDIA_TYPE', answer.headers.get('x-request-id')))
-        expectCommonHeaders(answer.headers)
+        expect(await response.json()).toEqual(errorBody('UNSUPPORTED_MEDIA_TYPE', response.headers.get('x-request-id')))
+        expectCommonHeaders(response.headers)
       }
     })
 
@@ -127,19 +127,21 @@ for (const route of routes) {
         new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
       ]
       for (const body of bodies) {
-        const answer = await post(route, body)
-        expect([answer.status, answer.body], String(body)).toEqual([
+        const response = await post(route, body)
+        expect([response.status, response.body], String(body)).toEqual([
           400,
-          refusal('VALIDATION_ERROR', answer.headers.get('x-request-id'), issue([], 'invalid_json')),
+          errorBody('VALIDATION_ERROR', response.headers.get('x-request-id'), issue([], 'invalid_json')),
         ])
-        expectCommonHeaders(answer.headers)
+        expectCommonHeaders(response.headers)
       }
     })
 
-    test('400 VALIDATION_ERROR for JSON that is not the object asked for, naming every field', async ({ post }) => {
+    test('400 VALIDATION_ERROR for JSON that does not match the schema, with an issue for every field', async ({
+      post,
+    }) => {
       for (const body of ['null', '1', '"x"', '[]', 'true'])
         expect((await post(route, body)).body).toMatchObject(issue([], 'invalid_type'))
-      const fields = route === exchange ? ['code'] : ['token', 'password']
+      const fields = route === exchangePath ? ['code'] : ['token', 'password']
       for (const wrong of [undefined, null, 1, {}, ['x'], true]) {
         const { status, body } = await post(route, Object.fromEntries(fields.map((field) => [field, wrong])))
         expect([status, body.code, body.issues!.map(({ path, code }) => [path, code])]).toEqual([
@@ -150,9 +152,9 @@ for (const route of routes) {
       }
     })
 
-    test('503 with Retry-After where the database is out of reach; the answer has not the cause, the log has it', async () => {
+    test('503 with Retry-After if the database is unreachable; the cause is only logged', async () => {
       const server = await startServer({
-        DATABASE_URL: `postgresql://somebody:secret-of-the-database@127.0.0.1:${await freePort()}/nowhere`,
+        DATABASE_URL: `postgresql://user:secret-of-the-database@127.0.0.1:${await freePort()}/nowhere`,
       })
       const { status, headers, body } = await postTo(server.url + route, {
         code: 'x',
@@ -162,7 +164,7 @@ for (const route of routes) {
       const alive = await documentedFetch(`${server.url}/api/health`)
       const ready = await documentedFetch(`${server.url}/api/health/ready`)
       await server.stop()
-      expect([status, body]).toEqual([503, refusal('SERVICE_UNAVAILABLE', headers.get('x-request-id'))])
+      expect([status, body]).toEqual([503, errorBody('SERVICE_UNAVAILABLE', headers.get('x-request-id'))])
       expect(headers.get('retry-after')).toMatch(/^\d+$/)
       expectCommonHeaders(headers)
       expect([alive.status, ready.status]).toEqual([200, 503])
@@ -171,7 +173,7 @@ for (const route of routes) {
       expect(server.output()).not.toContain('secret-of-the-database')
     })
 
-    test('500 for a fault of ours; the answer has not the cause, the log has it', async ({ sql }) => {
+    test('500 for an unexpected error; the cause is only logged', async ({ sql }) => {
       const empty = `test_${randomBytes(6).toString('hex')}`
       await sql(`CREATE DATABASE ${empty}`)
       const databaseUrl = new URL(process.env.DATABASE_URL!)
@@ -184,7 +186,7 @@ for (const route of routes) {
       })
       await server.stop()
       await sql(`DROP DATABASE ${empty} WITH (FORCE)`)
-      expect([status, body]).toEqual([500, refusal('INTERNAL_ERROR', headers.get('x-request-id'))])
+      expect([status, body]).toEqual([500, errorBody('INTERNAL_ERROR', headers.get('x-request-id'))])
       expectCommonHeaders(headers)
       const line = logLines(server.output()).find(({ requestId }) => requestId === body.requestId)!
       expect(line).toMatchObject({
@@ -204,44 +206,39 @@ test('404 for an /api path that does not exist, whatever the method', async ({ u
     '/api/nothing',
     '/api/auth',
     '/api/auth/sso',
-    `${exchange}/more`,
+    `${exchangePath}/more`,
     '/api/%ff',
     '/api/%00',
     '/api/auth%2Fsso%2Fexchange',
     '/api/health.json',
   ]) {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
-      const answer = await documentedFetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
-      expect([answer.status, await answer.json()], `${method} ${path}`).toEqual([
+      const response = await documentedFetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
+      expect([response.status, await response.json()], `${method} ${path}`).toEqual([
         404,
-        refusal('NOT_FOUND', answer.headers.get('x-request-id')),
+        errorBody('NOT_FOUND', response.headers.get('x-request-id')),
       ])
-      expectCommonHeaders(answer.headers)
+      expectCommonHeaders(response.headers)
     }
   }
 })
 
-test('a path with a slash at its end is the same path, not a redirect that repeats the query', async ({
-  post,
-  url,
-}) => {
-  expect((await post(`${exchange}/`, { code: 'fabricated' })).body.code).toBe('SSO_EXCHANGE_INVALID')
+test('a trailing slash does not redirect, which would repeat the query', async ({ post, url }) => {
+  expect((await post(`${exchangePath}/`, { code: 'fabricated' })).body.code).toBe('SSO_EXCHANGE_INVALID')
   expect((await fetch(`${url}/reset-password/?token=fabricated`, { redirect: 'manual' })).status).toBe(200)
 })
 
 test('health: alive and ready', async ({ url }) => {
   for (const path of ['/api/health', '/api/health/ready']) {
-    const answer = await documentedFetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })
-    expect([answer.status, await answer.json()]).toEqual([200, { ok: true }])
-    expectCommonHeaders(answer.headers)
+    const response = await documentedFetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })
+    expect([response.status, await response.json()]).toEqual([200, { ok: true }])
+    expectCommonHeaders(response.headers)
     const wrong = await documentedFetch(url + path, { method: 'POST', headers: { 'X-Forwarded-For': newAddress() } })
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   }
 })
 
-test('a request reference from outside is kept where it is harmless, and replaced where it is not', async ({
-  post,
-}) => {
+test('a valid X-Request-Id is kept, any other is replaced', async ({ post }) => {
   const harmless = [
     '0123456789',
     'a1b2-c3d4_e5.f6',
@@ -257,15 +254,17 @@ test('a request reference from outside is kept where it is harmless, and replace
     'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
   ]
   for (const given of harmless)
-    expect((await post(exchange, { code: 'x' }, { 'X-Request-Id': given })).body.requestId).toBe(given)
+    expect((await post(exchangePath, { code: 'x' }, { 'X-Request-Id': given })).body.requestId).toBe(given)
   for (const given of harmful)
-    expect((await post(exchange, { code: 'x' }, { 'X-Request-Id': given })).body.requestId).toMatch(/^[0-9a-f-]{36}$/)
+    expect((await post(exchangePath, { code: 'x' }, { 'X-Request-Id': given })).body.requestId).toMatch(
+      /^[0-9a-f-]{36}$/,
+    )
 })
 
-test('one log line a request, of fields from a list', async ({ person }) => {
+test('one log line per request, with known fields only', async ({ user }) => {
   const server = await startServer()
-  const { body } = await postTo(server.url + exchange, { code: `fabricated-${person.id}` })
-  await documentedFetch(`${server.url}/api/nothing?secret=${person.id}`)
+  const { body } = await postTo(server.url + exchangePath, { code: `fabricated-${user.id}` })
+  await documentedFetch(`${server.url}/api/nothing?secret=${user.id}`)
   await server.stop()
   const lines = logLines(server.output())
   expect(lines).toEqual([
@@ -290,17 +289,17 @@ test('one log line a request, of fields from a list', async ({ person }) => {
       durationMs: expect.any(Number),
     },
   ])
-  expect(server.output()).not.toContain(person.id)
+  expect(server.output()).not.toContain(user.id)
 })
 
-test('the log line of a success names the user, and the session that began', async ({ person, sql }) => {
+test('the log line of a success contains the user and the new session', async ({ user, sql }) => {
   const server = await startServer()
-  const [code, token, password] = [await newCode(person), await newToken(person), newPassword()]
-  const exchanged = await postTo(server.url + exchange, { code })
-  const changed = await postTo(server.url + reset, { token, password })
-  const again = await postTo(server.url + reset, { token, password })
+  const [code, token, password] = [await newCode(user), await newToken(user), newPassword()]
+  const exchanged = await postTo(server.url + exchangePath, { code })
+  const changed = await postTo(server.url + resetPath, { token, password })
+  const again = await postTo(server.url + resetPath, { token, password })
   await server.stop()
-  const [session] = await sql('SELECT id FROM sessions WHERE user_id = $1', [person.id])
+  const [session] = await sql('SELECT id FROM sessions WHERE user_id = $1', [user.id])
   const line = { level: 'info', time: expect.any(String), method: 'POST', durationMs: expect.any(Number) }
   const ofReset = { ...line, route: 'reset-password' }
   expect(logLines(server.output())).toEqual([
@@ -309,25 +308,25 @@ test('the log line of a success names the user, and the session that began', asy
       route: 'sso-exchange',
       status: 200,
       requestId: exchanged.headers.get('x-request-id'),
-      userId: person.id,
+      userId: user.id,
       sessionId: session!.id,
     },
-    { ...ofReset, status: 200, requestId: changed.headers.get('x-request-id'), userId: person.id },
+    { ...ofReset, status: 200, requestId: changed.headers.get('x-request-id'), userId: user.id },
     { ...ofReset, status: 400, requestId: again.body.requestId, code: 'VALIDATION_ERROR' },
   ])
 })
 
-test('the JWKS may be cached and read from anywhere', async ({ url }) => {
-  const answer = await documentedFetch(`${url}/.well-known/jwks.json`)
-  expect(answer.headers.get('content-type')).toBe('application/jwk-set+json')
-  expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
-  expect(answer.headers.get('access-control-allow-origin')).toBe('*')
-  expect((await answer.json()).keys).toHaveLength(1)
+test('the JWKS can be cached and read from any origin', async ({ url }) => {
+  const response = await documentedFetch(`${url}/.well-known/jwks.json`)
+  expect(response.headers.get('content-type')).toBe('application/jwk-set+json')
+  expect(response.headers.get('cache-control')).toBe('public, max-age=300')
+  expect(response.headers.get('access-control-allow-origin')).toBe('*')
+  expect((await response.json()).keys).toHaveLength(1)
 })
 
-test('password managers find the way to change a password', async ({ url }) => {
-  const answer = await fetch(`${url}/.well-known/change-password`, { redirect: 'manual' })
-  expect([answer.status, answer.headers.get('location')]).toEqual([303, '/reset-password'])
+test('/.well-known/change-password redirects to the reset page', async ({ url }) => {
+  const response = await fetch(`${url}/.well-known/change-password`, { redirect: 'manual' })
+  expect([response.status, response.headers.get('location')]).toEqual([303, '/reset-password'])
 })
 
 function logLines(output: string): Record<string, unknown>[] {

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { project } from '../../bin/local'
 import { documentedFetch } from '../support/documented'
 import { blocks } from '../support/documents'
-import { exchange, expect, keepSecret, newAddress, newPassword, post, reset, test } from '../support/fixtures'
+import { exchangePath, expect, keepSecret, newAddress, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { type Server, startServer } from '../support/server'
 
@@ -33,7 +33,7 @@ test.beforeAll(async () => {
 test.afterAll(async () => {
   await server?.stop()
   if (!database) return
-  await database.sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`).catch(() => {}) // where the document has no such role
+  await database.sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`).catch(() => {}) // the role may not exist
   await database.drop()
 })
 
@@ -55,7 +55,7 @@ async function issue(kind: 'sso-code' | 'reset-token', ...flags: string[]): Prom
   return keepSecret(JSON.parse(stdout).secret)
 }
 
-/** Uses all that a server does with its database. Throws where something does not work. */
+/** Runs every database operation of a server. Throws if one does not work. */
 async function useServer(): Promise<void> {
   const headers = { 'X-Forwarded-For': newAddress() }
   const { sql } = database
@@ -75,17 +75,17 @@ async function useServer(): Promise<void> {
     user!.id,
   ])
 
-  demand('exchange', (await post(server.url + exchange, { code }, headers)).status === 200)
+  demand('exchange', (await postTo(server.url + exchangePath, { code }, headers)).status === 200)
   await sql(`UPDATE exchange_codes SET used_at = now() - interval '1 minute' WHERE code_hash = $1`, [hash(code)])
-  demand('reuse', (await post(server.url + exchange, { code }, headers)).status === 400)
-  const { body } = await post(server.url + exchange, { code: other }, headers)
+  demand('reuse', (await postTo(server.url + exchangePath, { code }, headers)).status === 400)
+  const { body } = await postTo(server.url + exchangePath, { code: other }, headers)
   const cookie = { ...headers, Cookie: `session=${body.token}` }
   demand('start page', (await (await fetch(`${server.url}/`, { headers: cookie })).text()).includes(user!.email))
   await fetch(`${server.url}/sign-out`, { method: 'POST', headers: cookie, redirect: 'manual' })
   const revoked =
     'SELECT 1 FROM sessions JOIN refresh_tokens ON session_id = id WHERE user_id = $1 AND sessions.revoked_at = refresh_tokens.revoked_at'
   demand('end of both sessions', (await sql(revoked, [user!.id])).length === 2)
-  demand('reset', (await post(server.url + reset, { token, password: newPassword() }, headers)).status === 200)
+  demand('reset', (await postTo(server.url + resetPath, { token, password: newPassword() }, headers)).status === 200)
   demand(
     'password',
     (await sql('SELECT 1 FROM users WHERE id = $1 AND password_hash IS NOT NULL', [user!.id])).length === 1,
@@ -103,12 +103,12 @@ async function useServer(): Promise<void> {
   demand('clean-up of all', (await sql(left)).length === 0)
 }
 
-test('the role of docs/deploy.md serves, issues and cleans up', async () => {
+test('the role in docs/deploy.md can serve, issue links and clean up', async () => {
   await useServer()
   const code = await issue('sso-code', '--create')
-  expect((await post(server.url + exchange, { code })).status).toBe(200)
+  expect((await postTo(server.url + exchangePath, { code })).status).toBe(200)
   const token = await issue('reset-token')
-  expect((await post(server.url + reset, { token, password: newPassword() })).status).toBe(200)
+  expect((await postTo(server.url + resetPath, { token, password: newPassword() })).status).toBe(200)
   expect((await run(['clean-up'])).stdout).toMatch(/sessions: 0 deleted/)
   await server.stop()
   expect(server.output()).toContain('"status":200')
@@ -116,7 +116,7 @@ test('the role of docs/deploy.md serves, issues and cleans up', async () => {
   server = await startServer(settings)
 })
 
-test('it can do nothing else, and owns nothing', async () => {
+test('the role can do nothing else, and owns nothing', async () => {
   const client = new pg.Client({ connectionString: settings.DATABASE_URL })
   await client.connect()
   for (const statement of [
@@ -141,10 +141,10 @@ test('it can do nothing else, and owns nothing', async () => {
   await client.end()
   expect(await database.sql(`SELECT 1 FROM pg_class WHERE relowner = '${role}'::regrole`)).toEqual([])
   expect((await run(['migrate'], { DIRECT_DATABASE_URL: '' })).code).toBe(1)
-  expect((await run(['migrate'])).stdout).toBe('No migration is pending.\n')
+  expect((await run(['migrate'])).stdout).toBe('No pending migrations.\n')
 })
 
-test('it has no privilege that nothing needs', async () => {
+test('the role needs each of its privileges', async () => {
   test.setTimeout(300_000)
   const whole = await database.sql(
     `SELECT table_name AS "table", privilege_type AS privilege, NULL AS "column" FROM information_schema.role_table_grants WHERE grantee = $1`,

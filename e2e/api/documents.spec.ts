@@ -13,13 +13,16 @@ const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, s
 const environment = read('.env.example')
 const settings = [...read('lib/settings/env.ts').matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name]) => name!)
 
-/** Inline code of a document. */
+/** The inline code of a document. */
 const inlineCode = (content: string) => [...prose(content).matchAll(/`([^`\n]+)`/g)].map(([, text]) => text!)
 
-/** The files and folders at the root: what begins with one of them is a path of this repository. */
+/**
+ * Top-level files and folders. Inline code that starts with one of them is a path of this
+ * repository.
+ */
 const roots = [...new Set(files.map((file) => file.split('/')[0]!))]
 
-test('every command that a document names exists', () => {
+test('every command in a document exists', () => {
   const found = new Set<string>()
   for (const [document, content] of Object.entries({ ...documents, '.env.example': environment })) {
     for (const [, script] of content.matchAll(/\bnpm run (?:--silent )?([a-z][a-z:-]*)/g)) {
@@ -30,7 +33,7 @@ test('every command that a document names exists', () => {
   expect([...found]).toEqual(expect.arrayContaining(['dev', 'issue', 'test:vercel', 'vercel-build']))
 })
 
-test('every path that a document names exists', () => {
+test('every path in a document exists', () => {
   const found = new Set<string>()
   for (const [document, content] of Object.entries(documents)) {
     for (const path of inlineCode(content).filter(isOwnPath)) {
@@ -45,7 +48,7 @@ test('every path that a document names exists', () => {
     expect.arrayContaining(['lib/contract/lifetimes.ts', 'lib/sso/exchange.ts', 'vercel.json']),
   )
 
-  // Modules of TypeScript are named without their ending, generated folders and deployed paths are no files of git.
+  // Not paths of files in git: module names without an extension, and generated folders.
   function isOwnPath(text: string): boolean {
     if (!/^[\w.@[\]/-]+$/.test(text) || !roots.includes(text.split('/')[0]!)) return false
     if (/^(prisma\/client|bench\/results)\/?$/.test(text)) return false
@@ -54,7 +57,7 @@ test('every path that a document names exists', () => {
   }
 })
 
-test('every setting that a document names exists', () => {
+test('every setting in a document exists', () => {
   const found = new Set<string>()
   const known = new Set([...settings, ...[...environment.matchAll(/\b[A-Z][A-Z_]+\b/g)].map(([name]) => name)])
   const ofPlatforms = /^(OTEL|VERCEL|KV)_|^(NODE_ENV|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
@@ -74,11 +77,11 @@ test('every setting that a document names exists', () => {
   expect([...found]).toEqual(expect.arrayContaining(['DATABASE_POOLED', 'SESSION_SIGNING_KEYS', 'CRON_SECRET']))
 })
 
-test('.env.example has every setting, and each is one that the app reads', () => {
+test('.env.example has exactly the settings that the app reads', () => {
   expect(settings).toContain('PUBLIC_URL')
   const explained = [...environment.matchAll(/^#?([A-Z][A-Z_]+)=/gm)].map(([, name]) => name!)
   expect(explained).toEqual(expect.arrayContaining(settings.filter((name) => name !== 'VERCEL')))
-  // The server reads these itself.
+  // Not read by lib/settings/env.ts.
   expect(explained.filter((name) => !settings.includes(name)).sort()).toEqual([
     'HOST',
     'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -86,7 +89,7 @@ test('.env.example has every setting, and each is one that the app reads', () =>
   ])
 })
 
-test('docs/api.md has every operation, error, issue and the limit of the contract', () => {
+test('docs/api.md has every operation, error and issue of the contract, and the rate limit', () => {
   const document = documents['docs/api.md']!
   for (const { method, path } of Object.values(operations)) expect(document).toContain(`\`${method} ${path}\``)
   for (const [code, { status }] of Object.entries(errors)) expect(document).toContain(`| ${status} | \`${code}\` |`)
@@ -95,7 +98,7 @@ test('docs/api.md has every operation, error, issue and the limit of the contrac
   expect(document).toContain(rateLimitHeaders({ allowed: true, remaining: 0, resetSeconds: 0 })['RateLimit-Policy'])
 })
 
-test('every warning that docs/operate.md names is one that the log has', () => {
+test('every warning in docs/operate.md is one that the code logs', () => {
   const sources = files.filter((file) => /^(app|bin|lib)\/.*\.(ts|tsx|mjs)$/.test(file)).map(read)
   const warnings = [...documents['docs/operate.md']!.matchAll(/\| `([^`]+)` \(`warn`\)/g)].map(([, text]) => text!)
   expect(warnings.length).toBeGreaterThan(3)
@@ -106,7 +109,7 @@ test('every warning that docs/operate.md names is one that the log has', () => {
     ).toBe(true)
 })
 
-test('every relative link leads to a file, and its anchor to a heading', () => {
+test('every relative link points to a file, and its anchor to a heading', () => {
   let found = 0
   for (const [document, content] of Object.entries(documents)) {
     const links = [...prose(content).matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)].map(

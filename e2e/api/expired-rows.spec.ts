@@ -5,9 +5,11 @@ import { documentedFetch } from '../support/documented'
 import { expect, keepSecret, newAddress, newToken, test } from '../support/fixtures'
 import { startServer } from '../support/server'
 
-test.describe.configure({ mode: 'serial' }) // each deletes what another may be counting
+test.describe.configure({ mode: 'serial' }) // each test deletes rows that another may be counting
 
-/** So many sign-ins of a person, so long ago: each a code, a session and a refresh token with their lifetimes. */
+/**
+ * Inserts `count` sign-ins of a user from `age` ago: a code, a session and a refresh token each.
+ */
 const fill = (count: number, age: string) => `
   WITH code AS (
     INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(random()::text::bytea), $1, now() - interval '${age}' + interval '1 minute' FROM generate_series(1, ${count})
@@ -19,72 +21,72 @@ const left = `SELECT (SELECT count(*)::int FROM exchange_codes WHERE user_id = $
   (SELECT count(*)::int FROM sessions WHERE user_id = $1) AS sessions,
   (SELECT count(*)::int FROM refresh_tokens JOIN sessions ON id = session_id WHERE user_id = $1) AS refresh`
 
-test('what expired more than a week ago goes, in several batches; what did not stays', async ({ person, sql }) => {
-  await newToken(person)
-  await sql(`UPDATE reset_tokens SET expires_at = now() - interval '8 days' WHERE user_id = $1`, [person.id])
-  await sql(fill(2_345, '7 days 12 hours 1 minute'), [person.id])
-  await sql(fill(10, '7 days 11 hours 59 minutes'), [person.id])
-  await sql(fill(3, '7 days'), [person.id])
+test('rows that expired more than a week ago are deleted in batches, others are kept', async ({ user, sql }) => {
+  await newToken(user)
+  await sql(`UPDATE reset_tokens SET expires_at = now() - interval '8 days' WHERE user_id = $1`, [user.id])
+  await sql(fill(2_345, '7 days 12 hours 1 minute'), [user.id])
+  await sql(fill(10, '7 days 11 hours 59 minutes'), [user.id])
+  await sql(fill(3, '7 days'), [user.id])
   const deleted = await deleteExpiredRows()
   expect(deleted.exchange_codes).toBeGreaterThanOrEqual(2_345)
-  expect(await sql(left, [person.id])).toEqual([{ codes: 3, tokens: 0, sessions: 13, refresh: 13 }])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 3, tokens: 0, sessions: 13, refresh: 13 }])
 })
 
-test('the work ends in time, and the next run goes on with it', async ({ person, sql }) => {
-  await sql(fill(2_500, '8 days'), [person.id])
+test('a run stops at its time limit, and the next run continues', async ({ user, sql }) => {
+  await sql(fill(2_500, '8 days'), [user.id])
   expect(await deleteExpiredRows(0)).toEqual({ exchange_codes: 0, reset_tokens: 0, sessions: 0 })
   await deleteExpiredRows()
-  expect(await sql(left, [person.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
 })
 
-test('a row that somebody holds is left for the next time, and nobody waits for it', async ({ person, sql }) => {
-  await sql(fill(5, '30 days'), [person.id])
+test('a locked row is skipped without waiting, and deleted by the next run', async ({ user, sql }) => {
+  await sql(fill(5, '30 days'), [user.id])
   const holder = new pg.Client({ connectionString: process.env.DATABASE_URL })
   await holder.connect()
   await holder.query('BEGIN')
-  await holder.query('SELECT 1 FROM exchange_codes WHERE user_id = $1 LIMIT 1 FOR UPDATE', [person.id])
+  await holder.query('SELECT 1 FROM exchange_codes WHERE user_id = $1 LIMIT 1 FOR UPDATE', [user.id])
   await deleteExpiredRows()
-  expect(await sql(left, [person.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0, refresh: 0 }])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0, refresh: 0 }])
   await holder.query('ROLLBACK')
   await holder.end()
   await deleteExpiredRows()
-  expect(await sql(left, [person.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
 })
 
-test('with a person goes all that is theirs', async ({ person, sql }) => {
-  await newToken(person)
-  await sql(fill(2, '1 day'), [person.id])
+test('deleting a user deletes all of their rows', async ({ user, sql }) => {
+  await newToken(user)
+  await sql(fill(2, '1 day'), [user.id])
   const refresh = `SELECT count(*)::int AS count FROM refresh_tokens WHERE token_hash IN (SELECT sha256(id::text::bytea) FROM sessions WHERE user_id = $1)`
-  expect(await sql(refresh, [person.id])).toEqual([{ count: 2 }])
+  expect(await sql(refresh, [user.id])).toEqual([{ count: 2 }])
   const tokens = await sql(
     'SELECT token_hash FROM refresh_tokens JOIN sessions ON id = session_id WHERE user_id = $1',
-    [person.id],
+    [user.id],
   )
-  await sql('DELETE FROM users WHERE id = $1', [person.id])
-  expect(await sql(left, [person.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+  await sql('DELETE FROM users WHERE id = $1', [user.id])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
   expect(
     await sql('SELECT 1 FROM refresh_tokens WHERE token_hash = ANY ($1)', [tokens.map((row) => row.token_hash)]),
   ).toHaveLength(0)
 })
 
-test('an e-mail address is taken whatever its case', async ({ person, sql }) => {
+test('e-mail addresses are unique regardless of case', async ({ user, sql }) => {
   const insert = (email: string) => sql('INSERT INTO users (email) VALUES ($1)', [email])
-  await expect(insert(person.email)).rejects.toThrow('users_email_key')
-  await expect(insert(person.email.toUpperCase())).rejects.toThrow('users_email_is_lower_case')
+  await expect(insert(user.email)).rejects.toThrow('users_email_key')
+  await expect(insert(user.email.toUpperCase())).rejects.toThrow('users_email_is_lower_case')
 })
 
 const cron = '/api/cron/clean-up'
 const secret = keepSecret(`cron-${randomUUID()}`)
 
-test('the cron deletes what expired; that it fires twice, or at once, does no harm', async ({ person, sql }) => {
-  await sql(fill(1_500, '8 days'), [person.id])
+test('the cron job deletes expired rows; repeated and concurrent runs are harmless', async ({ user, sql }) => {
+  await sql(fill(1_500, '8 days'), [user.id])
   const server = await startServer({ CRON_SECRET: secret })
   const call = () =>
     fetch(server.url + cron, { headers: { Authorization: `Bearer ${secret}`, 'X-Forwarded-For': newAddress() } })
-  const answers = [...(await Promise.all([call(), call(), call()])), await call()]
+  const responses = [...(await Promise.all([call(), call(), call()])), await call()]
   await server.stop()
-  for (const answer of answers) {
-    expect([answer.status, await answer.json()]).toEqual([
+  for (const response of responses) {
+    expect([response.status, await response.json()]).toEqual([
       200,
       {
         ok: true,
@@ -95,15 +97,13 @@ test('the cron deletes what expired; that it fires twice, or at once, does no ha
         },
       },
     ])
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(answer.headers.get('ratelimit')).toMatch(/^"platform";r=\d+;t=\d+$/)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('ratelimit')).toMatch(/^"platform";r=\d+;t=\d+$/)
   }
-  expect(await sql(left, [person.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
 })
 
-test('without the secret there is no such address, whatever the method; nor with it where none is set', async ({
-  url,
-}) => {
+test('the cron job responds with 404 without the right secret, or if no secret is set', async ({ url }) => {
   const server = await startServer({ CRON_SECRET: secret })
   const wrong = [
     '',
@@ -125,11 +125,11 @@ test('without the secret there is no such address, whatever the method; nor with
     [url, 'GET', { Authorization: `Bearer ${secret}` }] as const,
   ]
   for (const [base, method, headers] of calls) {
-    const answer = await documentedFetch(base + cron, {
+    const response = await documentedFetch(base + cron, {
       method,
       headers: { 'X-Forwarded-For': newAddress(), ...headers },
     })
-    expect(answer.status, `${method} ${JSON.stringify(headers)}`).toBe(404)
+    expect(response.status, `${method} ${JSON.stringify(headers)}`).toBe(404)
   }
   await server.stop()
 })

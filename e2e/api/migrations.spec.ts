@@ -54,7 +54,7 @@ async function applied(): Promise<string[]> {
   return rows.map((row) => row.migration_name)
 }
 
-async function tablesThere(): Promise<string[]> {
+async function existingTables(): Promise<string[]> {
   const rows = await database.sql(
     `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations' ORDER BY 1`,
   )
@@ -63,26 +63,26 @@ async function tablesThere(): Promise<string[]> {
 
 test('two runs at once on an empty database: one migrates, the other waits, and both succeed', async () => {
   const more = ['20270101000000_slow', '20270102000000_concurrently']
-  addMigration(more[0]!, 'SELECT pg_sleep(3)') // the second run meets the first
-  addMigration(more[1]!, 'CREATE INDEX CONCURRENTLY ON sessions (created_at)') // waits for every statement under way
+  addMigration(more[0]!, 'SELECT pg_sleep(3)') // so that the second run has to wait for the first
+  addMigration(more[1]!, 'CREATE INDEX CONCURRENTLY ON sessions (created_at)') // waits for every running statement
   const runs = await Promise.all([migrate(), migrate()])
   expect(runs.map(({ code, stderr }) => [code, stderr]).sort()).toEqual([
     [0, ''],
     [0, 'Another run is migrating this database: waiting for it …\n'],
   ])
   const listed = `Applied:\n${[...migrations, ...more].map((name) => `  ${name}\n`).join('')}`
-  expect(runs.map(({ stdout }) => stdout).sort()).toEqual([listed, 'No migration is pending.\n'])
-  expect(await tablesThere()).toEqual(tables)
+  expect(runs.map(({ stdout }) => stdout).sort()).toEqual([listed, 'No pending migrations.\n'])
+  expect(await existingTables()).toEqual(tables)
   const rows = await database.sql(bookkeeping)
   expect(rows.map((row) => [row.migration_name, row.finished, row.applied_steps_count, row.logs])).toEqual(
     [...migrations, ...more].map((name) => [name, true, 1, null]),
   )
 })
 
-test('the bookkeeping is that of `prisma migrate deploy`: each goes on where the other left off', async () => {
+test('keeps the same records as `prisma migrate deploy`: each continues where the other stopped', async () => {
   expect((await prismaDeploy()).code).toBe(0)
   const ofPrisma = await database.sql(bookkeeping)
-  expect((await migrate()).stdout).toBe('No migration is pending.\n')
+  expect((await migrate()).stdout).toBe('No pending migrations.\n')
   await database.sql('DROP SCHEMA public CASCADE')
   await database.sql('CREATE SCHEMA public')
   expect((await migrate()).code).toBe(0)
@@ -94,13 +94,13 @@ test('the bookkeeping is that of `prisma migrate deploy`: each goes on where the
   expect((await migrate()).stdout).toBe('Applied:\n  20270102000000_most\n')
 })
 
-test('a migration that fails leaves nothing of it, is named with the message of PostgreSQL, and holds up the next run', async () => {
+test('a failed migration is rolled back, reported with PostgreSQL’s message, and blocks the next run', async () => {
   addMigration('20270101000000_broken', `CREATE TABLE half (id int); INSERT INTO half VALUES ('x')`)
   const failed = await migrate()
   expect([failed.code, failed.stdout]).toEqual([1, ''])
   expect(failed.stderr).toContain('The migration 20270101000000_broken failed:')
   expect(failed.stderr).toContain('invalid input syntax for type integer: "x"')
-  expect(await tablesThere()).toEqual(tables)
+  expect(await existingTables()).toEqual(tables)
   expect(await applied()).toEqual(migrations)
   const again = await migrate()
   expect(again.code).toBe(1)
@@ -120,7 +120,7 @@ test('a semicolon in a comment, a string or a function does not end a statement'
   expect(await database.sql('SELECT text FROM texts ORDER BY 1')).toEqual([{ text: 'a;b' }, { text: 'c;d' }])
 })
 
-test('a migration that was edited after it was applied is named, and nothing is applied', async () => {
+test('an applied migration that was edited is reported, and nothing is applied', async () => {
   expect((await migrate()).code).toBe(0)
   addMigration(migrations.at(-1)!, 'SELECT 1')
   addMigration('20270101000000_more', 'CREATE TABLE more (id int)')
@@ -130,22 +130,22 @@ test('a migration that was edited after it was applied is named, and nothing is 
   expect(await applied()).toEqual(migrations)
 })
 
-test('a database that is unreachable, absent or not named is an error', async () => {
+test('fails if the database is unreachable or missing, or DATABASE_URL is not set', async () => {
   const absent = new URL(database.url())
   absent.pathname = '/there_is_none'
   for (const [DATABASE_URL, message] of [
     ['postgresql://nobody@127.0.0.1:1/nothing', 'ECONNREFUSED'],
     [absent.href, 'database "there_is_none" does not exist'],
-    ['', 'DATABASE_URL is missing'],
+    ['', 'DATABASE_URL is not set'],
   ] as const) {
     const { code, stdout, stderr } = await migrate({ DATABASE_URL })
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toContain('The database could not be migrated.\n')
+    expect(stderr).toContain('Could not migrate the database.\n')
     expect(stderr).toContain(message)
   }
 })
 
-test('migrations go to DIRECT_DATABASE_URL, and take their time whatever the limit of the role', async () => {
+test('uses DIRECT_DATABASE_URL, and ignores the statement time-out of the role', async () => {
   await database.sql(`ALTER DATABASE ${database.name} SET statement_timeout = '300ms'`)
   addMigration('20270101000000_slow', 'SELECT pg_sleep(1)')
   const { code, stdout } = await migrate({
@@ -165,7 +165,7 @@ test('npm run migration writes the change of the schema since the newest committ
   await git('commit', '--quiet', '-m', 'as committed')
   const drafts = () => readdirSync(`${copy}prisma/migrations`).filter((name) => name.endsWith('_add_nickname'))
 
-  expect(await draft('add_nickname')).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing was written') })
+  expect(await draft('add_nickname')).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing was written') })
   expect(drafts()).toEqual([])
   expect(await draft('Add Nickname')).toMatchObject({ code: 2, stdout: '' })
 

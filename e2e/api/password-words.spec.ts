@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import bcrypt from 'bcryptjs'
 import { project } from '../../bin/local'
-import { type Answer, expect, newToken, type Person, reset, type Sql, test } from '../support/fixtures'
+import { type ApiResponse, expect, newToken, resetPath, type Sql, test, type User } from '../support/fixtures'
 
-/** Unrelated words, of which the list has at most one. */
+/** Unrelated words, of which at most one is in the list. */
 const passphrases = {
   English: 'lantern meadow otter',
   German: 'Sommer-Laterne-Violine',
@@ -117,59 +117,48 @@ const guessable = {
 }
 
 for (const [language, passwords] of Object.entries(guessable)) {
-  test(`passwords of common words are guessable, one of unrelated words is not: ${language}`, async ({
-    person,
-    post,
-    sql,
-  }) => {
-    let token = await newToken(person)
+  test(`common words are guessable, unrelated words are not: ${language}`, async ({ user, post, sql }) => {
+    let token = await newToken(user)
     for (const [index, password] of passwords.entries()) {
-      if (index % 25 === 24) token = await newToken(person) // after 30 attempts a token is invalid
-      expect(codeOf(await post(reset, { token, password })), password).toBe('too_guessable')
+      if (index % 25 === 24) token = await newToken(user) // after 30 attempts a token is invalid
+      expect(codeOf(await post(resetPath, { token, password })), password).toBe('too_guessable')
     }
-    expect(await sql('SELECT password_hash FROM users WHERE id = $1', [person.id])).toEqual([{ password_hash: null }])
+    expect(await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])).toEqual([{ password_hash: null }])
     const passphrase = passphrases[language as keyof typeof passphrases]
-    expect(codeOf(await post(reset, { token: await newToken(person), password: passphrase })), passphrase).toBe(200)
-    expect(await bcrypt.compare(passphrase, await hashOf(sql, person))).toBe(true)
+    expect(codeOf(await post(resetPath, { token: await newToken(user), password: passphrase })), passphrase).toBe(200)
+    expect(await bcrypt.compare(passphrase, await hashOf(sql, user))).toBe(true)
   })
 }
 
-test('the names of the user are guessable in each spelling', async ({ person, post, sql }) => {
-  await sql('UPDATE users SET email = $1 WHERE id = $2', [
-    `zöe.grüßhold.${person.id.slice(0, 4)}@example.com`,
-    person.id,
-  ])
-  const token = await newToken(person)
+test('the user’s names are guessable in every spelling', async ({ user, post, sql }) => {
+  await sql('UPDATE users SET email = $1 WHERE id = $2', [`zöe.grüßhold.${user.id.slice(0, 4)}@example.com`, user.id])
+  const token = await newToken(user)
   for (const password of ['Grüßhold1!', 'Grusshold1!', 'gruesshold1', 'GRÜSSHOLD1!', 'zoegruesshold'])
-    expect(codeOf(await post(reset, { token, password })), password).toBe('too_guessable')
+    expect(codeOf(await post(resetPath, { token, password })), password).toBe('too_guessable')
 })
 
-test('only the first 36 characters are judged', async ({ person, post }) => {
-  const token = await newToken(person)
+test('only the first 36 characters are checked', async ({ user, post }) => {
+  const token = await newToken(user)
   const unrelated = 'fjord violin quartz'
   const judged = 'passwort'.repeat(4).concat('1234')
   expect(judged).toHaveLength(36)
-  expect(codeOf(await post(reset, { token, password: judged + unrelated }))).toBe('too_guessable')
-  expect(codeOf(await post(reset, { token, password: `${judged.slice(0, 24)} fjord violin quartz` }))).toBe(200)
+  expect(codeOf(await post(resetPath, { token, password: judged + unrelated }))).toBe('too_guessable')
+  expect(codeOf(await post(resetPath, { token, password: `${judged.slice(0, 24)} fjord violin quartz` }))).toBe(200)
 })
 
-test('the length is counted in composed characters, and the bytes that were received are hashed', async ({
-  person,
-  post,
-  sql,
-}) => {
-  const token = await newToken(person)
+test('the length is counted in composed characters, and the received bytes are hashed', async ({ user, post, sql }) => {
+  const token = await newToken(user)
   const decomposed = (text: string) => text.normalize('NFD')
-  expect(codeOf(await post(reset, { token, password: decomposed('éàüñôxq') }))).toBe('too_short') // 12 code points, 7 composed
-  expect(codeOf(await post(reset, { token, password: decomposed('ö'.repeat(25)) }))).toBe('too_long') // 75 bytes, 50 composed
+  expect(codeOf(await post(resetPath, { token, password: decomposed('éàüñôxq') }))).toBe('too_short') // 12 code points, 7 composed
+  expect(codeOf(await post(resetPath, { token, password: decomposed('ö'.repeat(25)) }))).toBe('too_long') // 75 bytes, 50 composed
   for (const password of [
     decomposed('éàüñôxqw'),
     'ＦＪＯＲＤ ｖｉｏｌｉｎ',
     'FJÖRD-vîolin-Straße',
     'غابة نافذة زجاجٌ',
   ]) {
-    expect(codeOf(await post(reset, { token: await newToken(person), password })), password).toBe(200)
-    const hash = await hashOf(sql, person)
+    expect(codeOf(await post(resetPath, { token: await newToken(user), password })), password).toBe(200)
+    const hash = await hashOf(sql, user)
     expect(await bcrypt.compare(password, hash)).toBe(true)
     for (const other of [
       password.normalize('NFKC'),
@@ -180,14 +169,14 @@ test('the length is counted in composed characters, and the bytes that were rece
   }
 })
 
-test('the list is at most 20 KB, for the sake of browsers', () => {
+test('the list is at most 20 KB, because browsers download it', () => {
   expect(statSync(`${project}lib/password/words.ts`).size).toBeLessThanOrEqual(20 * 1024)
 })
 
-function codeOf({ status, body }: Answer): string | number {
+function codeOf({ status, body }: ApiResponse): string | number {
   return body.issues?.[0]?.code ?? status
 }
 
-async function hashOf(sql: Sql, person: Person): Promise<string> {
-  return (await sql('SELECT password_hash FROM users WHERE id = $1', [person.id]))[0]!.password_hash
+async function hashOf(sql: Sql, user: User): Promise<string> {
+  return (await sql('SELECT password_hash FROM users WHERE id = $1', [user.id]))[0]!.password_hash
 }

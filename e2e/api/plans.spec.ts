@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { project } from '../../bin/local'
 import { blocks } from '../support/documents'
-import { exchange, expect, keepSecret, newPassword, post, reset, test } from '../support/fixtures'
+import { exchangePath, expect, keepSecret, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { startServer } from '../support/server'
 
@@ -19,14 +19,14 @@ type Plan = {
   Plans?: Plan[]
 }
 
-/** The scans of a plan that read a table, or an index, from its beginning. */
+/** The scans in a plan that read a whole table or index. */
 function scansFromTheBeginning(plan: Plan): string[] {
   const { 'Node Type': type, 'Relation Name': relation, 'Index Cond': indexCond, 'TID Cond': tidCond } = plan
   const reads = /Seq Scan|Index|Tid Scan/.test(type) && !indexCond && !tidCond
   return [...(reads ? [`${type} of ${relation}`] : []), ...(plan.Plans ?? []).flatMap(scansFromTheBeginning)]
 }
 
-/** The scans of the generic plan of every statement, on tables that were analysed while empty. */
+/** The full scans in the generic plan of every statement, after an ANALYZE of empty tables. */
 async function scansOf(database: OwnDatabase, settings: Record<string, string>): Promise<Record<string, string[]>> {
   await database.sql('VACUUM ANALYZE')
   const { stdout } = await promisify(execFile)(
@@ -68,15 +68,15 @@ function expectKeysOnly(scans: Record<string, string[]>): void {
 let database: OwnDatabase
 test.beforeEach(async () => {
   database = await openOwnDatabase()
-  for (const table of tables) await database.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`) // it would analyse them in between
+  for (const table of tables) await database.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`) // autovacuum would analyze them during the test
 })
 test.afterEach(() => database.drop())
 
-test('on tables that were analysed while empty, the generic plan of every statement finds its rows by key', async () => {
+test('after an ANALYZE of empty tables, every generic plan finds its rows by key', async () => {
   expectKeysOnly(await scansOf(database, {}))
 })
 
-test('behind a pooler, the settings of the role in docs/deploy.md do the same', async () => {
+test('behind a pooler, the role settings in docs/deploy.md have the same effect', async () => {
   const name = `pooled_${randomBytes(6).toString('hex')}`
   await database.sql(
     `CREATE ROLE ${name} LOGIN PASSWORD '${name}'; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${name}`,
@@ -89,10 +89,10 @@ test('behind a pooler, the settings of the role in docs/deploy.md do the same', 
   }
 })
 
-test('a server that began on empty tables reads no more rows when they have grown', async () => {
+test('a server that started with empty tables still finds rows by key when they have grown', async () => {
   test.setTimeout(180_000)
   const { sql } = database
-  await sql('SET enable_seqscan = off') // what this test inserts is looked up as well, by foreign keys
+  await sql('SET enable_seqscan = off') // the foreign key checks of this test’s own inserts must not count
   await sql('VACUUM ANALYZE')
   const settings = { DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '1', CRON_SECRET: cronSecret }
   const server = await startServer(settings)
@@ -112,14 +112,14 @@ test('a server that began on empty tables reads no more rows when they have grow
       hash(token),
       user!.id,
     ])
-    expect((await post(server.url + exchange, { code: first })).status).toBe(200)
+    expect((await postTo(server.url + exchangePath, { code: first })).status).toBe(200)
     await sql(`UPDATE exchange_codes SET used_at = now() - interval '1 minute' WHERE code_hash = $1`, [hash(first)])
-    expect((await post(server.url + exchange, { code: first })).status).toBe(400) // ends its session
-    const { body } = await post(server.url + exchange, { code: second })
+    expect((await postTo(server.url + exchangePath, { code: first })).status).toBe(400) // revokes its session
+    const { body } = await postTo(server.url + exchangePath, { code: second })
     const headers = { Cookie: `session=${body.token}` }
     expect(await (await fetch(`${server.url}/`, { headers })).text()).toContain('@example.com')
     await fetch(`${server.url}/sign-out`, { method: 'POST', headers, redirect: 'manual' })
-    expect((await post(server.url + reset, { token, password: newPassword() })).status).toBe(200)
+    expect((await postTo(server.url + resetPath, { token, password: newPassword() })).status).toBe(200)
     const cleanUp = await fetch(`${server.url}/api/cron/clean-up`, {
       headers: { Authorization: `Bearer ${cronSecret}` },
     })
@@ -127,20 +127,20 @@ test('a server that began on empty tables reads no more rows when they have grow
   }
   for (let rounds = 0; rounds < 8; rounds++) await round() // after five executions a plan is cached
   await sql(`
-    WITH people AS (INSERT INTO users (email) SELECT number || '@example.net' FROM generate_series(1, 5000) number RETURNING id),
-    codes AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM people),
-    tokens AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM people),
-    begun AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '1 hour' FROM people RETURNING id)
+    WITH new_users AS (INSERT INTO users (email) SELECT number || '@example.net' FROM generate_series(1, 5000) number RETURNING id),
+    codes AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM new_users),
+    tokens AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM new_users),
+    begun AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '1 hour' FROM new_users RETURNING id)
     INSERT INTO refresh_tokens (token_hash, session_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 day' FROM begun`)
   const before = await rowsRead()
   await round()
-  await server.stop() // a connection reports what it read when it ends, at the latest
+  await server.stop() // a connection reports its statistics at the latest when it closes
   await expect.poll(async () => (await rowsRead()).by_key).toBeGreaterThan(before.by_key)
   const after = await rowsRead()
   expect(after.scanned - before.scanned).toBe(0)
   expect(after.by_key - before.by_key).toBeLessThan(1_000)
 
-  /** How many rows were read through an index, and from the beginning of a table. */
+  /** The number of rows read through an index and by sequential scans. */
   async function rowsRead(): Promise<{ by_key: number; scanned: number }> {
     await sql('SELECT pg_stat_force_next_flush()')
     const [read] = await sql(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { project } from '../../bin/local'
-import { exchange, expect, keepSecret, newPassword, post, reset, test } from '../support/fixtures'
+import { exchangePath, expect, keepSecret, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { startServer } from '../support/server'
 
@@ -21,7 +21,7 @@ const deployed = [
   'tsconfig.json',
 ]
 
-// What runs, issues, cleans up and migrates. Another one has to be worth its place in every production.
+// The reviewed list of production dependencies. Every addition is installed in every deployment.
 const dependencies = [
   '@next/env',
   '@opentelemetry/api',
@@ -53,7 +53,7 @@ const dependencies = [
 ]
 const declaredByAdapterPg = ['@types/node', '@types/pg']
 
-test('an installation without development packages is small, migrates, issues, exchanges and resets', async () => {
+test('an installation without development packages migrates, issues links, exchanges and resets', async () => {
   test.setTimeout(300_000)
   const folder = `${mkdtempSync(join(realpathSync(tmpdir()), 'production-'))}/`
   const database = await openOwnDatabase({ migrated: false })
@@ -66,7 +66,7 @@ test('an installation without development packages is small, migrates, issues, e
         !path.startsWith(`${project}.next/cache`) && !path.startsWith(`${project}.next/dev`)
       cpSync(project + part, folder + part, { recursive: true, verbatimSymlinks: true, filter })
     }
-    const later = new Date(Date.now() + 60_000) // a copy may well make the schema newer than the client
+    const later = new Date(Date.now() + 60_000) // copying may make the schema newer than the client
     utimesSync(`${folder}prisma/schema.prisma`, later, later)
     await run('npm', 'ci', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund')
 
@@ -89,9 +89,9 @@ test('an installation without development packages is small, migrates, issues, e
       return keepSecret(secret)
     }
     const code = await issue('sso-code', 'ada@example.com', '--create')
-    expect((await post(server.url + exchange, { code })).status).toBe(200)
+    expect((await postTo(server.url + exchangePath, { code })).status).toBe(200)
     const token = await issue('reset-token', 'ada@example.com')
-    expect((await post(server.url + reset, { token, password: newPassword() })).status).toBe(200)
+    expect((await postTo(server.url + resetPath, { token, password: newPassword() })).status).toBe(200)
     expect((await fetch(`${server.url}/sso/callback`)).status).toBe(200)
     await server.stop()
     const [user] = await database.sql(`

@@ -1,60 +1,57 @@
 import { AxeBuilder } from '@axe-core/playwright'
-import { exchange, expect, newAddress, reset, test } from '../support/fixtures'
+import { exchangePath, expect, newAddress, resetPath, test } from '../support/fixtures'
 import { countOf, flood } from '../support/flood'
 import { startServer } from '../support/server'
 
 const limit = 2_000
 
-test('2,000 requests of one address pass, over all /api routes together, and the next is rejected', async ({
+test('an IP address has 2,000 requests for all /api routes together, and the next is rejected', async ({
   url,
   post,
 }) => {
   const address = newAddress()
   const headers = { 'X-Forwarded-For': address }
-  const paths = ['/api/health', '/api/nothing', exchange, reset]
-  const answers = await flood(limit, (index) => fetch(url + paths[index % paths.length], { headers }))
-  expect(countOf(answers, 429)).toBe(0)
-  const remaining = answers
-    .map((answer) => Number(answer.headers.get('ratelimit')!.match(/r=(\d+)/)![1]))
+  const paths = ['/api/health', '/api/nothing', exchangePath, resetPath]
+  const responses = await flood(limit, (index) => fetch(url + paths[index % paths.length], { headers }))
+  expect(countOf(responses, 429)).toBe(0)
+  const remaining = responses
+    .map((response) => Number(response.headers.get('ratelimit')!.match(/r=(\d+)/)![1]))
     .sort((a, b) => a - b)
   expect(remaining).toEqual(Array.from({ length: limit }, (_, index) => index))
 
-  const refused = await post(exchange, { code: 'x' }, headers)
-  expect([refused.status, refused.body]).toEqual([
+  const rejected = await post(exchangePath, { code: 'x' }, headers)
+  expect([rejected.status, rejected.body]).toEqual([
     429,
     { ok: false, code: 'RATE_LIMITED', message: expect.any(String), requestId: expect.any(String) },
   ])
-  const seconds = Number(refused.headers.get('retry-after'))
+  const seconds = Number(rejected.headers.get('retry-after'))
   expect(Number.isInteger(seconds) && seconds > 0 && seconds <= 900).toBe(true)
-  expect(refused.headers.get('ratelimit')).toBe(`"platform";r=0;t=${seconds}`)
-  expect(refused.headers.get('cache-control')).toBe('no-store')
+  expect(rejected.headers.get('ratelimit')).toBe(`"platform";r=0;t=${seconds}`)
+  expect(rejected.headers.get('cache-control')).toBe('no-store')
 
   expect((await fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': newAddress() } })).status).toBe(200)
 })
 
-test('without a proxy in front, forged X-Forwarded-For headers are one client: the socket', async () => {
+test('without a proxy, forged X-Forwarded-For headers are ignored: the socket counts', async () => {
   const server = await startServer({ TRUSTED_PROXIES: '0' })
-  const answers = await flood(limit + 50, () =>
+  const responses = await flood(limit + 50, () =>
     fetch(`${server.url}/api/health`, {
       headers: { 'X-Forwarded-For': newAddress(), 'X-Real-IP': newAddress(), Forwarded: `for=${newAddress()}` },
     }),
   )
   await server.stop()
-  expect(countOf(answers, 429)).toBe(50)
+  expect(countOf(responses, 429)).toBe(50)
 })
 
-test('behind one proxy, the entry that the proxy appended counts, whatever stands left of it', async ({ url }) => {
+test('behind one proxy, only the entry that the proxy appended counts', async ({ url }) => {
   const address = newAddress()
-  const answers = await flood(limit + 50, () =>
+  const responses = await flood(limit + 50, () =>
     fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': `${newAddress()}, ${newAddress()}, ${address}` } }),
   )
-  expect(countOf(answers, 429)).toBe(50)
+  expect(countOf(responses, 429)).toBe(50)
 })
 
-test('pages, missing paths and public documents count together with the routes; files do not', async ({
-  url,
-  browserProcess,
-}) => {
+test('pages, missing paths and public documents count like routes; files do not', async ({ url, browserProcess }) => {
   const address = newAddress()
   const headers = { 'X-Forwarded-For': address }
   const left = async () =>
@@ -67,13 +64,13 @@ test('pages, missing paths and public documents count together with the routes; 
       '/.well-known/change-password',
       '/sign-out',
       '/api/nothing',
-      exchange,
+      exchangePath,
     ],
   ]
   let expected = await left()
   for (const path of counted) {
     await (await fetch(url + path, { headers, redirect: 'manual' })).text()
-    expected -= 2 // this one, and the one that asks
+    expected -= 2 // this request, and the next one to /api/health
     expect(await left(), path).toBe(expected)
   }
   const chunk = (await (await fetch(`${url}/`, { headers: { 'X-Forwarded-For': newAddress() } })).text()).match(

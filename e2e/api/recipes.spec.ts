@@ -4,11 +4,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { project } from '../../bin/local'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import { blocks } from '../support/documents'
-import { exchange, expect, keepSecret, newCode, newPassword, newToken, reset, test } from '../support/fixtures'
+import { exchangePath, expect, keepSecret, newCode, newPassword, newToken, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 
-// The named blocks of docs/ are compiled and run here as they stand, but for the URL. (Those of the database roles: plans.spec.ts,
-// database-role.spec.ts.)
+// Compiles and runs the named code blocks of docs/, with the URL of the test server. plans.spec.ts
+// and database-role.spec.ts run those for database roles.
 const publicUrl = 'https://login.example.com'
 const folder = `${project}e2e/results/recipes/`
 
@@ -24,7 +24,7 @@ test.beforeAll(async ({ url }) => {
   }
 })
 
-test('the TypeScript of the documents compiles', () => {
+test('the TypeScript in the documents compiles', () => {
   const compiled = Object.keys(blocks).filter((name) => blocks[name]!.language === 'ts')
   expect(compiled).toEqual(['sso-callback', 'forgot-password', 'dashboard'])
   writeFileSync(
@@ -39,17 +39,17 @@ test('the TypeScript of the documents compiles', () => {
   execFileSync(`${project}node_modules/.bin/tsc`, ['--noEmit', '-p', folder], { cwd: project, stdio: 'pipe' })
 })
 
-test('an SSO callback, and a dashboard that verifies the session', async ({ person, post, sql, url }) => {
+test('an SSO callback, and a dashboard that verifies the session', async ({ user, post, sql, url }) => {
   const { finishSignIn } = await run('sso-callback')
-  const answer = (await finishSignIn(person.id)) as Response
-  const to = new URL(answer.headers.get('location')!)
-  expect([answer.status, to.origin, to.pathname]).toEqual([303, url, '/sso/callback'])
-  const { status, body } = await post(exchange, { code: keepSecret(to.searchParams.get('code')!) })
+  const response = (await finishSignIn(user.id)) as Response
+  const to = new URL(response.headers.get('location')!)
+  expect([response.status, to.origin, to.pathname]).toEqual([303, url, '/sso/callback'])
+  const { status, body } = await post(exchangePath, { code: keepSecret(to.searchParams.get('code')!) })
   expect(status).toBe(200)
 
   const { verifySession } = await run('dashboard')
   const claims = await verifySession(body.token!)
-  expect(claims.sub).toBe(person.id)
+  expect(claims.sub).toBe(user.id)
   const altered = body.token!.replace(/.(?=.{40}$)/, (letter) => (letter === 'A' ? 'B' : 'A'))
   await expect(verifySession(altered)).rejects.toThrow()
   expect(await sql(statement('session-alive'), [claims.sid])).toHaveLength(1)
@@ -57,54 +57,54 @@ test('an SSO callback, and a dashboard that verifies the session', async ({ pers
   expect(await sql(statement('session-alive'), [claims.sid])).toHaveLength(0)
 })
 
-test('a forgot-password handler', async ({ person, post }) => {
+test('a forgot-password handler', async ({ user, post }) => {
   const { mailResetLink } = await run('forgot-password')
   const mails: [string, string][] = []
   const send = async (to: string, link: string) => void mails.push([to, link])
-  await mailResetLink(person.email.toUpperCase(), send)
+  await mailResetLink(user.email.toUpperCase(), send)
   await mailResetLink('nobody@example.com', send)
   expect(mails).toHaveLength(1)
   const token = keepSecret(new URL(mails[0]![1]).searchParams.get('token')!)
-  expect((await post(reset, { token, password: newPassword() })).status).toBe(200)
+  expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
 })
 
-test('the statements for another language', async ({ person, post, sql }) => {
+test('the statements for another language', async ({ user, post, sql }) => {
   const newSecret = () => keepSecret(randomBytes(32).toString('base64url'))
   const hash = (secret: string) => createHash('sha256').update(secret).digest()
   const [code, older, token] = [newSecret(), newSecret(), newSecret()]
-  await sql(statement('sso-code'), [hash(code), person.id])
-  expect((await post(exchange, { code })).status).toBe(200)
-  expect((await post(exchange, { code })).status).toBe(400)
+  await sql(statement('sso-code'), [hash(code), user.id])
+  expect((await post(exchangePath, { code })).status).toBe(200)
+  expect((await post(exchangePath, { code })).status).toBe(400)
 
-  await sql(statement('reset-token'), [hash(older), person.id])
-  await sql('UPDATE reset_tokens SET attempts = 30 WHERE user_id = $1', [person.id]) // a new token has its own
-  await sql(statement('reset-token'), [hash(token), person.id])
+  await sql(statement('reset-token'), [hash(older), user.id])
+  await sql('UPDATE reset_tokens SET attempts = 30 WHERE user_id = $1', [user.id]) // a new token starts at 0
+  await sql(statement('reset-token'), [hash(token), user.id])
   const [seconds] = await sql(
     `SELECT (SELECT extract(epoch FROM expires_at - created_at)::int FROM exchange_codes WHERE user_id = $1) AS code,
        (SELECT extract(epoch FROM expires_at - created_at)::int FROM reset_tokens WHERE user_id = $1) AS "resetToken"`,
-    [person.id],
+    [user.id],
   )
   expect(seconds).toEqual({ code: lifetimes.code, resetToken: lifetimes.resetToken })
-  expect((await post(reset, { token: older, password: newPassword() })).status).toBe(400)
-  expect((await post(reset, { token, password: newPassword() })).status).toBe(200)
+  expect((await post(resetPath, { token: older, password: newPassword() })).status).toBe(400)
+  expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
 })
 
-test('the statements that disable a user and revoke the sessions', async ({ person, post, sql }) => {
-  const { body } = await post(exchange, { code: await newCode(person) })
-  const unused = await newCode(person)
-  const token = await newToken(person)
-  await sql(statement('disable-user'), [person.id])
-  await sql(statement('revoke-sessions'), [person.id])
-  expect((await post(exchange, { code: unused })).status).toBe(400)
-  expect((await post(reset, { token, password: newPassword() })).status).toBe(400)
+test('the statements that disable a user and revoke the sessions', async ({ user, post, sql }) => {
+  const { body } = await post(exchangePath, { code: await newCode(user) })
+  const unused = await newCode(user)
+  const token = await newToken(user)
+  await sql(statement('disable-user'), [user.id])
+  await sql(statement('revoke-sessions'), [user.id])
+  expect((await post(exchangePath, { code: unused })).status).toBe(400)
+  expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
   const { sid } = JSON.parse(Buffer.from(body.token!.split('.')[1]!, 'base64url').toString())
   expect(await sql(statement('session-alive'), [sid])).toEqual([])
   const alive =
     'SELECT 1 FROM refresh_tokens JOIN sessions ON id = session_id WHERE user_id = $1 AND refresh_tokens.revoked_at IS NULL'
-  expect(await sql(alive, [person.id])).toEqual([])
+  expect(await sql(alive, [user.id])).toEqual([])
 })
 
-test('the statements after a restore leave nothing alive', async () => {
+test('the statements for after a restore revoke everything', async () => {
   const { sql, drop } = await openOwnDatabase()
   try {
     await sql(`

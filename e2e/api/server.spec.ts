@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { documentedFetch } from '../support/documented'
-import { exchange, expect, keepSecret, newAddress, newCode, post as postTo, test } from '../support/fixtures'
+import { exchangePath, expect, keepSecret, newAddress, newCode, postTo, test } from '../support/fixtures'
 import { countOf, flood } from '../support/flood'
 import { sendBytes } from '../support/raw-bytes'
 import { send } from '../support/raw-http'
@@ -9,7 +9,7 @@ import { startServer } from '../support/server'
 const remaining = (headers: Headers) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
 
 for (const host of ['', '127.0.0.1', 'localhost', '0.0.0.0', '::1', '::']) {
-  test(`HOST=${host}: pages with a secret in their URL are rendered, whatever the proxy forwards, without a request of the server to itself`, async () => {
+  test(`HOST=${host}: pages are rendered for any forwarded host and protocol, without a request of the server to itself`, async () => {
     const server = await startServer({ HOST: host, PUBLIC_URL: 'https://login.example.com' })
     const origin = `http://${host.includes(':') ? '[::1]' : '127.0.0.1'}:${new URL(server.url).port}`
     const client = { 'X-Forwarded-For': newAddress() }
@@ -25,7 +25,8 @@ for (const host of ['', '127.0.0.1', 'localhost', '0.0.0.0', '::1', '::']) {
         '[::1]:3000',
         'evil.example:99',
       ]) {
-        for (const path of ['/sso/callback?code=fabricated', '/reset-password?token=fabricated']) {
+        // The encoded name passes the server, so that the proxy rewrites the URL.
+        for (const path of ['/sso/callback?code=fabricated', '/reset-password?%74oken=fabricated']) {
           const headers = { ...client, ...(protocol && { 'X-Forwarded-Proto': protocol }), ...(name && { Host: name }) }
           const { status, text } = await send(origin + path, { headers })
           expect([status, text.includes('<title>')], `${path} ${protocol} ${name}`).toEqual([200, true])
@@ -39,7 +40,7 @@ for (const host of ['', '127.0.0.1', 'localhost', '0.0.0.0', '::1', '::']) {
   })
 }
 
-test('outside /api no body is read: 413 at once, whatever the method', async ({ url }) => {
+test('outside /api, any body is rejected with 413 without reading it', async ({ url }) => {
   const head = (line: string, ...headers: string[]) =>
     `${line} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${newAddress()}\r\n${headers.map((header) => `${header}\r\n`).join('')}\r\n`
   for (const path of [
@@ -53,7 +54,7 @@ test('outside /api no body is read: 413 at once, whatever the method', async ({ 
     '/apis',
   ]) {
     for (const method of ['POST', 'PUT', 'GET', 'DELETE']) {
-      const response = await sendBytes(url, head(`${method} ${path}`, 'Content-Length: 9900000')) // and not one byte of it
+      const response = await sendBytes(url, head(`${method} ${path}`, 'Content-Length: 9900000')) // but no body
       expect(response, `${method} ${path}`).toMatch(/^HTTP\/1\.1 413 [\s\S]*\r\nconnection: close\r\n/i)
     }
   }
@@ -72,7 +73,7 @@ test('a page accepts GET and HEAD only', async ({ url }) => {
   }
 })
 
-test('there is no image optimiser, and with it no way to a route past the limit', async () => {
+test('there is no image optimizer, which would bypass the rate limit', async () => {
   const server = await startServer()
   for (const query of ['?url=%2Fapi%2Fhealth%2Fready&w=640&q=75', '?url=%2Ficon.svg&w=640&q=75', ''])
     expect((await fetch(`${server.url}/_next/image${query}`)).status).toBe(404)
@@ -80,7 +81,7 @@ test('there is no image optimiser, and with it no way to a route past the limit'
   expect(server.output()).not.toContain('health-ready')
 })
 
-test('headers that only Next.js may send change nothing, and are not logged', async () => {
+test('internal headers of Next.js from a client are ignored and not logged', async () => {
   const server = await startServer({ RATE_LIMIT: 'in-process' })
   const internal = {
     'x-middleware-prefetch': '1',
@@ -107,7 +108,7 @@ test('headers that only Next.js may send change nothing, and are not logged', as
     const headers = { 'X-Forwarded-For': newAddress(), [name]: value }
     const health = await documentedFetch(`${server.url}/api/health`, { headers, redirect: 'manual' })
     expect([health.status, await health.json()], name).toEqual([200, { ok: true }])
-    const exchanged = await postTo(server.url + exchange, { code: 'fabricated' }, headers)
+    const exchanged = await postTo(server.url + exchangePath, { code: 'fabricated' }, headers)
     expect([exchanged.status, exchanged.body.code], name).toEqual([400, 'SSO_EXCHANGE_INVALID'])
     const page = await fetch(`${server.url}/`, { headers, redirect: 'manual' })
     expect([page.status, page.headers.get('content-type'), page.headers.has('content-security-policy')], name).toEqual([
@@ -123,7 +124,7 @@ test('headers that only Next.js may send change nothing, and are not logged', as
   expect(server.output()).not.toContain('Server Action')
 })
 
-test('no line that a server prints has a query, those of Next.js included', async () => {
+test('no output contains a query, not even the output of Next.js', async () => {
   const printed = keepSecret('a-code-that-something-prints')
   const preload = `data:text/javascript,import http from "node:http"; const emit = http.Server.prototype.emit;
     http.Server.prototype.emit = function (event, request, ...rest) {
@@ -133,7 +134,7 @@ test('no line that a server prints has a query, those of Next.js included', asyn
   const server = await startServer({ NODE_OPTIONS: `--import ${JSON.stringify(preload)}` })
   await fetch(`${server.url}/sso/callback?code=${printed}`)
   const huge = { method: 'POST', body: 'x'.repeat(11_000_000), headers: { 'Content-Type': 'text/plain' } }
-  await fetch(`${server.url}/sso/callback?code=${printed}`, huge).catch(() => {}) // it may be cut off while it is sent
+  await fetch(`${server.url}/sso/callback?code=${printed}`, huge).catch(() => {}) // the connection may be closed during the upload
   await fetch(`${server.url}/reset-password?next=/&token=${printed}`, { headers: { 'Next-Action': printed } })
   await server.stop()
   expect(server.output()).toContain('Failed to fetch http://host/sso/callback?…')
@@ -141,7 +142,7 @@ test('no line that a server prints has a query, those of Next.js included', asyn
   expect(server.output()).not.toMatch(/\?\w+=/)
 })
 
-test('on a server of our own, VERCEL=1 makes no header of Vercel believed', async () => {
+test('outside Vercel, VERCEL=1 does not make its headers trusted', async () => {
   const server = await startServer({ VERCEL: '1', TRUSTED_PROXIES: '0' })
   const responses = await flood(2_050, () =>
     fetch(`${server.url}/api/health`, {
@@ -152,7 +153,7 @@ test('on a server of our own, VERCEL=1 makes no header of Vercel believed', asyn
   expect(countOf(responses, 429)).toBe(50)
 })
 
-test('every response of a site with https has HSTS and nosniff, once', async () => {
+test('with HTTPS, every response has HSTS and nosniff exactly once', async () => {
   const server = await startServer({ PUBLIC_URL: 'https://login.example.com' })
   const [script] = readdirSync('.next/static/chunks').filter((name) => name.endsWith('.js'))
   const requests: Record<string, string> = {
@@ -162,7 +163,7 @@ test('every response of a site with https has HSTS and nosniff, once', async () 
     'method of a page': 'POST / HTTP/1.1',
     route: 'GET /api/health HTTP/1.1',
     'missing route': 'GET /api/nothing HTTP/1.1',
-    'method of a route': `GET ${exchange} HTTP/1.1`,
+    'method of a route': `GET ${exchangePath} HTTP/1.1`,
     keys: 'GET /.well-known/jwks.json HTTP/1.1',
     'change password': 'GET /.well-known/change-password HTTP/1.1',
     document: 'GET /openapi.json HTTP/1.1',
@@ -188,13 +189,13 @@ test('every response of a site with https has HSTS and nosniff, once', async () 
   await server.stop()
 })
 
-test('without https there is no HSTS', async ({ url }) => {
+test('without HTTPS, no response has HSTS', async ({ url }) => {
   for (const path of ['/', '/api/health', '/icon.svg'])
     expect((await fetch(url + path)).headers.has('strict-transport-security')).toBe(false)
 })
 
-test('sign-out accepts a form of this site alone, and no other method', async ({ url, person: user, post, sql }) => {
-  const { body } = await post(exchange, { code: await newCode(user) })
+test('sign-out only accepts a POST from the same site', async ({ url, user, post, sql }) => {
+  const { body } = await post(exchangePath, { code: await newCode(user) })
   const signOut = (headers: Record<string, string>, method = 'POST') =>
     send(`${url}/sign-out`, {
       method,
@@ -224,18 +225,13 @@ test('sign-out accepts a form of this site alone, and no other method', async ({
     expect([status, headers.allow, headers['set-cookie']], method).toEqual([405, 'POST', undefined])
   }
   expect(await alive()).toHaveLength(1)
-  const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' }) // as from a page without referrer
+  const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' }) // as sent by a page with no-referrer
   expect([status, headers.location]).toEqual([303, '/'])
   expect(await alive()).toHaveLength(0)
 })
 
-test('sign-out accepts an Origin of this site where the browser sends no Sec-Fetch-Site', async ({
-  url,
-  person: user,
-  post,
-  sql,
-}) => {
-  const { body } = await post(exchange, { code: await newCode(user) })
+test('sign-out accepts the site’s own Origin if there is no Sec-Fetch-Site', async ({ url, user, post, sql }) => {
+  const { body } = await post(exchangePath, { code: await newCode(user) })
   const { status } = await send(`${url}/sign-out`, {
     method: 'POST',
     headers: { Cookie: `session=${body.token}`, Origin: url },
@@ -244,7 +240,7 @@ test('sign-out accepts an Origin of this site where the browser sends no Sec-Fet
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(0)
 })
 
-test('the secret in the URL of a page stands nowhere in its HTML', async ({ url }) => {
+test('the HTML of a page does not contain the secret in its URL', async ({ url }) => {
   const secret = keepSecret('a-secret-in-a-url-of-a-page')
   for (const query of [
     `token=${secret}`,
@@ -257,7 +253,7 @@ test('the secret in the URL of a page stands nowhere in its HTML', async ({ url 
   }
 })
 
-test('a URL that is long, or has many parameters, is rejected', async ({ url }) => {
+test('a URL that is too long or has too many parameters is rejected', async ({ url }) => {
   const status = async (path: string) =>
     (await fetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })).status
   for (const path of ['/', '/api/health']) {
@@ -267,7 +263,7 @@ test('a URL that is long, or has many parameters, is rejected', async ({ url }) 
   }
 })
 
-test('what Node would reject without our headers is rejected with them', async () => {
+test('requests that Node.js itself would reject get our headers', async () => {
   const server = await startServer({ PUBLIC_URL: 'https://login.example.com' })
   for (const [request, status] of [
     ['GET / HTTP/1.1\r\nConnection: close', 400],

@@ -1,7 +1,17 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { exchange, expect, keepSecret, newCode, newPassword, newToken, post, reset, test } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  keepSecret,
+  newCode,
+  newPassword,
+  newToken,
+  postTo,
+  resetPath,
+  test,
+} from '../support/fixtures'
 import { startServer } from '../support/server'
 
 type Attribute = { key: string; value: Record<string, unknown> }
@@ -12,7 +22,7 @@ type Batch = {
   }[]
 }
 
-/** An OTLP/HTTP receiver that keeps what it is sent. */
+/** Starts an OTLP/HTTP receiver that records what it receives. */
 async function startReceiver() {
   const bodies: string[] = []
   const server = createServer(async (request, response) => {
@@ -36,7 +46,7 @@ async function startReceiver() {
   }
 }
 
-test('OTEL_EXPORTER_OTLP_ENDPOINT alone switches spans on, and no secret stands in them', async ({ person }) => {
+test('OTEL_EXPORTER_OTLP_ENDPOINT alone enables spans, and they contain no secret', async ({ user }) => {
   const receiver = await startReceiver()
   const server = await startServer({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
@@ -45,22 +55,22 @@ test('OTEL_EXPORTER_OTLP_ENDPOINT alone switches spans on, and no secret stands 
     PASSWORD_BREACH_URL: `${receiver.url}/breaches`,
   })
   const secrets = [
-    await newCode(person),
-    await newToken(person),
+    await newCode(user),
+    await newToken(user),
     newPassword(),
-    keepSecret('fabricated-code-in-an-address'),
+    keepSecret('fabricated-code-in-a-url'),
     keepSecret('in-a-path-1'),
   ]
   const [code, token, password, fabricated, inPath] = secrets as [string, string, string, string, string]
-  const exchanged = await post(server.url + exchange, { code })
-  expect((await post(server.url + reset, { token, password })).status).toBe(200)
+  const exchanged = await postTo(server.url + exchangePath, { code })
+  expect((await postTo(server.url + resetPath, { token, password })).status).toBe(200)
   const places = [
     `/sso/callback?code=${fabricated}`,
     `/reset-password?token=${fabricated}`,
     `/reset-password/?token=${fabricated}`,
     `/nowhere/${inPath}?code=${fabricated}`,
     `/api/${inPath}?token=${fabricated}`,
-    `${exchange}?code=${fabricated}`,
+    `${exchangePath}?code=${fabricated}`,
     `/.well-known/jwks.json?code=${fabricated}`,
   ]
   for (const place of places)
@@ -71,7 +81,7 @@ test('OTEL_EXPORTER_OTLP_ENDPOINT alone switches spans on, and no secret stands 
   receiver.stop()
 
   expect(names()).toEqual(
-    expect.arrayContaining([`POST ${exchange}`, `POST ${reset}`, 'GET /sso/callback', 'GET /reset-password']),
+    expect.arrayContaining([`POST ${exchangePath}`, `POST ${resetPath}`, 'GET /sso/callback', 'GET /reset-password']),
   )
   const resource = receiver.received()[0]!.resourceSpans[0]!.resource.attributes
   expect(resource).toContainEqual({ key: 'service.name', value: { stringValue: 'authentication-completion' } })
@@ -80,15 +90,15 @@ test('OTEL_EXPORTER_OTLP_ENDPOINT alone switches spans on, and no secret stands 
     ...secrets,
     exchanged.body.token!,
     exchanged.body.refreshToken!,
-    person.email,
-    person.id,
+    user.email,
+    user.id,
     '/range/',
   ])
     expect(sent).not.toContain(secret)
   expect(sent).not.toMatch(/[?&](code|token)=/)
 })
 
-test('spans that wait for their batch are sent before a server ends', async () => {
+test('pending spans are sent before the server exits', async () => {
   const receiver = await startReceiver()
   const server = await startServer({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '60000' })
   await fetch(`${server.url}/api/health`)
@@ -97,7 +107,7 @@ test('spans that wait for their batch are sent before a server ends', async () =
   receiver.stop()
 })
 
-test('OTEL_SERVICE_NAME names it; a receiver that is gone disturbs nobody', async ({ person }) => {
+test('OTEL_SERVICE_NAME sets the name; an unreachable receiver has no effect on requests', async ({ user }) => {
   const receiver = await startReceiver()
   const named = await startServer({
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
@@ -107,7 +117,7 @@ test('OTEL_SERVICE_NAME names it; a receiver that is gone disturbs nobody', asyn
   await fetch(`${named.url}/api/health`)
   await expect.poll(() => receiver.bodies.join('\n'), { timeout: 10_000 }).toContain('{"stringValue":"login"}')
   receiver.stop()
-  expect((await post(named.url + exchange, { code: await newCode(person) })).status).toBe(200)
+  expect((await postTo(named.url + exchangePath, { code: await newCode(user) })).status).toBe(200)
   await named.stop()
   expect(named.process.exitCode).toBe(0)
 })

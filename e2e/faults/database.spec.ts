@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import bcrypt from 'bcryptjs'
 import { type BreakablePostgres, startBreakablePostgres } from '../support/breakable-postgres'
-import { documentedFetch, UndocumentedAnswer } from '../support/documented'
-import { exchange, expect, keepSecret, newAddress, newPassword, reset, test } from '../support/fixtures'
+import { documentedFetch, UndocumentedResponse } from '../support/documented'
+import { exchangePath, expect, keepSecret, newAddress, newPassword, resetPath, test } from '../support/fixtures'
 import { type Server, startServer } from '../support/server'
 
 test.describe.configure({ mode: 'serial' })
 
-const boundMs = 12_000 // the pool's wait, or the longest statement with its answer, and some for a busy machine
+const boundMs = 12_000 // the pool's time-out or the longest statement, with a margin for a busy machine
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -26,32 +26,34 @@ test.beforeAll(async () => {
 test.afterAll(() => postgres.stop())
 test.beforeEach(() => postgres.sql('TRUNCATE users CASCADE; TRUNCATE exchange_codes'))
 
-/** Posts once and never again; answers also that the connection was cut. */
+/** Posts once, without a retry. A closed connection is a result too. */
 async function attempt(server: Server, path: string, secret: string, password?: string): Promise<Outcome> {
-  const body = path === exchange ? { code: secret } : { token: secret, password }
+  const body = path === exchangePath ? { code: secret } : { token: secret, password }
   try {
-    const answer = await documentedFetch(server.url + path, {
+    const response = await documentedFetch(server.url + path, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(boundMs),
     })
-    const parsed = (await answer.json()) as Record<string, any>
+    const parsed = (await response.json()) as Record<string, any>
     for (const issued of [parsed.token, parsed.refreshToken]) if (issued) keepSecret(issued)
-    return { secret, password, status: answer.status, body: parsed, headers: answer.headers }
+    return { secret, password, status: response.status, body: parsed, headers: response.headers }
   } catch (error) {
-    if ((error as Error).name === 'TimeoutError') throw new Error(`no answer within ${boundMs} ms`)
-    if (error instanceof UndocumentedAnswer) throw error
+    if ((error as Error).name === 'TimeoutError') throw new Error(`no response within ${boundMs} ms`)
+    if (error instanceof UndocumentedResponse) throw error
     return { secret, password, status: 'cut off', body: {} }
   }
 }
 
-/** Codes of one person each that live for an hour, so that none expires on the way. */
+/**
+ * Issues codes for different users. They are valid for an hour, so that none expires during a test.
+ */
 async function issueCodes(count: number): Promise<string[]> {
   const codes = Array.from({ length: count }, () => keepSecret(randomBytes(32).toString('base64url')))
   await postgres.sql(
-    `WITH person AS (INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, $1) RETURNING id),
-     numbered AS (SELECT id, row_number() OVER () AS number FROM person)
+    `WITH new_user AS (INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, $1) RETURNING id),
+     numbered AS (SELECT id, row_number() OVER () AS number FROM new_user)
      INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT hash, id, now() + interval '1 hour' FROM numbered JOIN unnest($2::bytea[]) WITH ORDINALITY AS hashes (hash, number) USING (number)`,
     [count, codes.map(sha256)],
   )
@@ -61,16 +63,19 @@ async function issueCodes(count: number): Promise<string[]> {
 async function issueTokens(count: number): Promise<string[]> {
   const tokens = Array.from({ length: count }, () => keepSecret(randomBytes(32).toString('base64url')))
   await postgres.sql(
-    `WITH person AS (INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, $1) RETURNING id),
-     session AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '12 hours' FROM person),
-     numbered AS (SELECT id, row_number() OVER () AS number FROM person)
+    `WITH new_user AS (INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, $1) RETURNING id),
+     session AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '12 hours' FROM new_user),
+     numbered AS (SELECT id, row_number() OVER () AS number FROM new_user)
      INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT hash, id, now() + interval '1 hour' FROM numbered JOIN unnest($2::bytea[]) WITH ORDINALITY AS hashes (hash, number) USING (number)`,
     [count, tokens.map(sha256)],
   )
   return tokens
 }
 
-/** Works through secrets with many clients; each secret is sent once. `at` runs when that many have been answered, one after the other. */
+/**
+ * Sends each secret once, with many concurrent clients. Runs the events in `at` after that many
+ * responses.
+ */
 async function workThrough(
   secrets: string[],
   clients: number,
@@ -86,7 +91,7 @@ async function workThrough(
       outcomes.push(outcome)
       const event = at[outcomes.length]
       if (event) events = events.then(event)
-      if (outcome.status !== 200) await sleep(250) // as a client does that honours Retry-After, shortened
+      if (outcome.status !== 200) await sleep(250) // as a client that honors Retry-After, but shorter
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
@@ -111,14 +116,14 @@ async function killAndRestart(): Promise<void> {
 
 const tokenState = 'SELECT used_at IS NOT NULL AS used FROM reset_tokens WHERE token_hash = $1'
 
-test('1,000 codes, 50 clients, two servers; PostgreSQL killed twice and shut down once, a server killed: the books balance', async () => {
+test('1,000 codes, 50 clients, two servers; PostgreSQL killed twice and shut down once, a server killed: no partial effects', async () => {
   const servers = await Promise.all([
     startServer({ DATABASE_URL: postgres.url }),
     startServer({ DATABASE_URL: postgres.url }),
   ])
   const codes = await issueCodes(1_000)
   let turn = 0
-  const outcomes = await workThrough(codes, 50, (code) => attempt(servers[turn++ % 2]!, exchange, code), {
+  const outcomes = await workThrough(codes, 50, (code) => attempt(servers[turn++ % 2]!, exchangePath, code), {
     100: killAndRestart,
     500: async () => {
       const { url, process } = servers[1]!
@@ -135,7 +140,7 @@ test('1,000 codes, 50 clients, two servers; PostgreSQL killed twice and shut dow
 
   const statuses = new Set(outcomes.map(({ status }) => status))
   expect(statuses.has(200) && statuses.has(503)).toBe(true)
-  for (const status of statuses) expect([200, 503, 'cut off']).toContain(status) // no code was refused, no fault was ours
+  for (const status of statuses) expect([200, 503, 'cut off']).toContain(status) // no valid code was rejected, and nothing failed with a 500
   const books = (await postgres.sql(balance))[0]!
   expect(books).toEqual({
     used: books.used,
@@ -168,11 +173,12 @@ test('1,000 codes, 50 clients, two servers; PostgreSQL killed twice and shut dow
     } else doubtful.push(outcome)
   }
 
-  // Where the outcome was unknown, the code works, or it is used by a session whose tokens nobody ever got; when the code then comes back, that session ends.
+  // If the outcome was unknown, either the code still works, or it started a session whose tokens
+  // were never delivered. Reuse of the code then revokes that session.
   await postgres.sql(`UPDATE exchange_codes SET used_at = used_at - interval '11 seconds'`)
   for (const { secret } of outcomes.filter(({ status }) => status !== 200)) {
     const [before] = await postgres.sql(codeState, [sha256(secret)])
-    const again = await attempt(servers[0]!, exchange, secret)
+    const again = await attempt(servers[0]!, exchangePath, secret)
     const [after] = await postgres.sql(codeState, [sha256(secret)])
     if (before!.used) expect([again.status, after!.revoked]).toEqual([400, true])
     else expect([again.status, after!.used, after!.revoked]).toEqual([200, true, false])
@@ -183,10 +189,10 @@ test('1,000 codes, 50 clients, two servers; PostgreSQL killed twice and shut dow
   await Promise.all(servers.map((server) => server.stop()))
 })
 
-test('60 resets while PostgreSQL is killed and frozen: every spent token is one password change with every session ended, and no half of either', async () => {
+test('60 resets while PostgreSQL is killed and frozen: every used token changed the password and revoked all sessions, without partial effects', async () => {
   const server = await startServer({ DATABASE_URL: postgres.url })
   const tokens = await issueTokens(60)
-  const outcomes = await workThrough(tokens, 12, (token) => attempt(server, reset, token, newPassword()), {
+  const outcomes = await workThrough(tokens, 12, (token) => attempt(server, resetPath, token, newPassword()), {
     15: killAndRestart,
     35: async () => {
       postgres.freeze()
@@ -209,21 +215,21 @@ test('60 resets while PostgreSQL is killed and frozen: every spent token is one 
       expect(await bcrypt.compare(password!, row!.password_hash)).toBe(true)
     } else {
       expect(row).toEqual({ spent: false, password_hash: null, together: null, alive: 1 })
-      expect((await attempt(server, reset, secret, newPassword())).status).toBe(200)
+      expect((await attempt(server, resetPath, secret, newPassword())).status).toBe(200)
     }
   }
   await server.stop()
 })
 
-test('PostgreSQL stops answering in the middle of a reset: nothing was done, and its connection carries nothing over to whoever comes next', async () => {
+test('PostgreSQL freezes in the middle of a reset: nothing is changed, and the next user of the connection is not affected', async () => {
   const server = await startServer({ DATABASE_URL: postgres.url, DATABASE_POOL_SIZE: '1' })
   const [[code], [token]] = [await issueCodes(1), await issueTokens(1)]
   const password = newPassword()
   const holding = postgres.sql(
     `BEGIN; SELECT 1 FROM users JOIN reset_tokens ON user_id = id WHERE token_hash = '\\x${sha256(token!).toString('hex')}' FOR UPDATE OF users; SELECT pg_sleep(60)`,
   )
-  holding.catch(() => {}) // it is ended below
-  const first = attempt(server, reset, token!, password)
+  holding.catch(() => {}) // terminated below
+  const first = attempt(server, resetPath, token!, password)
   await expect
     .poll(() => postgres.sql(`SELECT 1 FROM pg_stat_activity WHERE usename = 'app' AND wait_event_type = 'Lock'`), {
       timeout: 10_000,
@@ -232,21 +238,21 @@ test('PostgreSQL stops answering in the middle of a reset: nothing was done, and
   postgres.freeze()
   const { status, body } = await first
   expect([status, body.code, body.outcome]).toEqual([503, 'SERVICE_UNAVAILABLE', undefined])
-  await sleep(6_000) // for whatever might still be tried on that connection
+  await sleep(6_000) // for anything that may still be sent on that connection
   postgres.thaw()
   await releaseTables()
   await holding.catch(() => {})
 
-  expect((await attempt(server, exchange, code!)).status).toBe(200)
+  expect((await attempt(server, exchangePath, code!)).status).toBe(200)
   expect((await postgres.sql(codeState, [sha256(code!)]))[0]!.used).toBe(true)
   expect((await postgres.sql(tokenState, [sha256(token!)]))[0]!.used).toBe(false)
-  expect((await attempt(server, reset, token!, password)).status).toBe(200)
+  expect((await attempt(server, resetPath, token!, password)).status).toBe(200)
   expect((await postgres.sql(tokenState, [sha256(token!)]))[0]!.used).toBe(true)
   await server.stop()
 })
 
 const troubles: Record<string, { begin: () => Promise<unknown>; end: () => Promise<unknown> }> = {
-  'out of reach': { begin: async () => postgres.unplug(), end: async () => postgres.plug() },
+  unreachable: { begin: async () => postgres.unplug(), end: async () => postgres.plug() },
   frozen: { begin: async () => postgres.freeze(), end: async () => postgres.thaw() },
   'shut down': { begin: () => postgres.shutDown(), end: () => postgres.restart() },
   'read-only, as a replica is after a failover': {
@@ -265,7 +271,7 @@ const troubles: Record<string, { begin: () => Promise<unknown>; end: () => Promi
 const disconnectServers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'`
 let holding: Promise<unknown> | undefined
 
-/** Holds the tables for longer than anybody waits. */
+/** Locks the tables for longer than any statement waits. */
 async function holdTables(): Promise<void> {
   holding = postgres.sql(`BEGIN; LOCK TABLE exchange_codes, reset_tokens; SELECT pg_sleep(60); COMMIT`).catch(() => {})
   await sleep(300)
@@ -278,34 +284,35 @@ async function releaseTables(): Promise<void> {
 }
 
 for (const [what, { begin, end }] of Object.entries(troubles)) {
-  test(`PostgreSQL ${what}: 503 in bounded time, a server that lives, nothing consumed, and recovery by itself`, async () => {
+  test(`PostgreSQL ${what}: 503 within the time limit, no code or token used, and automatic recovery`, async () => {
     const server = await startServer({ DATABASE_URL: postgres.url })
     const [warm, ...codes] = await issueCodes(13)
     const tokens = await issueTokens(4)
-    expect((await attempt(server, exchange, warm!)).status).toBe(200)
+    expect((await attempt(server, exchangePath, warm!)).status).toBe(200)
     await begin()
     const during = await Promise.all([
-      ...codes.map((code) => attempt(server, exchange, code)),
-      ...tokens.map((token) => attempt(server, reset, token, newPassword())),
+      ...codes.map((code) => attempt(server, exchangePath, code)),
+      ...tokens.map((token) => attempt(server, resetPath, token, newPassword())),
     ])
     const alive = await fetch(`${server.url}/api/health`)
     const ready = await fetch(`${server.url}/api/health/ready`, { signal: AbortSignal.timeout(boundMs) })
     await end()
 
-    if (what === 'too slow') expect(during.map(({ body }) => body.outcome)).toEqual(during.map(() => undefined)) // PostgreSQL gives up before we do
+    if (what === 'too slow') expect(during.map(({ body }) => body.outcome)).toEqual(during.map(() => undefined)) // PostgreSQL times out first
     for (const { status, body, headers } of during) {
       expect([status, body.code]).toEqual([503, 'SERVICE_UNAVAILABLE'])
       expect(Number(headers!.get('retry-after'))).toBeGreaterThan(0)
       expect(JSON.stringify(body)).not.toMatch(/prisma|postgres|ECONN|127\.0\.0\.1|app:app/i)
     }
     expect(alive.status).toBe(200)
-    expect(ready.status).toBe(what === 'too slow' ? 200 : 503) // who waits for a lock is still there
+    expect(ready.status).toBe(what === 'too slow' ? 200 : 503) // waiting for a lock does not make the database unavailable
     await expect.poll(async () => (await fetch(`${server.url}/api/health/ready`)).status, { timeout: 20_000 }).toBe(200)
 
     for (const { secret, password, body } of during) {
       const used = async () =>
         (await postgres.sql(password ? tokenState : codeState, [sha256(secret)]))[0]!.used as boolean
-      const again = () => (password ? attempt(server, reset, secret, password) : attempt(server, exchange, secret))
+      const again = () =>
+        password ? attempt(server, resetPath, secret, password) : attempt(server, exchangePath, secret)
       if (body.outcome === undefined) expect(await used()).toBe(false)
       if (!(await used())) expect([(await again()).status, await used()]).toEqual([200, true])
     }
@@ -337,29 +344,29 @@ test('a database without our tables is not ready', async () => {
   await server.stop()
 })
 
-test('behind a pooler nothing is SET, which would reach other clients: the limits are those of the role', async () => {
+test('behind a pooler, the server sets no time-outs, which would affect other clients: those of the role apply', async () => {
   await postgres.sql(`ALTER ROLE app SET statement_timeout = '8s'`)
   const outcomeWith = async (settings: Record<string, string>) => {
     const server = await startServer({ DATABASE_URL: postgres.url, ...settings })
     const [code] = await issueCodes(1)
     await holdTables()
-    const { status, body } = await attempt(server, exchange, code!)
+    const { status, body } = await attempt(server, exchangePath, code!)
     await releaseTables()
     await server.stop()
     return [status, body.outcome]
   }
-  expect(await outcomeWith({ DATABASE_POOLED: 'true' })).toEqual([503, 'unknown']) // we gave up first
-  expect(await outcomeWith({ DIRECT_DATABASE_URL: postgres.url })).toEqual([503, undefined]) // it is for migrations alone
+  expect(await outcomeWith({ DATABASE_POOLED: 'true' })).toEqual([503, 'unknown']) // the server timed out first
+  expect(await outcomeWith({ DIRECT_DATABASE_URL: postgres.url })).toEqual([503, undefined]) // this setting is for migrations only
   await postgres.sql('ALTER ROLE app RESET statement_timeout')
 })
 
-test('a database error that carries parameters leaves none of them in the log', async () => {
+test('parameters in a database error are not logged', async () => {
   const server = await startServer({ DATABASE_URL: postgres.url })
   const [[code], [token, other], password] = [await issueCodes(1), await issueTokens(2), newPassword()]
   await postgres.sql('ALTER TABLE sessions RENAME TO sessions_gone')
-  const outcomes = [await attempt(server, exchange, code!), await attempt(server, reset, token!, password)]
+  const outcomes = [await attempt(server, exchangePath, code!), await attempt(server, resetPath, token!, password)]
   await postgres.sql('ALTER TABLE sessions_gone RENAME TO sessions; ALTER TABLE users RENAME TO users_gone')
-  outcomes.push(await attempt(server, reset, other!, password))
+  outcomes.push(await attempt(server, resetPath, other!, password))
   await postgres.sql('ALTER TABLE users_gone RENAME TO users')
   for (const { status, body } of outcomes) expect([status, body.code]).toEqual([500, 'INTERNAL_ERROR'])
   await server.stop()

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { documentedFetch } from '../support/documented'
-import { exchange, expect, newAddress, newCode, reset, test } from '../support/fixtures'
+import { exchangePath, expect, newAddress, newCode, resetPath, test } from '../support/fixtures'
 import { flood } from '../support/flood'
 import { sendBytes } from '../support/raw-bytes'
 import { startServer } from '../support/server'
@@ -9,7 +9,7 @@ import { startServer } from '../support/server'
 const bodiesEach = 5_000
 const statuses = new Set([400, 413, 415])
 
-/** JSON of the shape that is asked for, of nearly that shape, of any shape, and no JSON at all. */
+/** Valid JSON, JSON that nearly or does not match the schema, and other data. */
 const field = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.string({ unit: 'grapheme', maxLength: 100 }),
@@ -57,8 +57,8 @@ const body = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(shaped, fc.nat(60)).map(([json, cut]) => json.slice(0, cut)) },
 )
 
-for (const route of [exchange, reset]) {
-  test(`${bodiesEach} generated bodies to ${route}: always the contract's answer`, async ({ url, sql }) => {
+for (const route of [exchangePath, resetPath]) {
+  test(`${bodiesEach} generated bodies to ${route}: every response matches the contract`, async ({ url, sql }) => {
     const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
     console.log(`SEED=${seed}`)
     const bodies = fc.sample(body, { numRuns: bodiesEach, seed })
@@ -68,28 +68,28 @@ for (const route of [exchange, reset]) {
     let address = newAddress()
     await flood(bodiesEach, async (index) => {
       if (index % 1_000 === 0) address = newAddress()
-      const answer = await documentedFetch(url + route, {
+      const response = await documentedFetch(url + route, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': address },
         body: bodies[index] as BodyInit,
         signal: AbortSignal.timeout(10_000),
       })
-      const text = await answer.clone().text()
+      const text = await response.clone().text()
       const { ok, code, message, requestId } = JSON.parse(text)
       expect(
-        statuses.has(answer.status) &&
+        statuses.has(response.status) &&
           ok === false &&
           typeof code === 'string' &&
           typeof message === 'string' &&
-          requestId === answer.headers.get('x-request-id'),
-        `${answer.status} ${text} for ${JSON.stringify(String(bodies[index]))}`,
+          requestId === response.headers.get('x-request-id'),
+        `${response.status} ${text} for ${JSON.stringify(String(bodies[index]))}`,
       ).toBe(true)
-      return answer
+      return response
     })
     expect(await sql(sessions)).toEqual(before)
   })
 
-  test(`bodies made to hurt ${route}`, async ({ url }) => {
+  test(`malicious bodies to ${route}`, async ({ url }) => {
     const deep = (open: string, close: string) => `${open.repeat(4_000)}${close.repeat(4_000)}`
     const bodies: Record<string, string | Uint8Array> = {
       'deep arrays': deep('[', ']'),
@@ -107,40 +107,42 @@ for (const route of [exchange, reset]) {
       'raw control characters': '{"code":"\u0001\u0000"}',
     }
     for (const [what, hostile] of Object.entries(bodies)) {
-      const answer = await documentedFetch(url + route, {
+      const response = await documentedFetch(url + route, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
         body: hostile as BodyInit,
         signal: AbortSignal.timeout(10_000),
       })
-      expect([400, 413], what).toContain(answer.status)
-      expect((await answer.json()).code, what).toMatch(
+      expect([400, 413], what).toContain(response.status)
+      expect((await response.json()).code, what).toMatch(
         what === 'a million digits' ? /^PAYLOAD_TOO_LARGE$/ : /^VALIDATION_ERROR$/,
       )
     }
   })
 }
 
-test('with a key twice, the last one counts', async ({ person, url, sql }) => {
-  const code = await newCode(person)
-  const answer = await documentedFetch(url + exchange, {
+test('the last of two equal keys counts', async ({ user, url, sql }) => {
+  const code = await newCode(user)
+  const response = await documentedFetch(url + exchangePath, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
     body: `{"code":"${code}","code":"other"}`,
   })
-  expect(answer.status).toBe(400)
-  expect(await sql('SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL', [person.id])).toHaveLength(1)
+  expect(response.status).toBe(400)
+  expect(await sql('SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL', [user.id])).toHaveLength(1)
 })
 
-test.describe('over a bare connection', () => {
+test.describe('raw HTTP', () => {
   const json = 'Content-Type: application/json\r\n'
   const requests: Record<string, { send: string[]; expect: RegExp }> = {
     'a compressed body': {
-      send: [`POST ${exchange} HTTP/1.1\r\nHost: x\r\n${json}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}`],
+      send: [
+        `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\n${json}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}`,
+      ],
       expect: /^HTTP\/1\.1 415 /,
     },
     'a body that stops half way': {
-      send: [`POST ${exchange} HTTP/1.1\r\nHost: x\r\n${json}Content-Length: 50\r\n\r\n{"code"`],
+      send: [`POST ${exchangePath} HTTP/1.1\r\nHost: x\r\n${json}Content-Length: 50\r\n\r\n{"code"`],
       expect: /^HTTP\/1\.1 (400|408) /,
     },
     'headers that stop half way': {
@@ -148,25 +150,27 @@ test.describe('over a bare connection', () => {
       expect: /^HTTP\/1\.1 408 /,
     },
     'Content-Type twice': {
-      send: [`POST ${exchange} HTTP/1.1\r\nHost: x\r\n${json}Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}`],
+      send: [
+        `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\n${json}Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}`,
+      ],
       expect: /^HTTP\/1\.1 (400|415) /,
     },
     'two lengths': {
-      send: [`POST ${exchange} HTTP/1.1\r\nHost: x\r\n${json}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
+      send: [`POST ${exchangePath} HTTP/1.1\r\nHost: x\r\n${json}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
       expect: /^HTTP\/1\.1 400 /,
     },
     'a length and chunks': {
       send: [
-        `POST ${exchange} HTTP/1.1\r\nHost: x\r\n${json}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+        `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\n${json}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       ],
       expect: /^HTTP\/1\.1 400 /,
     },
     'a length that is no number': {
-      send: [`POST ${exchange} HTTP/1.1\r\nHost: x\r\n${json}Content-Length: -1\r\n\r\n`],
+      send: [`POST ${exchangePath} HTTP/1.1\r\nHost: x\r\n${json}Content-Length: -1\r\n\r\n`],
       expect: /^HTTP\/1\.1 400 /,
     },
     'no host': { send: ['GET /api/health HTTP/1.1\r\n\r\n'], expect: /^HTTP\/1\.1 400 / },
-    'a whole address': {
+    'an absolute URL': {
       send: [
         'GET http://elsewhere.example/api/health HTTP/1.1\r\nHost: elsewhere.example\r\nConnection: close\r\n\r\n',
       ],
@@ -178,7 +182,7 @@ test.describe('over a bare connection', () => {
     },
     'chunks of one byte, without end': {
       send: [
-        `POST ${exchange} HTTP/1.1\r\nHost: x\r\n${json}Transfer-Encoding: chunked\r\n\r\n`,
+        `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\n${json}Transfer-Encoding: chunked\r\n\r\n`,
         ...Array<string>(17_000).fill('1\r\n[\r\n'),
       ],
       expect: /^HTTP\/1\.1 413 /,
@@ -191,7 +195,7 @@ test.describe('over a bare connection', () => {
   }
 })
 
-test('a path with tricks in it is one of ours, or 404', async ({ url }) => {
+test('a malicious path is a known one, or 404', async ({ url }) => {
   const paths = [
     '/api/../api/health',
     '/api/./health',
@@ -216,29 +220,29 @@ test('a path with tricks in it is one of ours, or 404', async ({ url }) => {
     '/_next/data/x.json',
   ]
   for (const path of paths) {
-    const answer = await sendBytes(
+    const response = await sendBytes(
       url,
       `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${newAddress()}\r\nConnection: close\r\n\r\n`,
     )
-    expect(answer, path.slice(0, 60)).toMatch(/^HTTP\/1\.1 (200|400|404|414) /)
-    expect(answer, path.slice(0, 60)).not.toMatch(/^location: (https?:)?\/\/(?!localhost)/im)
+    expect(response, path.slice(0, 60)).toMatch(/^HTTP\/1\.1 (200|400|404|414) /)
+    expect(response, path.slice(0, 60)).not.toMatch(/^location: (https?:)?\/\/(?!localhost)/im)
   }
 })
 
-test('slow bodies keep nobody else waiting, and end by themselves', async () => {
+test('slow bodies do not delay other requests, and are closed automatically', async () => {
   const server = await startServer()
   let ended = 0
   const stuck = Array.from({ length: 200 }, async () => {
-    const answer = await sendBytes(
+    const response = await sendBytes(
       server.url,
-      `POST ${exchange} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
+      `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
     )
     ended++
-    return answer
+    return response
   })
-  const answers = await flood(200, () => fetch(`${server.url}/api/health`), 20)
-  expect(answers.every(({ status }) => status === 200)).toBe(true)
-  expect(ended, 'slow bodies that had ended before everybody else was served').toBe(0)
-  for (const answer of await Promise.all(stuck)) expect(answer).toMatch(/^HTTP\/1\.1 (400|408) /)
+  const responses = await flood(200, () => fetch(`${server.url}/api/health`), 20)
+  expect(responses.every(({ status }) => status === 200)).toBe(true)
+  expect(ended, 'slow bodies that were closed before all other requests were served').toBe(0)
+  for (const response of await Promise.all(stuck)) expect(response).toMatch(/^HTTP\/1\.1 (400|408) /)
   await server.stop()
 })

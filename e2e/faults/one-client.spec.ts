@@ -5,15 +5,15 @@ import { get } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { project } from '../../bin/local'
-import { exchange, expect, newAddress, test } from '../support/fixtures'
+import { exchangePath, expect, newAddress, test } from '../support/fixtures'
 import { freePort, type Server, startServer } from '../support/server'
 
-// What one client without an account can do to everybody else.
+// Tests how much one client without an account can affect all others.
 
 const portOf = (server: Server) => Number(new URL(server.url).port)
 const residentMegabytes = ({ process: { pid } }: Server) =>
   Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1024
-/** The CPU time that the process has used, in milliseconds: ticks of 10 ms where Linux tells them. */
+/** The CPU time that the process has used, in milliseconds; on Linux, in ticks of 10 ms. */
 function cpuMs({ process: { pid } }: Server): number {
   if (process.platform !== 'linux') {
     const [seconds = 0, minutes = 0] = String(execFileSync('ps', ['-o', 'cputime=', '-p', String(pid)]))
@@ -44,7 +44,7 @@ function open(server: Server, sent?: string): Socket {
   return socket
 }
 
-test('an upgrade keeps no socket: with 1,024 open files, 900 of them leave the server as it was', async () => {
+test('upgrade requests do not leak sockets: 900 of them with a limit of 1,024 open files', async () => {
   const server = await startServer({}, { openFiles: 1_024 })
   await health(server)
   const before = descriptors(server)
@@ -58,7 +58,7 @@ test('an upgrade keeps no socket: with 1,024 open files, 900 of them leave the s
   await server.stop()
 })
 
-test('connections are bounded: one network that opens 1,000 leaves room for the others', async () => {
+test('connections are limited per network, so that 1,000 from one network leave room for others', async () => {
   const server = await startServer({ TRUSTED_PROXIES: '0' }, { openFiles: 1_024 })
   const sockets = Array.from({ length: 1_000 }, () => open(server, 'GET /api/health HTTP/1.1\r\nHost: x\r\n'))
   await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(1_000 - 256)
@@ -77,7 +77,7 @@ test('connections are bounded: one network that opens 1,000 leaves room for the 
   expect(server.output()).toContain('too many connections from one network')
 })
 
-test('connections are bounded for the process too, where a proxy makes all of them', async () => {
+test('behind a proxy, connections are limited per process', async () => {
   const server = await startServer({ TRUSTED_PROXIES: '1' }, { openFiles: 512 })
   const sockets = Array.from({ length: 600 }, () => open(server))
   await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(600 - 384)
@@ -87,7 +87,7 @@ test('connections are bounded for the process too, where a proxy makes all of th
   await server.stop()
 })
 
-test('requests sent ahead on one connection are handled one after another, in order', async () => {
+test('pipelined requests are handled one after another, in order', async () => {
   const server = await startServer()
   const request = (path: string, more = '') =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\n${more}\r\n`
@@ -106,7 +106,7 @@ test('requests sent ahead on one connection are handled one after another, in or
   expect(statuses).toEqual([...paths.map((path) => (path === '/api/health' ? 200 : 404)), 200])
 })
 
-test('40 connections with 400 requests sent ahead on each cost no memory, and disturb nobody', async () => {
+test('40 connections with 400 pipelined requests each use little memory and do not affect other clients', async () => {
   const server = await startServer()
   for (let round = 0; round < 5; round++)
     await (await fetch(`${server.url}/openapi.json`, { headers: { 'X-Forwarded-For': newAddress() } })).text()
@@ -128,23 +128,23 @@ test('40 connections with 400 requests sent ahead on each cost no memory, and di
   expect(most - before).toBeLessThan(200)
   await expect.poll(() => residentMegabytes(server) - before, { timeout: 30_000 }).toBeLessThan(100)
   await server.stop()
-  expect(server.output()).toContain('too many requests sent ahead')
+  expect(server.output()).toContain('too many pipelined requests')
 })
 
-test('no turn is left behind: a network that sends requests behind a closing one is served afterwards', async () => {
+test('requests pipelined after a closing one do not leak turns', async () => {
   const server = await startServer()
   const address = newAddress()
   const head = (line: string, ...more: string[]) =>
     `${[line, 'Host: x', `X-Forwarded-For: ${address}`, ...more].join('\r\n')}\r\n\r\n`
   const page = head('GET / HTTP/1.1')
-  const exchanged = head(`POST ${exchange} HTTP/1.1`, 'Content-Type: application/json', 'Content-Length: 2').concat(
+  const exchanged = head(`POST ${exchangePath} HTTP/1.1`, 'Content-Type: application/json', 'Content-Length: 2').concat(
     '{}',
   )
   const closing = {
     'a page with Connection: close': head('GET / HTTP/1.1', 'Connection: close'),
     'a body that a page rejects': head('POST / HTTP/1.1', 'Content-Length: 1').concat('x'),
     'a body that a route rejects': head(
-      `POST ${exchange} HTTP/1.1`,
+      `POST ${exchangePath} HTTP/1.1`,
       'Content-Type: application/json',
       'Content-Length: 17000',
     ).concat('x'.repeat(17_000)),
@@ -154,7 +154,8 @@ test('no turn is left behind: a network that sends requests behind a closing one
   }
   for (const [what, first] of Object.entries(closing)) {
     for (const behind of [page, exchanged, head('GET /api/health HTTP/1.1')]) {
-      // More often than a network has turns, each until the server or, after a while, the client ends the connection.
+      // More connections than a network has turns. Each is closed by the server or, after a while,
+      // by the client.
       for (let count = 0; count < 3; count++) {
         const sockets = Array.from({ length: 14 }, () => open(server, first + behind))
         await Promise.race([Promise.all(sockets.map((socket) => once(socket, 'close'))), sleep(700)])
@@ -206,7 +207,7 @@ test.describe('no request costs much more than an ordinary one', () => {
       }
       return (cpuMs(server) - before) / count
     }
-    for (const path of ['/', '/api/health']) await cost(path) // warm
+    for (const path of ['/', '/api/health']) await cost(path) // warm-up
     for (const [what, { path, headers, ordinary }] of Object.entries(hostile)) {
       const real = path === 'largest script' ? `/_next/static/chunks/${largest}` : path
       const ratios: number[] = []
@@ -219,7 +220,7 @@ test.describe('no request costs much more than an ordinary one', () => {
     const exchangeOf = async (send: (head: string) => string) => {
       const before = cpuMs(server)
       for (let index = 0; index < count; index++) {
-        const head = `POST ${exchange} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\nContent-Type: application/json\r\nConnection: close\r\n`
+        const head = `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\nContent-Type: application/json\r\nConnection: close\r\n`
         const socket = open(server, send(head))
         await once(socket, 'close')
       }
@@ -230,12 +231,12 @@ test.describe('no request costs much more than an ordinary one', () => {
       `${head}Transfer-Encoding: chunked\r\n\r\n${[...body].map((piece) => `1\r\n${piece}\r\n`).join('')}0\r\n\r\n`
     await exchangeOf(whole)
     const ratio = (await exchangeOf(pieces)) / Math.max(3, await exchangeOf(whole))
-    expect(ratio, 'a body in pieces of one byte').toBeLessThan(6)
+    expect(ratio, 'a body in chunks of one byte').toBeLessThan(6)
     await server.stop()
   })
 })
 
-test('a body that no route reads ends with the response', async () => {
+test('the connection closes if no route reads the body', async () => {
   const server = await startServer()
   for (const path of ['/api/nothing', '/api/health', '/']) {
     const socket = open(server, `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`)
@@ -247,7 +248,7 @@ test('a body that no route reads ends with the response', async () => {
   await server.stop()
 })
 
-test('clients that do not read their responses hold no turn of others', async () => {
+test('clients that do not read their responses do not block others', async () => {
   const server = await startServer()
   const html = await (await fetch(`${server.url}/`)).text()
   const script = html.match(/\/_next\/static\/[^"]+\.js/)![0]
@@ -258,7 +259,7 @@ test('clients that do not read their responses hold no turn of others', async ()
       const path = index % 2 ? '/' : script
       const socket = connect(portOf(server), '127.0.0.1')
       socket.on('error', () => {})
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n\r\n`.repeat(4)) // and nothing is read
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n\r\n`.repeat(4)) // and never read
       sockets.push(socket)
     }
   }
@@ -275,7 +276,7 @@ test('clients that do not read their responses hold no turn of others', async ()
   await server.stop()
 })
 
-test('30 bodies of 9.9 MB to a page are never held', async () => {
+test('30 bodies of 9.9 MB to a page are never kept in memory', async () => {
   const server = await startServer()
   await fetch(`${server.url}/`)
   const before = residentMegabytes(server)
@@ -296,9 +297,9 @@ test('30 bodies of 9.9 MB to a page are never held', async () => {
   await server.stop()
 })
 
-test('others wait no longer for a client with 60 connections on a page than for one with 6', async () => {
+test('a client with 60 connections delays others no more than one with 6', async () => {
   const server = await startServer()
-  /** The median time that another client waits for the smallest response while one client loads pages. */
+  /** The median response time for another client while one client loads pages. */
   const waitBeside = async (connections: number) => {
     const [greedy, other] = [newAddress(), newAddress()]
     const waits: number[] = []
@@ -318,22 +319,22 @@ test('others wait no longer for a client with 60 connections on a page than for 
     await Promise.all(flood)
     return median(waits)
   }
-  await waitBeside(6) // warm
+  await waitBeside(6) // warm-up
   const ratios: number[] = []
   for (let round = 0; round < 3; round++) ratios.push((await waitBeside(60)) / (await waitBeside(6)))
-  expect(median(ratios)).toBeLessThan(3) // where all 60 are rendered at once, it is 4 and more
+  expect(median(ratios)).toBeLessThan(3) // without the limit, the ratio is at least 4
   await server.stop()
 })
 
 test.describe('on SIGTERM', () => {
-  /** Milliseconds from now until the process has ended. */
+  /** Milliseconds until the process exits. */
   const untilExit = async (server: Server) => {
     const startedAt = performance.now()
     if (server.process.exitCode === null) await once(server.process, 'exit')
     return performance.now() - startedAt
   }
 
-  test('a request under way is finished; kept and unused connections hold nothing up', async () => {
+  test('a request in progress is finished; idle connections do not delay the exit', async () => {
     const [server, idle] = await Promise.all([startServer(), startServer()])
     const unused = open(server)
     const kept = open(server, 'GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -341,7 +342,7 @@ test.describe('on SIGTERM', () => {
     const body = JSON.stringify({ code: 'fabricated' })
     const slow = open(
       server,
-      `POST ${exchange} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`,
+      `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`,
     )
     await sleep(300)
     idle.process.kill('SIGTERM')
@@ -353,14 +354,14 @@ test.describe('on SIGTERM', () => {
     slow.write(body.slice(1))
     const [response] = await once(slow, 'data')
     expect(String(response)).toMatch(/^HTTP\/1\.1 400 [\s\S]*connection: close/i)
-    // Not the 30 s after which it would be ended in any case, nor the 75 s that a connection is kept.
+    // Neither the shutdown time-out of 30 s nor the keep-alive time-out of 75 s.
     expect((await untilExit(server)) - control).toBeLessThan(1_000)
     expect(server.process.exitCode).toBe(0)
     for (const socket of [unused, kept, slow]) socket.destroy()
     await expect(fetch(`http://localhost:${await freePort()}`)).rejects.toThrow()
   })
 
-  test('work that a request left to after() is finished', async () => {
+  test('callbacks of after() are finished', async () => {
     const folder = `${project}.data/after-app/`
     rmSync(folder, { recursive: true, force: true })
     cpSync(`${project}e2e/support/after-app`, folder, { recursive: true })

@@ -13,7 +13,8 @@ let servers: Server[]
 test.beforeAll(async () => {
   upstash = await startUpstash()
   servers = await Promise.all([startServer(upstash.settings), startServer(upstash.settings)])
-  // Warm, and with the script in Redis: a process that has just begun is slow for reasons of its own. If that made it give Redis up, it comes back.
+  // Warms up the servers and loads the script into Redis. A slow first request may make a server
+  // skip Redis for 2 s.
   for (let round = 0; round < 3; round++) {
     await flood(20, (index) => ask(index, newAddress()), 4)
     await new Promise((resolve) => setTimeout(resolve, 2_100))
@@ -30,18 +31,21 @@ test.beforeEach(() => {
 const ask = (index: number, address: string) =>
   fetch(`${servers[index % servers.length]!.url}/api/health`, { headers: { 'X-Forwarded-For': address } })
 
-/** A quarter of an hour that has just begun ends the count: wait for the new one rather than count across it. */
+/**
+ * Waits for the next 15-minute window if the current one ends soon, so that a test does not span
+ * two.
+ */
 async function farFromTheWindowsEnd(): Promise<void> {
   const leftMs = windowMs - (Date.now() % windowMs)
   if (leftMs < 60_000) await new Promise((resolve) => setTimeout(resolve, leftMs + 100))
 }
 
-test('2,000 requests pass through two processes at once, and the next is refused by both, without asking Redis again', async () => {
+test('two processes share 2,000 requests; both reject the next one, later without a call to Redis', async () => {
   await farFromTheWindowsEnd()
   const address = newAddress()
-  const answers = await flood(limit, (index) => ask(index, address), 20) // not more than the machine can answer in time: see the tests of a slow Redis
-  expect(countOf(answers, 200)).toBe(limit)
-  const remaining = answers
+  const responses = await flood(limit, (index) => ask(index, address), 20) // few enough that Redis never times out
+  expect(countOf(responses, 200)).toBe(limit)
+  const remaining = responses
     .map(({ headers }) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1]))
     .sort((a, b) => a - b)
   expect(remaining).toEqual(Array.from({ length: limit }, (_, index) => index))
@@ -54,41 +58,41 @@ test('2,000 requests pass through two processes at once, and the next is refused
   }
 
   const asked = upstash.commands.length
-  expect(asked).toBeLessThanOrEqual(limit + 2 + 2 * 50) // one command a request, and the script sent to Redis once or twice
+  expect(asked).toBeLessThanOrEqual(limit + 2 + 2 * 50) // one command per request, and some to load the script
   expect(countOf(await flood(200, (index) => ask(index, address)), 429)).toBe(200)
   expect(upstash.commands.length).toBe(asked)
 })
 
-test('40,000 requests with as many forged X-Forwarded-For are one client', async () => {
+test('40,000 requests with different forged X-Forwarded-For headers count as one client', async () => {
   await farFromTheWindowsEnd()
   const direct = await Promise.all([
     startServer({ ...upstash.settings, TRUSTED_PROXIES: '0' }),
     startServer({ ...upstash.settings, TRUSTED_PROXIES: '0' }),
   ])
-  const answers = await flood(20 * limit, (index) =>
+  const responses = await flood(20 * limit, (index) =>
     fetch(`${direct[index % 2]!.url}/api/health`, {
       headers: { 'X-Forwarded-For': `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` },
     }),
   )
   await Promise.all(direct.map((server) => server.stop()))
-  expect(countOf(answers, 200)).toBe(limit)
-  expect(countOf(answers, 429)).toBe(19 * limit)
+  expect(countOf(responses, 200)).toBe(limit)
+  expect(countOf(responses, 429)).toBe(19 * limit)
 })
 
-test('10,000 addresses, each remembered for the window, fit into little memory', async () => {
+test('counting 10,000 IP addresses needs little memory', async () => {
   const small = await startServer({
     RATE_LIMIT: 'in-process',
     TRUSTED_PROXIES: '1',
     NODE_OPTIONS: '--max-old-space-size=64',
   })
-  const answers = await flood(10_000, (index) =>
+  const responses = await flood(10_000, (index) =>
     fetch(`${small.url}/api/health`, { headers: { 'X-Forwarded-For': `10.0.${index >> 8}.${index & 255}` } }),
   )
-  expect(countOf(answers, 200)).toBe(10_000)
+  expect(countOf(responses, 200)).toBe(10_000)
   await small.stop()
 })
 
-test('Redis learns no address, and forgets within the window', async () => {
+test('Redis receives no IP addresses, and its keys expire with the window', async () => {
   const address = newAddress()
   await ask(0, address)
   const keys = await upstash.redis.keys('*')
@@ -101,7 +105,7 @@ for (const [what, begin, end] of [
   ['killed', () => upstash.kill(), () => upstash.restart()],
   ['frozen', async () => upstash.freeze(), async () => upstash.thaw()],
 ] as const) {
-  test(`with Redis ${what}: no answer waits, none is a 5xx, each process keeps the limit, and Redis is used again afterwards`, async () => {
+  test(`with Redis ${what}: no response is delayed or a 5xx, each process keeps its own limit, and Redis is used again afterwards`, async () => {
     await farFromTheWindowsEnd()
     const address = newAddress()
     const quiet = () => servers.map((server) => server.output().length)
@@ -110,10 +114,10 @@ for (const [what, begin, end] of [
       servers.map((server, index) => server.output().slice(from[index]).split(message).length - 1)
 
     await begin()
-    const answers = await flood(2 * limit + 100, (index) => ask(index, address), 20)
-    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(600)
-    expect(countOf(answers, 200)).toBe(2 * limit)
-    expect(countOf(answers, 429)).toBe(100)
+    const responses = await flood(2 * limit + 100, (index) => ask(index, address), 20)
+    expect(Math.max(...responses.map(({ ms }) => ms))).toBeLessThan(600)
+    expect(countOf(responses, 200)).toBe(2 * limit)
+    expect(countOf(responses, 429)).toBe(100)
     expect(logged('Redis does not answer')).toEqual([1, 1])
 
     await end()
@@ -132,16 +136,16 @@ for (const [what, begin, end] of [
   })
 }
 
-test('with a Redis that is slow and has forgotten the script, which takes two calls for one verdict: no answer waits for both', async () => {
+test('if Redis is slow and needs the script again, no response waits for both calls', async () => {
   upstash.slowDown(300)
-  const answers = await flood(20, (index) => ask(index, newAddress()))
+  const responses = await flood(20, (index) => ask(index, newAddress()))
   upstash.slowDown(0)
-  expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(600)
-  expect(countOf(answers, 200)).toBe(20)
-  await expect.poll(() => upstash.commands.map(([name]) => name?.toLowerCase())).toContain('eval') // the second call was under way
+  expect(Math.max(...responses.map(({ ms }) => ms))).toBeLessThan(600)
+  expect(countOf(responses, 200)).toBe(20)
+  await expect.poll(() => upstash.commands.map(([name]) => name?.toLowerCase())).toContain('eval') // the second call had been sent
 })
 
-test('a Redis that returns anything but counts is an outage: the process counts, and nobody is locked out', async () => {
+test('an unexpected result from Redis counts as an outage: the process counts, and no client is locked out', async () => {
   for (const result of [
     'OK',
     ['a', 'b'],

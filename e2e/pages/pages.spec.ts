@@ -5,8 +5,18 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright/test'
 import { project } from '../../bin/local'
 import { startBreakablePostgres } from '../support/breakable-postgres'
-import { exchange, expect, heading, keepSecret, newAddress, newCode, newToken, reset, test } from '../support/fixtures'
-import { answer, show, stateNames } from '../support/page-states'
+import {
+  exchangePath,
+  expect,
+  heading,
+  keepSecret,
+  newAddress,
+  newCode,
+  newToken,
+  resetPath,
+  test,
+} from '../support/fixtures'
+import { respondWith, show, stateNames } from '../support/page-states'
 import { startServer } from '../support/server'
 
 const pages = [
@@ -21,7 +31,7 @@ const pages = [
 ]
 
 for (const name of stateNames) {
-  test(`${name}: no fault that axe knows, in both schemes, and none at 320 pixels or twice the text`, async ({
+  test(`${name}: no axe violations in both color schemes, and no overflow at 320 pixels or 200% text`, async ({
     page,
   }) => {
     const complaints = complaintsOf(page)
@@ -55,8 +65,8 @@ for (const name of stateNames) {
   })
 }
 
-test('the start page of somebody signed in: no fault that axe knows', async ({ page, person }) => {
-  await page.goto(`/sso/callback?code=${await newCode(person)}`)
+test('the home page of a signed-in user: no axe violations', async ({ page, user }) => {
+  await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await page.waitForURL('/')
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
@@ -64,7 +74,7 @@ test('the start page of somebody signed in: no fault that axe knows', async ({ p
   }
 })
 
-test('every page forbids what it does not need, and is kept by nobody', async ({ url }) => {
+test('every page has a strict policy and is never cached', async ({ url }) => {
   for (const path of pages) {
     const { headers, status } = await fetch(url + path, {
       headers: { 'X-Nonce': 'forged', 'Content-Security-Policy': "script-src 'nonce-forged'" },
@@ -83,7 +93,8 @@ test('every page forbids what it does not need, and is kept by nobody', async ({
       expect(headers.get('content-security-policy')).toContain(part)
     expect(headers.get('content-security-policy')).not.toMatch(/unsafe|https?:|\*|forged/)
     expect(headers.get('cache-control'), path).toContain('no-store')
-    // The home page tells its own site where its sign-out form was sent from, and no other site anything.
+    // The home page tells its own site where its sign-out form was sent from, and no other site
+    // anything.
     expect(headers.get('referrer-policy')).toBe(path === '/' ? 'same-origin' : 'no-referrer')
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
@@ -92,7 +103,7 @@ test('every page forbids what it does not need, and is kept by nobody', async ({
   }
 })
 
-test('every script and style of every page carries the nonce of its answer, a new one each time, and nothing comes from elsewhere', async ({
+test('every script and style of every page has the nonce of its response, a new one each time, and nothing is loaded from other sites', async ({
   url,
 }) => {
   const nonces = new Set<string>()
@@ -113,7 +124,7 @@ test('every script and style of every page carries the nonce of its answer, a ne
   expect(nonces.size).toBe(pages.length)
 })
 
-test('files are cached, and hashed ones for good', async ({ url }) => {
+test('files are cached, and hashed ones as immutable', async ({ url }) => {
   const html = await (await fetch(url)).text()
   const script = html.match(/\/_next\/static\/[^"]*\.js/)![0]
   expect((await fetch(url + script)).headers.get('cache-control')).toContain('immutable')
@@ -153,14 +164,17 @@ test('in German, errors and waits included', async ({ browserProcess, url }) => 
   const page = await context.newPage()
   await page.route(
     '**/api/auth/reset-password',
-    answer(400, { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'too_short', message: 'English' }] }),
+    respondWith(400, {
+      code: 'VALIDATION_ERROR',
+      issues: [{ path: ['password'], code: 'too_short', message: 'English' }],
+    }),
   )
   await page.goto('/reset-password?token=x')
   await page.getByLabel('Neues Passwort').fill('kurz')
   await page.getByRole('button', { name: 'Passwort speichern' }).click()
   await expect(page.getByRole('link', { name: 'Verwenden Sie mindestens 8 Zeichen.' })).toBeVisible()
   await expect(page).toHaveTitle(/^Fehler: Neues Passwort wählen – /)
-  await page.route(exchange, answer(429, { code: 'RATE_LIMITED' }, 700))
+  await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, 700))
   await page.goto('/sso/callback?code=x')
   await expect(page.getByText('Sie können sich in 12 Minuten erneut anmelden.')).toBeVisible()
   await context.close()
@@ -207,9 +221,9 @@ test('no layout shift, neither on loading nor when the outcome comes', async ({ 
   ] as const) {
     let respond = () => {}
     const asked = new Promise<void>((resolve) => (respond = resolve))
-    await page.route({ exchange, reset }[name], async (route) => {
+    await page.route({ exchange: exchangePath, reset: resetPath }[name], async (route) => {
       await asked
-      await answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1)(route)
+      await respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1)(route)
     })
     await page.goto(path)
     await page.locator('html[data-ready]').waitFor()
@@ -253,7 +267,7 @@ test('forced colours leave everything there', async ({ page }) => {
   await expect(page.locator('.icon')).toHaveCSS('border-top-width', '1px')
 })
 
-test('the links to other sites that the settings name', async ({ page, person }) => {
+test('the links to other sites that the settings name', async ({ page, user }) => {
   const settings = {
     SIGN_IN_URL: 'https://www.example.com/sign-in',
     FORGOT_PASSWORD_URL: 'https://www.example.com/forgot-password',
@@ -270,7 +284,7 @@ test('the links to other sites that the settings name', async ({ page, person })
     await expect(link('Sign in')).toHaveAttribute('href', settings.SIGN_IN_URL)
     await expect(link('Forgot your password?')).toHaveAttribute('href', settings.FORGOT_PASSWORD_URL)
 
-    await page.goto(`${server.url}/sso/callback?code=${await newCode(person)}`)
+    await page.goto(`${server.url}/sso/callback?code=${await newCode(user)}`)
     await page.waitForURL('https://www.example.com/dashboard**')
     expect(page.url()).toBe(new URL(settings.DASHBOARD_URL).href)
     await page.goto(server.url)
@@ -281,7 +295,7 @@ test('the links to other sites that the settings name', async ({ page, person })
     await expect(link('Sign in again')).toHaveAttribute('href', settings.SIGN_IN_URL)
     await expect(link('Continue')).toHaveAttribute('href', settings.DASHBOARD_URL)
 
-    const token = await newToken(person)
+    const token = await newToken(user)
     for (const [status, body, links] of [
       [
         400,
@@ -293,7 +307,7 @@ test('the links to other sites that the settings name', async ({ page, person })
       [503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, ['Sign in', 'Get a new link']],
       [200, { ok: true }, ['Sign in']],
     ] as const) {
-      await page.route(`**${reset}`, answer(status, body), { times: 1 })
+      await page.route(`**${resetPath}`, respondWith(status, body), { times: 1 })
       await page.goto(`${server.url}/reset-password?token=${token}`)
       await page.getByLabel('New password').fill('lantern otter meadow')
       await page.getByRole('button', { name: 'Save password' }).click()
@@ -313,8 +327,8 @@ test('a page that can’t be rendered: 500, in our words, and “Try again” do
   try {
     const code = keepSecret(randomBytes(32).toString('base64url'))
     await postgres.sql(
-      `WITH person AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id)
-       INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256($1), id, now() + interval '1 minute' FROM person`,
+      `WITH new_user AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id)
+       INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256($1), id, now() + interval '1 minute' FROM new_user`,
       [Buffer.from(code)],
     )
     await page.goto(`${server.url}/sso/callback?code=${code}`)
@@ -357,7 +371,8 @@ test('what is left when not even the layout can be rendered: in both languages, 
     await expect(page.getByRole('link', { name })).toHaveAttribute('href', '')
 })
 
-// What a page loads beyond the one for addresses that do not exist, which is Next.js, React and the frame of our pages.
+// What a page loads beyond the one for addresses that do not exist, which is Next.js, React and the
+// frame of our pages.
 test('each page has a small script of its own', async ({ page }) => {
   const frame = await scriptsOf(page, '/nothing')
   const own: Record<string, number> = {}
@@ -380,7 +395,7 @@ function gzipBytes(scripts: [address: string, script: string][]): number {
   return scripts.reduce((sum, [, script]) => sum + gzipSync(script).length, 0)
 }
 
-/** With the size of targets (WCAG 2.2 SC 2.5.8), which axe leaves out by itself. */
+/** With the size of targets (WCAG 2.2 SC 2.5.8), which axe leaves out by default. */
 function axe(page: Page): AxeBuilder {
   return new AxeBuilder({ page }).options({ rules: { 'target-size': { enabled: true } } })
 }
@@ -394,7 +409,7 @@ async function scriptsOf(page: Page, path: string): Promise<Map<string, string>>
       loaded.push(response.text().then((script) => scripts.set(response.url(), script)))
   }
   page.on('response', note)
-  await page.route(exchange, () => {})
+  await page.route(exchangePath, () => {})
   await page.goto(path)
   await page.waitForTimeout(500)
   page.off('response', note)
@@ -402,7 +417,9 @@ async function scriptsOf(page: Page, path: string): Promise<Map<string, string>>
   return scripts
 }
 
-/** What the browser has to say against a page: policies that were broken, hydration that failed. Answers that are no success are none. */
+/**
+ * Collects browser errors such as policy violations and failed hydration, except failed requests.
+ */
 function complaintsOf(page: Page): string[] {
   const complaints: string[] = []
   page.on('console', (message) => {

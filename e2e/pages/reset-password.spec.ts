@@ -7,35 +7,35 @@ import {
   holdScripts,
   newPassword,
   newToken,
-  type Person,
-  reset,
+  resetPath,
   type Sql,
   shortenTimeLimit,
   test,
+  type User,
 } from '../support/fixtures'
-import { answer, retryThrice } from '../support/page-states'
+import { respondWith, retryThrice } from '../support/page-states'
 
 const field = (page: Page) => page.getByLabel('New password')
 const save = (page: Page) => page.getByRole('button', { name: 'Save password' })
 
-async function passwordIs(sql: Sql, person: Person, password: string): Promise<boolean> {
-  const [row] = await sql('SELECT password_hash FROM users WHERE id = $1', [person.id])
+async function passwordIs(sql: Sql, user: User, password: string): Promise<boolean> {
+  const [row] = await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])
   return row!.password_hash !== null && bcrypt.compare(password, row!.password_hash)
 }
 
-test('a link sets a new password and ends every session', async ({ page, person, sql }) => {
-  await sql(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 hour')`, [person.id])
+test('a link sets a new password and ends every session', async ({ page, user, sql }) => {
+  await sql(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 hour')`, [user.id])
   const password = newPassword()
   const posts = countPosts(page)
-  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await page.goto(`/reset-password?token=${await newToken(user)}`)
   await field(page).fill(password)
   await save(page).click()
   await expect(heading(page)).toHaveText('Your password has been changed')
   await expect(heading(page)).toBeFocused()
   await expect(page.getByRole('link', { name: 'Sign in' })).toBeVisible()
   expect(posts).toHaveLength(1)
-  expect(await passwordIs(sql, person, password)).toBe(true)
-  expect(await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [person.id])).toEqual([
+  expect(await passwordIs(sql, user, password)).toBe(true)
+  expect(await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [user.id])).toEqual([
     { revoked_at: expect.any(Date) },
   ])
 
@@ -44,12 +44,12 @@ test('a link sets a new password and ends every session', async ({ page, person,
   expect(posts).toHaveLength(1)
 })
 
-test('a weak password is told why, and the same link then takes a strong one', async ({ page, person, sql }) => {
-  await page.goto(`/reset-password?token=${await newToken(person)}`)
+test('a weak password is explained, and the same link then accepts a strong one', async ({ page, user, sql }) => {
+  await page.goto(`/reset-password?token=${await newToken(user)}`)
   for (const [weak, words] of Object.entries({
     '': /^Use at least 8 characters\.$/,
     password1: /easy to guess/,
-    [`${person.email}1`]: /easy to guess/,
+    [`${user.email}1`]: /easy to guess/,
     ['ä'.repeat(40)]: /at most 72/,
   })) {
     await field(page).fill(weak)
@@ -60,7 +60,7 @@ test('a weak password is told why, and the same link then takes a strong one', a
     await expect(page).toHaveTitle(/^Error: Choose a new password – /)
     await expect(field(page)).toHaveAccessibleDescription(new RegExp(words.source.replace(/[$^]/g, '')))
     await expect(field(page)).toHaveAttribute('aria-invalid', 'true')
-    await expect(field(page)).toHaveValue(weak) // what was typed stays
+    await expect(field(page)).toHaveValue(weak) // the input is kept
     await summary.getByRole('link').click()
     await expect(field(page)).toBeFocused()
   }
@@ -68,11 +68,11 @@ test('a weak password is told why, and the same link then takes a strong one', a
   await field(page).fill(strong)
   await save(page).click()
   await expect(heading(page)).toHaveText('Your password has been changed')
-  expect(await passwordIs(sql, person, strong)).toBe(true)
+  expect(await passwordIs(sql, user, strong)).toBe(true)
 })
 
-test('a link that was used is dead, and says so with a reference', async ({ page, person, sql }) => {
-  const token = await newToken(person)
+test('a used link is rejected, with a reference', async ({ page, user, sql }) => {
+  const token = await newToken(user)
   const password = newPassword()
   for (const [typed, title] of [
     [password, 'Your password has been changed'],
@@ -84,16 +84,12 @@ test('a link that was used is dead, and says so with a reference', async ({ page
     await expect(heading(page)).toHaveText(title)
   }
   await expect(page.locator('.reference code')).toHaveText(/^[\w-]{36}$/)
-  expect(await passwordIs(sql, person, password)).toBe(true)
+  expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('the token is in no address, history or referrer once the page is there; the fragment does as well', async ({
-  page,
-  person,
-  url,
-}) => {
+test('the token is removed from the URL, history and referrer; the fragment works too', async ({ page, user, url }) => {
   for (const separator of ['?', '#']) {
-    const token = await newToken(person)
+    const token = await newToken(user)
     const addresses: string[] = []
     page.on('request', (request) => addresses.push(`${request.url()} ${request.headers().referer ?? ''}`))
     await page.goto(`/reset-password${separator}token=${token}`)
@@ -108,9 +104,9 @@ test('the token is in no address, history or referrer once the page is there; th
   }
 })
 
-test('by keyboard alone', async ({ page, person, sql }) => {
+test('by keyboard alone', async ({ page, user, sql }) => {
   const password = newPassword()
-  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await page.goto(`/reset-password?token=${await newToken(user)}`)
   await page.keyboard.press('Tab')
   await expect(field(page)).toBeFocused()
   await page.keyboard.type('password1')
@@ -128,14 +124,14 @@ test('by keyboard alone', async ({ page, person, sql }) => {
   await page.keyboard.press('Tab')
   await page.keyboard.press('Space')
   await expect(heading(page)).toHaveText('Your password has been changed')
-  expect(await passwordIs(sql, person, password)).toBe(true)
+  expect(await passwordIs(sql, user, password)).toBe(true)
   await page.keyboard.press('Tab')
   await expect(page.getByRole('link', { name: 'Sign in' })).toBeFocused()
 })
 
 test('a second click while it is sent does nothing; the button keeps the focus', async ({ page }) => {
   const posts = countPosts(page)
-  await page.route(reset, () => {})
+  await page.route(resetPath, () => {})
   await page.goto('/reset-password?token=x')
   await page.getByRole('button', { name: 'Show password' }).click()
   await field(page).fill('lantern otter meadow')
@@ -150,16 +146,12 @@ test('a second click while it is sent does nothing; the button keeps the focus',
   expect(posts).toHaveLength(1)
 })
 
-test('JavaScript that comes late: an early submit is kept, and nothing goes into an address', async ({
-  page,
-  person,
-  sql,
-}) => {
+test('JavaScript loads late: an early submit is kept, and nothing is added to the URL', async ({ page, user, sql }) => {
   const release = await holdScripts(page)
   const requests: string[] = []
   page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
   const password = newPassword()
-  await page.goto(`/reset-password?token=${await newToken(person)}`, { waitUntil: 'commit' })
+  await page.goto(`/reset-password?token=${await newToken(user)}`, { waitUntil: 'commit' })
   await field(page).pressSequentially(password)
   await field(page).press('Enter')
   await save(page).click()
@@ -172,11 +164,11 @@ test('JavaScript that comes late: an early submit is kept, and nothing goes into
   release()
   await expect(heading(page)).toHaveText('Your password has been changed')
   await expect(page.getByText('Loading…')).toBeHidden()
-  expect(requests.filter((request) => request.startsWith('POST'))).toEqual([`POST ${reset}`])
-  expect(await passwordIs(sql, person, password)).toBe(true)
+  expect(requests.filter((request) => request.startsWith('POST'))).toEqual([`POST ${resetPath}`])
+  expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('JavaScript that does not come: says so, keeps what was typed, and is as it should be once it does', async ({
+test('JavaScript fails to load: an error is shown, the input is kept, and the page works once it loads', async ({
   page,
 }) => {
   const requests: string[] = []
@@ -205,7 +197,7 @@ test('JavaScript that does not come: says so, keeps what was typed, and is as it
   await expect(notice).toBeHidden()
 })
 
-test('with a token in the fragment, nobody sees the page of somebody without one', async ({ page }) => {
+test('with a token in the fragment, the page for a missing token is never visible', async ({ page }) => {
   const release = await holdScripts(page)
   await page.goto('/reset-password#token=x', { waitUntil: 'commit' })
   const title = page.locator('h1', { hasText: 'Open the link from your email' })
@@ -216,22 +208,22 @@ test('with a token in the fragment, nobody sees the page of somebody without one
   await expect(field(page)).toBeVisible()
 })
 
-test('too many requests: what was typed is kept for the retry after the wait', async ({ page, person, sql }) => {
+test('too many requests: the input is kept for a retry after the wait', async ({ page, user, sql }) => {
   const password = newPassword()
-  await page.route(reset, answer(429, { code: 'RATE_LIMITED' }, 1), { times: 1 })
-  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await page.route(resetPath, respondWith(429, { code: 'RATE_LIMITED' }, 1), { times: 1 })
+  await page.goto(`/reset-password?token=${await newToken(user)}`)
   await field(page).fill(password)
   await save(page).click()
   await expect(heading(page)).toHaveText('Too many attempts')
   await expect(page.getByRole('status').filter({ hasText: 'You can try again now.' })).toBeVisible()
   await page.getByRole('button', { name: 'Try again' }).click()
   await expect(heading(page)).toHaveText('Your password has been changed')
-  expect(await passwordIs(sql, person, password)).toBe(true)
+  expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('offline before the post: nothing is sent', async ({ page, context, person }) => {
+test('offline before the post: nothing is sent', async ({ page, context, user }) => {
   const posts = countPosts(page)
-  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await page.goto(`/reset-password?token=${await newToken(user)}`)
   await field(page).fill(newPassword())
   await context.setOffline(true)
   await save(page).click()
@@ -245,15 +237,11 @@ test('offline before the post: nothing is sent', async ({ page, context, person 
   await expect(heading(page)).toHaveText('Your password has been changed')
 })
 
-test('three retries that come to nothing: what was typed stays, and a later one may succeed', async ({
-  page,
-  person,
-  sql,
-}) => {
+test('after three failed retries, the input is kept, and a later retry can succeed', async ({ page, user, sql }) => {
   const password = newPassword()
   await page.clock.install()
-  await page.route(reset, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 4 })
-  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await page.route(resetPath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 4 })
+  await page.goto(`/reset-password?token=${await newToken(user)}`)
   await field(page).fill(password)
   await save(page).click()
   await expect(heading(page)).toHaveText('We can’t save it right now')
@@ -265,14 +253,14 @@ test('three retries that come to nothing: what was typed stays, and a later one 
   await page.getByText('You can try again now').waitFor()
   await page.getByRole('button', { name: 'Try again' }).click()
   await expect(heading(page)).toHaveText('Your password has been changed')
-  expect(await passwordIs(sql, person, password)).toBe(true)
+  expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('retries offline are not counted, and a fresh password begins to count afresh', async ({ page }) => {
-  const refused = { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'too_guessable', message: '' }] }
-  const unavailable = answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1)
-  const answers = [unavailable, unavailable, unavailable, answer(400, refused), unavailable, unavailable]
-  await page.route(reset, (route) => answers.shift()!(route))
+test('retries while offline do not count, and a new password resets the count', async ({ page }) => {
+  const rejected = { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'too_guessable', message: '' }] }
+  const unavailable = respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1)
+  const responses = [unavailable, unavailable, unavailable, respondWith(400, rejected), unavailable, unavailable]
+  await page.route(resetPath, (route) => responses.shift()!(route))
   await page.addInitScript(() => {
     Object.assign(window, { online: false })
     Object.defineProperty(navigator, 'onLine', { get: () => (window as unknown as { online: boolean }).online })
@@ -304,14 +292,14 @@ test('retries offline are not counted, and a fresh password begins to count afre
   await expect(page.getByText('You can try again now')).toBeVisible()
 })
 
-test('a retry takes the focus along, and is announced where the status already was', async ({ page }) => {
-  await page.route(reset, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
+test('a retry keeps the focus, and is announced in the same status element', async ({ page }) => {
+  await page.route(resetPath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
   await page.goto('/reset-password?token=x')
   await field(page).fill('lantern otter meadow')
   await save(page).click()
   await page.getByText('You can try again now').waitFor()
   const status = await page.locator('.note[role=status]').elementHandle()
-  await page.route(reset, () => {}, { times: 1 })
+  await page.route(resetPath, () => {}, { times: 1 })
   await page.getByRole('button', { name: 'Try again' }).click()
   const button = page.getByRole('button', { name: 'Saving your password' })
   await expect(button).toBeVisible()
@@ -322,9 +310,9 @@ test('a retry takes the focus along, and is announced where the status already w
   ])
 })
 
-test('no answer for thirty seconds: the outcome is unknown', async ({ page }) => {
+test('no response for thirty seconds: the outcome is unknown', async ({ page }) => {
   const limits = await shortenTimeLimit(page)
-  await page.route(reset, () => {})
+  await page.route(resetPath, () => {})
   await page.goto('/reset-password?token=x')
   await field(page).fill('lantern otter meadow')
   await save(page).click()
@@ -334,32 +322,32 @@ test('no answer for thirty seconds: the outcome is unknown', async ({ page }) =>
 
 test('an interruption after the post: the outcome is unknown, and nothing is sent again', async ({
   page,
-  person,
+  user,
   sql,
 }) => {
   const posts = countPosts(page)
   const password = newPassword()
-  await page.route(reset, async (route) => {
-    await route.fetch() // the server did it
+  await page.route(resetPath, async (route) => {
+    await route.fetch() // the server resets the password
     await route.abort('connectionreset')
   })
-  await page.goto(`/reset-password?token=${await newToken(person)}`)
+  await page.goto(`/reset-password?token=${await newToken(user)}`)
   await field(page).fill(password)
   await save(page).click()
   await expect(heading(page)).toHaveText('We don’t know if your password was changed')
   await expect(page.locator('form')).toHaveCount(0)
   await page.waitForTimeout(1_000)
   expect(posts).toHaveLength(1)
-  expect(await passwordIs(sql, person, password)).toBe(true)
+  expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('an answer that is not ours leaves the outcome unknown as well', async ({ page }) => {
+test('a response that is not ours: the outcome is unknown', async ({ page }) => {
   for (const fulfilled of [
     { status: 504, contentType: 'text/html', body: '<h1>Gateway timeout</h1>' },
     { status: 200, body: '{"ok":' },
     { status: 200, body: 'null' },
   ]) {
-    await page.route(reset, (route) => route.fulfill(fulfilled), { times: 1 })
+    await page.route(resetPath, (route) => route.fulfill(fulfilled), { times: 1 })
     await page.goto('/reset-password?token=x')
     await field(page).fill('lantern otter meadow')
     await save(page).click()
@@ -367,7 +355,7 @@ test('an answer that is not ours leaves the outcome unknown as well', async ({ p
   }
 })
 
-test('the field serves password managers, and the strength is read only when it is used', async ({ page }) => {
+test('the field supports password managers, and the strength meter loads on first use', async ({ page }) => {
   const scripts: string[] = []
   const complaints: string[] = []
   page.on('request', (request) => request.resourceType() === 'script' && scripts.push(request.url()))
@@ -393,12 +381,9 @@ test('the field serves password managers, and the strength is read only when it 
   await expect(page.getByText('Very strong')).toBeVisible()
 })
 
-test('the reading does not contradict the server: no word on a password that was refused, until it is another', async ({
-  page,
-  person,
-}) => {
-  await page.goto(`/reset-password?token=${await newToken(person)}`)
-  await field(page).pressSequentially(`${person.email}1`) // only the server knows it
+test('the strength meter is silent about a rejected password until it changes', async ({ page, user }) => {
+  await page.goto(`/reset-password?token=${await newToken(user)}`)
+  await field(page).pressSequentially(`${user.email}1`) // only the server knows it
   await expect(page.getByText('Very strong')).toBeVisible()
   await save(page).click()
   await expect(page.getByRole('alert').getByRole('link')).toHaveText(
@@ -406,7 +391,7 @@ test('the reading does not contradict the server: no word on a password that was
   )
   await expect(page.getByText('Very strong')).toBeHidden()
   await page.getByRole('alert').getByRole('link').click()
-  await page.waitForTimeout(600) // it reads when the typing pauses
+  await page.waitForTimeout(600) // the meter updates when typing pauses
   await expect(page.locator('.strength')).not.toHaveAttribute('data-reading')
   await field(page).pressSequentially('2')
   await expect(page.getByText('Very strong')).toBeVisible()

@@ -3,34 +3,34 @@ import type { AddressInfo } from 'node:net'
 import { onlyDevelopmentServer } from '../support/development-server'
 import {
   countPosts,
-  exchange,
+  exchangePath,
   expect,
   heading,
   holdScripts,
   newCode,
-  type Person,
   type Sql,
   shortenTimeLimit,
   test,
+  type User,
 } from '../support/fixtures'
-import { answer, retryThrice } from '../support/page-states'
+import { respondWith, retryThrice } from '../support/page-states'
 import { startServer } from '../support/server'
 
-const sessions = (sql: Sql, person: Person) => sql('SELECT * FROM sessions WHERE user_id = $1', [person.id])
+const sessions = (sql: Sql, user: User) => sql('SELECT * FROM sessions WHERE user_id = $1', [user.id])
 
-test('a code signs in, and leads on to the dashboard', async ({ page, context, person, sql }) => {
+test('a code signs in, and redirects to the dashboard', async ({ page, context, user, sql }) => {
   const posts = countPosts(page)
-  const code = await newCode(person)
+  const code = await newCode(user)
   await page.goto(`/sso/callback?code=${code}`)
   await page.waitForURL('/')
   await expect(heading(page)).toHaveText('You’re signed in')
-  await expect(page.getByText(person.email)).toBeVisible()
+  await expect(page.getByText(user.email)).toBeVisible()
   expect(posts).toHaveLength(1)
 
-  const [session, ...others] = await sessions(sql, person)
+  const [session, ...others] = await sessions(sql, user)
   expect(others).toEqual([])
   expect(session).toMatchObject({ revoked_at: null })
-  expect(await sql('SELECT used_at FROM exchange_codes WHERE user_id = $1', [person.id])).toEqual([
+  expect(await sql('SELECT used_at FROM exchange_codes WHERE user_id = $1', [user.id])).toEqual([
     { used_at: expect.any(Date) },
   ])
   const [cookie] = await context.cookies()
@@ -39,18 +39,18 @@ test('a code signs in, and leads on to the dashboard', async ({ page, context, p
 
   await page.getByRole('button', { name: 'Sign out' }).click()
   await expect(heading(page)).toHaveText('You’re not signed in')
-  expect((await sessions(sql, person))[0]).toMatchObject({ revoked_at: expect.any(Date) })
+  expect((await sessions(sql, user))[0]).toMatchObject({ revoked_at: expect.any(Date) })
 })
 
-test('the code is taken from the fragment too', async ({ page, person }) => {
-  await page.goto(`/sso/callback#code=${await newCode(person)}`)
+test('the code is also accepted in the fragment', async ({ page, user }) => {
+  await page.goto(`/sso/callback#code=${await newCode(user)}`)
   await page.waitForURL('/')
   await expect(heading(page)).toHaveText('You’re signed in')
 })
 
-test('with a code in the fragment, nobody sees the page of somebody without one', async ({ page }) => {
+test('with a code in the fragment, the page for a missing code is never visible', async ({ page }) => {
   const release = await holdScripts(page)
-  await page.route(exchange, () => {})
+  await page.route(exchangePath, () => {})
   await page.goto('/sso/callback#code=x', { waitUntil: 'commit' })
   const title = page.locator('h1', { hasText: 'There’s nothing to sign in with' })
   await expect(title).toBeAttached()
@@ -60,17 +60,17 @@ test('with a code in the fragment, nobody sees the page of somebody without one'
   await expect(heading(page)).toBeVisible()
 })
 
-test('no script arrives: signs in all the same, with one post', async ({ page, person, sql }) => {
+test('scripts fail to load: still signs in, with one POST', async ({ page, user, sql }) => {
   const posts = countPosts(page)
   await page.route('**/_next/static/**', (route) => route.abort())
-  await page.goto(`/sso/callback?code=${await newCode(person)}`, { waitUntil: 'commit' })
+  await page.goto(`/sso/callback?code=${await newCode(user)}`, { waitUntil: 'commit' })
   await page.waitForURL('/')
   await expect(heading(page)).toHaveText('You’re signed in')
   expect(posts).toHaveLength(1)
-  expect(await sessions(sql, person)).toHaveLength(1)
+  expect(await sessions(sql, user)).toHaveLength(1)
 })
 
-test('no script arrives, and the code is no good: says what is the matter, with a way on', async ({ page }) => {
+test('scripts fail to load and the code is invalid: shows an error with a link', async ({ page }) => {
   const posts = countPosts(page)
   await page.route('**/_next/static/**', (route) => route.abort())
   await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
@@ -81,12 +81,10 @@ test('no script arrives, and the code is no good: says what is the matter, with 
   await expect(page).toHaveURL('/')
 })
 
-test('scripts that come late: the code was exchanged before them, once, and the screen is the right one', async ({
-  page,
-}) => {
+test('scripts load late: the code is exchanged once, before them, and the right result is shown', async ({ page }) => {
   const posts = countPosts(page)
   const release = await holdScripts(page)
-  const exchanged = page.waitForResponse(`**${exchange}`)
+  const exchanged = page.waitForResponse(`**${exchangePath}`)
   await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
   await exchanged
   release()
@@ -95,10 +93,10 @@ test('scripts that come late: the code was exchanged before them, once, and the 
   expect(posts).toHaveLength(1)
 })
 
-test('scripts that do not come for ten seconds: says so, until they do', async ({ page }) => {
+test('scripts that take ten seconds to load: shows an error until they load', async ({ page }) => {
   await page.clock.install()
   const release = await holdScripts(page)
-  await page.route(exchange, () => {})
+  await page.route(exchangePath, () => {})
   await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
   await expect(heading(page)).toHaveText('Signing you in')
   await page.clock.fastForward(10_000)
@@ -107,24 +105,24 @@ test('scripts that do not come for ten seconds: says so, until they do', async (
   await expect(heading(page)).toHaveText('Signing you in')
 })
 
-test('goes on to the destination once, also where the answer comes after the scripts', async ({ page, person }) => {
+test('redirects once, even if the response arrives after the scripts', async ({ page, user }) => {
   const gets: string[] = []
   page.on('request', (request) => request.isNavigationRequest() && gets.push(new URL(request.url()).pathname))
-  await page.route(exchange, async (route) => {
+  await page.route(exchangePath, async (route) => {
     await page.locator('html[data-ready]').waitFor()
     await route.continue()
   })
-  await page.goto(`/sso/callback?code=${await newCode(person)}`)
+  await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await page.waitForURL('/')
   await page.waitForTimeout(500)
   expect(gets).toEqual(['/sso/callback', '/'])
 })
 
-test('the code is in no address, history or referrer once the page is there', async ({ page, person, url }) => {
-  const code = await newCode(person)
+test('the code is removed from the URL, history and referrer', async ({ page, user, url }) => {
+  const code = await newCode(user)
   const addresses: string[] = []
   page.on('request', (request) => addresses.push(`${request.url()} ${request.headers().referer ?? ''}`))
-  await page.route(exchange, () => {}) // stays on the page
+  await page.route(exchangePath, () => {}) // stays on the page
   await page.goto(`/sso/callback?code=${code}&next=/reports&state=s`)
   await expect(heading(page)).toHaveText('Signing you in')
   await page.waitForTimeout(500) // for the router, which writes its own state into the history
@@ -134,58 +132,62 @@ test('the code is in no address, history or referrer once the page is there', as
       location.href,
       history.state,
       document.referrer,
-      Object.keys(window).filter((key) => key.startsWith('arrived')),
+      Object.keys(window).filter((key) => ['urlSecrets', 'earlyExchange'].includes(key)),
     ]),
   )
   expect(known).not.toContain(code)
   expect(addresses.filter((address) => address.includes(code))).toHaveLength(1) // the page itself
 })
 
-test('Back after signing in does not return to the callback, and reloading it signs nobody in', async ({
+test('Back after signing in does not return to the callback, and reloading it does not sign in', async ({
   page,
-  person,
+  user,
   url,
   sql,
 }) => {
   await page.goto('/nothing')
-  await page.goto(`/sso/callback?code=${await newCode(person)}`)
+  await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await page.waitForURL('/')
   await page.goBack()
   await expect(page).toHaveURL(`${url}/nothing`)
   await page.goto('/sso/callback?next=/')
   await expect(heading(page)).toHaveText('There’s nothing to sign in with')
-  expect(await sessions(sql, person)).toHaveLength(1)
+  expect(await sessions(sql, user)).toHaveLength(1)
   await page.getByRole('link', { name: 'Continue' }).click()
   await expect(heading(page)).toHaveText('You’re signed in')
 })
 
-test('the same link twice, as after a double click: the second one leads on as well', async ({ page, person, sql }) => {
-  const code = await newCode(person)
+test('the same link twice, as after a double click: the second one also leads to the dashboard', async ({
+  page,
+  user,
+  sql,
+}) => {
+  const code = await newCode(user)
   await page.goto(`/sso/callback?code=${code}`)
   await page.waitForURL('/')
   await page.goto(`/sso/callback?code=${code}`)
   await expect(page.getByText('If you’ve just signed in, continue')).toBeVisible()
   await page.getByRole('link', { name: 'Continue' }).click()
   await expect(heading(page)).toHaveText('You’re signed in')
-  expect(await sessions(sql, person)).toEqual([expect.objectContaining({ revoked_at: null })])
+  expect(await sessions(sql, user)).toEqual([expect.objectContaining({ revoked_at: null })])
 })
 
-test('a code that was used says so, with a reference and a way on', async ({ page, person }) => {
-  const code = await newCode(person)
+test('a used code shows an error with a reference and a link', async ({ page, user }) => {
+  const code = await newCode(user)
   await page.goto(`/sso/callback?code=${code}`)
   await page.waitForURL('/')
-  const refused = page.waitForResponse(`**${exchange}`)
+  const rejected = page.waitForResponse(`**${exchangePath}`)
   await page.goto(`/sso/callback?code=${code}`)
   await expect(heading(page)).toHaveText('This sign-in has expired or was already used')
   await expect(heading(page)).toBeFocused()
   await expect(page).toHaveTitle(/^This sign-in has expired or was already used – /)
-  await expect(page.getByText((await (await refused).json()).requestId)).toBeVisible()
+  await expect(page.getByText((await (await rejected).json()).requestId)).toBeVisible()
   await page.getByRole('link', { name: 'Sign in again' }).click()
   await expect(page).toHaveURL('/')
 })
 
-test('?next= is followed on this site, and nowhere else', async ({ page, person }) => {
-  await page.goto(`/sso/callback?code=${await newCode(person)}&next=${encodeURIComponent('/nothing?x=1#top')}`)
+test('?next= only redirects within this site', async ({ page, user }) => {
+  await page.goto(`/sso/callback?code=${await newCode(user)}&next=${encodeURIComponent('/nothing?x=1#top')}`)
   await page.waitForURL('/nothing?x=1#top')
   for (const stolen of [
     '//evil.example',
@@ -194,12 +196,12 @@ test('?next= is followed on this site, and nowhere else', async ({ page, person 
     '/.//evil.example',
     'javascript:alert(1)',
   ]) {
-    await page.goto(`/sso/callback?code=${await newCode(person)}&next=${encodeURIComponent(stolen)}`)
+    await page.goto(`/sso/callback?code=${await newCode(user)}&next=${encodeURIComponent(stolen)}`)
     await page.waitForURL('/')
   }
 })
 
-test('an error of the identity provider has our words, never its own, and posts nothing', async ({ page, person }) => {
+test('an error of the identity provider is shown in our own words, without a POST', async ({ page, user }) => {
   const posts = countPosts(page)
   const titles = {
     access_denied: 'Sign-in was cancelled',
@@ -210,29 +212,25 @@ test('an error of the identity provider has our words, never its own, and posts 
     '': 'Your organisation’s sign-in page didn’t sign you in',
   }
   for (const [error, title] of Object.entries(titles)) {
-    await page.goto(`/sso/callback?error=${error}&error_description=Call+555+now&code=${await newCode(person)}`)
+    await page.goto(`/sso/callback?error=${error}&error_description=Call+555+now&code=${await newCode(user)}`)
     await expect(heading(page)).toHaveText(title)
     await expect(page.locator('body')).not.toContainText('555')
   }
   expect(posts).toEqual([])
 })
 
-test('says that it still works after four seconds', async ({ page }) => {
-  await page.route(exchange, () => {})
+test('shows progress after four seconds', async ({ page }) => {
+  await page.route(exchangePath, () => {})
   await page.goto('/sso/callback?code=x')
   const status = page.getByRole('status')
   await expect(status).toHaveText('This takes a moment.')
   await expect(status).toHaveText('Still signing you in. Keep this page open.', { timeout: 6_000 })
 })
 
-test('a retry by hand after the wait, by keyboard alone; a click before it does nothing', async ({
-  page,
-  person,
-  sql,
-}) => {
-  await page.route(exchange, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 2), { times: 1 })
+test('a manual retry by keyboard works after the wait, and does nothing before', async ({ page, user, sql }) => {
+  await page.route(exchangePath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 2), { times: 1 })
   const posts = countPosts(page)
-  await page.goto(`/sso/callback?code=${await newCode(person)}`)
+  await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await expect(heading(page)).toHaveText('Sign-in isn’t available right now')
   await page.keyboard.press('Tab')
   const button = page.getByRole('button', { name: 'Try again' })
@@ -244,14 +242,14 @@ test('a retry by hand after the wait, by keyboard alone; a click before it does 
   await page.keyboard.press('Enter')
   await page.waitForURL('/')
   expect(posts).toHaveLength(2)
-  expect(await sessions(sql, person)).toHaveLength(1)
+  expect(await sessions(sql, user)).toHaveLength(1)
 })
 
-test('a retry takes the focus along', async ({ page }) => {
-  await page.route(exchange, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
+test('a retry keeps the focus', async ({ page }) => {
+  await page.route(exchangePath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
   await page.goto('/sso/callback?code=x')
   await expect(page.getByRole('status')).toHaveText('You can try again now.')
-  await page.route(exchange, () => {}, { times: 1 })
+  await page.route(exchangePath, () => {}, { times: 1 })
   await page.getByRole('button', { name: 'Try again' }).click()
   await expect(heading(page)).toHaveText('Signing you in')
   await expect(heading(page)).toBeFocused()
@@ -259,22 +257,22 @@ test('a retry takes the focus along', async ({ page }) => {
 
 test('three retries, and no more', async ({ page }) => {
   const posts = countPosts(page)
-  await page.route(exchange, answer(429, { code: 'RATE_LIMITED' }, 1))
+  await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, 1))
   await page.goto('/sso/callback?code=x')
   await retryThrice(page)
   await expect(page.getByRole('link', { name: 'Sign in again' })).toBeVisible()
   expect(posts).toHaveLength(4)
 })
 
-test('a wait longer than the code lives leads to a new sign-in', async ({ page }) => {
-  await page.route(exchange, answer(429, { code: 'RATE_LIMITED' }, 700))
+test('a wait longer than the lifetime of the code leads to a new sign-in', async ({ page }) => {
+  await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, 700))
   await page.goto('/sso/callback?code=x')
   await expect(page.getByText('in 12 minutes')).toBeVisible()
   await expect(page.getByRole('button')).toHaveCount(0)
 })
 
-test('offline before the post: nothing is sent, and the code is still good', async ({ page, context, person }) => {
-  const code = await newCode(person)
+test('offline before the post: nothing is sent, and the code is still valid', async ({ page, context, user }) => {
+  const code = await newCode(user)
   const posts = countPosts(page)
   await page.addInitScript(() => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true }))
   await page.goto(`/sso/callback?code=${code}`)
@@ -294,7 +292,7 @@ test('offline before the post: nothing is sent, and the code is still good', asy
 
 test('offline during the post: the outcome is unknown, and nothing is sent again', async ({ page, context }) => {
   const posts = countPosts(page)
-  await page.route(exchange, async (route) => {
+  await page.route(exchangePath, async (route) => {
     await page.locator('html[data-ready]').waitFor() // it needs its scripts
     await context.setOffline(true)
     await route.abort('internetdisconnected')
@@ -307,33 +305,33 @@ test('offline during the post: the outcome is unknown, and nothing is sent again
   await expect(page.getByRole('button')).toHaveCount(0)
 })
 
-test('no answer for thirty seconds: the outcome is unknown', async ({ page }) => {
+test('no response for thirty seconds: the outcome is unknown', async ({ page }) => {
   const limits = await shortenTimeLimit(page)
-  await page.route(exchange, () => {})
+  await page.route(exchangePath, () => {})
   await page.goto('/sso/callback?code=x')
   await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
   expect(await limits()).toEqual([30_000])
 })
 
-test('a connection cut after the request was sent: the outcome is unknown, one post reached the server', async ({
+test('a connection cut after the request was sent: the outcome is unknown, one POST reached the server', async ({
   page,
-  person,
+  user,
   url,
   sql,
 }) => {
   const { front, address, reached } = await cuttingFront(url)
-  await page.goto(`${address}/sso/callback?code=${await newCode(person)}`)
+  await page.goto(`${address}/sso/callback?code=${await newCode(user)}`)
   await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
   await page.waitForTimeout(1_000)
   expect(reached).toHaveLength(1)
   await expect(page.getByText(reached[0]!)).toBeVisible() // the reference that the server logged
   await expect(page.getByRole('link', { name: 'Continue' })).toBeVisible()
-  expect(await sessions(sql, person)).toHaveLength(1) // it had worked
+  expect(await sessions(sql, user)).toHaveLength(1) // the sign-in succeeded
   front.close()
   front.closeAllConnections()
 })
 
-test('development runs effects twice, and posts once', async ({ page, person, sql }) => {
+test('development runs effects twice, but posts once', async ({ page, user, sql }) => {
   test.setTimeout(180_000)
   await onlyDevelopmentServer(async () => {
     const server = await startServer({}, { development: true })
@@ -344,18 +342,21 @@ test('development runs effects twice, and posts once', async ({ page, person, sq
       await page.goto(`${server.url}/nothing`) // compiles
       await page.goto(`${server.url}/sso/callback`)
       complaints.length = 0
-      await page.goto(`${server.url}/sso/callback?code=${await newCode(person)}`)
+      await page.goto(`${server.url}/sso/callback?code=${await newCode(user)}`)
       await page.waitForURL(`${server.url}/`, { timeout: 60_000 })
-      expect(posts.filter((address) => address.endsWith(exchange))).toHaveLength(1)
+      expect(posts.filter((address) => address.endsWith(exchangePath))).toHaveLength(1)
       expect(complaints).toEqual([])
-      expect(await sessions(sql, person)).toHaveLength(1)
+      expect(await sessions(sql, user)).toHaveLength(1)
     } finally {
       await server.stop()
     }
   })
 })
 
-/** A proxy that hands everything on, and cuts the connection where an answer to a post should come. Each answer closes its connection: Chromium re-sends what it sent on a reused one. */
+/**
+ * A proxy that forwards everything, but closes the connection instead of responding to a POST.
+ * Every response closes its connection, because Chromium retries requests on reused ones.
+ */
 async function cuttingFront(url: string) {
   const reached: string[] = []
   const front = createServer((request, response) => {

@@ -10,22 +10,25 @@ import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { applyMigrations } from '../../prisma/migrate'
 
 export type BreakablePostgres = {
-  /** For servers: an address that stays the same whatever port PostgreSQL comes back at, as a role that is no superuser. */
+  /**
+   * For servers. Stays the same when PostgreSQL restarts on another port. The role is not a
+   * superuser.
+   */
   url: string
-  /** Looks into the database, past what is broken. */
+  /** Queries the database directly, even while the servers are disconnected. */
   sql: (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
   kill: () => void
   shutDown: () => Promise<void>
   restart: () => Promise<void>
   freeze: () => void
   thaw: () => void
-  /** Every connection of the servers is cut, new ones are refused. */
+  /** Closes all connections of the servers and rejects new ones. */
   unplug: () => void
   plug: () => void
   stop: () => Promise<void>
 }
 
-/** A PostgreSQL of its own, migrated, that a test may break. */
+/** Starts a separate, migrated PostgreSQL that a test may break. */
 export async function startBreakablePostgres(): Promise<BreakablePostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'breakable-'))
   let embedded = await startEmbeddedPostgres(folder)
@@ -62,7 +65,7 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
   const postmaster = () => Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
   const signalAll = (signal: NodeJS.Signals) => {
     for (const pid of [postmaster(), ...childrenOf(postmaster())]) {
-      if (isAlive(pid)) process.kill(pid, signal) // one may just have ended
+      if (isAlive(pid)) process.kill(pid, signal) // it may just have exited
     }
   }
   return {
@@ -90,7 +93,7 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
       cable.close()
       for (const socket of sockets) socket.destroy()
       if (existsSync(join(folder, 'data/postmaster.pid'))) {
-        signalAll('SIGCONT') // a test that failed may have left it frozen
+        signalAll('SIGCONT') // a failed test may have left it frozen
         process.kill(postmaster(), 'SIGINT')
       }
       await expectGone(join(folder, 'data/postmaster.pid'))
@@ -120,7 +123,7 @@ function parentOf(pid: number): number | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
   } catch {
-    return undefined // it ended meanwhile
+    return undefined // it has just exited
   }
 }
 

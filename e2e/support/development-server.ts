@@ -2,7 +2,10 @@ import { createServer } from 'node:net'
 
 const lockPort = 47_613
 
-/** Runs something while no other test has a development server: Next.js allows one in a folder. The port is the lock, because it goes with the process. */
+/**
+ * Runs `act` while no other test has a development server, because Next.js allows only one per
+ * folder. The lock is a port: it is released automatically when the process ends.
+ */
 export async function onlyDevelopmentServer<Result>(act: () => Promise<Result>): Promise<Result> {
   const lock = createServer()
   const locked = () =>

@@ -1,10 +1,11 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { openApiDocument } from '../../lib/http/openapi'
 
-// An answer may gain fields later, and the document says so by leaving its objects open. Here they are closed, so that none goes unmentioned.
+// The document allows additional fields, so that responses can gain some later. The tests do not,
+// so that every field is documented.
 const document = closed(openApiDocument) as typeof openApiDocument
 const ajv = new Ajv2020({ strict: false, allErrors: true }).addSchema(document, 'document')
-// Strict-Transport-Security concerns the whole site, and is sent with https only.
+// Strict-Transport-Security applies to the whole site, and is only sent over HTTPS.
 const ofTransport = new Set([
   'connection',
   'content-length',
@@ -18,42 +19,48 @@ const ofTransport = new Set([
 
 type Described = { headers?: Record<string, object>; content?: Record<string, object> }
 
-/** An answer that the document does not describe. Not Playwright's `expect`, which costs a millisecond each time: here are thousands of answers. */
-export class UndocumentedAnswer extends Error {}
+/**
+ * A response that the document does not describe. Playwright's `expect` costs a millisecond each,
+ * too slow for thousands of responses.
+ */
+export class UndocumentedResponse extends Error {}
 
 function demand(condition: unknown, message: string): asserts condition {
-  if (!condition) throw new UndocumentedAnswer(message)
+  if (!condition) throw new UndocumentedResponse(message)
 }
 
-/** Fetches, and demands that the answer is one that the OpenAPI document describes: status, every header, and body. */
+/**
+ * Like `fetch`, but throws unless the OpenAPI document describes the response: its status, every
+ * header, and the body.
+ */
 export async function documentedFetch(url: string, init?: RequestInit): Promise<Response> {
-  const answer = await fetch(url, init)
-  await demandDocumented(init?.method ?? 'GET', url, answer.clone())
-  return answer
+  const response = await fetch(url, init)
+  await demandDocumented(init?.method ?? 'GET', url, response.clone())
+  return response
 }
 
-async function demandDocumented(method: string, url: string, answer: Response): Promise<void> {
+async function demandDocumented(method: string, url: string, response: Response): Promise<void> {
   const path = new URL(url).pathname.replace(/(.)\/$/, '$1')
-  const what = `${method} ${path} ${answer.status}`
-  const { pointer, described } = describe(method, path, answer.status)
+  const what = `${method} ${path} ${response.status}`
+  const { pointer, described } = describe(method, path, response.status)
   demand(described, `${what} is not in the document`)
 
   const headers = Object.fromEntries(
     Object.entries(described.headers ?? {}).map(([name, header]) => [name.toLowerCase(), header]),
   )
-  for (const [name, value] of answer.headers) {
+  for (const [name, value] of response.headers) {
     if (ofTransport.has(name)) continue
     const header = headers[name]
     demand(header, `${what}: the document does not know the header ${name}`)
     const { schema } = resolve(header).value as { schema: object }
     demand(ajv.validate(schema, value), `${what}, ${name}: ${ajv.errorsText()}`)
   }
-  for (const name of Object.keys(headers)) demand(answer.headers.has(name), `${what} lacks the header ${name}`)
+  for (const name of Object.keys(headers)) demand(response.headers.has(name), `${what} lacks the header ${name}`)
 
   const [mediaType] = Object.keys(described.content ?? {})
-  const text = await answer.text()
+  const text = await response.text()
   if (method === 'HEAD' || !mediaType) return demand(text === '', `${what} has a body`)
-  demand(answer.headers.get('content-type')?.split(';')[0] === mediaType, `${what} is not ${mediaType}`)
+  demand(response.headers.get('content-type')?.split(';')[0] === mediaType, `${what} is not ${mediaType}`)
   const schema = `document#${pointer}/content/${escaped(mediaType)}/schema`
   const validate = ajv.getSchema(schema)
   if (!validate) throw new Error(`There is no ${schema}`)
@@ -63,7 +70,10 @@ async function demandDocumented(method: string, url: string, answer: Response): 
   )
 }
 
-/** What the document says of a status, and where. Another method stands at each operation as 405, an unknown address as 404. */
+/**
+ * Finds the description of a response. Every operation documents 405 for other methods;
+ * `/api/health` documents 404 for unknown paths.
+ */
 function describe(method: string, path: string, status: number): { pointer: string; described?: Described } {
   const paths = openApiDocument.paths as Record<string, Record<string, { responses: Record<string, object> }>>
   const item = paths[path] ?? (status === 404 ? paths['/api/health'] : undefined)

@@ -3,7 +3,7 @@ import { project } from '../../bin/local'
 
 const generated = /^(node_modules|\.git|\.next|\.data|\.vercel|prisma\/client|(e2e|bench)\/results|next-env\.d\.ts)$/
 
-/** The paths of all files of the repository, without what is generated. */
+/** The paths of all files in the repository, except generated ones. */
 export const files: string[] = filesIn('')
 
 function filesIn(folder: string): string[] {
@@ -21,7 +21,7 @@ export const documents: Record<string, string> = Object.fromEntries(
 
 export type Block = { document: string; language: string; text: string }
 
-/** The fenced blocks that have a name behind their language, as they stand in the documents. A name occurs once. */
+/** The fenced code blocks that have a name after their language. Names are unique. */
 export const blocks: Record<string, Block> = {}
 for (const [document, content] of Object.entries(documents)) {
   for (const [, language, name, text] of content.matchAll(/^```(ts|sql) ([\w-]+)\n(.*?)^```$/gms)) {

@@ -1,11 +1,15 @@
-// Loaded into a server under test with `NODE_OPTIONS=--import …`. On a message it reports over IPC what happened since the
-// message before, and begins afresh: how long the event loop was held, and how much CPU time the process used.
+// Loaded into a server under test with `NODE_OPTIONS=--import …`. On each message it reports, over
+// IPC, how long the event loop was blocked and how much CPU time the process used since the
+// previous message.
 import { openSync, readSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 const resolutionMs = 2
 
-/** CPU time of the main thread, which runs the event loop. Linux only; elsewhere wall-clock time takes its place. */
+/**
+ * CPU time of the main thread, which runs the event loop. Linux only; elsewhere wall-clock time
+ * takes its place.
+ */
 const mainThreadMs = (() => {
   if (process.platform !== 'linux') return () => performance.now()
   const file = openSync('/proc/self/schedstat', 'r')

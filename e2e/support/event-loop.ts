@@ -1,9 +1,9 @@
 import type { Server } from './server'
 
 /**
- * What happened since the last reading. `delayMs` is how late timers fired: on a busy machine that includes the time in
- * which other processes had the processor. `longestTurnMs` does not: it is the most CPU time that the main thread used
- * between two timers. `cpuMs` is the CPU time of the process with all its threads.
+ * Measurements since the previous reading. `delayMs` is how late timers fired, which includes the
+ * time that other processes used the CPU. `longestTurnMs` excludes it: it is the most CPU time that
+ * the main thread used between two timers. `cpuMs` is the CPU time of all threads of the process.
  */
 export type EventLoopReading = {
   delayMs: { max: number; p99: number; mean: number }
@@ -11,10 +11,10 @@ export type EventLoopReading = {
   cpuMs: number
 }
 
-/** The settings with which `startServer` starts a server that `readEventLoop` can read. */
+/** Settings for `startServer` that `readEventLoop` requires. */
 export const withEventLoopProbe = { NODE_OPTIONS: `--import ${new URL('event-loop-probe.mjs', import.meta.url).href}` }
 
-/** Reads the probe of a server, and resets it: the next reading covers what happens from now on. */
+/** Reads and resets the probe of a server. */
 export async function readEventLoop({ process }: Server): Promise<EventLoopReading> {
   return new Promise((resolve) => {
     const read = (message: unknown) => {
@@ -28,7 +28,7 @@ export async function readEventLoop({ process }: Server): Promise<EventLoopReadi
   })
 }
 
-/** What the probe of a server reads over the time that `work` takes. */
+/** Measures the event loop of a server during `work`. */
 export async function eventLoopDuring(server: Server, work: () => Promise<unknown>): Promise<EventLoopReading> {
   await readEventLoop(server)
   await work()

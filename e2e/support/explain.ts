@@ -1,5 +1,5 @@
-// Runs every statement that serves requests once, on one connection of the pool, and prints the generic
-// plan of each as JSON. A process of its own, because a pool keeps the settings it was opened with.
+// Runs every statement of the service once, on one connection of the pool, and prints their generic
+// plans as JSON. A separate process, because the pool keeps the settings that it was created with.
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { databasePool } from '../../lib/database/pool'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
@@ -20,7 +20,7 @@ async function run(): Promise<void> {
   await deleteExpiredRows()
 
   const pool = databasePool()
-  await pool.query('SET plan_cache_mode = force_generic_plan') // what the plan cache settles for after five executions
+  await pool.query('SET plan_cache_mode = force_generic_plan') // what the plan cache may choose after five executions
   const { rows } = await pool.query(
     'SELECT name, cardinality(parameter_types) AS parameters FROM pg_prepared_statements',
   )

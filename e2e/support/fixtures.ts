@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { type BrowserContext, test as base, chromium, type Page } from 'playwright/test'
+import { paths } from '../../lib/contract/paths'
 import { issueResetToken } from '../../lib/password/reset'
 import { issueSsoCode } from '../../lib/sso/exchange'
 import { documentedFetch } from './documented'
@@ -11,34 +12,34 @@ export { expect } from 'playwright/test'
 
 export const secretsFile = fileURLToPath(new URL('../results/secrets', import.meta.url))
 
-/** Notes a secret, so that the end of the run can look for it in every log. Returns it. */
+/** Records a secret and returns it. After the run, every log is searched for it. */
 export function keepSecret(secret: string): string {
   appendFileSync(secretsFile, `${secret}\n`)
   return secret
 }
 
-/** A one-time code for a person, as an SSO callback would make it. */
-export async function newCode(person: Person): Promise<string> {
-  return keepSecret((await issueSsoCode(person.id)).secret)
+/** Issues a one-time code for a user, as an SSO callback does. */
+export async function newCode(user: User): Promise<string> {
+  return keepSecret((await issueSsoCode(user.id)).secret)
 }
 
-/** A reset token for a person, as a forgot-password mail would carry it. */
-export async function newToken(person: Person): Promise<string> {
-  return keepSecret((await issueResetToken(person.id)).secret)
+/** Issues a reset token for a user, as for a forgot-password e-mail. */
+export async function newToken(user: User): Promise<string> {
+  return keepSecret((await issueResetToken(user.id)).secret)
 }
 
-/** A password that passes every rule, a different one each time. */
+/** A new password that passes all rules. */
 export function newPassword(): string {
   return keepSecret(`lantern ${randomUUID().slice(0, 8)} meadow`)
 }
 
-/** An address that no other test counts against. Documentation's 192.0.2.0/24 is too small: 10.0.0.0/8. */
+/** A random IP address, so that no other test counts against its rate limit. */
 export function newAddress(): string {
   return `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`
 }
 
-export type Person = { id: string; email: string }
-export type Answer = {
+export type User = { id: string; email: string }
+export type ApiResponse = {
   status: number
   headers: Headers
   body: Record<string, unknown> & {
@@ -49,28 +50,31 @@ export type Answer = {
   }
 }
 
-/** Posts JSON as a client at an address of its own does, and reads the answer, which has to be one that the OpenAPI document describes. */
-export type Post = (path: string, body: unknown, headers?: Record<string, string>) => Promise<Answer>
+/**
+ * Posts JSON from an IP address of its own. Throws unless the OpenAPI document describes the
+ * response.
+ */
+export type Post = (path: string, body: unknown, headers?: Record<string, string>) => Promise<ApiResponse>
 
-export async function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-  const answer = await documentedFetch(url, {
+export async function postTo(url: string, body: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {
+  const response = await documentedFetch(url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
     body: typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
   })
-  const parsed = (await answer.json()) as Answer['body']
+  const parsed = (await response.json()) as ApiResponse['body']
   for (const secret of [parsed.token, parsed.refreshToken]) if (secret) keepSecret(secret)
-  return { status: answer.status, headers: answer.headers, body: parsed }
+  return { status: response.status, headers: response.headers, body: parsed }
 }
 
-export const exchange = '/api/auth/sso/exchange'
-export const reset = '/api/auth/reset-password'
+export const exchangePath = paths.exchangeSsoCode
+export const resetPath = paths.resetPassword
 
 export type Sql = (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
 
 export const heading = (page: Page) => page.getByRole('heading', { level: 1 })
 
-/** The addresses of the posts that a page sends from now on. */
+/** Collects the URLs of the POST requests that a page sends from now on. */
 export function countPosts(page: Page): string[] {
   const posts: string[] = []
   page.on('request', (request) => {
@@ -79,7 +83,7 @@ export function countPosts(page: Page): string[] {
   return posts
 }
 
-/** Holds back the scripts of a page until what it answers is called. */
+/** Holds back the scripts of a page until the returned function is called. */
 export async function holdScripts(page: Page): Promise<() => void> {
   let release = () => {}
   const released = new Promise<void>((resolve) => (release = resolve))
@@ -90,7 +94,10 @@ export async function holdScripts(page: Page): Promise<() => void> {
   return release
 }
 
-/** Makes the time limit of a post a sixtieth of what the page says, and answers what that was. */
+/**
+ * Divides the time limits of a page's requests by 60. The returned function returns the original
+ * limits.
+ */
 export async function shortenTimeLimit(page: Page): Promise<() => Promise<number[]>> {
   await page.addInitScript(() => {
     const limits: number[] = []
@@ -104,7 +111,7 @@ export async function shortenTimeLimit(page: Page): Promise<() => Promise<number
   return () => page.evaluate(() => (window as unknown as { limits: number[] }).limits)
 }
 
-type Fixtures = { person: Person; post: Post; page: Page; context: BrowserContext }
+type Fixtures = { user: User; post: Post; page: Page; context: BrowserContext }
 type Shared = {
   url: string
   sql: Sql
@@ -112,10 +119,10 @@ type Shared = {
 }
 
 export const test = base.extend<Fixtures, Shared>({
-  /** The address of the server that all tests share. */
+  /** The URL of the server that all tests share. */
   url: [async ({}, use) => use(process.env.PUBLIC_URL!), { scope: 'worker' }],
 
-  /** Looks into the database. */
+  /** Queries the database. */
   sql: [
     async ({}, use) => {
       const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 4 })
@@ -125,16 +132,18 @@ export const test = base.extend<Fixtures, Shared>({
     { scope: 'worker' },
   ],
 
-  /** Somebody new, without a password. */
-  person: async ({ sql }, use) => {
-    const email = `person-${randomUUID()}@example.com`
+  /** A new user without a password. */
+  user: async ({ sql }, use) => {
+    const email = `user-${randomUUID()}@example.com`
     const [row] = await sql('INSERT INTO users (email) VALUES ($1) RETURNING id, email', [email])
-    await use(row as Person)
+    await use(row as User)
   },
 
   post: async ({ url }, use) => {
     const address = newAddress()
-    await use((path, body, headers) => post(new URL(path, url).href, body, { 'X-Forwarded-For': address, ...headers }))
+    await use((path, body, headers) =>
+      postTo(new URL(path, url).href, body, { 'X-Forwarded-For': address, ...headers }),
+    )
   },
 
   browserProcess: [

@@ -10,15 +10,17 @@ import { secretsFile } from './fixtures'
 import { logFolder, startServer } from './server'
 import { findChromium } from './tools'
 
-/** Everything that the tests share: a browser, a PostgreSQL with an empty database of its own, a production build, and one server of it. */
+/**
+ * Sets up what all tests share: a browser, an empty database, a production build, and one server.
+ */
 export default async function setUp(): Promise<() => Promise<void>> {
-  const say = (line: string) => console.log(line)
+  const log = (line: string) => console.log(line)
   rmSync(`${project}e2e/results`, { recursive: true, force: true })
   mkdirSync(logFolder, { recursive: true })
   appendFileSync(secretsFile, '')
   process.env.CHROMIUM_PATH = findChromium()
 
-  const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${project}.data/test-postgres`, say)
+  const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${project}.data/test-postgres`, log)
   const maintenanceUrl = process.env.DATABASE_URL ?? embedded!.url
   const name = `test_${randomBytes(6).toString('hex')}`
   await runSql(maintenanceUrl, `CREATE DATABASE ${name}`)
@@ -27,14 +29,14 @@ export default async function setUp(): Promise<() => Promise<void>> {
 
   Object.assign(process.env, {
     DATABASE_URL: databaseUrl.href,
-    DIRECT_DATABASE_URL: '', // whatever .env says
+    DIRECT_DATABASE_URL: '', // overrides .env
     SESSION_SIGNING_KEYS: newSigningKeys(),
     RATE_LIMIT: 'in-process',
-    TRUSTED_PROXIES: '1', // so that every test can be a client of its own
+    TRUSTED_PROXIES: '1', // lets every test have its own IP address
     PASSWORD_BREACH_CHECK: 'false', // no test depends on the network
   })
   await applyMigrations(databaseUrl.href)
-  say('Building …')
+  log('Building …')
   command('next/dist/bin/next', 'build')
   const server = await startServer(process.env.PORT ? { PORT: process.env.PORT } : {})
   process.env.PUBLIC_URL = server.url
@@ -47,14 +49,14 @@ export default async function setUp(): Promise<() => Promise<void>> {
   }
 }
 
-/** Nothing that any test issued may stand in anything that any server printed. */
+/** No server may have logged a secret of any test. */
 function assertNoSecretWasLogged(): void {
   const secrets = readFileSync(secretsFile, 'utf8').split('\n').filter(Boolean)
   const logs = readdirSync(logFolder).map((file) => ({ file, text: readFileSync(logFolder + file, 'utf8') }))
   const leaks = logs.flatMap(({ file, text }) => secrets.filter((secret) => text.includes(secret)).map(() => file))
-  if (logs.length === 0) throw new Error('No log was kept: the check of secrets in logs has nothing to check.')
-  if (leaks.length > 0) throw new Error(`Secrets stand in logs: ${leaks.length} in ${[...new Set(leaks)].join(', ')}`)
-  console.log(`None of ${secrets.length} secrets stands in ${logs.length} logs.`)
+  if (logs.length === 0) throw new Error('There are no logs to search for secrets.')
+  if (leaks.length > 0) throw new Error(`${leaks.length} secrets were logged, in ${[...new Set(leaks)].join(', ')}`)
+  console.log(`None of ${secrets.length} secrets was logged, in ${logs.length} logs.`)
 }
 
 function command(program: string, ...parameters: string[]): void {

@@ -5,21 +5,21 @@ import type { Sql } from './fixtures'
 
 export type OwnDatabase = {
   name: string
-  /** Its URL, as the role that owns it or as another one. */
+  /** Returns its URL, for its owner or for another role. */
   url: (user?: string, password?: string) => string
   sql: Sql
   drop: () => Promise<void>
 }
 
-/** A database for one test, beside the shared one, migrated unless the test does it. */
+/** Creates a separate database for one test. */
 export async function openOwnDatabase({ migrated = true } = {}): Promise<OwnDatabase> {
   const name = `own_${randomBytes(6).toString('hex')}`
   await maintain(`CREATE DATABASE ${name}`)
   const url = (user?: string, password?: string) => {
-    const address = new URL(process.env.DATABASE_URL!)
-    address.pathname = `/${name}`
-    if (user) Object.assign(address, { username: user, password })
-    return address.href
+    const result = new URL(process.env.DATABASE_URL!)
+    result.pathname = `/${name}`
+    if (user) Object.assign(result, { username: user, password })
+    return result.href
   }
   if (migrated) await applyMigrations(url())
   const client = new pg.Client({ connectionString: url() })

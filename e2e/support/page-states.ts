@@ -1,11 +1,14 @@
 import type { Page, Route } from 'playwright/test'
-import { exchange, holdScripts, reset } from './fixtures'
+import { exchangePath, holdScripts, resetPath } from './fixtures'
 
 type State = { title: string; open: (page: Page) => Promise<unknown> }
 
 const typed = 'lantern otter meadow'
 
-/** Every screen of the pages, and how a person gets to see it. What is hard to bring about on a real server is answered in its place. */
+/**
+ * Every state of the pages, and how to reach it. Responses that are hard to get from a real server
+ * are mocked.
+ */
 const states: Record<string, State> = {
   'start page, signed out': { title: 'You’re not signed in', open: (page) => page.goto('/') },
   'page not found': { title: 'Page not found', open: (page) => page.goto('/nothing') },
@@ -21,31 +24,31 @@ const states: Record<string, State> = {
   'sso: signed in': {
     title: 'You’re signed in',
     open: async (page) => {
-      await page.route('/dashboard', (route) => route.fulfill({ status: 204 })) // which leaves the page where it is
-      await callback(page, answer(200, { ok: true, token: 'x', refreshToken: 'x' }), '&next=/dashboard')
+      await page.route('/dashboard', (route) => route.fulfill({ status: 204 })) // 204 keeps the browser on the page
+      await callback(page, respondWith(200, { ok: true, token: 'x', refreshToken: 'x' }), '&next=/dashboard')
     },
   },
   'sso: used or expired': {
     title: 'This sign-in has expired or was already used',
-    open: (page) => callback(page, answer(400, { code: 'SSO_EXCHANGE_INVALID' })),
+    open: (page) => callback(page, respondWith(400, { code: 'SSO_EXCHANGE_INVALID' })),
   },
   'sso: no code': { title: 'There’s nothing to sign in with', open: (page) => page.goto('/sso/callback') },
   'sso: too many requests': {
     title: 'Too many attempts',
-    open: (page) => callback(page, answer(429, { code: 'RATE_LIMITED' }, 20)),
+    open: (page) => callback(page, respondWith(429, { code: 'RATE_LIMITED' }, 20)),
   },
   'sso: too many requests, long wait': {
     title: 'Too many attempts',
-    open: (page) => callback(page, answer(429, { code: 'RATE_LIMITED' }, 700)),
+    open: (page) => callback(page, respondWith(429, { code: 'RATE_LIMITED' }, 700)),
   },
   'sso: unavailable': {
     title: 'Sign-in isn’t available right now',
-    open: (page) => callback(page, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1)),
+    open: (page) => callback(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1)),
   },
-  'sso: unavailable for good': {
+  'sso: unavailable after three retries': {
     title: 'It still isn’t working',
     open: async (page) => {
-      await callback(page, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
+      await callback(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
       await retryThrice(page)
     },
   },
@@ -62,13 +65,13 @@ const states: Record<string, State> = {
   },
   'sso: failed': {
     title: 'We couldn’t sign you in',
-    open: (page) => callback(page, answer(500, { code: 'INTERNAL_ERROR' })),
+    open: (page) => callback(page, respondWith(500, { code: 'INTERNAL_ERROR' })),
   },
-  'sso: scripts that do not arrive': {
+  'sso: scripts fail to load': {
     title: 'This page hasn’t loaded fully',
     open: async (page) => {
       await page.route('**/_next/static/**', (route) => route.abort())
-      await callback(page, answer(400, { code: 'SSO_EXCHANGE_INVALID' }))
+      await callback(page, respondWith(400, { code: 'SSO_EXCHANGE_INVALID' }))
     },
   },
   ...Object.fromEntries(
@@ -79,7 +82,7 @@ const states: Record<string, State> = {
       server_error: 'Your organisation’s sign-in page had a problem',
       something_else: 'Your organisation’s sign-in page didn’t sign you in',
     }).map(([error, title]) => [
-      `sso: the provider says ${error}`,
+      `sso: provider error ${error}`,
       { title, open: (page: Page) => page.goto(`/sso/callback?error=${error}&error_description=<b>Call+555</b>`) },
     ]),
   ),
@@ -107,7 +110,10 @@ const states: Record<string, State> = {
     open: async (page) => {
       await submit(
         page,
-        answer(400, { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'too_guessable', message: '' }] }),
+        respondWith(400, {
+          code: 'VALIDATION_ERROR',
+          issues: [{ path: ['password'], code: 'too_guessable', message: '' }],
+        }),
       )
       await page.getByText('There is a problem').waitFor()
     },
@@ -126,7 +132,7 @@ const states: Record<string, State> = {
       await page.getByText('Still saving').waitFor()
     },
   },
-  'reset: submitted before the scripts are there': {
+  'reset: submitted before the scripts have loaded': {
     title: 'Choose a new password',
     open: async (page) => {
       await holdScripts(page)
@@ -134,7 +140,7 @@ const states: Record<string, State> = {
       await page.getByText('Loading…').waitFor()
     },
   },
-  'reset: scripts that do not arrive': {
+  'reset: scripts fail to load': {
     title: 'Choose a new password',
     open: async (page) => {
       await page.route('**/_next/static/**', (route) => route.abort())
@@ -144,14 +150,14 @@ const states: Record<string, State> = {
   },
   'reset: accepted': {
     title: 'Your password has been changed',
-    open: (page) => submit(page, answer(200, { ok: true })),
+    open: (page) => submit(page, respondWith(200, { ok: true })),
   },
-  'reset: dead link': {
+  'reset: invalid or expired link': {
     title: 'This link doesn’t work any more',
     open: (page) =>
       submit(
         page,
-        answer(400, {
+        respondWith(400, {
           code: 'VALIDATION_ERROR',
           issues: [{ path: ['token'], code: 'invalid_or_expired', message: '' }],
         }),
@@ -160,16 +166,16 @@ const states: Record<string, State> = {
   'reset: no link': { title: 'Open the link from your email', open: (page) => page.goto('/reset-password') },
   'reset: too many requests': {
     title: 'Too many attempts',
-    open: (page) => submit(page, answer(429, { code: 'RATE_LIMITED' }, 700)),
+    open: (page) => submit(page, respondWith(429, { code: 'RATE_LIMITED' }, 700)),
   },
   'reset: unavailable': {
     title: 'We can’t save it right now',
-    open: (page) => submit(page, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1)),
+    open: (page) => submit(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1)),
   },
-  'reset: unavailable, and three retries': {
+  'reset: unavailable after three retries': {
     title: 'It still isn’t working',
     open: async (page) => {
-      await submit(page, answer(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
+      await submit(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
       await retryThrice(page)
     },
   },
@@ -182,25 +188,25 @@ const states: Record<string, State> = {
   },
   'reset: outcome unknown': {
     title: 'We don’t know if your password was changed',
-    open: (page) => submit(page, answer(503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, 5)),
+    open: (page) => submit(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, 5)),
   },
   'reset: failed': {
     title: 'We couldn’t change your password',
-    open: (page) => submit(page, answer(500, { code: 'INTERNAL_ERROR' })),
+    open: (page) => submit(page, respondWith(500, { code: 'INTERNAL_ERROR' })),
   },
 }
 
 export const stateNames = Object.keys(states)
 
-/** Brings a page to one of these screens, and waits until that is what it shows. */
+/** Opens a page in one of these states and waits for its title. */
 export async function show(page: Page, name: string): Promise<void> {
   const { title, open } = states[name]!
   await open(page)
   await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
 }
 
-/** An answer of our API. */
-export function answer(status: number, body: object, retryAfter?: number): (route: Route) => Promise<void> {
+/** A mocked response of our API. */
+export function respondWith(status: number, body: object, retryAfter?: number): (route: Route) => Promise<void> {
   const headers = retryAfter ? { 'Retry-After': String(retryAfter) } : undefined
   const json = {
     ok: false,
@@ -211,7 +217,7 @@ export function answer(status: number, body: object, retryAfter?: number): (rout
   return (route) => route.fulfill({ status, headers, json })
 }
 
-/** Presses “Try again” three times, each time that it may be. */
+/** Presses “Try again” three times, as soon as it is enabled. */
 export async function retryThrice(page: Page): Promise<void> {
   for (let retry = 0; retry < 3; retry++) {
     await page.getByText('You can try again now').waitFor()
@@ -221,12 +227,12 @@ export async function retryThrice(page: Page): Promise<void> {
 }
 
 async function callback(page: Page, act: (route: Route) => unknown, more = ''): Promise<void> {
-  await page.route(exchange, act)
+  await page.route(exchangePath, act)
   await page.goto(`/sso/callback?code=x${more}`, { waitUntil: 'commit' })
 }
 
 async function submit(page: Page, act: (route: Route) => unknown): Promise<void> {
-  await page.route(reset, act)
+  await page.route(resetPath, act)
   await page.goto('/reset-password?token=x', { waitUntil: 'commit' })
   await page.getByLabel('New password').fill(typed)
   await page.getByRole('button', { name: 'Save password' }).click()

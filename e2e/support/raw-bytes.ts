@@ -1,16 +1,19 @@
 import { connect } from 'node:net'
 
-/** Sends bytes as they are, part by part, and answers what comes back until the connection ends; ends it itself soon after an answer that leaves it open. */
+/**
+ * Sends raw bytes, part by part, and returns everything received until the connection closes.
+ * Closes it shortly after a keep-alive response.
+ */
 export function sendBytes(url: string, ...parts: string[]): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), 'localhost')
-    let answer = ''
+    let response = ''
     socket.on('data', (chunk) => {
-      answer += chunk
-      if (answer.includes('\r\n\r\n') && !/connection: close/i.test(answer)) setTimeout(() => socket.end(), 200)
+      response += chunk
+      if (response.includes('\r\n\r\n') && !/connection: close/i.test(response)) setTimeout(() => socket.end(), 200)
     })
-    socket.on('error', () => {}) // the server may close while we still send
-    socket.on('close', () => resolve(answer))
+    socket.on('error', () => {}) // the server may close the connection while we are sending
+    socket.on('close', () => resolve(response))
     for (const part of parts) socket.write(part)
   })
 }

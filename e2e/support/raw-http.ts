@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 
 export type RawResponse = { status: number; headers: IncomingHttpHeaders; text: string }
 
-/** Sends a request with the very headers that are given, `Host` included, which `fetch` would not. */
+/** Sends a request with exactly these headers. Unlike `fetch`, it also allows `Host`. */
 export function send(
   url: string,
   { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},

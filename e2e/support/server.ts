@@ -12,8 +12,9 @@ export type Server = { url: string; process: ChildProcess; output: () => string;
 type Options = { development?: boolean; openFiles?: number; folder?: string }
 
 /**
- * Starts a server of the production build (`development` for the other) with settings on top of this process's own, where asked
- * with a limit of open files, or of another app's folder. What it prints is kept for the test of secrets in logs.
+ * Starts a server of the production build, with settings that override the environment. Optionally:
+ * a development server, a limit of open files, or the folder of another app. Its output is kept, to
+ * search it for secrets after the run.
  */
 export async function startServer(
   settings: Record<string, string> = {},
@@ -39,7 +40,7 @@ export async function startServer(
   }
   const output = () => printed.join('')
   const ended = once(server, 'exit').then(([code]) => {
-    throw new Error(`the server ended with ${code}:\n${output()}`)
+    throw new Error(`the server exited with ${code}:\n${output()}`)
   })
   await Promise.race([once(server, 'message'), ended])
   ended.catch(() => {})

@@ -5,17 +5,22 @@ import { chromium } from 'playwright'
 const browserNames = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const macBrowser = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
 
-/** The path of a Chromium: CHROMIUM_PATH, the system's, Playwright's own, or one that is installed now. Throws with the command that installs one. */
+/**
+ * The path of Chromium: CHROMIUM_PATH, the system's or Playwright's. Installs it if possible, else
+ * throws with the command to install it.
+ */
 export function findChromium(): string {
   const found = () =>
     [process.env.CHROMIUM_PATH, ...browserNames.map(findProgram), macBrowser, chromium.executablePath()].find(
       (path) => path && existsSync(path),
     )
   if (!found()) install('chromium')
-  return found() ?? missing('a Chromium', 'apt-get install chromium', 'npx playwright install --with-deps chromium')
+  return found() ?? missing('Chromium', 'apt-get install chromium', 'npx playwright install --with-deps chromium')
 }
 
-/** The path of redis-server: the system's, or one that is installed now. Throws with the command that installs one. */
+/**
+ * The path of redis-server. Installs it if possible, else throws with the command to install it.
+ */
 export function findRedisServer(): string {
   if (!findProgram('redis-server')) install('redis-server')
   return findProgram('redis-server') ?? missing('redis-server', 'apt-get install redis-server', 'brew install redis')
@@ -28,7 +33,7 @@ function findProgram(name: string): string | undefined {
     .find((path) => existsSync(path))
 }
 
-/** On Debian and its kin, as root. Elsewhere it leaves things as they are. */
+/** Installs a package on Debian and its derivatives, as root. Does nothing elsewhere. */
 function install(debianPackage: string): void {
   if (process.getuid?.() !== 0 || !findProgram('apt-get')) return
   console.log(`Installing ${debianPackage} …`)

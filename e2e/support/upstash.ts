@@ -10,14 +10,14 @@ import { findRedisServer } from './tools'
 const token = 'token-of-the-test-redis'
 
 export type Upstash = {
-  /** What a server needs to use it. */
+  /** The settings for a server that uses it. */
   settings: Record<string, string>
-  /** Every command that arrived, as it was sent. */
+  /** Every received command. */
   commands: string[][]
   redis: Redis
-  /** From now on every answer comes that much later, and the scripts are forgotten. */
+  /** From now on, delays every response and does not know any script. */
   slowDown: (ms: number) => void
-  /** From now on every command gets this result; `undefined` ends that. */
+  /** From now on, returns this result for every command, until called with `undefined`. */
   respondWith: (result: unknown) => void
   freeze: () => void
   thaw: () => void
@@ -27,8 +27,9 @@ export type Upstash = {
 }
 
 /**
- * A real Redis behind Upstash's HTTP protocol: a command or a pipeline of them a POST, answers in base64. Upstash's scripts begin with a `#!lua` line whose flags
- * only Upstash knows, so a script runs without that line, and is remembered under the hash that the client knows it by.
+ * Starts a real Redis behind Upstash's HTTP protocol: each POST is a command or a pipeline, results
+ * are in base64. Upstash's scripts begin with a `#!lua` line with flags that Redis does not know. A
+ * script runs without that line, so its hash differs from the one that the client uses.
  */
 export async function startUpstash(): Promise<Upstash> {
   const redisPort = await freePort()
@@ -52,13 +53,13 @@ export async function startUpstash(): Promise<Upstash> {
     retryStrategy: () => 100,
     enableAutoPipelining: true,
   })
-  redis.on('error', () => {}) // a test kills it
+  redis.on('error', () => {}) // tests kill it
   await once(redis, 'ready')
 
   const commands: string[][] = []
   let delayMs = 0
   let fabricated: unknown
-  const scripts = new Map<string, string>() // the hash that the client knows a script by, and the hash of what was run
+  const scripts = new Map<string, string>() // from the client's hash of a script to that of the script that was run
   const perform = async ([name = '', ...parameters]: string[]): Promise<unknown> => {
     const [script = '', ...rest] = parameters
     if (name.toLowerCase() === 'eval') {
@@ -78,7 +79,7 @@ export async function startUpstash(): Promise<Upstash> {
     if (request.headers.authorization !== `Bearer ${token}`) return respond(401, { error: 'Unauthorized' })
     const body = JSON.parse(await textOf(request)) as unknown[]
     if (delayMs) await new Promise((resolve) => setTimeout(resolve, delayMs))
-    const answer = async (command: string[]) => {
+    const execute = async (command: string[]) => {
       commands.push(command)
       if (fabricated !== undefined) return { result: encode(fabricated) }
       return perform(command).then(
@@ -87,8 +88,8 @@ export async function startUpstash(): Promise<Upstash> {
       )
     }
     if (request.url === '/pipeline')
-      return respond(200, await Promise.all((body as unknown[][]).map((command) => answer(command.map(String)))))
-    const only = await answer(body.map(String))
+      return respond(200, await Promise.all((body as unknown[][]).map((command) => execute(command.map(String)))))
+    const only = await execute(body.map(String))
     respond('error' in only ? 400 : 200, only)
   }).listen(0)
   await once(front, 'listening')

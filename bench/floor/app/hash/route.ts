@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt'
 
-/** Bare bcrypt: JSON in, one hash of the cost that a reset has, JSON out. */
+/** The floor of a reset: JSON in, one bcrypt hash of the same cost, JSON out. */
 export async function POST(request: Request): Promise<Response> {
   const { password } = await request.json()
   await bcrypt.hash(password, 12)

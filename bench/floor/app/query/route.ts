@@ -1,13 +1,13 @@
 import pg from 'pg'
 
-// as lib/database/pool.ts has it
+// The same settings as in lib/database/pool.ts.
 const pool = new pg.Pool({
   connectionString: process.env.DATABASE_URL,
   max: Number(process.env.DATABASE_POOL_SIZE || 10),
   keepAlive: true,
 })
 
-/** The floor of a route that asks its database: JSON in, one prepared `SELECT 1`, JSON out. */
+/** The floor of a route with a database: JSON in, one prepared `SELECT 1`, JSON out. */
 export async function POST(request: Request): Promise<Response> {
   const { code } = await request.json()
   const { rows } = await pool.query({ name: 'one', text: 'SELECT 1 AS one' })
