@@ -2,6 +2,8 @@
 // setup.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { lifetimes } from '../lib/contract/lifetimes'
+import { inUnits } from '../lib/page/relative-time'
 import { choosePort, prepareLocally, project, readEnvFiles, rememberPublicUrl } from './local'
 
 const demoEmail = 'ada@example.com'
@@ -54,7 +56,9 @@ async function printLinks(): Promise<void> {
   const links = async () => {
     const { signIn, reset } = await issueLinks(demoEmail)
     log(`\nLinks for ${demoEmail}, each works once:`)
-    log(`  sign in (valid 60 s)        ${signIn.url}\n  set a password (valid 1 h)  ${reset.url}`)
+    log(
+      `  sign in (valid ${inUnits(lifetimes.code, 'en')})\n    ${signIn.url}\n  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${reset.url}`,
+    )
     log(process.stdin.isTTY ? '\nPress Enter for two new links, Ctrl-C to stop.' : '\nPress Ctrl-C to stop.')
   }
   await links()

@@ -136,6 +136,7 @@ test('the code is removed from the URL, history and referrer', async ({ page, us
     ]),
   )
   expect(known).not.toContain(code)
+  expect(known).not.toContain('urlSecrets')
   expect(addresses.filter((address) => address.includes(code))).toHaveLength(1) // the page itself
 })
 
