@@ -56,9 +56,8 @@ async function printLinks(): Promise<void> {
   const links = async () => {
     const { signIn, reset } = await issueLinks(demoEmail)
     log(`\nLinks for ${demoEmail}, each works once:`)
-    log(
-      `  sign in (valid ${inUnits(lifetimes.code, 'en')})\n    ${signIn.url}\n  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${reset.url}`,
-    )
+    log(`  sign in (valid ${inUnits(lifetimes.code, 'en')})\n    ${signIn.url}`)
+    log(`  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${reset.url}`)
     log(process.stdin.isTTY ? '\nPress Enter for two new links, Ctrl-C to stop.' : '\nPress Ctrl-C to stop.')
   }
   await links()

@@ -45,8 +45,10 @@ export const operations = {
     path: paths.exchangeSsoCode,
     tag: 'Operations',
     summary: 'Exchange a one-time SSO code for a session.',
-    description:
-      'Each code works once. A code that is presented again more than 10 seconds after its use ends the session that it started (RFC 6749 §4.1.2), except from the browser that holds that session.',
+    description: [
+      'Each code works once. A code that is presented again more than 10 seconds after its use ends the session',
+      'that it started (RFC 6749 §4.1.2), except from the browser that holds that session.',
+    ].join('\n'),
     request: SsoExchangeRequest,
     requestExample: { code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
     response: SsoExchangeResponse,
@@ -70,7 +72,10 @@ export const operations = {
     path: paths.resetPassword,
     tag: 'Operations',
     summary: 'Set a new password with the token from a reset e-mail.',
-    description: `Ends every session of the user. A rejected password leaves the token valid: the \`path\` of the issue tells \`token\` from \`password\`. Issues of a password: ${passwordIssueCodes.map((code) => `\`${code}\``).join(', ')}.`,
+    description: [
+      'Ends every session of the user. A rejected password leaves the token valid: the `path` of the issue tells',
+      `\`token\` from \`password\`. Issues of a password: ${passwordIssueCodes.map((code) => `\`${code}\``).join(', ')}.`,
+    ].join('\n'),
     request: ResetPasswordRequest,
     requestExample: { token: 'tH5eN1kV8oJ3iX6aU0yC9zQ2wM4rS7dF_bG-lPqKxEv', password: 'lantern meadow otter' },
     response: OkResponse,

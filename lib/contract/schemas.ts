@@ -20,8 +20,10 @@ export const ResetPasswordRequest = z.object(
   {
     token: text.meta({ description: 'The token from the reset e-mail.' }),
     password: text.meta({
-      description:
-        'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8, hard to guess. Never trimmed or normalised.',
+      description: [
+        'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,',
+        'hard to guess. Never trimmed or normalised.',
+      ].join('\n'),
     }),
   },
   object,

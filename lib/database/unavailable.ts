@@ -38,8 +38,12 @@ const rolledBack = new RegExp(
 )
 
 // 57P02: another PostgreSQL process crashed, perhaps just after this one committed.
-const maybeCommitted =
-  /\b57P02\b|ECONNRESET|EPIPE|ETIMEDOUT|Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error/
+const maybeCommitted = new RegExp(
+  [
+    '\\b57P02\\b|ECONNRESET|EPIPE|ETIMEDOUT',
+    'Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error', // of pg
+  ].join('|'),
+)
 
 type Cause = Error & { code?: string }
 

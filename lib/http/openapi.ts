@@ -64,7 +64,10 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
   RATE_LIMITED: ['Over the platform limit. Nothing was done.', 'Retry-After'],
   INTERNAL_ERROR: ['An unexpected server error. The log has its cause, under the request ID.'],
   SERVICE_UNAVAILABLE: [
-    'The database is unreachable or too slow, or too many passwords are being hashed. Nothing was changed, unless `outcome` is `unknown`.',
+    [
+      'The database is unreachable or too slow, or too many passwords are being hashed.',
+      'Nothing was changed, unless `outcome` is `unknown`.',
+    ].join('\n'),
     'Retry-After',
   ],
 }
@@ -81,9 +84,11 @@ export const openApiDocument = {
     summary: 'Completes SSO sign-in and password reset.',
     description: [
       'JSON in UTF-8 both ways. No operation needs authentication: the one-time value in the body authorises it.',
-      'The POST operations are not idempotent: never retry one automatically after a dropped connection, because the first request may have taken effect.',
+      'The POST operations are not idempotent: never retry one automatically after a dropped connection,',
+      'because the first request may have taken effect.',
       'Ignore fields that you do not know.',
-      `Pages, routes and documents share one limit of ${requests} requests per ${windowSeconds / 60} minutes and client IP address (IPv6: /64 network).`,
+      `Pages, routes and documents share one limit of ${requests} requests per ${windowSeconds / 60} minutes`,
+      'and client IP address (IPv6: /64 network).',
     ].join('\n'),
     license: { name: 'MIT', identifier: 'MIT' },
   },

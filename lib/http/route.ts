@@ -120,7 +120,7 @@ function serve(
       durationMs: Math.round(performance.now() - startedAt),
       ...added,
     }
-    if (response.status >= 500) log.error({ ...line, cause: describeCause(error?.cause) })
+    if (response.status >= 500) log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
     else log.info(line)
     return response
   }
