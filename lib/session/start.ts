@@ -24,7 +24,8 @@ export function startSession({ id, refreshToken }: NewSession): Part {
       RETURNING id, user_id, floor(extract(epoch FROM created_at))::int AS issued_at
     ), refresh_issued AS (
       INSERT INTO refresh_tokens (token_hash, session_id, expires_at)
-      SELECT ${hashSecret(refreshToken)}::bytea, id, now() + make_interval(secs => ${lifetimes.refreshToken}) FROM started
+      SELECT ${hashSecret(refreshToken)}::bytea, id, now() + make_interval(secs => ${lifetimes.refreshToken})
+      FROM started
     )`
 }
 
