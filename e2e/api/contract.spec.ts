@@ -261,6 +261,18 @@ test('a valid X-Request-Id is kept, any other is replaced', async ({ post }) => 
     )
 })
 
+test('the log has the method that the client sent, also one that no route knows', async () => {
+  const server = await startServer()
+  for (const header of ['', 'X-Original-Method: text-of-a-client\r\n'])
+    await sendBytes(
+      server.url,
+      `PROPFIND /api/health HTTP/1.1\r\nHost: localhost\r\n${header}Connection: close\r\n\r\n`,
+    )
+  await fetch(`${server.url}/api/health`, { headers: { 'X-Original-Method': 'text-of-a-client' } })
+  await server.stop()
+  expect(logLines(server.output()).map(({ method }) => method)).toEqual(['PROPFIND', 'PROPFIND', 'GET'])
+})
+
 test('one log line per request, with known fields only', async ({ user }) => {
   const server = await startServer()
   const { body } = await postTo(server.url + exchangePath, { code: `fabricated-${user.id}` })
