@@ -15,9 +15,9 @@ import nextEnv from '@next/env'
 import compression from 'compression'
 import next from 'next'
 import pino from 'pino'
-import sirv from 'sirv'
 import { clientNetwork, networkOf } from '../lib/http/client-network.mjs'
 import { Admission } from './server/admission.mjs'
+import { readFiles, sendFile } from './server/files.mjs'
 import {
   isBodyTooLarge,
   limitChunks,
@@ -81,9 +81,7 @@ const handle = app.getRequestHandler()
 const compress = compression()
 // Served without Next.js, and compressed at build time: no rate limit covers files, so they have to
 // be cheap.
-const sendFile = dev
-  ? null
-  : sirv('.next/static', { immutable: true, maxAge: 31_536_000, gzip: true, onNoMatch: noSuchFile })
+const files = dev ? null : readFiles('.next/static')
 if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
 server.on('request', (request, response) => admit(request, response, respond))
@@ -115,8 +113,8 @@ function respond(request, response) {
     // Not compressed: the responses are too small.
     const kind = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write'
     admission.inTurn(kind, network, response, () => handle(request, response))
-  } else if (sendFile && path.startsWith('/_next/')) {
-    admission.inTurn('file', network, response, () => respondWithFile(request, response))
+  } else if (files && path.startsWith('/_next/')) {
+    admission.inTurn('file', network, response, () => respondWithFile(path, request, response))
   } else {
     admission.inTurn('page', network, response, () => compress(request, response, () => handle(request, response)))
   }
@@ -126,14 +124,9 @@ function respond(request, response) {
  * Under `/_next/`, only build files exist: our pages load as documents, and none uses image
  * optimization.
  */
-function respondWithFile(request, response) {
-  const file = request.url.match(/^\/_next\/static(\/.*)$/)?.[1]
-  if (!file || !['GET', 'HEAD'].includes(request.method)) return noSuchFile(request, response)
-  request.url = file
-  sendFile(request, response)
-}
-
-function noSuchFile(_request, response) {
+function respondWithFile(path, request, response) {
+  const file = path.startsWith('/_next/static/') && files.get(path.slice('/_next/static'.length))
+  if (file && ['GET', 'HEAD'].includes(request.method)) return sendFile(file, request, response)
   response
     .writeHead(404, { 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' })
     .end('Not found.\n')

@@ -47,7 +47,6 @@ const dependencies = [
   'rate-limiter-flexible',
   'react',
   'react-dom',
-  'sirv',
   'tsx',
   'zod',
 ]

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { documentedFetch } from '../support/documented'
 import { exchangePath, expect, keepSecret, newAddress, newCode, postTo, test } from '../support/fixtures'
 import { countOf, flood } from '../support/flood'
@@ -274,4 +274,53 @@ test('requests that Node.js itself would reject get our headers', async () => {
     expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*\\r\\nstrict-transport-security: `, 'i'))
   }
   await server.stop()
+})
+
+test('files are sent whole, compressed where the client accepts it, and an aborted download leaks nothing', async () => {
+  const server = await startServer()
+  const html = await (await fetch(`${server.url}/`)).text()
+  const script = html.match(/\/_next\/static\/[^"]+\.js/)![0]
+  const get = (headers: Record<string, string>, method = 'GET') => send(server.url + script, { headers, method })
+  const whole = await get({})
+  expect([whole.status, whole.headers['content-encoding'], whole.headers.vary]).toEqual([
+    200,
+    undefined,
+    'Accept-Encoding',
+  ])
+  expect((await get({ 'Accept-Encoding': 'br, gzip;q=0.5' })).headers['content-encoding']).toBe('gzip')
+  expect((await get({ 'Accept-Encoding': 'gzip;q=0, br' })).headers['content-encoding']).toBeUndefined()
+  expect((await (await fetch(server.url + script)).text()).length).toBe(whole.text.length) // decompressed
+  const head = await get({}, 'HEAD')
+  expect([head.status, head.headers['content-length'], head.text]).toEqual([
+    200,
+    String(Buffer.byteLength(whole.text)),
+    '',
+  ])
+  for (const range of ['bytes=5-3', 'bytes=0-9999999999999999999999', 'bytes=-5', 'garbage'])
+    expect([range, (await get({ Range: range })).status]).toEqual([range, 200])
+  for (const path of [
+    `${script}.gz`,
+    '/_next/static/',
+    '/_next/static/chunks',
+    '/_next/static/..%2fBUILD_ID',
+    '/_next/x',
+  ])
+    expect([path, (await fetch(server.url + path)).status]).toEqual([path, 404])
+  expect((await get({}, 'DELETE')).status).toBe(404)
+
+  const descriptors = () => (existsSync('/proc') ? readdirSync(`/proc/${server.process.pid}/fd`).length : 0)
+  const before = descriptors()
+  for (let round = 0; round < 5; round++)
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const controller = new AbortController()
+        const response = fetch(server.url + script, { signal: controller.signal })
+        setTimeout(() => controller.abort(), 5)
+        await response.then((received) => received.arrayBuffer()).catch(() => {})
+      }),
+    )
+  await expect.poll(descriptors).toBeLessThanOrEqual(before + 20) // connections that are kept
+  expect((await get({})).status).toBe(200)
+  await server.stop()
+  expect(server.output()).not.toContain('Error')
 })
