@@ -137,7 +137,7 @@ function respondWithFile(path, request, response) {
  * read.
  */
 function reject(response, status, text) {
-  response.req.push = () => true // discards body data that still arrives
+  response.req.push = () => false // discards body data, and reads no more from the socket
   response.writeHead(status, {
     Connection: 'close',
     'Cache-Control': 'no-store',

@@ -45,7 +45,7 @@ export function limitChunks(request) {
   request.push = (chunk) => {
     if (chunk === null || ++count < maxChunks) return push(chunk)
     if (count === maxChunks) push(Buffer.alloc(1024 * 1024))
-    return true
+    return false // so that no more is read from the socket
   }
 }
 
