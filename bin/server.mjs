@@ -20,6 +20,7 @@ import { Admission } from './server/admission.mjs'
 import { readFiles, sendFile } from './server/files.mjs'
 import {
   isBodyTooLarge,
+  isPageMethodUnknown,
   limitChunks,
   plainUrl,
   problemOf,
@@ -108,6 +109,9 @@ function respond(request, response) {
   limitChunks(request)
   const [path] = request.url.split('?', 1)
   if (isBodyTooLarge(request, path)) return reject(response, 413, 'This path does not accept this request body.')
+  if (!dev && isPageMethodUnknown(request, path)) {
+    return reject(response, 405, 'This page accepts GET and HEAD only.', { Allow: 'GET, HEAD' })
+  }
   const network = clientNetwork(headers['x-forwarded-for'], trustedProxies)
   if (path.startsWith('/api/')) {
     // Not compressed: the responses are too small.
@@ -126,7 +130,7 @@ function respond(request, response) {
  */
 function respondWithFile(path, request, response) {
   const file = path.startsWith('/_next/static/') && files.get(path.slice('/_next/static'.length))
-  if (file && ['GET', 'HEAD'].includes(request.method)) return sendFile(file, request, response)
+  if (file) return sendFile(file, request, response)
   response
     .writeHead(404, { 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' })
     .end('Not found.\n')
@@ -136,9 +140,10 @@ function respondWithFile(path, request, response) {
  * Responds without reading the body, and closes the connection so that the rest of it is never
  * read.
  */
-function reject(response, status, text) {
+function reject(response, status, text, more = {}) {
   response.req.push = () => false // discards body data, and reads no more from the socket
   response.writeHead(status, {
+    ...more,
     Connection: 'close',
     'Cache-Control': 'no-store',
     'Content-Type': 'text/plain; charset=utf-8',

@@ -7,6 +7,8 @@ const originalMethodHeader = 'x-original-method'
 
 /** Forms that work without JavaScript: the only paths outside /api that accept a body. */
 const forms = new Set(['/sign-out'])
+/** Outside /api, these respond to other methods themselves. Next.js fails on some of them, or on an aborted one. */
+const routes = new Set([...forms, '/openapi.json', '/.well-known/jwks.json', '/.well-known/change-password'])
 const formBytes = 1_024
 
 // With these headers, a client could impersonate Next.js: skip a route, inject text into the log,
@@ -91,6 +93,11 @@ export function isBodyTooLarge({ headers }, path) {
   const bytes =
     headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Number.POSITIVE_INFINITY
   return !(bytes <= (forms.has(path) ? formBytes : 0))
+}
+
+/** Whether a page, or a file, is requested with a method that none of them accepts. */
+export function isPageMethodUnknown({ method }, path) {
+  return method !== 'GET' && method !== 'HEAD' && !isApi(path) && !routes.has(path.replace(/(.)\/$/, '$1'))
 }
 
 function isApi(path) {

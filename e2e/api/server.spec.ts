@@ -65,7 +65,7 @@ test('outside /api, any body is rejected with 413 without reading it', async ({ 
 })
 
 test('a page accepts GET and HEAD only', async ({ url }) => {
-  for (const path of ['/', '/sso/callback', '/reset-password', '/nothing']) {
+  for (const path of ['/', '/sso/callback', '/reset-password', '/nothing', '/icon.svg', '/robots.txt', '/_next/x']) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const response = await fetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
       expect([response.status, response.headers.get('allow')], `${method} ${path}`).toEqual([405, 'GET, HEAD'])
@@ -306,7 +306,7 @@ test('files are sent whole, compressed where the client accepts it, and an abort
     '/_next/x',
   ])
     expect([path, (await fetch(server.url + path)).status]).toEqual([path, 404])
-  expect((await get({}, 'DELETE')).status).toBe(404)
+  expect((await get({}, 'DELETE')).status).toBe(405)
 
   const descriptors = () => (existsSync('/proc') ? readdirSync(`/proc/${server.process.pid}/fd`).length : 0)
   const before = descriptors()
