@@ -150,11 +150,11 @@ export class Admission {
   }
 
   /**
-   * Whether a response is in progress on this connection, so that nothing else may be written to
-   * it.
+   * Whether a part of a response was written to this connection, so that nothing else may be. A
+   * request that waits for its body, or its turn, has no response yet.
    */
   isResponding(socket) {
-    return (this.#requests.get(socket)?.length ?? 0) > 0
+    return this.#requests.get(socket)?.some(({ response }) => response.headersSent) ?? false
   }
 
   /**
