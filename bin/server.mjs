@@ -93,7 +93,8 @@ server.on('checkExpectation', (request, response) =>
 function admit(request, response, act) {
   for (const name in siteHeaders) response.setHeader(name, siteHeaders[name])
   // Nothing reads the rest of the body after the response.
-  response.once('finish', () => !request.complete && request.socket.destroySoon())
+  const { socket } = request // Node.js removes it from the request when a route cancels the body
+  response.once('finish', () => !request.complete && socket.destroySoon())
   admission.inOrder(request, response, () => act(request, response))
 }
 

@@ -10,7 +10,7 @@ const mediaTypes = {
   '.woff2': 'font/woff2',
 }
 // `q=0` means that the client does not accept gzip.
-const acceptsGzip = /\bgzip\b(?!;q=0(\.0+)?(,|$))/
+const acceptsGzip = /\bgzip\b(?!;q=0(\.0+)?(,|$))/i
 
 /**
  * Reads the files of a folder, and what next.config.mjs compressed beside them, by URL path.
@@ -31,7 +31,7 @@ export function readFiles(folder) {
 
 /** Sends a file that may be cached for good, because its name has a hash of its content. */
 export function sendFile({ type, body, gzip }, request, response) {
-  const compressed = gzip !== null && acceptsGzip.test(request.headers['accept-encoding']?.replaceAll(' ', '') ?? '')
+  const compressed = gzip !== null && acceptsGzip.test(request.headers['accept-encoding']?.replaceAll(/\s/g, '') ?? '')
   const content = compressed ? gzip : body
   response.writeHead(200, {
     'Content-Type': type,

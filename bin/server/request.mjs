@@ -97,7 +97,7 @@ export function isBodyTooLarge({ headers }, path) {
 
 /** Whether a page, or a file, is requested with a method that none of them accepts. */
 export function isPageMethodUnknown({ method }, path) {
-  return method !== 'GET' && method !== 'HEAD' && !isApi(path) && !routes.has(path.replace(/(.)\/$/, '$1'))
+  return method !== 'GET' && method !== 'HEAD' && !isApi(path) && !routes.has(path)
 }
 
 function isApi(path) {
