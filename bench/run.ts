@@ -109,7 +109,8 @@ async function warmUp(
   const send = (server: Server, path: string, body: () => object, amount: number) =>
     measure({ server, path, body, status: 200, connections: 16, amount })
   log('Warming up …')
-  for (const path of ['/plain', '/query']) await send(floor, path, () => ({ code: unknownCode }), warmUpRequests / 2)
+  for (const path of ['/api/plain', '/api/query'])
+    await send(floor, path, () => ({ code: unknownCode }), warmUpRequests / 2)
   for (const server of [...Object.values(products), largeServer, other]) {
     if (!server) continue
     const code = await (server === largeServer ? large : small).newCodes(warmUpRequests + 50)
@@ -139,8 +140,8 @@ function variantsOf(
   const hashes = { connections: 1, amount: size(12) }
 
   const variants: Variant[] = [
-    { name: 'floor: JSON in, JSON out', baseline: 'floor: SELECT 1', run: () => load(floor, '/plain', unknown) },
-    { name: 'floor: SELECT 1', run: () => load(floor, '/query', unknown) },
+    { name: 'floor: JSON in, JSON out', baseline: 'floor: SELECT 1', run: () => load(floor, '/api/plain', unknown) },
+    { name: 'floor: SELECT 1', run: () => load(floor, '/api/query', unknown) },
     { name: 'exchange', baseline: 'floor: SELECT 1', run: () => good(product, small) },
     {
       name: 'exchange, rejected',
@@ -152,14 +153,17 @@ function variantsOf(
     { name: '429, Upstash', baseline: 'floor: JSON in, JSON out', run: () => overTheLimit(upstash) },
     { name: 'exchange, 3 connections to PostgreSQL', baseline: 'exchange', run: () => good(smallPool, small) },
     { name: `exchange, ${many.toLocaleString('en')} rows`, baseline: 'exchange', run: () => good(largeServer, large) },
-    { name: 'floor: SELECT 1, 1 connection', run: () => load(floor, '/query', unknown, one) },
+    { name: 'floor: SELECT 1, 1 connection', run: () => load(floor, '/api/query', unknown, one) },
     { name: 'exchange, 1 connection', baseline: 'floor: SELECT 1, 1 connection', run: () => good(product, small, one) },
     {
       name: `exchange, ${many.toLocaleString('en')} rows, 1 connection`,
       baseline: 'exchange, 1 connection',
       run: () => good(largeServer, large, one),
     },
-    { name: 'floor: bcrypt, 1 connection', run: () => measure({ ...password(floor, '/hash', unknown), ...hashes }) },
+    {
+      name: 'floor: bcrypt, 1 connection',
+      run: () => measure({ ...password(floor, '/api/hash', unknown), ...hashes }),
+    },
     {
       name: 'reset, 1 connection',
       baseline: 'floor: bcrypt, 1 connection',
@@ -256,7 +260,7 @@ async function measureStarts(
   for (let round = 0; round <= count; round++) {
     const starts: Start[] = []
     for (const [name, built, path] of shuffled([
-      ['floor: SELECT 1', floorBuild, '/query'],
+      ['floor: SELECT 1', floorBuild, '/api/query'],
       ['exchange', productBuild, exchangePath],
     ] as const)) {
       const server = await startServer(built, settings)

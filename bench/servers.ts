@@ -23,6 +23,7 @@ export function buildProduct(commit?: string): string {
     // Not with the commit's own configuration: it may import packages that are no longer installed.
     const ofCommit = ['--schema', `${target}prisma/schema.prisma`]
     node(project, 'prisma-cli/build/index.js', 'generate', '--config', `${project}prisma/config.ts`, ...ofCommit)
+    rmSync(`${target}prisma/config.ts`)
   } else {
     for (const part of [
       'app',
