@@ -71,9 +71,6 @@ export class Admission {
     this.#requests.set(socket, requests)
     socket.once('close', () => {
       this.#requests.delete(socket)
-      // A response queued behind one that closes the connection never gets the socket, so it never
-      // emits `close`.
-      for (const { response } of requests) this.#endTurn(response)
       if (network === null) return
       const left = (this.#connections.get(network) ?? 1) - 1
       if (left > 0) this.#connections.set(network, left)

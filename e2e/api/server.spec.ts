@@ -143,14 +143,17 @@ test('no output contains a query, not even the output of Next.js', async () => {
 })
 
 test('outside Vercel, VERCEL=1 does not make its headers trusted', async () => {
-  const server = await startServer({ VERCEL: '1', TRUSTED_PROXIES: '0' })
-  const responses = await flood(2_050, () =>
+  const server = await startServer({ VERCEL: '1', TRUSTED_PROXIES: '1' })
+  const address = newAddress()
+  const request = (client: string) =>
     fetch(`${server.url}/api/health`, {
-      headers: { 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() },
-    }),
-  )
+      headers: { 'X-Forwarded-For': client, 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() },
+    })
+  const responses = await flood(2_050, () => request(address))
+  const ofAnother = await request(newAddress())
   await server.stop()
   expect(countOf(responses, 429)).toBe(50)
+  expect(ofAnother.status, 'another client has its own budget').toBe(200)
 })
 
 test('with HTTPS, every response has HSTS and nosniff exactly once', async () => {

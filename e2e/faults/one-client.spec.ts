@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { get } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { project } from '../../bin/local'
 import { exchangePath, expect, newAddress, test } from '../support/fixtures'
@@ -271,6 +271,63 @@ test('an unfinished body that a route cancels leaves neither an exception nor a 
   await server.stop()
   expect(server.output()).not.toMatch(/TypeError|uncaught/i)
 })
+
+test('pages that no client reads end their turns', async () => {
+  const server = await startServer()
+  const address = newAddress()
+  const folder = `${project}.next/static/chunks/`
+  const [script, scriptBytes] = readdirSync(folder)
+    .map((name) => [name, statSync(folder + name).size] as const)
+    .filter(([name, bytes]) => name.endsWith('.js') && bytes < 64 * 1024)
+    .toSorted(([, a], [, b]) => b - a)[0]!
+  const html = await (await fetch(`${server.url}/`)).text()
+  const pages = Math.ceil((2 * scriptBytes) / html.length) + 8
+  const capacity = await unreadCapacity()
+  const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n\r\n`
+  // Files fill what the system accepts for a client that does not read; the next pages no longer fit.
+  const stuck = Array.from({ length: 8 }, async () => {
+    const socket = connect(portOf(server), '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    for (let filled = 0; filled < capacity - 2 * scriptBytes; filled += scriptBytes) {
+      socket.write(request(`/_next/static/chunks/${script}`))
+      await sleep(30)
+    }
+    for (let sent = 0; sent < pages; sent++) {
+      socket.write(request('/'))
+      await sleep(60)
+    }
+    return socket
+  })
+  const sockets = await Promise.all(stuck)
+  for (let before = -1; cpuMs(server) > before; await sleep(500)) before = cpuMs(server)
+  const response = await fetch(`${server.url}/`, {
+    headers: { 'X-Forwarded-For': address },
+    signal: AbortSignal.timeout(20_000),
+  })
+  expect(response.status).toBe(200)
+  for (const socket of sockets) socket.destroy()
+  await server.stop()
+})
+
+/** The number of bytes that the system accepts for a connection whose client reads nothing. */
+async function unreadCapacity(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const client = connect((listener.address() as AddressInfo).port, '127.0.0.1').pause()
+  const [accepted] = (await once(listener, 'connection')) as [Socket]
+  const piece = Buffer.alloc(16 * 1024)
+  let taken = 0
+  while (accepted.writableLength === 0) {
+    accepted.write(piece)
+    await sleep(1)
+    taken = accepted.bytesWritten - accepted.writableLength
+  }
+  client.destroy()
+  accepted.destroy()
+  listener.close()
+  return taken
+}
 
 test('clients that do not read their responses do not block others', async () => {
   const server = await startServer()
