@@ -40,7 +40,7 @@ const port = Number(process.env.PORT || 3000)
 const trustedProxies = Number(process.env.TRUSTED_PROXIES || 0)
 const siteHeaders = {
   'X-Content-Type-Options': 'nosniff',
-  ...(process.env.PUBLIC_URL?.startsWith('https:') && {
+  ...(/^\s*https:/i.test(process.env.PUBLIC_URL ?? '') && {
     'Strict-Transport-Security': 'max-age=63072000; includeSubDomains',
   }),
 }
