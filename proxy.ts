@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
 import { secretNames } from './lib/page/url-secret'
+import { browserCookie, browserOf } from './lib/session/cookie'
+import { isHttps } from './lib/settings/https'
 
 export const config = {
   // Pages, and paths that do not exist. Excludes the routes, which count their own requests, and
@@ -8,11 +10,6 @@ export const config = {
   matcher:
     '/((?!api(?:/|$)|sign-out$|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|robots\\.txt$).*)',
 }
-
-// Not from lib/settings/env.ts: this file loads before the first response of every process, and the
-// settings schema would take longer than the rest of it.
-// https if unset, as on Vercel
-const isHttps = !process.env.PUBLIC_URL?.trim().toLowerCase().startsWith('http://')
 
 /**
  * Counts every page request against the platform limit, sets the security headers, and blanks the
@@ -54,6 +51,14 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<NextRes
 }
 
 function forwardToPage(request: NextRequest, nonce: string, policy: string): NextResponse {
+  const response = rewritten(request, nonce, policy)
+  // so that a code that is posted twice is known to come from one browser
+  if (request.nextUrl.pathname === '/sso/callback' && !browserOf(request.headers))
+    response.headers.append('Set-Cookie', browserCookie(null))
+  return response
+}
+
+function rewritten(request: NextRequest, nonce: string, policy: string): NextResponse {
   const headers = new Headers(request.headers)
   headers.set('X-Nonce', nonce)
   // Next.js reads the nonce for its own scripts from this header
@@ -88,6 +93,6 @@ function contentSecurityPolicy(nonce: string): string {
     `base-uri 'none'`,
     `frame-ancestors 'none'`,
     `object-src 'none'`,
-    ...(isHttps ? ['upgrade-insecure-requests'] : []),
+    ...(isHttps() ? ['upgrade-insecure-requests'] : []),
   ].join('; ')
 }

@@ -1,17 +1,26 @@
-import { cookies } from 'next/headers'
+import { headers } from 'next/headers'
+import { paths } from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
-import { sessionCookieName } from '@/lib/session/cookie'
-import { findSession } from '@/lib/session/find'
+import { nextDestination } from '@/lib/page/next-path'
+import { cookieOf } from '@/lib/session/cookie'
+import { findRefreshableSession, findSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
 import { LocalTime } from './_ui/local-time'
 import { Screen } from './_ui/screen'
+import sessionScript from './_ui/session.js?raw'
 
-/** Shows who is signed in, until when, and a sign-out button. A placeholder for a dashboard. */
-export default async function HomePage() {
+/**
+ * Shows who is signed in, until when, and a sign-out button. A placeholder for a dashboard, which
+ * sends users here to renew their session: `/?next=…` leads back.
+ */
+export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const { app, language, home, shared } = await texts()
-  const { DASHBOARD_URL, SIGN_IN_URL, FORGOT_PASSWORD_URL } = env()
-  const token = (await cookies()).get(sessionCookieName())?.value
-  const session = token ? await findSession(token) : null
+  const { DASHBOARD_URL, SIGN_IN_URL, FORGOT_PASSWORD_URL, PUBLIC_URL } = env()
+  const requestHeaders = await headers()
+  const token = cookieOf(requestHeaders, 'session')
+  const refreshToken = cookieOf(requestHeaders, 'refresh')
+  const valid = token ? await findSession(token) : null
+  const session = valid ?? (refreshToken ? await findRefreshableSession(refreshToken) : null)
 
   if (!session) {
     return (
@@ -34,27 +43,39 @@ export default async function HomePage() {
       </Screen>
     )
   }
+  const next = nextDestination((await searchParams).next, PUBLIC_URL, DASHBOARD_URL)
+  const destination = next ?? (isThisPage(DASHBOARD_URL) ? null : DASHBOARD_URL)
   return (
-    <Screen app={app} title={home.signedIn} icon="good">
-      <dl className="facts">
-        <dt>{home.as}</dt>
-        <dd>{session.email}</dd>
-        <dt>{home.until}</dt>
-        <dd>
-          <LocalTime instant={session.expiresAt.toISOString()} language={language} />
-        </dd>
-      </dl>
-      <form className="actions" method="post" action="/sign-out">
-        {!isThisPage(DASHBOARD_URL) && (
-          <a className="button" href={DASHBOARD_URL}>
-            {home.open}
-          </a>
-        )}
-        <button className="button quiet" type="submit">
-          {home.signOut}
-        </button>
-      </form>
-    </Screen>
+    <>
+      <script
+        nonce={requestHeaders.get('x-nonce') ?? undefined}
+        data-refresh-path={paths.refreshSession}
+        data-renew={!valid || next ? '' : undefined}
+        data-next={next ?? undefined}
+        suppressHydrationWarning
+        dangerouslySetInnerHTML={{ __html: sessionScript }}
+      />
+      <Screen app={app} title={home.signedIn} icon="good">
+        <dl className="facts">
+          <dt>{home.as}</dt>
+          <dd>{session.email}</dd>
+          <dt>{home.until}</dt>
+          <dd>
+            <LocalTime instant={session.endsAt.toISOString()} language={language} />
+          </dd>
+        </dl>
+        <form id="sign-out" className="actions" method="post" action="/sign-out">
+          {destination && (
+            <a className="button" href={destination}>
+              {next ? shared.goOn : home.open}
+            </a>
+          )}
+          <button className="button quiet" type="submit">
+            {home.signOut}
+          </button>
+        </form>
+      </Screen>
+    </>
   )
 }
 

@@ -12,7 +12,7 @@ export type Database = {
   /** Issues valid reset tokens, each for a different user. */
   newTokens: (count: number) => Promise<() => string>
   /**
-   * Adds `count` codes, sessions and refresh tokens that are old enough for the clean-up to delete.
+   * Adds `count` codes and sessions that are old enough for the clean-up to delete.
    */
   addExpired: (count: number) => Promise<void>
   end: () => Promise<void>
@@ -79,12 +79,8 @@ export async function openDatabase(
          code AS (
            INSERT INTO exchange_codes (code_hash, user_id, expires_at)
            SELECT sha256(id::text::bytea), user_id, now() - interval '9 days' FROM old
-         ),
-         session AS (
-           INSERT INTO sessions (id, user_id, expires_at) SELECT id, user_id, now() - interval '8 days' FROM old
          )
-         INSERT INTO refresh_tokens (token_hash, session_id, expires_at)
-         SELECT sha256(id::text::bytea), id, now() - interval '2 days' FROM old`,
+         INSERT INTO sessions (id, user_id, expires_at) SELECT id, user_id, now() - interval '8 days' FROM old`,
         [count],
       )
     },
@@ -108,7 +104,7 @@ async function maintain(maintenanceUrl: string, statement: string): Promise<void
 }
 
 /**
- * Fills the tables with used codes, their sessions and refresh tokens, and reset tokens, spread
+ * Fills the tables with used codes, their sessions, and reset tokens, spread
  * over the last week.
  */
 async function fill(client: pg.Client, rows: number, log: (line: string) => void): Promise<void> {
@@ -121,14 +117,11 @@ async function fill(client: pg.Client, rows: number, log: (line: string) => void
   for (const statement of [
     `SET session_replication_role = replica`, // no foreign key checks: the rows are consistent by construction
     `SET maintenance_work_mem = '512MB'`,
-    `TRUNCATE users, exchange_codes, reset_tokens, sessions, refresh_tokens`,
+    `TRUNCATE users, exchange_codes, reset_tokens, sessions`,
     `INSERT INTO users (id, email) SELECT ${userIdSql('number')}, 'user-' || number || '@example.com'
      FROM generate_series(0, ${Math.max(rows, userCount) - 1}) number`,
     `INSERT INTO sessions (id, user_id, created_at, expires_at)
-     SELECT md5(number::text)::uuid, ${userIdSql('number')}, ${age}, ${age} + interval '12 hours' FROM ${series}`,
-    `INSERT INTO refresh_tokens (token_hash, session_id, created_at, expires_at)
-     SELECT sha256(('refresh' || number)::bytea), md5(number::text)::uuid, ${age}, ${age} + interval '7 days'
-     FROM ${series}`,
+     SELECT md5(number::text)::uuid, ${userIdSql('number')}, ${age}, ${age} + interval '7 days' FROM ${series}`,
     `INSERT INTO exchange_codes (code_hash, user_id, created_at, expires_at, used_at, session_id)
      SELECT sha256(('code' || number)::bytea), ${userIdSql('number')}, ${age}, ${age} + interval '1 minute',
        ${age} + interval '2 seconds', md5(number::text)::uuid FROM ${series}`,

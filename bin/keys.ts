@@ -1,6 +1,15 @@
 // `npm run keys -- new|rotate|list`: manages the keys that sign session JWTs. Changes nothing: it
 // prints the next value of SESSION_SIGNING_KEYS to stdout.
-import { newSigningKeys, parseSigningKeys, type RotationStep, rotateSigningKeys } from '../lib/settings/signing-keys'
+
+import { lifetimes } from '../lib/contract/lifetimes'
+import { inUnits } from '../lib/page/relative-time'
+import {
+  isNext,
+  newSigningKeys,
+  parseSigningKeys,
+  type RotationStep,
+  rotateSigningKeys,
+} from '../lib/settings/signing-keys'
 import { readEnvFiles } from './local'
 
 const usage = `npm run keys -- new      prints a first value for SESSION_SIGNING_KEYS
@@ -8,16 +17,18 @@ npm run keys -- list     lists the keys in SESSION_SIGNING_KEYS: which one signs
 npm run keys -- rotate   prints the next value of SESSION_SIGNING_KEYS. A rotation has three steps: publish a
                          new key, sign with it, remove the old key. Set the printed value before the next step.`
 
+const wait = inUnits(lifetimes.session, 'en')
+
 const nextSteps: Record<RotationStep, string> = {
   publish: `Step 1 of 3: a new key is published; the old key still signs.
 Set this value as SESSION_SIGNING_KEYS and deploy. When no process uses the previous value any more, wait 10 minutes:
 the JWKS is cached for 5 minutes, and some libraries keep it for 10. Then run this command again.`,
-  sign: `Step 2 of 3: the new key signs; the old key stays published, without its private part.
+  sign: `Step 2 of 3: the new key signs; the old key still verifies sessions and refresh tokens.
 Continue only if step 1 was deployed everywhere at least 10 minutes ago. Set this value as SESSION_SIGNING_KEYS and
-deploy. When no process uses the previous value any more, wait 12 hours and 10 minutes: sessions signed with the old
-key live that long. Then run this command again.`,
+deploy. When no process uses the previous value any more, wait ${wait}: sessions and their refresh tokens live that
+long. Then run this command again.`,
   drop: `Step 3 of 3: the old key is removed.
-Continue only if step 2 was deployed everywhere at least 12 hours and 10 minutes ago; otherwise users are signed out.
+Continue only if step 2 was deployed everywhere at least ${wait} ago; otherwise users are signed out.
 Set this value as SESSION_SIGNING_KEYS and deploy. The rotation is then complete.`,
 }
 
@@ -48,9 +59,9 @@ function rotate(inUse: string): void {
 
 function list(json: string): void {
   const { published } = parseSigningKeys(json)
-  const { keys } = JSON.parse(json) as { keys: { d?: string }[] }
-  const roles = keys.map(({ d }, index) =>
-    index === 0 ? 'signs' : d ? 'published, signs next' : 'published, signed previously',
+  const { keys } = JSON.parse(json) as { keys: Parameters<typeof isNext>[0][] }
+  const roles = keys.map((key, index) =>
+    index === 0 ? 'signs' : isNext(key) ? 'published, signs next' : 'published, signed previously',
   )
   for (const [index, { kid }] of published.entries()) console.log(`${kid}  ${roles[index]}`)
 }

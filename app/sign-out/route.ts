@@ -1,26 +1,24 @@
 import { ApiError } from '@/lib/contract/errors'
 import { route } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log'
-import { sessionCookie, sessionTokenOf } from '@/lib/session/cookie'
-import { endSession } from '@/lib/session/revoke'
+import { deletedSessionCookies } from '@/lib/session/cookie'
+import { presentedSessionIds } from '@/lib/session/presented'
+import { endSessions } from '@/lib/session/revoke'
 import { env } from '@/lib/settings/env'
 
 /** Signs out the browser that posts the form. Accepts posts from this site only. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'sign-out', method: 'POST' },
-  async ({ request }) => {
+  { name: 'sign-out-page', method: 'POST' },
+  async ({ request, setCookies }) => {
     if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
-    const token = sessionTokenOf(request)
+    setCookies(deletedSessionCookies())
     try {
-      if (token) await endSession(token)
+      await endSessions(await presentedSessionIds(request.headers))
     } catch (error) {
-      // The user is signed out anyway: the cookie is this browser's only copy of the token.
-      log.error({ route: 'sign-out', cause: describeCause(error) }, 'a session could not be ended')
+      // The user is signed out anyway: the cookies are this browser's only copies of the tokens.
+      log.error({ route: 'sign-out-page', cause: describeCause(error) }, 'a session could not be ended')
     }
-    return new Response(null, {
-      status: 303,
-      headers: { Location: '/', ...(token && { 'Set-Cookie': sessionCookie('') }) },
-    })
+    return new Response(null, { status: 303, headers: { Location: '/' } })
   },
 )
 

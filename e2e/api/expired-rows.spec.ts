@@ -8,18 +8,15 @@ import { startServer } from '../support/server'
 test.describe.configure({ mode: 'serial' }) // each test deletes rows that another may be counting
 
 /**
- * Inserts `count` sign-ins of a user from `age` ago: a code, a session and a refresh token each.
+ * Inserts `count` sign-ins of a user from `age` ago: a code and a session each.
  */
 const fill = (count: number, age: string) => `
   WITH code AS (
     INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(random()::text::bytea), $1, now() - interval '${age}' + interval '1 minute' FROM generate_series(1, ${count})
-  ), session AS (
-    INSERT INTO sessions (user_id, expires_at) SELECT $1, now() - interval '${age}' + interval '12 hours' FROM generate_series(1, ${count}) RETURNING id
   )
-  INSERT INTO refresh_tokens (token_hash, session_id, expires_at) SELECT sha256(id::text::bytea), id, now() - interval '${age}' + interval '7 days' FROM session`
+  INSERT INTO sessions (user_id, expires_at) SELECT $1, now() - interval '${age}' + interval '12 hours' FROM generate_series(1, ${count})`
 const left = `SELECT (SELECT count(*)::int FROM exchange_codes WHERE user_id = $1) AS codes, (SELECT count(*)::int FROM reset_tokens WHERE user_id = $1) AS tokens,
-  (SELECT count(*)::int FROM sessions WHERE user_id = $1) AS sessions,
-  (SELECT count(*)::int FROM refresh_tokens JOIN sessions ON id = session_id WHERE user_id = $1) AS refresh`
+  (SELECT count(*)::int FROM sessions WHERE user_id = $1) AS sessions`
 
 test('rows that expired more than a week ago are deleted in batches, others are kept', async ({ user, sql }) => {
   await newToken(user)
@@ -29,14 +26,14 @@ test('rows that expired more than a week ago are deleted in batches, others are 
   await sql(fill(3, '7 days'), [user.id])
   const deleted = await deleteExpiredRows()
   expect(deleted.exchange_codes).toBeGreaterThanOrEqual(2_345)
-  expect(await sql(left, [user.id])).toEqual([{ codes: 3, tokens: 0, sessions: 13, refresh: 13 }])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 3, tokens: 0, sessions: 13 }])
 })
 
 test('a run stops at its time limit, and the next run continues', async ({ user, sql }) => {
   await sql(fill(2_500, '8 days'), [user.id])
   expect(await deleteExpiredRows(0)).toEqual({ exchange_codes: 0, reset_tokens: 0, sessions: 0 })
   await deleteExpiredRows()
-  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
 })
 
 test('a locked row is skipped without waiting, and deleted by the next run', async ({ user, sql }) => {
@@ -46,27 +43,18 @@ test('a locked row is skipped without waiting, and deleted by the next run', asy
   await holder.query('BEGIN')
   await holder.query('SELECT 1 FROM exchange_codes WHERE user_id = $1 LIMIT 1 FOR UPDATE', [user.id])
   await deleteExpiredRows()
-  expect(await sql(left, [user.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0, refresh: 0 }])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0 }])
   await holder.query('ROLLBACK')
   await holder.end()
   await deleteExpiredRows()
-  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
 })
 
 test('deleting a user deletes all of their rows', async ({ user, sql }) => {
   await newToken(user)
   await sql(fill(2, '1 day'), [user.id])
-  const refresh = `SELECT count(*)::int AS count FROM refresh_tokens WHERE token_hash IN (SELECT sha256(id::text::bytea) FROM sessions WHERE user_id = $1)`
-  expect(await sql(refresh, [user.id])).toEqual([{ count: 2 }])
-  const tokens = await sql(
-    'SELECT token_hash FROM refresh_tokens JOIN sessions ON id = session_id WHERE user_id = $1',
-    [user.id],
-  )
   await sql('DELETE FROM users WHERE id = $1', [user.id])
-  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
-  expect(
-    await sql('SELECT 1 FROM refresh_tokens WHERE token_hash = ANY ($1)', [tokens.map((row) => row.token_hash)]),
-  ).toHaveLength(0)
+  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
 })
 
 test('e-mail addresses are unique regardless of case', async ({ user, sql }) => {
@@ -100,7 +88,7 @@ test('the cron job deletes expired rows; repeated and concurrent runs are harmle
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('ratelimit')).toMatch(/^"platform";r=\d+;t=\d+$/)
   }
-  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+  expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
 })
 
 test('the cron job responds with 404 without the right secret, or if no secret is set', async ({ url }) => {

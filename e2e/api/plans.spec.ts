@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { project } from '../../bin/local'
+import { paths } from '../../lib/contract/paths'
 import { blocks } from '../support/documents'
 import { exchangePath, expect, keepSecret, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { startServer } from '../support/server'
 
-const tables = ['exchange_codes', 'refresh_tokens', 'reset_tokens', 'sessions', 'users']
+const tables = ['exchange_codes', 'reset_tokens', 'sessions', 'users']
 const cronSecret = 'a secret of this test alone'
 const hash = (secret: string) => createHash('sha256').update(secret).digest()
 
@@ -46,11 +47,13 @@ function expectKeysOnly(scans: Record<string, string[]>): void {
   for (const part of [
     'INSERT INTO exchange_codes',
     'INSERT INTO reset_tokens',
-    'WITH claimed AS ( UPDATE exchange_codes',
+    'WITH holder AS MATERIALIZED',
+    'WITH code AS MATERIALIZED',
     'WITH claimed AS ( UPDATE reset_tokens',
     'FROM users WHERE id = $1 FOR UPDATE',
     'FROM reset_tokens',
     'FROM sessions',
+    'UPDATE sessions SET generation',
     'WITH revoked AS ( UPDATE sessions',
     'DELETE FROM exchange_codes',
     'DELETE FROM reset_tokens',
@@ -113,11 +116,13 @@ test('a server that started with empty tables still finds rows by key when they 
       user!.id,
     ])
     expect((await postTo(server.url + exchangePath, { code: first })).status).toBe(200)
-    await sql(`UPDATE exchange_codes SET used_at = now() - interval '1 minute' WHERE code_hash = $1`, [hash(first)])
     expect((await postTo(server.url + exchangePath, { code: first })).status).toBe(400) // revokes its session
     const { body } = await postTo(server.url + exchangePath, { code: second })
-    const headers = { Cookie: `session=${body.token}` }
-    expect(await (await fetch(`${server.url}/`, { headers })).text()).toContain('@example.com')
+    for (const cookie of [`session=${body.token}`, `refresh=${body.refreshToken}`]) {
+      expect(await (await fetch(`${server.url}/`, { headers: { Cookie: cookie } })).text()).toContain('@example.com')
+    }
+    const headers = { Cookie: `session=${body.token}; refresh=${body.refreshToken}` }
+    expect((await postTo(server.url + paths.refreshSession, {}, headers)).status).toBe(200)
     await fetch(`${server.url}/sign-out`, { method: 'POST', headers, redirect: 'manual' })
     expect((await postTo(server.url + resetPath, { token, password: newPassword() })).status).toBe(200)
     const cleanUp = await fetch(`${server.url}/api/cron/clean-up`, {
@@ -129,9 +134,8 @@ test('a server that started with empty tables still finds rows by key when they 
   await sql(`
     WITH new_users AS (INSERT INTO users (email) SELECT number || '@example.net' FROM generate_series(1, 5000) number RETURNING id),
     codes AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM new_users),
-    tokens AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM new_users),
-    begun AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '1 hour' FROM new_users RETURNING id)
-    INSERT INTO refresh_tokens (token_hash, session_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 day' FROM begun`)
+    tokens AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM new_users)
+    INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '1 hour' FROM new_users`)
   const before = await rowsRead()
   await round()
   await server.stop() // a connection reports its statistics at the latest when it closes

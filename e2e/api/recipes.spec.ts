@@ -99,8 +99,7 @@ test('the statements that disable a user and revoke the sessions', async ({ user
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
   const { sid } = JSON.parse(Buffer.from(body.token!.split('.')[1]!, 'base64url').toString())
   expect(await sql(statement('session-alive'), [sid])).toEqual([])
-  const alive =
-    'SELECT 1 FROM refresh_tokens JOIN sessions ON id = session_id WHERE user_id = $1 AND refresh_tokens.revoked_at IS NULL'
+  const alive = 'SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL'
   expect(await sql(alive, [user.id])).toEqual([])
 })
 

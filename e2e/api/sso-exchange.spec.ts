@@ -1,7 +1,9 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
+import { newSecret } from '../../lib/secret'
 import { signSessionToken } from '../../lib/session/token'
-import { exchangePath, expect, newCode, test, type User } from '../support/fixtures'
+import { issueSsoCode } from '../../lib/sso/exchange'
+import { exchangePath, expect, keepSecret, newCode, postTo, type Sql, test, type User } from '../support/fixtures'
 import { startServer } from '../support/server'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
@@ -32,28 +34,25 @@ test('a valid code returns a session JWT for 12 hours, which another library ver
   expect(claims.sub).toBe(user.id)
   expect(claims.exp! - claims.iat!).toBe(43_200)
   const [session] = await sql(
-    'SELECT id, extract(epoch FROM expires_at) AS expires_at FROM sessions WHERE user_id = $1',
+    `SELECT id, expires_at - created_at = interval '7 days' AS week FROM sessions WHERE user_id = $1`,
     [user.id],
   )
-  expect(session!.id).toBe(claims.sid)
-  expect(Math.floor(session!.expires_at)).toBe(claims.exp)
+  expect(session).toEqual({ id: claims.sid, week: true })
 })
 
-test('only hashes of codes and refresh tokens are stored, and a refresh token is valid for exactly 7 days', async ({
-  user,
-  post,
-  sql,
-}) => {
+test('only the hash of a code is stored, and nothing of a refresh token', async ({ user, post, sql }) => {
   const code = await newCode(user)
   expect(code).toMatch(/^[\w-]{43}$/)
   const { body } = await post(exchangePath, { code })
-  expect(body.refreshToken).toMatch(/^[\w-]{43}$/)
+  expect(body.refreshToken).toMatch(/^[\w-]{48}$/)
   const [stored] = await sql(
-    `SELECT code_hash, token_hash, r.expires_at - r.created_at = interval '7 days' AS week, c.expires_at - c.created_at = interval '60 seconds' AS minute
-     FROM refresh_tokens r JOIN sessions s ON s.id = r.session_id JOIN exchange_codes c ON c.session_id = s.id WHERE s.user_id = $1`,
+    `SELECT code_hash, exchange_codes.expires_at - exchange_codes.created_at = interval '60 seconds' AS minute, sessions
+     FROM sessions JOIN exchange_codes ON session_id = sessions.id WHERE sessions.user_id = $1`,
     [user.id],
   )
-  expect(stored).toEqual({ code_hash: sha256(code), token_hash: sha256(body.refreshToken!), week: true, minute: true })
+  expect(stored).toMatchObject({ code_hash: sha256(code), minute: true })
+  const mac = Buffer.from(body.refreshToken!, 'base64url').subarray(20)
+  for (const form of ['hex', 'base64', 'base64url'] as const) expect(stored!.sessions).not.toContain(mac.toString(form))
 })
 
 test('unknown, used and expired codes get the same response', async ({ user, post, sql }) => {
@@ -74,10 +73,7 @@ test('exactly one of 50 concurrent exchanges of one code succeeds', async ({ use
   const responses = await Promise.all(Array.from({ length: 50 }, () => post(exchangePath, { code })))
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
   expect(responses.filter(({ status, body }) => status === 400 && body.code === rejected.code)).toHaveLength(49)
-  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(1)
-  expect(
-    await sql('SELECT 1 FROM refresh_tokens JOIN sessions ON sessions.id = session_id WHERE user_id = $1', [user.id]),
-  ).toHaveLength(1)
+  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(1)
 })
 
 test('codes of any length and alphabet are looked up, not validated', async ({ post }) => {
@@ -109,22 +105,22 @@ test('a user who was disabled after the code was issued can’t sign in', async 
 })
 
 test.describe('reuse of a code', () => {
-  const sessionState = `SELECT sessions.revoked_at IS NOT NULL AS session, refresh_tokens.revoked_at IS NOT NULL AS refresh
-    FROM sessions JOIN refresh_tokens ON session_id = sessions.id WHERE user_id = $1`
-  const alive = [{ session: false, refresh: false }]
-  const revoked = [{ session: true, refresh: true }]
+  const revoked = async (sql: Sql, user: User) =>
+    (await sql('SELECT revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1', [user.id])).map(
+      (session) => session.revoked,
+    )
   const usedSecondsAgo = (seconds: number) =>
     `UPDATE exchange_codes SET used_at = now() - interval '${seconds} seconds' WHERE user_id = $1`
+  const browser = () => ({ Cookie: `theme=dark; browser=${keepSecret(newSecret())}` })
 
-  test('revokes the session that it started', async ({ user, post, sql }) => {
+  test('ends the session that it started, at once', async ({ user, post, sql }) => {
     const code = await newCode(user)
     await post(exchangePath, { code })
-    await sql(usedSecondsAgo(11), [user.id])
     expect((await post(exchangePath, { code })).body.code).toBe(rejected.code)
-    expect(await sql(sessionState, [user.id])).toEqual(revoked)
+    expect(await revoked(sql, user)).toEqual([true])
   })
 
-  test('revokes it even after the code has expired', async ({ user, post, sql }) => {
+  test('ends it even after the code has expired', async ({ user, post, sql }) => {
     const code = await newCode(user)
     await post(exchangePath, { code })
     await sql(
@@ -132,18 +128,47 @@ test.describe('reuse of a code', () => {
       [user.id],
     )
     expect((await post(exchangePath, { code })).status).toBe(400)
-    expect(await sql(sessionState, [user.id])).toEqual(revoked)
+    expect(await revoked(sql, user)).toEqual([true])
   })
 
-  test('within 10 seconds is treated as a double submit', async ({ user, post, sql }) => {
-    const code = await newCode(user)
-    await post(exchangePath, { code })
+  for (const [when, order] of Object.entries({ first: 0, second: 1, 'at the same instant': 0.5 })) {
+    test(`by a thief who is ${when} leaves no live session`, async ({ user, post, sql }) => {
+      const code = await newCode(user)
+      const exchange = (headers: Record<string, string>) => post(exchangePath, { code }, headers)
+      for (const [thief, owner] of [
+        [{}, {}], // two clients without cookies are two browsers
+        [{}, browser()],
+        [browser(), {}],
+        [browser(), browser()],
+      ] as [Record<string, string>, Record<string, string>][]) {
+        const [first, second] = order === 1 ? [owner, thief] : [thief, owner]
+        const fresh = await newCode(user)
+        const send = (headers: Record<string, string>) => post(exchangePath, { code: fresh }, headers)
+        const responses =
+          order === 0.5 ? await Promise.all([send(first), send(second)]) : [await send(first), await send(second)]
+        expect(responses.map(({ status }) => status).sort()).toEqual([200, 400])
+      }
+      expect(await revoked(sql, user)).toEqual([true, true, true, true])
+      expect((await exchange({})).status).toBe(200) // another code of the user is not affected
+    })
+  }
+
+  test('by the same browser within 10 seconds is a double submit, later it is not', async ({ user, post, sql }) => {
+    const [code, headers] = [await newCode(user), browser()]
+    await post(exchangePath, { code }, headers)
     await sql(usedSecondsAgo(8), [user.id])
-    expect((await post(exchangePath, { code })).status).toBe(400)
-    expect(await sql(sessionState, [user.id])).toEqual(alive)
+    expect((await post(exchangePath, { code }, headers)).status).toBe(400)
+    expect(await revoked(sql, user)).toEqual([false])
+    await sql(usedSecondsAgo(11), [user.id])
+    expect((await post(exchangePath, { code }, headers)).status).toBe(400)
+    expect(await revoked(sql, user)).toEqual([true])
   })
 
-  test('is also allowed with that session’s cookie, but not with another session’s', async ({ user, post, sql }) => {
+  test('by the browser that holds the session ends nothing, by one that holds another does', async ({
+    user,
+    post,
+    sql,
+  }) => {
     const code = await newCode(user)
     const first = await post(exchangePath, { code })
     const other = await post(exchangePath, {
@@ -152,38 +177,109 @@ test.describe('reuse of a code', () => {
       } as User),
     })
     await sql(usedSecondsAgo(3600), [user.id])
-    expect((await post(exchangePath, { code }, { Cookie: `theme=dark; session=${first.body.token}` })).status).toBe(400)
-    expect(await sql(sessionState, [user.id])).toEqual(alive)
+    for (const held of [`session=${first.body.token}`, `refresh=${first.body.refreshToken}`]) {
+      expect((await post(exchangePath, { code }, { Cookie: `theme=dark; ${held}` })).status).toBe(400)
+      expect(await revoked(sql, user)).toEqual([false])
+    }
     expect((await post(exchangePath, { code }, { Cookie: `session=${other.body.token}` })).status).toBe(400)
-    expect(await sql(sessionState, [user.id])).toEqual(revoked)
+    expect(await revoked(sql, user)).toEqual([true])
   })
 
-  test('is not allowed with a forged cookie', async ({ user, post, sql }) => {
-    const code = await newCode(user)
-    const { body } = await post(exchangePath, { code })
-    await sql(usedSecondsAgo(60), [user.id])
-    const forged = `${body.token!.slice(0, -8)}AAAAAAAA`
-    await post(exchangePath, { code }, { Cookie: `session=${forged}` })
-    expect(await sql(sessionState, [user.id])).toEqual(revoked)
+  test('with a forged cookie ends the session', async ({ user, post, sql }) => {
+    for (const name of ['session', 'refresh'] as const) {
+      const code = await newCode(user)
+      const { body } = await post(exchangePath, { code })
+      const forged = `${body[name === 'session' ? 'token' : 'refreshToken']!.slice(0, -8)}AAAAAAAA`
+      await post(exchangePath, { code }, { Cookie: `${name}=${forged}` })
+    }
+    expect(await revoked(sql, user)).toEqual([true, true])
+  })
+
+  test('is a warning in the log', async ({ user }) => {
+    const server = await startServer()
+    const exchange = (code: string, headers?: Record<string, string>) =>
+      postTo(server.url + exchangePath, { code }, headers)
+    const same = browser()
+    const codes = [await newCode(user), await newCode(user)]
+    const bound = keepSecret((await issueSsoCode(user.id, { browser: keepSecret(newSecret()) })).secret)
+    for (const headers of [{}, {}]) await exchange(codes[0]!, headers)
+    for (const headers of [same, same]) await exchange(codes[1]!, headers)
+    await exchange(bound, browser())
+    await server.stop()
+    const warnings = server
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"level":"warn"'))
+      .map((line) => JSON.parse(line))
+    expect(warnings.map(({ msg, sessionId }) => [msg, typeof sessionId])).toEqual([
+      ['an exchange code was reused: its session was revoked', 'string'],
+      ['an exchange code was reused: its session was not changed', 'string'],
+      ['an exchange code was presented by another browser', 'undefined'],
+    ])
   })
 })
 
-test.describe('the session cookie', () => {
-  test('contains the JWT and is HttpOnly', async ({ user, post }) => {
-    const { headers, body } = await post(exchangePath, { code: await newCode(user) })
-    expect(headers.getSetCookie()).toEqual([`session=${body.token}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax`])
+test.describe('a code that was issued for one browser', () => {
+  const boundTo = async (user: User, browser: string) => keepSecret((await issueSsoCode(user.id, { browser })).secret)
+
+  test('works there, and in no other, which does not use it up', async ({ user, post, sql }) => {
+    const [own, other] = [keepSecret(newSecret()), keepSecret(newSecret())]
+    const code = await boundTo(user, own)
+    for (const headers of [{}, { Cookie: `browser=${other}` }, { Cookie: 'browser=' }, { Cookie: `browser=${own}x` }]) {
+      const { status, body } = await post(exchangePath, { code }, headers as Record<string, string>)
+      expect([status, body.code]).toEqual([400, rejected.code])
+    }
+    expect(await sql('SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL', [user.id])).toHaveLength(1)
+    expect((await post(exchangePath, { code }, { Cookie: `browser=${own}` })).status).toBe(200)
   })
 
-  test('is a __Host- cookie if the public URL is HTTPS', async ({ user, post }) => {
+  test('ends nothing when another browser presents it after its use', async ({ user, post, sql }) => {
+    const own = keepSecret(newSecret())
+    const code = await boundTo(user, own)
+    await post(exchangePath, { code }, { Cookie: `browser=${own}` })
+    for (const headers of [{}, { Cookie: `browser=${keepSecret(newSecret())}` }])
+      expect((await post(exchangePath, { code }, headers as Record<string, string>)).status).toBe(400)
+    expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(1)
+  })
+})
+
+test.describe('a sign-in over a live session', () => {
+  const alive = async (sql: Sql, user: User) =>
+    (await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).length
+
+  for (const cookie of ['session', 'refresh'] as const) {
+    test(`ends the session of the ${cookie} cookie, only if it succeeds`, async ({ user, post, sql }) => {
+      const { body } = await post(exchangePath, { code: await newCode(user) })
+      const headers = { Cookie: `${cookie}=${body[cookie === 'session' ? 'token' : 'refreshToken']}` }
+      expect((await post(exchangePath, { code: 'fabricated' }, headers)).status).toBe(400)
+      expect(await alive(sql, user)).toBe(1)
+      expect((await post(exchangePath, { code: await newCode(user) }, headers)).status).toBe(200)
+      expect(await alive(sql, user)).toBe(1)
+      expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(2)
+    })
+  }
+})
+
+test.describe('the cookies', () => {
+  test('contain the JWT and the refresh token and are HttpOnly', async ({ user, post }) => {
+    const { headers, body } = await post(exchangePath, { code: await newCode(user) })
+    expect(headers.getSetCookie()).toEqual([
+      `session=${body.token}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax`,
+      `refresh=${body.refreshToken}; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax`,
+    ])
+  })
+
+  test('are __Host- cookies if the public URL is HTTPS', async ({ user, post }) => {
     const server = await startServer({ PUBLIC_URL: 'https://login.example.com' })
     const { headers, body } = await post(`${server.url}${exchangePath}`, { code: await newCode(user) })
     await server.stop()
     expect(headers.getSetCookie()).toEqual([
       `__Host-session=${body.token}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax; Secure`,
+      `__Host-refresh=${body.refreshToken}; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax; Secure`,
     ])
   })
 
-  test('signs in on /, unless the session is revoked or the user disabled', async ({ user, url, post, sql }) => {
+  test('sign in on /, unless the session is revoked or the user disabled', async ({ user, url, post, sql }) => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
     const home = async () => (await fetch(url, { headers: { Cookie: `session=${body.token}` } })).text()
     expect(await home()).toContain(user.email)
@@ -194,20 +290,17 @@ test.describe('the session cookie', () => {
     expect(await home()).not.toContain(user.email)
   })
 
-  test('does not sign in with an expired session', async ({ user, url, sql }) => {
+  test('do not sign in with an expired JWT', async ({ user, url, sql }) => {
     const [session] = await sql(
       `INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 hour') RETURNING id`,
       [user.id],
     )
-    const token = await signSessionToken({
-      userId: user.id,
-      sessionId: session!.id,
-      issuedAt: Math.floor(Date.now() / 1000) - 43_300,
-    })
+    const now = Math.floor(Date.now() / 1000)
+    const token = signSessionToken({ userId: user.id, sessionId: session!.id, issuedAt: now - 60, expiresAt: now - 1 })
     expect(await (await fetch(url, { headers: { Cookie: `session=${token}` } })).text()).not.toContain(user.email)
   })
 
-  test('is deleted, and its session revoked, by signing out', async ({ user, url, post, sql }) => {
+  test('are deleted, and their session revoked, by signing out', async ({ user, url, post, sql }) => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
     const response = await fetch(`${url}/sign-out`, {
       method: 'POST',
@@ -215,12 +308,10 @@ test.describe('the session cookie', () => {
       redirect: 'manual',
     })
     expect([response.status, response.headers.get('location')]).toEqual([303, '/'])
-    expect(response.headers.getSetCookie()).toEqual(['session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax'])
-    expect(
-      await sql(
-        'SELECT 1 FROM sessions JOIN refresh_tokens r ON session_id = id WHERE user_id = $1 AND sessions.revoked_at IS NOT NULL AND r.revoked_at IS NOT NULL',
-        [user.id],
-      ),
-    ).toHaveLength(1)
+    expect(response.headers.getSetCookie()).toEqual([
+      'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+      'refresh=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+    ])
+    expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NOT NULL', [user.id])).toHaveLength(1)
   })
 })

@@ -3,8 +3,9 @@
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { databasePool } from '../../lib/database/pool'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
-import { findSession } from '../../lib/session/find'
-import { endSession } from '../../lib/session/revoke'
+import { findRefreshableSession, findSession } from '../../lib/session/find'
+import { refreshSession } from '../../lib/session/refresh'
+import { endSessions } from '../../lib/session/revoke'
 import { exchangeSsoCode, issueSsoCode } from '../../lib/sso/exchange'
 import { createUser, findUserByEmail } from '../../lib/user'
 
@@ -13,9 +14,14 @@ const email = 'ada@example.com'
 async function run(): Promise<void> {
   await createUser(email)
   const { id } = (await findUserByEmail(email))!
-  const { token } = await exchangeSsoCode((await issueSsoCode(id)).secret, null)
+  const nobody = { browser: null, sessionId: null }
+  const { secret: code } = await issueSsoCode(id)
+  const { token, refreshToken, sessionId } = await exchangeSsoCode(code, nobody)
+  await exchangeSsoCode(code, { browser: null, sessionId }).catch(() => {}) // a reused code
   await findSession(token)
-  await endSession(token)
+  await findRefreshableSession(refreshToken)
+  await refreshSession(refreshToken)
+  await endSessions([sessionId])
   await resetPassword((await issueResetToken(id)).secret, 'lantern meadow otter')
   await deleteExpiredRows()
 

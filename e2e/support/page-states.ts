@@ -29,7 +29,7 @@ const states: Record<string, State> = {
     },
   },
   'sso: used or expired': {
-    title: 'This sign-in has expired or was already used',
+    title: 'This sign-in can’t be used',
     open: (page) => callback(page, respondWith(400, { code: 'SSO_EXCHANGE_INVALID' })),
   },
   'sso: no code': { title: 'There’s nothing to sign in with', open: (page) => page.goto('/sso/callback') },

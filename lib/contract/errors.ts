@@ -1,10 +1,16 @@
+import { lifetimes } from './lifetimes'
+
+const codeLifetime = lifetimes.code === 60 ? 'one minute' : `${lifetimes.code} seconds`
+
 /** Every error of the service: its code, its HTTP status, and the message for users. */
 export const errors = {
   SSO_EXCHANGE_INVALID: {
     status: 400,
-    message: 'This sign-in code is unknown, was already used, or has expired. Start signing in again.',
+    message: `This sign-in can’t be used. Each sign-in works once, for ${codeLifetime}, in the browser where you started it.`,
   },
+  REFRESH_INVALID: { status: 400, message: 'This session has ended. Sign in again.' },
   VALIDATION_ERROR: { status: 400, message: 'The request is invalid; see `issues`.' },
+  SESSION_INVALID: { status: 401, message: 'There is no valid session. Refresh it, or sign in again.' },
   ORIGIN_REJECTED: { status: 403, message: 'This request came from another site. Sign out on a page of this site.' },
   NOT_FOUND: { status: 404, message: 'No such endpoint.' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'Method not allowed; see the Allow header.' },

@@ -4,8 +4,16 @@ export const lifetimes = {
   code: 60,
   /** The token of a reset e-mail. */
   resetToken: 60 * 60,
-  /** A session, its JWT and its cookie. */
+  /** A session JWT and its cookie. A JWT never outlives its session. */
   sessionToken: 12 * 60 * 60,
-  /** A refresh token. */
-  refreshToken: 7 * 24 * 60 * 60,
+  /** A session and its refresh tokens, from the sign-in on. Never extended. */
+  session: 7 * 24 * 60 * 60,
+  /** The cookie that binds a sign-in to the browser in which it began. */
+  browser: 30 * 60,
 } as const
+
+/**
+ * For so long after a rotation, the previous refresh token still returns the current one. Parallel
+ * requests and lost responses are answered; the chain never forks.
+ */
+export const refreshGraceSeconds = 10

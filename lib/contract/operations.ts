@@ -1,13 +1,16 @@
 import type { z } from 'zod'
 import { type ErrorCode, type Issue, invalidTokenMessage } from './errors'
+import { refreshGraceSeconds } from './lifetimes'
 import { paths } from './paths'
 import {
   JwksResponse,
   OkResponse,
   passwordIssueCodes,
+  RefreshTokenRequest,
   ResetPasswordRequest,
+  SessionResponse,
+  SessionTokensResponse,
   SsoExchangeRequest,
-  SsoExchangeResponse,
 } from './schemas'
 
 /** One operation of the API, as its route and the OpenAPI document need it. */
@@ -16,7 +19,7 @@ export type Operation = {
   name: string
   method: 'GET' | 'POST'
   path: string
-  tag: 'Operations' | 'Keys' | 'Health'
+  tag: 'Operations' | 'Sessions' | 'Keys' | 'Health'
   summary: string
   description: string
   request?: z.ZodType
@@ -24,8 +27,10 @@ export type Operation = {
   response: z.ZodType
   responseDescription: string
   responseExample: object
-  /** Whether a success sets the session cookie. */
-  setsSessionCookie?: boolean
+  /** Which cookies the operation sets. `deletes` holds for errors too. */
+  cookies?: 'sets' | 'deletes'
+  /** Whether the client can present a session JWT: as a Bearer token, or in the session cookie. */
+  acceptsSession?: boolean
   /** How long any cache may store the response, in seconds. Also allows any origin to read it. */
   publicSeconds?: number
   mediaType?: string
@@ -33,6 +38,15 @@ export type Operation = {
   errors: readonly ErrorCode[]
   badRequestDescription?: string
   issueExamples?: Record<string, Issue>
+}
+
+const exampleTokens = {
+  ok: true,
+  token: 'eyJhbGci.eyJzdWIi.MEUCIQDX',
+  refreshToken: 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRtYu1Io',
+}
+const bodyIssueExamples = {
+  json: { path: [], code: 'invalid_json', message: 'The body is not JSON in UTF-8.' },
 }
 
 /**
@@ -46,24 +60,24 @@ export const operations = {
     tag: 'Operations',
     summary: 'Exchange a one-time SSO code for a session.',
     description: [
-      'Each code works once. A code that is presented again more than 10 seconds after its use ends the session',
-      'that it started (RFC 6749 §4.1.2), except from the browser that holds that session.',
+      'Each code works once, and a code that was issued for one browser works in no other. A used code that is',
+      'presented again ends the session that it started (RFC 6749 §4.1.2), except from the browser that used it.',
+      'Over a live session in the same browser, a success ends that session.',
     ].join('\n'),
     request: SsoExchangeRequest,
     requestExample: { code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
-    response: SsoExchangeResponse,
-    responseDescription: 'The session. Browsers also receive it as a cookie.',
-    responseExample: {
-      ok: true,
-      token: 'eyJhbGci.eyJzdWIi.MEUCIQDX',
-      refreshToken: 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRt',
-    },
-    setsSessionCookie: true,
+    response: SessionTokensResponse,
+    responseDescription: 'The session. Browsers also receive both tokens as cookies.',
+    responseExample: exampleTokens,
+    cookies: 'sets',
     errors: ['SSO_EXCHANGE_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
-    badRequestDescription: 'The code is unknown, used or expired; or the body does not match the schema.',
+    badRequestDescription: [
+      'The code is unknown, used, expired or for another browser, or the user is disabled;',
+      'or the body does not match the schema.',
+    ].join('\n'),
     issueExamples: {
       code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' },
-      json: { path: [], code: 'invalid_json', message: 'The body is not JSON in UTF-8.' },
+      ...bodyIssueExamples,
     },
   },
   resetPassword: {
@@ -88,6 +102,73 @@ export const operations = {
       token: { path: ['token'], code: 'invalid_or_expired', message: invalidTokenMessage },
       password: { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' },
     },
+  },
+  refreshSession: {
+    name: 'refresh',
+    method: 'POST',
+    path: paths.refreshSession,
+    tag: 'Sessions',
+    summary: 'Renew a session with its refresh token.',
+    description: [
+      `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds: until then, the current and the previous token`,
+      'both return the current one, so that parallel requests and lost responses do no harm.',
+      'Any older token ends the session (RFC 9700 §4.14.2). The session itself is never extended.',
+    ].join('\n'),
+    request: RefreshTokenRequest,
+    requestExample: { refreshToken: exampleTokens.refreshToken },
+    response: SessionTokensResponse,
+    responseDescription: 'A new JWT and the current refresh token. Browsers also receive both as cookies.',
+    responseExample: exampleTokens,
+    cookies: 'sets',
+    errors: ['REFRESH_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    badRequestDescription: [
+      'The refresh token is missing, unknown or outdated, or its session has ended; or the body does not match the',
+      'schema. The cookies are kept.',
+    ].join('\n'),
+    issueExamples: bodyIssueExamples,
+  },
+  getSession: {
+    name: 'session',
+    method: 'GET',
+    path: paths.getSession,
+    tag: 'Sessions',
+    summary: 'Whose session this is, and until when.',
+    description: [
+      'Looks the session up in the database, so that a revoked one is rejected at once. For browsers: all requests',
+      'of one server count against the limit of its one address.',
+    ].join('\n'),
+    response: SessionResponse,
+    responseDescription: 'The session is live.',
+    responseExample: {
+      ok: true,
+      user: { id: '5b0f6a52-3c1e-4a55-9a0c-6f9e2d1b7c34', email: 'ada@example.com' },
+      sessionId: '0c9d4e0e-52a7-4f1e-8f2c-1d3b5a7e9f60',
+      expiresAt: '2026-11-22T20:00:00.000Z',
+      sessionExpiresAt: '2026-11-29T08:00:00.000Z',
+    },
+    acceptsSession: true,
+    errors: ['SESSION_INVALID', 'SERVICE_UNAVAILABLE'],
+  },
+  signOut: {
+    name: 'sign-out',
+    method: 'POST',
+    path: paths.signOut,
+    tag: 'Sessions',
+    summary: 'End a session.',
+    description: [
+      'Ends the session of the refresh token in the body, else of the Bearer token, else of the cookies; an expired',
+      'JWT does not matter if the refresh cookie is there. Deletes the cookies in any case. Send `{}` without a token.',
+    ].join('\n'),
+    request: RefreshTokenRequest,
+    requestExample: {},
+    response: OkResponse,
+    responseDescription: 'The session has ended, or there was none.',
+    responseExample: { ok: true },
+    cookies: 'deletes',
+    acceptsSession: true,
+    errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    badRequestDescription: 'The body does not match the schema.',
+    issueExamples: bodyIssueExamples,
   },
   getSigningKeys: {
     name: 'jwks',

@@ -2,6 +2,9 @@
 export const paths = {
   exchangeSsoCode: '/api/auth/sso/exchange',
   resetPassword: '/api/auth/reset-password',
+  refreshSession: '/api/auth/refresh',
+  getSession: '/api/auth/session',
+  signOut: '/api/auth/sign-out',
   getSigningKeys: '/.well-known/jwks.json',
   getHealth: '/api/health',
   getReadiness: '/api/health/ready',

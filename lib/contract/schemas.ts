@@ -29,7 +29,18 @@ export const ResetPasswordRequest = z.object(
   object,
 )
 
-export const SsoExchangeResponse = z.object({
+/** Ignores unknown fields. Without a token, the operation uses the cookies of the browser. */
+export const RefreshTokenRequest = z.object(
+  {
+    refreshToken: text
+      .optional()
+      .meta({ description: 'The newest refresh token. Browsers leave it out: they send it as a cookie.' }),
+  },
+  object,
+)
+
+/** The response of every operation that starts or renews a session. */
+export const SessionTokensResponse = z.object({
   ok: z.literal(true),
   token: z
     .string()
@@ -37,8 +48,18 @@ export const SsoExchangeResponse = z.object({
     .meta({ description: 'The session JWT (ES256).' }),
   refreshToken: z
     .string()
-    .regex(/^[\w-]{43}$/)
-    .meta({ description: 'The refresh token.' }),
+    .regex(/^[\w-]{48}$/)
+    .meta({ description: 'The refresh token. Each rotation replaces it.' }),
+})
+
+const instant = z.iso.datetime({ precision: 3 })
+
+export const SessionResponse = z.object({
+  ok: z.literal(true),
+  user: z.object({ id: z.uuid(), email: z.string() }),
+  sessionId: z.uuid().meta({ description: 'The `sid` of the JWT.' }),
+  expiresAt: instant.meta({ description: 'When the JWT expires.' }),
+  sessionExpiresAt: instant.meta({ description: 'When the session ends and can’t be refreshed any more.' }),
 })
 
 export const OkResponse = z.object({ ok: z.literal(true) })

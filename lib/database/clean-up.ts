@@ -1,8 +1,8 @@
 import { lifetimes } from '../contract/lifetimes'
 import { sql } from './sql'
 
-/** A used code must be recognised for as long as the refresh token that it issued can be valid. */
-const retentionSeconds = lifetimes.refreshToken
+/** A used code must be recognised for as long as the session that it started can live. */
+const retentionSeconds = lifetimes.session
 const batchSize = 1_000
 
 /**
@@ -19,7 +19,6 @@ const batches = {
       SELECT ctid FROM reset_tokens WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
       ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
     RETURNING 1`,
-  /** The foreign key deletes their refresh tokens too. */
   sessions: () => sql`
     DELETE FROM sessions WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM sessions WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})

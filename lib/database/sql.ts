@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { NotExecuted } from './not-executed'
 import { databasePool, resultMs } from './pool'
 
-type Value = string | number | boolean | Date | Uint8Array | null
+type Value = string | number | boolean | Date | Uint8Array | string[] | null
 
 /** A fragment of a statement, with its parameters. Several statements can share it. */
 export type Part = { strings: TemplateStringsArray; values: (Value | Part)[] }

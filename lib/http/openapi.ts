@@ -1,15 +1,16 @@
 import { z } from 'zod'
 import { type ErrorCode, errors, outcomeUnknownMessage } from '../contract/errors'
-import { lifetimes } from '../contract/lifetimes'
 import { allowedMethods, type Operation, operations } from '../contract/operations'
 import {
   errorSchema,
   JwksResponse,
   OkResponse,
   PublicJwk,
+  RefreshTokenRequest,
   ResetPasswordRequest,
+  SessionResponse,
+  SessionTokensResponse,
   SsoExchangeRequest,
-  SsoExchangeResponse,
 } from '../contract/schemas'
 import { platformLimit } from './rate-limit/policies'
 
@@ -18,8 +19,10 @@ const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
 const table: Operation[] = Object.values(operations)
 const namedSchemas = {
   SsoExchangeRequest,
-  SsoExchangeResponse,
   ResetPasswordRequest,
+  RefreshTokenRequest,
+  SessionTokensResponse,
+  SessionResponse,
   OkResponse,
   PublicJwk,
   JwksResponse,
@@ -47,12 +50,20 @@ const headerObjects = {
     enum: [...new Set(table.map(allowedMethods))],
   }),
   'Accept-Post': header('The media type that the path accepts.', { const: 'application/json' }),
+  'WWW-Authenticate': header('How to authenticate (RFC 6750 §3).', { const: 'Bearer' }),
   'Set-Cookie': header(
-    'The session JWT, where no script can read it: `__Host-session` over https, `session` on http://localhost.',
-    {
-      pattern: `^(__Host-)?session=[^;]+; Path=/; Max-Age=${lifetimes.sessionToken}; HttpOnly; SameSite=Lax(; Secure)?$`,
-    },
+    [
+      'Two fields: the session JWT and the refresh token, where no script can read them. Over https the names are',
+      '`__Host-session` and `__Host-refresh`, on http://localhost `session` and `refresh`.',
+    ].join('\n'),
+    { pattern: cookiePattern('[^;]+', '[1-9]\\d*') },
   ),
+}
+
+const deletes = { 'Set-Cookie': header('Two fields, which delete both cookies.', { pattern: cookiePattern('', '0') }) }
+
+function cookiePattern(value: string, seconds: string): string {
+  return `^(__Host-)?(session|refresh)=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax(; Secure)?$`
 }
 
 /** The errors that do not share their status with another: their description and extra headers. */
@@ -62,6 +73,7 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
   PAYLOAD_TOO_LARGE: ['The body is larger than 16 KiB. It was not read to its end.'],
   UNSUPPORTED_MEDIA_TYPE: ['The body is not application/json in UTF-8, or it is compressed.', 'Accept-Post'],
   RATE_LIMITED: ['Over the platform limit. Nothing was done.', 'Retry-After'],
+  SESSION_INVALID: ['The JWT is missing, invalid or expired, or its session has ended.', 'WWW-Authenticate'],
   INTERNAL_ERROR: ['An unexpected server error. The log has its cause, under the request ID.'],
   SERVICE_UNAVAILABLE: [
     [
@@ -83,9 +95,10 @@ export const openApiDocument = {
     version: '1.0.0',
     summary: 'Completes SSO sign-in and password reset.',
     description: [
-      'JSON in UTF-8 both ways. No operation needs authentication: the one-time value in the body authorises it.',
-      'The POST operations are not idempotent: never retry one automatically after a dropped connection,',
-      'because the first request may have taken effect.',
+      'JSON in UTF-8 both ways. The one-time value in a body authorises its operation; a session is presented as a',
+      'Bearer token or in the cookies of the browser.',
+      'The exchange and the reset are not idempotent: never retry them automatically after a dropped connection,',
+      'because the first request may have taken effect. A refresh and a sign-out can be retried.',
       'Ignore fields that you do not know.',
       `Pages, routes and documents share one limit of ${requests} requests per ${windowSeconds / 60} minutes`,
       'and client IP address (IPv6: /64 network).',
@@ -96,17 +109,31 @@ export const openApiDocument = {
   security: [],
   tags: [
     { name: 'Operations', description: 'Complete a sign-in or a password reset.' },
+    { name: 'Sessions', description: 'Renew, inspect and end a session.' },
     { name: 'Keys', description: 'Verify a session.' },
     { name: 'Health', description: 'Monitor the service.' },
   ],
   paths: Object.fromEntries(
     Object.entries(operations).map(([id, operation]) => [operation.path, pathItem(id, operation)]),
   ) as Record<string, Record<string, { responses: Record<string, object> }>>,
-  components: { schemas: schemas(), headers: headerObjects, responses: sharedResponses() },
+  components: {
+    schemas: schemas(),
+    headers: headerObjects,
+    responses: sharedResponses(),
+    securitySchemes: {
+      bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The session JWT.' },
+      cookie: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: '__Host-session',
+        description: 'Set by the exchange. On http://localhost the name is `session`.',
+      },
+    },
+  },
 }
 
 function pathItem(operationId: string, operation: Operation) {
-  const { method, tag, summary, description, request, requestExample, errors: own } = operation
+  const { method, tag, summary, description, request, requestExample, acceptsSession, errors: own } = operation
   const isApi = operation.path.startsWith('/api/')
   const shared: ErrorCode[] = [
     ...(isApi ? (['NOT_FOUND'] as const) : []),
@@ -125,7 +152,7 @@ function pathItem(operationId: string, operation: Operation) {
   const responses: Record<string, object> = {
     200: successOf(operation),
     ...(badRequests.length > 0 && { 400: badRequestOf(operation, badRequests) }),
-    ...Object.fromEntries(others.map((code) => [errors[code].status, ref('responses', code)])),
+    ...Object.fromEntries(others.map((code) => [errors[code].status, errorOf(code, operation)])),
   }
   return {
     [method.toLowerCase()]: {
@@ -133,30 +160,30 @@ function pathItem(operationId: string, operation: Operation) {
       tags: [tag],
       summary,
       description,
-      security: [],
+      security: acceptsSession ? [{ bearer: [] }, { cookie: [] }, ...(request ? [{}] : [])] : [],
       ...(body && { requestBody: body }),
       responses,
     },
   }
 }
 
-function successOf({
-  response,
-  responseDescription,
-  responseExample,
-  setsSessionCookie,
-  publicSeconds,
-  mediaType,
-}: Operation) {
+function successOf({ response, responseDescription, responseExample, cookies, publicSeconds, mediaType }: Operation) {
   const headers = publicSeconds
     ? {
         'Cache-Control': header('May be cached.', { const: `public, max-age=${publicSeconds}` }),
         'Access-Control-Allow-Origin': header('Any site may read it.', { const: '*' }),
         'X-Content-Type-Options': ref('headers', 'X-Content-Type-Options'),
       }
-    : headersWith(...(setsSessionCookie ? ['Set-Cookie'] : []))
+    : { ...headersWith(...(cookies === 'sets' ? ['Set-Cookie'] : [])), ...(cookies === 'deletes' && deletes) }
   const content = { schema: ref('schemas', nameOf(response)), example: responseExample }
   return { description: responseDescription, headers, content: { [mediaType ?? 'application/json']: content } }
+}
+
+/** An operation that deletes cookies does so even if it fails later. */
+function errorOf(code: ErrorCode, { cookies }: Operation) {
+  if (cookies !== 'deletes' || errors[code].status < 500) return ref('responses', code)
+  const { description, headers, content } = sharedResponses()[code]!
+  return { description, headers: { ...headers, ...deletes }, content }
 }
 
 /** Several error codes can share status 400. */

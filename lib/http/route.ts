@@ -22,10 +22,9 @@ type Call<Route extends Definition> = {
   /** The validated body; undefined if the operation has none. */
   body: Route['request'] extends z.ZodType ? z.output<Route['request']> : undefined
   /** Creates the success response. The compiler checks the fields of the body. */
-  respond: (
-    body: Route['response'] extends z.ZodType ? z.output<Route['response']> : never,
-    headers?: HeadersInit,
-  ) => Response
+  respond: (body: Route['response'] extends z.ZodType ? z.output<Route['response']> : never) => Response
+  /** Adds `Set-Cookie` values to the response, also to one with an error. */
+  setCookies: (values: string[]) => void
   addToLog: AddToLog
 }
 
@@ -41,10 +40,10 @@ export function route<Route extends Definition>(
   handle: (call: Call<Route>) => Promise<Response>,
 ): Handlers {
   const allow = allowedMethods(definition)
-  const accept = serve(definition.name, async (request, addToLog) => {
+  const accept = serve(definition.name, async (request, { setCookies, addToLog }) => {
     const body = (definition.request && (await parseJson(request, definition.request))) as Call<Route>['body']
-    const respond = (content: unknown, headers?: HeadersInit) => success(definition, content, headers)
-    return handle({ request, body, respond, addToLog })
+    const respond = (content: unknown) => success(definition, content)
+    return handle({ request, body, respond, setCookies, addToLog })
   })
   const reject = serve(definition.name, () => Promise.reject(new ApiError('METHOD_NOT_ALLOWED')), { Allow: allow })
   return handlers((method) => (allow.split(', ').includes(method) ? accept : reject))
@@ -63,13 +62,8 @@ function handlers(handlerOf: (method: string) => Handler): Handlers {
   return Object.fromEntries(methods.map((method) => [method, handlerOf(method)])) as Handlers
 }
 
-function success(
-  { publicSeconds, mediaType = 'application/json' }: Definition,
-  content: unknown,
-  extraHeaders?: HeadersInit,
-): Response {
-  const headers = new Headers(extraHeaders)
-  headers.set('Content-Type', mediaType)
+function success({ publicSeconds, mediaType = 'application/json' }: Definition, content: unknown): Response {
+  const headers = new Headers({ 'Content-Type': mediaType })
   if (publicSeconds) {
     headers.set('Cache-Control', `public, max-age=${publicSeconds}`)
     headers.set('Access-Control-Allow-Origin', '*')
@@ -84,7 +78,7 @@ function success(
  */
 function serve(
   name: string,
-  handle: (request: Request, addToLog: AddToLog) => Promise<Response>,
+  handle: (request: Request, call: Pick<Call<Definition>, 'setCookies' | 'addToLog'>) => Promise<Response>,
   errorHeaders: Record<string, string> = {},
 ): Handler {
   return async (request) => {
@@ -92,11 +86,15 @@ function serve(
     const requestId = requestIdOf(request)
     const verdict = await countRequest(clientAddress(request))
     const added = {}
+    const cookies: string[] = []
     let response: Response
     let error: ApiError | undefined
     try {
       if (!verdict.allowed) throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
-      response = await handle(request, (fields) => Object.assign(added, fields))
+      response = await handle(request, {
+        setCookies: (values) => cookies.push(...values),
+        addToLog: (fields) => Object.assign(added, fields),
+      })
     } catch (thrown) {
       error = asApiError(thrown)
       response = errorResponse(error, requestId, errorHeaders)
@@ -110,6 +108,8 @@ function serve(
     // A publicly cacheable response must not carry headers about one request.
     const isPublic = response.headers.get('cache-control')?.startsWith('public')
     if (!isPublic) for (const [header, value] of Object.entries(headers)) response.headers.set(header, value)
+
+    for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
 
     const line = {
       requestId,
@@ -135,6 +135,7 @@ const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
   // otherwise the server would read the rest of the body
   PAYLOAD_TOO_LARGE: { Connection: 'close' },
   UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/json' },
+  SESSION_INVALID: { 'WWW-Authenticate': 'Bearer' }, // RFC 9110 §11.6.1
 }
 
 function errorResponse(error: ApiError, requestId: string, routeHeaders: Record<string, string>): Response {

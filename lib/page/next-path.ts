@@ -15,3 +15,15 @@ export function nextPath(next: unknown, origin: string): string | null {
     return null // not a URL, or a malformed % sequence
   }
 }
+
+/**
+ * Returns where `?next=` leads: a path of this site, or a URL of the dashboard's origin. Returns
+ * null for any other value.
+ */
+export function nextDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
+  const path = nextPath(next, origin)
+  if (path !== null || typeof next !== 'string' || !/^https?:\/\//.test(next)) return path
+  if (/[\\\p{Cc}]/u.test(next) || !URL.canParse(next) || !URL.canParse(dashboardUrl)) return null
+  const { href, origin: targetOrigin, username, password } = new URL(next)
+  return targetOrigin === new URL(dashboardUrl).origin && !username && !password ? href : null
+}

@@ -4,8 +4,15 @@ export function inRelativeTime(seconds: number, language: string): string {
   return seconds < 90 ? format.format(seconds, 'second') : format.format(Math.ceil(seconds / 60), 'minute')
 }
 
-/** Formats a duration, such as “1 minute” or “12 hours”. */
+const units = [
+  [24 * 60 * 60, 'day'],
+  [60 * 60, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const
+
+/** Formats a duration, such as “1 minute” or “7 days”. */
 export function inUnits(seconds: number, language: string): string {
-  const [size, unit] = seconds % 3600 === 0 ? [3600, 'hour'] : seconds % 60 === 0 ? [60, 'minute'] : [1, 'second']
-  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / Number(size))
+  const [size, unit] = units.find(([size]) => seconds % size === 0)!
+  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size)
 }

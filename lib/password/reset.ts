@@ -3,7 +3,7 @@ import { lifetimes } from '../contract/lifetimes'
 import { NotExecuted } from '../database/not-executed'
 import { part, sql, transaction } from '../database/sql'
 import { hashSecret, newSecret } from '../secret'
-import { revokeSessions } from '../session/revoke'
+import { endAllSessions, lockUser } from '../session/revoke'
 import { env } from '../settings/env'
 import { hashNewPassword } from './hash'
 import { InTurnByKey } from './in-turn'
@@ -95,12 +95,10 @@ async function uncountAttempt(tokenHash: Uint8Array): Promise<void> {
   await statement.catch(() => {}) // the attempt then stays counted
 }
 
-/** Uses up the token, sets the password and revokes all sessions of the user. */
+/** Uses up the token, sets the password, and ends all sessions and sign-ins of the user. */
 async function setPassword(userId: string, tokenHash: Uint8Array, passwordHash: string): Promise<void> {
   const [changed] = await transaction(async (sql) => {
-    // Lock the user in a statement of its own: only the next statement can see, and revoke, a
-    // session that was starting concurrently.
-    await sql`SELECT 1 FROM users WHERE id = ${userId} FOR UPDATE`
+    await lockUser(sql, userId)
     return sql`
       WITH claimed AS (
         UPDATE reset_tokens SET used_at = now()
@@ -111,7 +109,7 @@ async function setPassword(userId: string, tokenHash: Uint8Array, passwordHash: 
         UPDATE users SET password_hash = ${passwordHash}, password_changed_at = now()
         WHERE id = (SELECT user_id FROM claimed)
         RETURNING id
-      ), ${revokeSessions(part`user_id = (SELECT user_id FROM claimed)`)}
+      ), ${endAllSessions(part`(SELECT user_id FROM claimed)`)}
       SELECT 1 FROM changed`
   })
   if (!changed) throw invalidToken() // a concurrent request in another process used it

@@ -1,34 +1,53 @@
 import { lifetimes } from '../contract/lifetimes'
-import { env } from '../settings/env'
+import { newSecret } from '../secret'
+import { isHttps } from '../settings/https'
+import type { SessionTokens } from './tokens'
+
+type CookieName = 'session' | 'refresh' | 'browser'
 
 /**
- * Returns the name of the session cookie. With https it has the prefix `__Host-`, which prevents
+ * Returns the full name of a cookie. With https it has the prefix `__Host-`, which prevents
  * subdomains from setting it (RFC 6265bis §4.1.3.2).
  */
-export function sessionCookieName(): string {
-  return isHttps() ? '__Host-session' : 'session'
+export function cookieName(name: CookieName): string {
+  return isHttps() ? `__Host-${name}` : name
+}
+
+/** Returns the `Set-Cookie` values that store the tokens of a session out of reach of scripts. */
+export function sessionCookies({ token, tokenSeconds, refreshToken, sessionSeconds }: SessionTokens): string[] {
+  return [setCookie('session', token, tokenSeconds), setCookie('refresh', refreshToken, sessionSeconds)]
+}
+
+/** Returns the `Set-Cookie` values that delete the tokens of a session. */
+export function deletedSessionCookies(): string[] {
+  return [setCookie('session', '', 0), setCookie('refresh', '', 0)]
 }
 
 /**
- * Returns a `Set-Cookie` value that stores a session JWT out of reach of scripts. An empty token
- * deletes the cookie.
+ * Returns the `Set-Cookie` value that identifies a browser during a sign-in. Keeps the value of the
+ * browser's own cookie, and renews its age.
  */
-export function sessionCookie(token: string): string {
-  const seconds = token ? lifetimes.sessionToken : 0
-  const attributes = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isHttps() ? '; Secure' : ''}`
-  return `${sessionCookieName()}=${token}; ${attributes}`
+export function browserCookie(current: string | null): string {
+  return setCookie('browser', current ?? newSecret(), lifetimes.browser)
 }
 
-/** Returns the unverified session JWT from a request's cookies, or null if there is none. */
-export function sessionTokenOf(request: Request): string | null {
-  const prefix = `${sessionCookieName()}=`
-  const pair = request.headers
+/** Returns the identity that `browserCookie` gave to the browser of a request, or null. */
+export function browserOf(headers: Headers): string | null {
+  const value = cookieOf(headers, 'browser')
+  return value && /^[\w-]{43}$/.test(value) ? value : null
+}
+
+/** Returns the unverified value of a request's cookie, or null if there is none. */
+export function cookieOf(headers: Headers, name: CookieName): string | null {
+  const prefix = `${cookieName(name)}=`
+  const pair = headers
     .get('cookie')
     ?.split(/; */)
     .find((cookie) => cookie.startsWith(prefix))
   return pair?.slice(prefix.length) || null
 }
 
-function isHttps(): boolean {
-  return env().PUBLIC_URL.startsWith('https://')
+function setCookie(name: CookieName, value: string, seconds: number): string {
+  const attributes = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isHttps() ? '; Secure' : ''}`
+  return `${cookieName(name)}=${value}; ${attributes}`
 }

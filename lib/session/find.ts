@@ -1,18 +1,35 @@
-import { sql } from '../database/sql'
+import { refreshGraceSeconds } from '../contract/lifetimes'
+import { type Part, part, sql } from '../database/sql'
+import { readRefreshToken } from './refresh-token'
 import { verifySessionToken } from './token'
 
-/**
- * Returns the user's e-mail address and the end of the session. Returns null if the token is
- * invalid, the session has expired or was revoked, or the user is disabled.
- */
-export async function findSession(token: string): Promise<{ email: string; expiresAt: Date } | null> {
+/** A session that is neither expired nor revoked, of a user who is not disabled. */
+export type LiveSession = { sessionId: string; userId: string; email: string; endsAt: Date }
+
+/** Returns the live session of a session JWT and when the JWT expires, or null. */
+export async function findSession(token: string): Promise<(LiveSession & { tokenExpiresAt: Date }) | null> {
   const claims = await verifySessionToken(token)
   if (!claims) return null
-  const [row] = await sql<{ email: string; expiresAt: Date }>`
-    SELECT email, expires_at AS "expiresAt"
-    FROM sessions, LATERAL (
-      SELECT email FROM users WHERE id = user_id AND id = ${claims.userId} AND disabled_at IS NULL OFFSET 0
-    ) AS holder
-    WHERE sessions.id = ${claims.sessionId} AND revoked_at IS NULL AND expires_at > now()`
+  const session = await findLive(claims.sessionId, part`user_id = ${claims.userId}`)
+  return session && { ...session, tokenExpiresAt: claims.expiresAt }
+}
+
+/** Returns the live session that a refresh token could renew, or null. Changes nothing. */
+export async function findRefreshableSession(refreshToken: string): Promise<LiveSession | null> {
+  const presented = readRefreshToken(refreshToken)
+  if (!presented) return null
+  const { sessionId, generation } = presented
+  return findLive(
+    sessionId,
+    part`(generation = ${generation} OR generation = ${generation} + 1
+      AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))`,
+  )
+}
+
+async function findLive(sessionId: string, condition: Part): Promise<LiveSession | null> {
+  const [row] = await sql<LiveSession>`
+    SELECT id AS "sessionId", user_id AS "userId", email, expires_at AS "endsAt"
+    FROM sessions, LATERAL (SELECT email FROM users WHERE users.id = user_id AND disabled_at IS NULL OFFSET 0) AS holder
+    WHERE id = ${sessionId} AND revoked_at IS NULL AND expires_at > now() AND ${condition}`
   return row ?? null
 }

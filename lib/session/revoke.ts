@@ -1,22 +1,37 @@
-import { type Part, part, sql } from '../database/sql'
-import { verifySessionToken } from './token'
+import { type Part, part, type Sql, sql } from '../database/sql'
 
 /**
- * Returns the CTEs that revoke the sessions selected by `where`, and their refresh tokens. `revoked
- * (id)` has one row per session.
+ * Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one row per
+ * session.
  */
 export function revokeSessions(where: Part): Part {
   return part`
     revoked AS (
       UPDATE sessions SET revoked_at = now() WHERE revoked_at IS NULL AND ${where} RETURNING id
-    ), refresh_revoked AS (
-      UPDATE refresh_tokens SET revoked_at = now()
-      WHERE session_id = ANY (ARRAY(SELECT id FROM revoked)) AND revoked_at IS NULL
     )`
 }
 
-/** Revokes the session of a session JWT. Does nothing if the token is invalid or has expired. */
-export async function endSession(token: string): Promise<void> {
-  const claims = await verifySessionToken(token)
-  if (claims) await sql`WITH ${revokeSessions(part`id = ${claims.sessionId}`)} SELECT 1 FROM revoked`
+/** Revokes sessions by ID. Ignores those that have ended already. */
+export async function endSessions(ids: string[]): Promise<void> {
+  await sql`WITH ${revokeSessions(part`id = ANY (${ids}::uuid[])`)} SELECT 1 FROM revoked`
+}
+
+/**
+ * Locks a user, which must precede a statement with `endAllSessions`: only the next statement can
+ * see a session that was starting concurrently. Lock order everywhere: user, code, session.
+ */
+export async function lockUser(sql: Sql, userId: string): Promise<void> {
+  await sql`SELECT 1 FROM users WHERE id = ${userId} FOR UPDATE`
+}
+
+/**
+ * Returns the CTEs that revoke all sessions of a user (a part that yields the ID, or null for
+ * nobody), and delete the codes with which another could start. `revoked (id)` has one row per
+ * session.
+ */
+export function endAllSessions(userId: Part): Part {
+  return part`
+    ${revokeSessions(part`user_id = ${userId}`)}, codes_deleted AS (
+      DELETE FROM exchange_codes WHERE user_id = ${userId} AND used_at IS NULL
+    )`
 }

@@ -33,12 +33,14 @@ async function sessionToken({ claims, header, key }: Changes): Promise<string> {
 }
 
 test('a token of this service is verified', async () => {
-  expect(await verifySessionToken(await signSessionToken({ ...subject, issuedAt: now() }))).toEqual(subject)
-  expect(await verifySessionToken(await sessionToken({}))).toEqual(subject)
+  const expiresAt = now() + 60
+  const verified = { ...subject, expiresAt: new Date(expiresAt * 1000) }
+  expect(await verifySessionToken(signSessionToken({ ...subject, issuedAt: now(), expiresAt }))).toEqual(verified)
+  expect(await verifySessionToken(await sessionToken({ claims: { exp: expiresAt } }))).toEqual(verified)
 })
 
 const rejected: Record<string, () => Promise<string> | string> = {
-  'an expired one': () => signSessionToken({ ...subject, issuedAt: now() - lifetimes.sessionToken - 1 }),
+  'an expired one': () => signSessionToken({ ...subject, issuedAt: now() - 60, expiresAt: now() - 1 }),
   'another issuer': () => sessionToken({ claims: { iss: 'https://elsewhere.example' } }),
   'another audience': () => sessionToken({ claims: { aud: 'widget' } }),
   'another type': () => sessionToken({ header: { typ: 'at+jwt' } }),

@@ -1,15 +1,15 @@
 import { randomUUID, sign } from 'node:crypto'
-import { lifetimes } from '../contract/lifetimes'
+import type { JWTVerifyGetKey } from 'jose'
 import { env } from '../settings/env'
 
-type SessionToken = { userId: string; sessionId: string; issuedAt: number }
+type SessionToken = { userId: string; sessionId: string; issuedAt: number; expiresAt: number }
 
 /**
- * Signs a session JWT (RFC 7519) in the compact form of RFC 7515 §7.1. `issuedAt` is in seconds
+ * Signs a session JWT (RFC 7519) in the compact form of RFC 7515 §7.1. Times are in seconds
  * since 1970, by the database's clock. Uses node:crypto, because jose signs on the threads that
  * bcrypt occupies, at four times the cost.
  */
-export function signSessionToken({ userId, sessionId, issuedAt }: SessionToken): string {
+export function signSessionToken({ userId, sessionId, issuedAt, expiresAt }: SessionToken): string {
   const { kid, privateKey } = env().SESSION_SIGNING_KEYS
   const header = { alg: 'ES256', typ: 'JWT', kid }
   const claims = {
@@ -19,7 +19,7 @@ export function signSessionToken({ userId, sessionId, issuedAt }: SessionToken):
     sid: sessionId,
     jti: randomUUID(),
     iat: issuedAt,
-    exp: issuedAt + lifetimes.sessionToken,
+    exp: expiresAt,
   }
   const signingInput = `${base64url(header)}.${base64url(claims)}`
   // the concatenation of R and S (RFC 7518 §3.4)
@@ -27,22 +27,28 @@ export function signSessionToken({ userId, sessionId, issuedAt }: SessionToken):
   return `${signingInput}.${signature.toString('base64url')}`
 }
 
+type SessionClaims = { userId: string; sessionId: string; expiresAt: Date }
+
+let publicKeys: JWTVerifyGetKey | undefined
+
 /**
- * Returns the user ID and the session ID of a session JWT, or null if it is invalid or has expired.
- * Does not detect revoked sessions: see `findSession`.
+ * Returns the user ID, the session ID and the end of a session JWT, or null if it is invalid or has
+ * expired. Does not detect revoked sessions: see `findSession`.
  */
-export async function verifySessionToken(token: string): Promise<{ userId: string; sessionId: string } | null> {
+export async function verifySessionToken(token: string): Promise<SessionClaims | null> {
   // imported here, because an exchange rarely needs it
   const { createLocalJWKSet, jwtVerify } = await import('jose')
+  publicKeys ??= createLocalJWKSet({ keys: env().SESSION_SIGNING_KEYS.published }) // keeps the imported keys
   try {
-    const { payload } = await jwtVerify(token, createLocalJWKSet({ keys: env().SESSION_SIGNING_KEYS.published }), {
+    const { payload } = await jwtVerify(token, publicKeys, {
       issuer: env().PUBLIC_URL,
       audience: env().SESSION_AUDIENCE,
       algorithms: ['ES256'],
       typ: 'JWT',
       requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'],
     })
-    return { userId: String(payload.sub), sessionId: String(payload.sid) }
+    const { sub, sid, exp } = payload
+    return { userId: String(sub), sessionId: String(sid), expiresAt: new Date(exp! * 1000) }
   } catch {
     return null
   }

@@ -3,6 +3,7 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hkdfSync,
   type JsonWebKey,
   type KeyObject,
   sign,
@@ -13,8 +14,11 @@ import type { PublicJwk as PublicJwkSchema } from '../contract/schemas'
 
 type PublicJwk = z.infer<typeof PublicJwkSchema>
 
-/** The key that signs, its ID, and the public keys for the JWKS. */
-export type SigningKeys = { kid: string; privateKey: KeyObject; published: PublicJwk[] }
+/**
+ * The key that signs, its ID, the public keys for the JWKS, and the secrets of refresh tokens: the
+ * first makes them, all verify them.
+ */
+export type SigningKeys = { kid: string; privateKey: KeyObject; published: PublicJwk[]; refreshKeys: Uint8Array[] }
 
 const P256Jwk = z.looseObject({
   kty: z.literal('EC'),
@@ -22,7 +26,11 @@ const P256Jwk = z.looseObject({
   x: z.string(),
   y: z.string(),
   d: z.string().optional(),
+  /** Our own mark: `rotateSigningKeys` distinguishes the next key from the previous one by it. */
+  role: z.literal('previous').optional(),
 })
+type P256Jwk = z.infer<typeof P256Jwk>
+
 const KeySet = z.object({ keys: z.array(P256Jwk).min(1) })
 
 /**
@@ -39,7 +47,13 @@ export function parseSigningKeys(json: string): SigningKeys {
     kid: published[0]!.kid,
     privateKey: createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
     published,
+    refreshKeys: keys.flatMap(({ d }) => (d ? [refreshKey(d)] : [])),
   }
+}
+
+/** Derives the secret of refresh tokens (HKDF, RFC 5869), so that no key has two uses. */
+function refreshKey(privatePart: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', Buffer.from(privatePart, 'base64url'), '', 'refresh-v1', 32))
 }
 
 /** Returns a new JWK Set of one private ES256 key, as JSON for `parseSigningKeys`. */
@@ -52,24 +66,25 @@ export type RotationStep = 'publish' | 'sign' | 'drop'
 
 /**
  * Takes the next step of a key rotation. Accepts the current JWK Set and returns the next one, as
- * JSON. `publish` adds a new private key that does not sign yet. `sign` lets it sign, and keeps the
- * previous key without its private part. `drop` removes the previous key. Throws like
+ * JSON. `publish` adds a new key that does not sign yet. `sign` lets it sign; the previous key still
+ * verifies, and renews the refresh tokens that it made. `drop` removes the previous key. Throws like
  * `parseSigningKeys`.
  */
 export function rotateSigningKeys(json: string): { step: RotationStep; json: string } {
   parseSigningKeys(json)
   const { keys } = parseKeySet(json)
   const [current, ...others] = keys
-  const next = others.find((jwk) => jwk.d)
-  const previous = others.filter((jwk) => jwk !== next).map(withoutPrivatePart)
+  const next = others.find(isNext)
+  const previous = others.filter((jwk) => jwk !== next)
   const result = (step: RotationStep, set: object[]) => ({ step, json: JSON.stringify({ keys: set }) })
-  if (next) return result('sign', [next, withoutPrivatePart(current!), ...previous])
+  if (next) return result('sign', [next, { ...current!, role: 'previous' }, ...previous])
   if (previous.length > 0) return result('drop', [current!])
   return result('publish', [current!, newSigningKey()])
 }
 
-function withoutPrivatePart({ d: _, ...jwk }: z.infer<typeof P256Jwk>) {
-  return jwk
+/** Whether a key that does not sign will be the next to sign. */
+export function isNext({ d, role }: Pick<P256Jwk, 'd' | 'role'>): boolean {
+  return d !== undefined && role !== 'previous'
 }
 
 function newSigningKey(): JsonWebKey {
@@ -96,7 +111,7 @@ function parseKeySet(json: string) {
   return parsed.data
 }
 
-function importKey(jwk: z.infer<typeof P256Jwk>): KeyObject {
+function importKey(jwk: P256Jwk): KeyObject {
   try {
     const publicKey = createPublicKey({ key: { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y }, format: 'jwk' })
     if (!jwk.d || signsFor(createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' }), publicKey)) return publicKey

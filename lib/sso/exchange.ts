@@ -1,54 +1,99 @@
+import { randomUUID } from 'node:crypto'
 import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
+import { NotExecuted } from '../database/not-executed'
 import { part, sql } from '../database/sql'
 import { log } from '../log'
 import { hashSecret, newSecret } from '../secret'
 import { revokeSessions } from '../session/revoke'
-import { newSession, sessionTokens, startSession } from '../session/start'
+import { startSession } from '../session/start'
+import { type SessionTokens, sessionTokens } from '../session/tokens'
 
 const doubleSubmitSeconds = 10
 
 /**
  * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once
- * the identity provider has authenticated the user.
+ * the identity provider has authenticated the user. With `browser` (the value of the cookie
+ * `__Host-browser`), the code works in that browser only.
  */
-export async function issueSsoCode(userId: string): Promise<{ secret: string; expiresAt: Date }> {
+export async function issueSsoCode(
+  userId: string,
+  { browser }: { browser?: string } = {},
+): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
   const [row] = await sql<{ expiresAt: Date }>`
-    INSERT INTO exchange_codes (code_hash, user_id, expires_at)
-    VALUES (${hashSecret(secret)}, ${userId}, now() + make_interval(secs => ${lifetimes.code}))
+    INSERT INTO exchange_codes (code_hash, user_id, browser_hash, expires_at)
+    VALUES (${hashSecret(secret)}, ${userId}, ${browser ? hashSecret(browser) : null},
+            now() + make_interval(secs => ${lifetimes.code}))
     RETURNING expires_at AS "expiresAt"`
   return { secret, expiresAt: row!.expiresAt }
 }
 
-type Exchange = { token: string; refreshToken: string; userId: string; sessionId: string }
-type ExchangeRow = { userId: string | null; issuedAt: number | null; revokedSessionId: string | null }
+/** Who presents a code: the browser, if it has an identity, and the session that it holds. */
+export type Presenter = { browser: string | null; sessionId: string | null }
+
+type Exchange = SessionTokens & { userId: string; sessionId: string }
+type ExchangeRow = { userId: string | null; now: number; endsAt: number; isKnown: boolean }
 
 /**
- * Exchanges a one-time code for a session JWT and a refresh token. Exactly one concurrent call
- * succeeds; there are no partial effects. Throws SSO_EXCHANGE_INVALID, whatever the reason. Reuse
- * of a code revokes the session that it started (RFC 6749 §4.1.2), except within 10 seconds or from
- * the browser that holds that session, which are double submits.
+ * Exchanges a one-time code for a session JWT and a refresh token, and ends the session that the
+ * browser held before. Exactly one concurrent call succeeds; there are no partial effects. Throws
+ * SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session that it started (RFC 6749
+ * §4.1.2), unless the same browser presents it again.
  */
-export async function exchangeSsoCode(code: string, browserSessionId: string | null): Promise<Exchange> {
-  const session = newSession()
+export async function exchangeSsoCode(code: string, presenter: Presenter): Promise<Exchange> {
+  const sessionId = randomUUID()
   const codeHash = hashSecret(code)
-  const startedByReusedCode = part`
-    id IS DISTINCT FROM ${browserSessionId}::uuid AND id = (
-      SELECT session_id FROM exchange_codes
-      WHERE code_hash = ${codeHash} AND used_at < now() - make_interval(secs => ${doubleSubmitSeconds}))`
+  const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
+  // `holder` locks the user first, like everything that ends all sessions of a user: of an exchange
+  // and a reset at the same time, the later one sees what the earlier one did.
   const [row] = await sql<ExchangeRow>`
-    WITH claimed AS (
-      UPDATE exchange_codes SET used_at = now(), session_id = ${session.id}
-      WHERE code_hash = ${codeHash} AND used_at IS NULL AND expires_at > now()
-        AND (SELECT disabled_at IS NULL FROM users WHERE id = user_id)
+    WITH holder AS MATERIALIZED (
+      SELECT 1 FROM users
+      WHERE id = (SELECT user_id FROM exchange_codes WHERE code_hash = ${codeHash}) AND disabled_at IS NULL
+      FOR KEY SHARE
+    ), claimed AS (
+      UPDATE exchange_codes SET used_at = now(), session_id = ${sessionId}, used_by = ${browserHash}
+      WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM holder) AND used_at IS NULL AND expires_at > now()
+        AND (browser_hash IS NULL OR browser_hash = ${browserHash})
       RETURNING user_id
-    ), ${startSession(session)}, ${revokeSessions(startedByReusedCode)}
-    SELECT (SELECT user_id FROM started) AS "userId", (SELECT issued_at FROM started) AS "issuedAt",
-           (SELECT id FROM revoked) AS "revokedSessionId"`
-  const { userId, issuedAt, revokedSessionId } = row!
-  if (revokedSessionId)
-    log.warn({ sessionId: revokedSessionId }, 'an exchange code was reused: its session was revoked')
-  if (userId === null || issuedAt === null) throw new ApiError('SSO_EXCHANGE_INVALID')
-  return { ...sessionTokens(session, userId, issuedAt), userId, sessionId: session.id }
+    ), ${startSession(sessionId)},
+    ${revokeSessions(part`id = ${presenter.sessionId}::uuid AND EXISTS (SELECT FROM claimed)`)}
+    SELECT (SELECT user_id FROM started) AS "userId", (SELECT now FROM started) AS now,
+      (SELECT ends_at FROM started) AS "endsAt",
+      EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"`
+  const { userId, now, endsAt, isKnown } = row!
+  if (userId !== null) {
+    return { ...sessionTokens({ sessionId, userId, generation: 0, now, endsAt }), userId, sessionId }
+  }
+  if (isKnown) await endReusedSession(codeHash, browserHash, presenter.sessionId)
+  throw new ApiError('SSO_EXCHANGE_INVALID')
+}
+
+type RejectedCode = { sessionId: string | null; isElsewhere: boolean; revoked: boolean }
+
+/**
+ * Ends the session that a used code started, if somebody else presents the code now. A statement
+ * after the rejected claim, because that one could not see a session that was starting concurrently.
+ * Ends nothing if the code was bound to another browser: it can't have been stolen to any effect.
+ */
+async function endReusedSession(
+  codeHash: Uint8Array,
+  browserHash: Uint8Array | null,
+  heldSessionId: string | null,
+): Promise<void> {
+  const [code] = await sql<RejectedCode>`
+    WITH code AS MATERIALIZED (
+      SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,
+        (used_by = ${browserHash} AND used_at > now() - make_interval(secs => ${doubleSubmitSeconds})) IS TRUE
+          OR session_id = ${heldSessionId}::uuid AS is_same_browser
+      FROM exchange_codes WHERE code_hash = ${codeHash}
+    ), ${revokeSessions(part`id = (SELECT session_id FROM code WHERE NOT is_elsewhere AND is_same_browser IS NOT TRUE)`)}
+    SELECT session_id AS "sessionId", is_elsewhere AS "isElsewhere", EXISTS (SELECT FROM revoked) AS revoked
+    FROM code`.catch(NotExecuted.rethrow)
+  if (!code) return
+  const { sessionId, isElsewhere, revoked } = code
+  if (revoked) log.warn({ sessionId }, 'an exchange code was reused: its session was revoked')
+  else if (sessionId) log.warn({ sessionId }, 'an exchange code was reused: its session was not changed')
+  else if (isElsewhere) log.warn('an exchange code was presented by another browser')
 }

@@ -3,7 +3,7 @@ import { NeedsScript } from '@/app/_ui/needs-script'
 import { Screen } from '@/app/_ui/screen'
 import { paths } from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
-import { nextPath } from '@/lib/page/next-path'
+import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
 import earlyExchangeScript from './early-exchange.js?raw'
 import { SsoLanding } from './sso-landing'
@@ -35,7 +35,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   }
   const { rejected: _, ...landingTexts } = sso
   const nonce = (await headers()).get('x-nonce') ?? undefined
-  const destination = nextPath(next, PUBLIC_URL) ?? DASHBOARD_URL
+  const destination = nextDestination(next, PUBLIC_URL, DASHBOARD_URL) ?? DASHBOARD_URL
   return (
     <>
       <script

@@ -63,7 +63,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
   )
   const continueLink = (className: string) => (
     <a className={className} href={destination}>
-      {texts.goOn}
+      {shared.goOn}
     </a>
   )
 

@@ -2,7 +2,7 @@ import { lifetimes } from '../../contract/lifetimes'
 import { inUnits } from '../relative-time'
 import type { Texts } from './en'
 
-const codeLifetime = inUnits(lifetimes.code, 'de')
+const codeLifetime = lifetimes.code === 60 ? 'eine Minute' : inUnits(lifetimes.code, 'de')
 const tokenLifetime = inUnits(lifetimes.resetToken, 'de')
 
 export const de = (app: string, passwordMinLength: number): Texts => ({
@@ -17,6 +17,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     waited: 'Sie können es jetzt noch einmal versuchen.',
     signIn: 'Anmelden',
     signInAgain: 'Erneut anmelden',
+    goOn: 'Weiter',
     home: 'Zur Startseite',
     noScript: 'Diese Seite braucht JavaScript',
     notLoaded: 'Diese Seite ist nicht vollständig geladen',
@@ -53,10 +54,9 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     slow: 'Die Anmeldung läuft noch. Lassen Sie diese Seite offen.',
     done: 'Sie sind angemeldet',
     doneBody: `Es geht weiter zu ${app}.`,
-    goOn: 'Weiter',
     used: {
-      title: 'Diese Anmeldung ist abgelaufen oder wurde schon benutzt',
-      body: `Sie gilt nur einmal und nur ${codeLifetime} lang. Mit Ihrem Konto ist alles in Ordnung. Haben Sie sich gerade angemeldet, gehen Sie weiter; wenn nicht, melden Sie sich erneut an.`,
+      title: 'Diese Anmeldung kann nicht verwendet werden',
+      body: `Jede Anmeldung gilt nur einmal, nur ${codeLifetime} lang und nur in dem Browser, in dem Sie sie begonnen haben. Mit Ihrem Konto ist alles in Ordnung. Haben Sie sich gerade angemeldet, gehen Sie weiter; wenn nicht, melden Sie sich erneut an.`,
     },
     noCode: {
       title: 'Es gibt keine laufende Anmeldung',

@@ -2,7 +2,7 @@ import { lifetimes } from '../../contract/lifetimes'
 import type { PasswordIssueCode } from '../../contract/schemas'
 import { inUnits } from '../relative-time'
 
-const codeLifetime = inUnits(lifetimes.code, 'en')
+const codeLifetime = lifetimes.code === 60 ? 'one minute' : inUnits(lifetimes.code, 'en')
 const tokenLifetime = inUnits(lifetimes.resetToken, 'en')
 
 /** All texts of the pages. Every other language has the same keys: see `Texts`. */
@@ -18,6 +18,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     waited: 'You can try again now.',
     signIn: 'Sign in',
     signInAgain: 'Sign in again',
+    goOn: 'Continue',
     home: 'Go to the home page',
     noScript: 'This page needs JavaScript',
     notLoaded: 'This page hasn’t loaded fully',
@@ -54,10 +55,9 @@ export const en = (app: string, passwordMinLength: number) => ({
     slow: 'Still signing you in. Keep this page open.',
     done: 'You’re signed in',
     doneBody: `Taking you to ${app}.`,
-    goOn: 'Continue',
     used: {
-      title: 'This sign-in has expired or was already used',
-      body: `Each sign-in works once, for ${codeLifetime}. Nothing is wrong with your account. If you’ve just signed in, continue; if not, sign in again.`,
+      title: 'This sign-in can’t be used',
+      body: `Each sign-in works once, for ${codeLifetime}, in the browser where you started it. Nothing is wrong with your account. If you’ve just signed in, continue; if not, sign in again.`,
     },
     noCode: {
       title: 'There’s nothing to sign in with',

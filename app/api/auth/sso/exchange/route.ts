@@ -1,17 +1,17 @@
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
-import { sessionCookie, sessionTokenOf } from '@/lib/session/cookie'
-import { verifySessionToken } from '@/lib/session/token'
+import { browserOf, sessionCookies } from '@/lib/session/cookie'
+import { sessionIdOfBrowser } from '@/lib/session/presented'
 import { exchangeSsoCode } from '@/lib/sso/exchange'
 
-/** Exchanges an SSO code for a session, and sets the session cookie. */
+/** Exchanges an SSO code for a session, and sets its cookies. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.exchangeSsoCode,
-  async ({ request, body: { code }, respond, addToLog }) => {
-    const browserToken = sessionTokenOf(request)
-    const browserSession = browserToken ? await verifySessionToken(browserToken) : null
-    const { token, refreshToken, ...ids } = await exchangeSsoCode(code, browserSession?.sessionId ?? null)
-    addToLog(ids)
-    return respond({ ok: true, token, refreshToken }, { 'Set-Cookie': sessionCookie(token) })
+  async ({ request: { headers }, body: { code }, respond, setCookies, addToLog }) => {
+    const presenter = { browser: browserOf(headers), sessionId: await sessionIdOfBrowser(headers) }
+    const { userId, sessionId, ...tokens } = await exchangeSsoCode(code, presenter)
+    addToLog({ userId, sessionId })
+    setCookies(sessionCookies(tokens))
+    return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
   },
 )

@@ -1,0 +1,36 @@
+// Inlined in the home page of a signed-in user: renews the session, goes on to `next`, signs out.
+;(() => {
+  const { refreshPath, renew, next } = document.currentScript.dataset
+  const lockMs = 30_000 // longer than a navigation takes to leave this page
+  const loopMs = 10_000
+
+  // One lock for all that changes the session cookies: no late response restores deleted ones.
+  const alone = (work) => (navigator.locks ? navigator.locks.request('session', work) : work())
+
+  document.addEventListener('submit', (event) => {
+    const form = event.target
+    if (form.id !== 'sign-out') return
+    event.preventDefault()
+    alone(() => {
+      form.submit()
+      return new Promise((resolve) => setTimeout(resolve, lockMs)) // the navigation releases the lock
+    })
+  })
+
+  // A dashboard that rejects the renewed session, too, would send the user back at once.
+  const goOn = () => {
+    const isLoop = Date.now() - Number(sessionStorage.getItem('went-on')) < loopMs
+    if (!next || isLoop) return
+    sessionStorage.setItem('went-on', String(Date.now()))
+    location.replace(next)
+  }
+
+  if (renew === undefined) return
+  alone(() => window.sendJson(refreshPath, {}).response.then((response) => response.json()))
+    .then(({ ok, code }) => {
+      const [navigation] = performance.getEntriesByType('navigation')
+      if (ok) goOn()
+      else if (code === 'REFRESH_INVALID' && navigation?.type !== 'reload') location.reload() // signed out meanwhile
+    })
+    .catch(() => {}) // the next page that needs the session renews it
+})()

@@ -1,0 +1,15 @@
+import { operations } from '@/lib/contract/operations'
+import { route } from '@/lib/http/route'
+import { deletedSessionCookies } from '@/lib/session/cookie'
+import { presentedSessionIds } from '@/lib/session/presented'
+import { endSessions } from '@/lib/session/revoke'
+
+/** Ends the session that the request presents, and deletes the cookies even if that fails. */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  operations.signOut,
+  async ({ request: { headers }, body: { refreshToken }, respond, setCookies }) => {
+    setCookies(deletedSessionCookies())
+    await endSessions(await presentedSessionIds(headers, refreshToken))
+    return respond({ ok: true })
+  },
+)

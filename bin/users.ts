@@ -1,0 +1,110 @@
+// `npm run users -- add|disable|enable|list|show|sign-out`: manages users by hand.
+import { parseArgs } from 'node:util'
+import { lifetimes } from '../lib/contract/lifetimes'
+import { inUnits } from '../lib/page/relative-time'
+import type { User } from '../lib/user'
+import { prepareLocally, readEnvFiles } from './local'
+
+const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: who may only use SSO
+npm run users -- disable EMAIL    ends all sessions of the user, and lets no new one begin
+npm run users -- enable EMAIL     lets a disabled user sign in again
+npm run users -- list             lists all users, and who is disabled or may only use SSO
+npm run users -- show EMAIL       shows a user and the live sessions
+npm run users -- sign-out EMAIL   ends all sessions of the user, who can sign in again
+
+Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
+
+class UsageError extends Error {}
+
+const pageSize = 1_000
+const commands = ['add', 'disable', 'enable', 'list', 'show', 'sign-out'] as const
+type Command = (typeof commands)[number]
+
+async function run(): Promise<void> {
+  const { values: flags, positionals } = readArguments()
+  if (flags.help) return console.log(usage)
+  const [given, email, ...rest] = positionals
+  const command = commands.find((name) => name === given)
+  const isComplete = command && rest.length === 0 && (command === 'list') === (email === undefined)
+  if (!isComplete || (flags['sso-only'] && command !== 'add')) throw new UsageError(usage)
+  if (email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(email))
+    throw new UsageError(`“${email}” is not an e-mail address.`)
+
+  readEnvFiles(process.env.NODE_ENV === 'production')
+  // the role that serves may not change these columns
+  process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL
+  if (!process.env.DATABASE_URL) delete process.env.DATABASE_URL
+  const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
+  try {
+    if (email === undefined) await list()
+    else await act(command, email, flags['sso-only'] ?? false)
+  } finally {
+    await release()
+  }
+}
+
+async function act(command: Command, email: string, ssoOnly: boolean): Promise<void> {
+  const { createUser, disableUser, enableUser, findUserByEmail, signOutUser } = await import('../lib/user')
+  if (command === 'add') {
+    if (!(await createUser(email, { ssoOnly }))) throw new UsageError(`There is already a user ${email}.`)
+    return console.log(`Added ${email.toLowerCase()}.`)
+  }
+  const user = await findUserByEmail(email)
+  if (!user) throw new UsageError(`There is no user ${email}. Add it with npm run users -- add ${email}`)
+  if (command === 'show') return show(user)
+  if (command === 'enable') {
+    await enableUser(user.id)
+    return console.log(`${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`)
+  }
+  const ended = command === 'disable' ? await disableUser(user.id) : await signOutUser(user.id)
+  console.log(`${command === 'disable' ? 'Disabled' : 'Signed out'} ${user.email}. Sessions ended: ${ended}.`)
+  if (ended > 0)
+    console.log(
+      `Services that check only the signature accept their JWTs for up to ${inUnits(lifetimes.sessionToken, 'en')}.`,
+    )
+}
+
+async function list(): Promise<void> {
+  const { listUsers } = await import('../lib/user')
+  let users: User[]
+  let after = ''
+  do {
+    users = await listUsers(after, pageSize)
+    for (const user of users) console.log([user.email, ...stateOf(user)].join('  '))
+    after = users.at(-1)?.email ?? after
+  } while (users.length === pageSize)
+}
+
+async function show(user: User): Promise<void> {
+  const { sessionsOfUser } = await import('../lib/user')
+  console.log([user.email, user.id, ...stateOf(user)].join('  '))
+  const sessions = await sessionsOfUser(user.id)
+  console.log(`Live sessions: ${sessions.length}`)
+  for (const { id, createdAt, rotatedAt, expiresAt } of sessions) {
+    const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
+    console.log(`  ${id}  began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}`)
+  }
+}
+
+function stateOf({ disabledAt, ssoOnly }: User): string[] {
+  return [...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []), ...(ssoOnly ? ['SSO only'] : [])]
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { 'sso-only': { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    })
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\n\n${usage}`)
+  }
+}
+
+run().then(
+  () => process.exit(0),
+  (error: Error) => {
+    console.error(error.message)
+    process.exit(error instanceof UsageError ? 2 : 1)
+  },
+)

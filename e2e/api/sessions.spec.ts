@@ -1,0 +1,388 @@
+import { createHash, createHmac, hkdfSync } from 'node:crypto'
+import { paths } from '../../lib/contract/paths'
+import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
+import { newSigningKeys } from '../../lib/settings/signing-keys'
+import { documentedFetch } from '../support/documented'
+import {
+  type ApiResponse,
+  exchangePath,
+  expect,
+  keepSecret,
+  newAddress,
+  newCode,
+  newPassword,
+  newToken,
+  type Post,
+  postTo,
+  resetPath,
+  type Sql,
+  test,
+  type User,
+} from '../support/fixtures'
+import { startServer } from '../support/server'
+
+const { refreshSession: refreshPath, getSession: sessionPath, signOut: signOutPath } = paths
+const invalid = { ok: false, code: 'REFRESH_INVALID' }
+
+const signIn = async (post: Post, user: User) => (await post(exchangePath, { code: await newCode(user) })).body
+const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+const generationOf = (token: unknown) => readRefreshToken(String(token))!.generation
+/** Lets the last rotation of a user's sessions be older. */
+const rotatedSecondsAgo = (sql: Sql, user: User, seconds: number) =>
+  sql(`UPDATE sessions SET rotated_at = now() - make_interval(secs => $2) WHERE user_id = $1`, [user.id, seconds])
+const sessionsOf = (sql: Sql, user: User) =>
+  sql(
+    `SELECT generation, rotated_at IS NOT NULL AS rotated, revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1`,
+    [user.id],
+  )
+
+test.describe('refresh', () => {
+  test('returns a new JWT and the next refresh token of the same session', async ({ user, post, sql }) => {
+    const first = await signIn(post, user)
+    const { status, headers, body } = await post(refreshPath, { refreshToken: first.refreshToken })
+    expect(status).toBe(200)
+    expect(Object.keys(body)).toEqual(['ok', 'token', 'refreshToken'])
+    const [before, after] = [claimsOf(first.token!), claimsOf(body.token!)]
+    expect([after.sid, after.sub, after.exp - after.iat]).toEqual([before.sid, user.id, 43_200])
+    expect(after.jti).not.toBe(before.jti)
+    expect([generationOf(first.refreshToken), generationOf(body.refreshToken)]).toEqual([0, 1])
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 1, rotated: true, revoked: false }])
+    expect(headers.getSetCookie()).toEqual([
+      `session=${body.token}; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax`,
+      expect.stringMatching(
+        new RegExp(`^refresh=${body.refreshToken}; Path=/; Max-Age=6047\\d\\d|6048\\d\\d; HttpOnly; SameSite=Lax$`),
+      ),
+    ])
+  })
+
+  test('accepts the cookie with an empty object, and prefers the token in the body', async ({ user, post }) => {
+    const [cookie, token] = [await signIn(post, user), await signIn(post, user)]
+    const headers = { Cookie: `theme=dark; refresh=${cookie.refreshToken}` }
+    const ofCookie = await post(refreshPath, {}, headers)
+    expect(claimsOf(ofCookie.body.token!).sid).toBe(claimsOf(cookie.token!).sid)
+    const ofBody = await post(refreshPath, { refreshToken: token.refreshToken }, headers)
+    expect(claimsOf(ofBody.body.token!).sid).toBe(claimsOf(token.token!).sid)
+    expect((await post(refreshPath, { refreshToken: '' }, headers)).body.code).toBe(invalid.code)
+  })
+
+  test('rotates at most once in 10 seconds; then again', async ({ user, post, sql }) => {
+    const first = await signIn(post, user)
+    const refresh = (refreshToken: unknown) => post(refreshPath, { refreshToken })
+    const { refreshToken: second } = (await refresh(first.refreshToken)).body
+    expect((await refresh(second)).body.refreshToken).toBe(second) // the current one
+    expect((await refresh(first.refreshToken)).body.refreshToken).toBe(second) // the previous one
+    await rotatedSecondsAgo(sql, user, 9)
+    expect((await refresh(first.refreshToken)).body.refreshToken).toBe(second)
+    await rotatedSecondsAgo(sql, user, 10)
+    const { refreshToken: third } = (await refresh(second)).body
+    expect(generationOf(third)).toBe(2)
+    expect((await refresh(second)).body.refreshToken).toBe(third)
+  })
+
+  const stolen = {
+    'the previous token after 10 seconds': { generation: 1, presented: 0, rotatedSeconds: 10 },
+    'an older token at once': { generation: 2, presented: 0, rotatedSeconds: 0 },
+    'an older token later': { generation: 9, presented: 3, rotatedSeconds: 3600 },
+  }
+  for (const [what, { generation, presented, rotatedSeconds }] of Object.entries(stolen)) {
+    test(`${what} ends the session and says so in the log`, async ({ user, post, sql }) => {
+      const server = await startServer()
+      const { token } = await signIn(post, user)
+      const { sid: sessionId } = claimsOf(token!)
+      await sql(`UPDATE sessions SET generation = $2, rotated_at = now() - make_interval(secs => $3) WHERE id = $1`, [
+        sessionId,
+        generation,
+        rotatedSeconds,
+      ])
+      const refresh = (count: number) =>
+        postTo(server.url + refreshPath, {
+          refreshToken: keepSecret(makeRefreshToken({ sessionId, generation: count })),
+        })
+      expect((await refresh(presented)).body).toMatchObject(invalid)
+      expect(await sessionsOf(sql, user)).toEqual([{ generation, rotated: true, revoked: true }])
+      expect((await refresh(generation)).body).toMatchObject(invalid) // the owner's is dead too
+      await server.stop()
+      const warnings = server
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('"warn"'))
+      expect(warnings).toHaveLength(1)
+      expect(JSON.parse(warnings[0]!)).toMatchObject({
+        sessionId,
+        msg: 'a refresh token was reused: its session was revoked',
+      })
+    })
+  }
+
+  test('a thief and the owner: whoever refreshes second is noticed, and the session dies', async ({
+    user,
+    post,
+    sql,
+  }) => {
+    for (const thiefFirst of [true, false]) {
+      const refresh = async (refreshToken: unknown) => (await post(refreshPath, { refreshToken })).body
+      const { refreshToken: shared } = await signIn(post, user) // copied by the thief
+      const mine = await refresh(shared)
+      await rotatedSecondsAgo(sql, user, 11)
+      const next = await refresh(mine.refreshToken)
+      await rotatedSecondsAgo(sql, user, 11)
+      const [late, live] = thiefFirst ? [mine.refreshToken, next.refreshToken] : [shared, next.refreshToken]
+      expect(await refresh(late)).toMatchObject(invalid)
+      expect(await refresh(live)).toMatchObject(invalid)
+    }
+  })
+
+  test('every other reason gets the same response and changes nothing', async ({ user, post, sql }) => {
+    const forge = (bytes: Buffer) => keepSecret(bytes.toString('base64url'))
+    const { refreshToken, token } = await signIn(post, user)
+    const genuine = Buffer.from(refreshToken!, 'base64url')
+    const altered = (index: number) => {
+      const copy = Buffer.from(genuine)
+      copy[index]! ^= 1
+      return forge(copy)
+    }
+    const { sid: sessionId } = claimsOf(token!)
+    const { keys } = JSON.parse(newSigningKeys())
+    const signed = genuine.subarray(0, 20)
+    const macWith = (key: ArrayBuffer | string) =>
+      createHmac('sha256', typeof key === 'string' ? key : Buffer.from(key))
+        .update(signed)
+        .digest()
+        .subarray(0, 16)
+    const { x } = JSON.parse(process.env.SESSION_SIGNING_KEYS!).keys[0]
+    const rejected = {
+      'another session': altered(0),
+      'another generation': altered(19),
+      'another MAC': altered(35),
+      'no MAC': forge(Buffer.concat([signed, Buffer.alloc(16)])),
+      'the MAC of another key': forge(
+        Buffer.concat([signed, macWith(hkdfSync('sha256', Buffer.from(keys[0].d, 'base64url'), '', 'refresh-v1', 32))]),
+      ),
+      'the MAC of the public key': forge(
+        Buffer.concat([signed, macWith(hkdfSync('sha256', Buffer.from(x, 'base64url'), '', 'refresh-v1', 32))]),
+      ),
+      'too short': refreshToken!.slice(0, -4),
+      'too long': `${refreshToken}AAAA`,
+      padded: `${refreshToken!.slice(0, -1)}=`,
+      'a JWT': token!,
+      'an unknown session': keepSecret(
+        makeRefreshToken({ sessionId: '00000000-0000-4000-8000-000000000000', generation: 0 }),
+      ),
+      // as after the database was restored to an earlier time
+      'a generation that is not there yet': keepSecret(makeRefreshToken({ sessionId, generation: 1 })),
+      '': '',
+    }
+    for (const [what, each] of Object.entries(rejected)) {
+      const { status, headers, body } = await post(
+        refreshPath,
+        { refreshToken: each },
+        { 'X-Request-Id': 'the-same-for-all' },
+      )
+      expect([status, body, headers.getSetCookie()], what).toEqual([
+        400,
+        { ...invalid, message: 'This session has ended. Sign in again.', requestId: 'the-same-for-all' },
+        [],
+      ])
+    }
+    expect((await post(refreshPath, {})).body).toMatchObject(invalid)
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, rotated: false, revoked: false }])
+
+    const dead = {
+      disabled: [
+        'UPDATE users SET disabled_at = now() WHERE id = $1',
+        'UPDATE users SET disabled_at = NULL WHERE id = $1',
+      ],
+      expired: [
+        'UPDATE sessions SET expires_at = now() WHERE user_id = $1',
+        `UPDATE sessions SET expires_at = now() + interval '1 hour' WHERE user_id = $1`,
+      ],
+      revoked: [
+        'UPDATE sessions SET revoked_at = now() WHERE user_id = $1',
+        'UPDATE sessions SET revoked_at = NULL WHERE user_id = $1',
+      ],
+    }
+    for (const [what, [spoil, restore]] of Object.entries(dead)) {
+      await sql(spoil!, [user.id])
+      expect((await post(refreshPath, { refreshToken })).body, what).toMatchObject(invalid)
+      await sql(restore!, [user.id])
+    }
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, rotated: false, revoked: false }])
+    expect((await post(refreshPath, { refreshToken })).status).toBe(200)
+  })
+
+  test('never extends the session: the JWT and the cookies end with it', async ({ user, post, sql }) => {
+    const { refreshToken } = await signIn(post, user)
+    await sql(`UPDATE sessions SET expires_at = now() + interval '1 hour' WHERE user_id = $1`, [user.id])
+    const before = await sql('SELECT expires_at FROM sessions WHERE user_id = $1', [user.id])
+    const { headers, body } = await post(refreshPath, { refreshToken })
+    const { iat, exp } = claimsOf(body.token!)
+    expect(exp - iat).toBeGreaterThan(3_590)
+    expect(exp - iat).toBeLessThanOrEqual(3_600)
+    for (const cookie of headers.getSetCookie()) expect(cookie).toContain(`Max-Age=${exp - iat};`)
+    expect(await sql('SELECT expires_at FROM sessions WHERE user_id = $1', [user.id])).toEqual(before)
+  })
+
+  test('only accepts JSON', async ({ url }) => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
+      const response = await documentedFetch(url + refreshPath, {
+        method: 'POST',
+        headers: { 'Content-Type': type, 'X-Forwarded-For': newAddress() },
+        body: '{}',
+      })
+      expect(response.status).toBe(415)
+    }
+  })
+
+  test('the log names the session and the user, and no token', async ({ user, post }) => {
+    const server = await startServer()
+    const { token, refreshToken } = await signIn(post, user)
+    await postTo(server.url + refreshPath, { refreshToken })
+    await server.stop()
+    const line = server
+      .output()
+      .split('\n')
+      .find((text) => text.includes('"refresh"'))
+    expect(JSON.parse(line!)).toMatchObject({
+      route: 'refresh',
+      status: 200,
+      userId: user.id,
+      sessionId: claimsOf(token!).sid,
+    })
+    expect(server.output()).not.toContain(refreshToken)
+  })
+})
+
+test.describe('GET /api/auth/session', () => {
+  const get = (url: string, headers: Record<string, string>, method = 'GET') =>
+    documentedFetch(url + sessionPath, { method, headers: { 'X-Forwarded-For': newAddress(), ...headers } })
+
+  test('tells whose session it is and until when, by Bearer token or cookie', async ({ url, user, post, sql }) => {
+    const { token } = await signIn(post, user)
+    const { sid, exp } = claimsOf(token!)
+    const [{ end } = { end: null }] = await sql('SELECT expires_at AS end FROM sessions WHERE id = $1', [sid])
+    for (const headers of [
+      { Authorization: `Bearer ${token}` },
+      { Authorization: `bearer ${token}` },
+      { Cookie: `a=b; session=${token}` },
+    ] as Record<string, string>[]) {
+      const response = await get(url, headers)
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        {
+          ok: true,
+          user: { id: user.id, email: user.email },
+          sessionId: sid,
+          expiresAt: new Date(exp * 1000).toISOString(),
+          sessionExpiresAt: end.toISOString(),
+        },
+      ])
+    }
+    expect((await get(url, { Cookie: `session=${token}` }, 'HEAD')).status).toBe(200)
+  })
+
+  test('the Bearer token wins over the cookie', async ({ url, user, post }) => {
+    const { token } = await signIn(post, user)
+    const response = await get(url, { Authorization: 'Bearer x', Cookie: `session=${token}` })
+    expect(response.status).toBe(401)
+  })
+
+  test('every other request gets 401 with WWW-Authenticate', async ({ url, user, post, sql }) => {
+    const { token, refreshToken } = await signIn(post, user)
+    const demand401 = async (headers: Record<string, string>) => {
+      const response = await get(url, headers)
+      expect([response.status, response.headers.get('www-authenticate'), (await response.json()).code]).toEqual([
+        401,
+        'Bearer',
+        'SESSION_INVALID',
+      ])
+    }
+    for (const headers of [
+      {},
+      { Cookie: `refresh=${refreshToken}` },
+      { Authorization: `Bearer ${refreshToken}` },
+      { Authorization: `Basic ${token}` },
+      { Authorization: `Bearer ${token!.slice(0, -8)}AAAAAAAA` },
+    ] as Record<string, string>[])
+      await demand401(headers)
+    const bearer = { Authorization: `Bearer ${token}` }
+    await sql('UPDATE users SET disabled_at = now() WHERE id = $1', [user.id])
+    await demand401(bearer)
+    await sql('UPDATE users SET disabled_at = NULL WHERE id = $1', [user.id])
+    await sql('UPDATE sessions SET expires_at = now() WHERE user_id = $1', [user.id])
+    await demand401(bearer) // an expired session behind a JWT that has not
+    await sql(`UPDATE sessions SET expires_at = now() + interval '1 day', revoked_at = now() WHERE user_id = $1`, [
+      user.id,
+    ])
+    await demand401(bearer)
+  })
+})
+
+test.describe('POST /api/auth/sign-out', () => {
+  const deleted = [
+    'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+    'refresh=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+  ]
+  const ways: Record<string, (tokens: ApiResponse['body']) => [body: object, headers: Record<string, string>]> = {
+    'the refresh token in the body': ({ refreshToken }) => [{ refreshToken }, {}],
+    'the Bearer token': ({ token }) => [{}, { Authorization: `Bearer ${token}` }],
+    'the session cookie': ({ token }) => [{}, { Cookie: `session=${token}` }],
+    'the refresh cookie, also with an expired JWT': ({ refreshToken }) => [
+      {},
+      { Cookie: `session=expired; refresh=${refreshToken}` },
+    ],
+  }
+  for (const [what, how] of Object.entries(ways)) {
+    test(`ends the session of ${what}, and only that`, async ({ user, post, sql }) => {
+      const [tokens, other] = [await signIn(post, user), await signIn(post, user)]
+      const { status, headers, body } = await post(signOutPath, ...how(tokens))
+      expect([status, body, headers.getSetCookie()]).toEqual([200, { ok: true }, deleted])
+      const live = await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
+      expect(live).toEqual([{ id: claimsOf(other.token!).sid }])
+      expect((await post(refreshPath, { refreshToken: tokens.refreshToken })).body).toMatchObject(invalid)
+    })
+  }
+
+  test('succeeds without a session too, and deletes the cookies', async ({ post }) => {
+    for (const [body, headers] of [
+      [{}, {}],
+      [{ refreshToken: 'x' }, {}],
+      [{}, { Authorization: 'Bearer x' }],
+      [{}, { Cookie: 'session=x; refresh=x' }],
+    ] as [object, Record<string, string>][]) {
+      const response = await post(signOutPath, body, headers)
+      expect([response.status, response.headers.getSetCookie()]).toEqual([200, deleted])
+    }
+  })
+
+  test('a second sign-out does not change when the session ended', async ({ user, post, sql }) => {
+    const { refreshToken } = await signIn(post, user)
+    await post(signOutPath, { refreshToken })
+    const ended = await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [user.id])
+    await post(signOutPath, { refreshToken })
+    expect(await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [user.id])).toEqual(ended)
+  })
+})
+
+test('a reset ends all sessions, and codes that were not used yet', async ({ user, post, sql }) => {
+  const { refreshToken } = await signIn(post, user)
+  const code = await newCode(user)
+  expect((await post(resetPath, { token: await newToken(user), password: newPassword() })).status).toBe(200)
+  expect((await post(exchangePath, { code })).body.code).toBe('SSO_EXCHANGE_INVALID')
+  expect((await post(refreshPath, { refreshToken })).body).toMatchObject(invalid)
+  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
+  const used = await sql('SELECT used_at IS NOT NULL AS used FROM exchange_codes WHERE user_id = $1', [user.id])
+  expect(used).toEqual([{ used: true }]) // a used code is still recognised
+})
+
+test('nothing of a refresh token is stored: only its session, and how often it was rotated', async ({
+  user,
+  post,
+  sql,
+}) => {
+  const { refreshToken } = await signIn(post, user)
+  const [row] = await sql('SELECT sessions::text AS text FROM sessions WHERE user_id = $1', [user.id])
+  const mac = Buffer.from(refreshToken!, 'base64url').subarray(20)
+  for (const secret of [mac, createHash('sha256').update(refreshToken!).digest()]) {
+    for (const form of ['hex', 'base64', 'base64url'] as const) expect(row!.text).not.toContain(secret.toString(form))
+  }
+})

@@ -1,0 +1,38 @@
+import { ApiError } from '../contract/errors'
+import { refreshGraceSeconds } from '../contract/lifetimes'
+import { part, sql } from '../database/sql'
+import { log } from '../log'
+import { readRefreshToken } from './refresh-token'
+import { type SessionTokens, type StoredSession, sessionTokens } from './tokens'
+
+type Refreshed = SessionTokens & { userId: string; sessionId: string }
+
+/**
+ * Renews a session with a refresh token, and rotates the token at most once in 10 seconds. The
+ * previous token returns the current one for as long; any older one revokes the session (RFC 9700
+ * §4.14.2). Throws REFRESH_INVALID, whatever the reason.
+ */
+export async function refreshSession(refreshToken: string | null): Promise<Refreshed> {
+  const presented = refreshToken && readRefreshToken(refreshToken)
+  if (!presented) throw new ApiError('REFRESH_INVALID')
+  const { sessionId, generation } = presented
+
+  const isSettled = part`(rotated_at IS NULL OR rotated_at <= now() - make_interval(secs => ${refreshGraceSeconds}))`
+  const rotates = part`generation = ${generation} AND ${isSettled}`
+  const isReuse = part`(generation > ${generation} + 1 OR generation = ${generation} + 1 AND ${isSettled})`
+  // One statement on one row, so that concurrent refreshes take effect one after the other: each
+  // waits for the row and is then evaluated with the values that the one before left. A generation
+  // that is greater than the stored one comes from before the database was restored.
+  const [row] = await sql<StoredSession & { reused: boolean }>`
+    UPDATE sessions SET
+      generation = CASE WHEN ${rotates} THEN generation + 1 ELSE generation END,
+      rotated_at = CASE WHEN ${rotates} THEN now() ELSE rotated_at END,
+      revoked_at = CASE WHEN ${isReuse} THEN now() END
+    WHERE id = ${sessionId} AND revoked_at IS NULL AND expires_at > now() AND generation >= ${generation}
+      AND (SELECT disabled_at IS NULL FROM users WHERE users.id = user_id)
+    RETURNING id AS "sessionId", user_id AS "userId", generation, revoked_at IS NOT NULL AS reused,
+      floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"`
+  if (row?.reused) log.warn({ sessionId }, 'a refresh token was reused: its session was revoked')
+  if (!row || row.reused) throw new ApiError('REFRESH_INVALID')
+  return { ...sessionTokens(row), userId: row.userId, sessionId }
+}

@@ -1,0 +1,21 @@
+import { lifetimes } from '../contract/lifetimes'
+import { makeRefreshToken } from './refresh-token'
+import { signSessionToken } from './token'
+
+/** The tokens of a session for the client, with their remaining lifetimes in seconds. */
+export type SessionTokens = { token: string; tokenSeconds: number; refreshToken: string; sessionSeconds: number }
+
+/** A session as the database returns it. Times are in seconds since 1970, by the database's clock. */
+export type StoredSession = { sessionId: string; userId: string; generation: number; now: number; endsAt: number }
+
+/** Makes the tokens of a session. The JWT never outlives the session. */
+export function sessionTokens({ sessionId, userId, generation, now, endsAt }: StoredSession): SessionTokens {
+  const sessionSeconds = endsAt - now
+  const tokenSeconds = Math.min(lifetimes.sessionToken, sessionSeconds)
+  return {
+    token: signSessionToken({ userId, sessionId, issuedAt: now, expiresAt: now + tokenSeconds }),
+    tokenSeconds,
+    refreshToken: makeRefreshToken({ sessionId, generation }),
+    sessionSeconds,
+  }
+}
