@@ -7,8 +7,21 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { project } from '../../bin/local'
+import { paths } from '../../lib/contract/paths'
+import { readRefreshToken } from '../../lib/session/refresh-token'
 import { onlyDevelopmentServer } from '../support/development-server'
-import { exchangePath, expect, keepSecret, newCode, newPassword, newToken, resetPath, test } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  keepSecret,
+  newCode,
+  newPassword,
+  newToken,
+  resetPath,
+  test,
+  type User,
+} from '../support/fixtures'
+import { openOwnDatabase } from '../support/own-database'
 import { freePort, startServer } from '../support/server'
 
 type Ended = { code: number; stdout: string; stderr: string }
@@ -22,6 +35,81 @@ function run(command: string[], settings: Record<string, string | undefined> = {
     )
   })
 }
+
+test.describe('npm run users', () => {
+  const users = (...command: string[]) => run(['users', '--', ...command])
+
+  test('adds a user once; --sso-only rejects resets', async ({ sql, post }) => {
+    const [plain, sso] = [`Plain-${Date.now()}@example.com`, `sso-${Date.now()}@example.com`]
+    expect((await users('add', plain)).stdout).toBe(`Added ${plain.toLowerCase()}.\n`)
+    expect(await users('add', plain)).toMatchObject({ code: 2, stderr: `There is already a user ${plain}.\n` })
+    expect((await users('add', sso, '--sso-only')).code).toBe(0)
+    const found = await sql('SELECT id, email, sso_only FROM users WHERE email = ANY ($1) ORDER BY email', [
+      [plain.toLowerCase(), sso],
+    ])
+    expect(found.map(({ sso_only }) => sso_only)).toEqual([false, true])
+    const token = await newToken(found[1] as User)
+    expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
+  })
+
+  test('disable ends all sessions, codes and reset tokens, also after enable', async ({ user, post, sql }) => {
+    const { body } = await post(exchangePath, { code: await newCode(user) })
+    const [code, token] = [await newCode(user), await newToken(user)]
+    const disabled = await users('disable', user.email.toUpperCase())
+    expect(disabled.stdout).toContain(`Disabled ${user.email}. Sessions ended: 1.\n`)
+    expect((await users('list')).stdout).toMatch(new RegExp(`^${user.email}  disabled since 2`, 'm'))
+    expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(400)
+    expect((await users('enable', user.email)).stdout).toBe(`${user.email} can sign in again.\n`)
+    expect((await post(paths.refreshSession, { refreshToken: body.refreshToken })).status).toBe(400)
+    expect((await post(exchangePath, { code })).status).toBe(400)
+    expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
+    expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
+    expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
+  })
+
+  test('show lists the live sessions, sign-out ends them', async ({ user, post }) => {
+    const { body } = await post(exchangePath, { code: await newCode(user) })
+    await post(exchangePath, { code: await newCode(user) })
+    const { sessionId } = readRefreshToken(body.refreshToken!)!
+    await post(paths.refreshSession, { refreshToken: body.refreshToken })
+    const shown = await users('show', user.email)
+    expect(shown.stdout).toMatch(new RegExp(`^${user.email}  ${user.id}\nLive sessions: 2\n`))
+    expect(shown.stdout).toMatch(new RegExp(`^  ${sessionId}  began 2.*Z, renewed 2.*Z, ends 2.*Z$`, 'm'))
+    expect((await users('sign-out', user.email)).stdout).toContain('Sessions ended: 2.')
+    expect((await users('show', user.email)).stdout).toContain('Live sessions: 0')
+    expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
+  })
+
+  test('lists more users than it reads at once, in order', async () => {
+    const { sql, drop, url } = await openOwnDatabase()
+    try {
+      await sql(
+        `INSERT INTO users (email) SELECT 'user-' || number || '@example.com' FROM generate_series(1, 2001) number`,
+      )
+      const { stdout } = await run(['users', '--', 'list'], { DATABASE_URL: url() })
+      const expected = await sql('SELECT email FROM users ORDER BY email')
+      expect(stdout.trimEnd().split('\n')).toEqual(expected.map(({ email }) => email))
+    } finally {
+      await drop()
+    }
+  })
+
+  test('an unknown user or command is explained, and changes nothing', async ({ user }) => {
+    expect(await users('disable', 'nobody@example.com')).toMatchObject({
+      code: 2,
+      stderr: 'There is no user nobody@example.com. Add it with npm run users -- add nobody@example.com\n',
+    })
+    for (const wrong of [
+      [],
+      ['list', user.email],
+      ['disable'],
+      ['what', user.email],
+      ['disable', user.email, '--sso-only'],
+    ])
+      expect((await users(...wrong)).stderr, wrong.join(' ')).toContain('npm run users -- add EMAIL')
+    expect((await users('show', user.email)).stdout).not.toContain('disabled')
+  })
+})
 
 test.describe('npm run issue', () => {
   test('--json prints only a working secret, its URL and its expiry', async ({ user, post, url }) => {

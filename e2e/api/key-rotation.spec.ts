@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { project } from '../../bin/local'
+import { paths } from '../../lib/contract/paths'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
 import { exchangePath, expect, newAddress, newCode, postTo, test, type User } from '../support/fixtures'
 import { type Server, startServer } from '../support/server'
@@ -20,7 +21,7 @@ type Traffic = {
 
 /**
  * Signs a user in at each server in turn until stopped. Checks whether all servers and dashboards
- * accept each session.
+ * accept each session, and whether each server renews the sessions that any server started.
  */
 async function startTraffic(user: User, ...servers: Server[]): Promise<Traffic> {
   const dashboards = [await keySet(servers[0]!)]
@@ -28,12 +29,27 @@ async function startTraffic(user: User, ...servers: Server[]): Promise<Traffic> 
   let turn = 0
   const count = { accepted: 0, rejected: 0 }
   const sessions: string[] = []
+  const refreshTokens: string[] = []
+  const anyOf = (length: number) => Math.floor(Math.random() * length)
   const check = async (token: string) => {
     const verdicts = await Promise.all([
       ...servers.map(({ url }) => isSignedIn(url, token, user)),
       ...dashboards.map((keys) => isVerified(keys, token)),
     ])
     for (const accepted of verdicts) count[accepted ? 'accepted' : 'rejected']++
+  }
+  const renew = async () => {
+    const index = anyOf(refreshTokens.length)
+    const server = servers[turn++ % servers.length]!
+    const { status, body } = await postTo(
+      server.url + paths.refreshSession,
+      { refreshToken: refreshTokens[index] },
+      { 'X-Forwarded-For': newAddress() },
+    )
+    count[status === 200 ? 'accepted' : 'rejected']++
+    if (status !== 200) return
+    refreshTokens[index] = body.refreshToken!
+    await check(body.token!)
   }
   const client = async () => {
     while (!stopped) {
@@ -44,8 +60,10 @@ async function startTraffic(user: User, ...servers: Server[]): Promise<Traffic> 
         { 'X-Forwarded-For': newAddress() },
       )
       sessions.push(body.token!)
+      refreshTokens.push(body.refreshToken!)
       await check(body.token!)
-      await check(sessions[Math.floor(Math.random() * sessions.length)]!)
+      await check(sessions[anyOf(sessions.length)]!)
+      await renew()
     }
   }
   const all = Promise.all(Array.from({ length: clients }, client))
@@ -81,7 +99,7 @@ async function deploy(keys: string, { servers, dashboards, count }: Traffic): Pr
   return servers.shift()!
 }
 
-test('keys are rotated under load, and no session is rejected', async ({ user }) => {
+test('keys are rotated under load, and no session and no refresh token is rejected', async ({ user }) => {
   test.setTimeout(180_000)
   let keys = newSigningKeys()
   const retired: Server[] = []
@@ -96,7 +114,7 @@ test('keys are rotated under load, and no session is rejected', async ({ user })
   console.log(`${traffic.count.accepted} sessions accepted during the rotation, ${traffic.count.rejected} rejected`)
   expect(traffic.count.rejected).toBe(0)
 
-  // Twelve hours later: all sessions of the old key have expired, those of the new key have not.
+  // Seven days later: all sessions of the old key have ended, those of the new key have not.
   const later = await startTraffic(user, traffic.servers[0]!)
   retired.push(await deploy(rotateSigningKeys(keys).json, later))
   await later.stop()

@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { build } from 'esbuild'
+import pg from 'pg'
 import { project } from '../../bin/local'
 import { lifetimes } from '../../lib/contract/lifetimes'
+import { paths } from '../../lib/contract/paths'
 import { blocks } from '../support/documents'
 import { exchangePath, expect, keepSecret, newCode, newPassword, newToken, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
@@ -26,7 +29,7 @@ test.beforeAll(async ({ url }) => {
 
 test('the TypeScript in the documents compiles', () => {
   const compiled = Object.keys(blocks).filter((name) => blocks[name]!.language === 'ts')
-  expect(compiled).toEqual(['sso-callback', 'forgot-password', 'dashboard'])
+  expect(compiled).toEqual(['sso-callback', 'forgot-password', 'dashboard', 'same-host', 'other-host'])
   writeFileSync(
     `${folder}tsconfig.json`,
     JSON.stringify({
@@ -68,6 +71,57 @@ test('a forgot-password handler', async ({ user, post }) => {
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
 })
 
+test('a dashboard on another host renews the tokens of its own session', async ({ user, post, sql, url }) => {
+  const { renewTokens } = await run('other-host')
+  const { body } = await post(exchangePath, { code: await newCode(user) })
+  const renewed = await renewTokens(body.refreshToken, 'https://dashboard.example.com/reports')
+  for (const secret of Object.values(renewed)) keepSecret(String(secret))
+  const { verifySession } = await run('dashboard')
+  expect((await verifySession(renewed.token)).sub).toBe(user.id)
+  await sql('UPDATE sessions SET revoked_at = now() WHERE user_id = $1', [user.id])
+  expect(await renewTokens(renewed.refreshToken, 'https://dashboard.example.com/reports')).toEqual({
+    redirect: `${url}/?next=https%3A%2F%2Fdashboard.example.com%2Freports`,
+  })
+})
+
+test('a dashboard on the same host renews the session at a 401, and repeats a GET once', async ({
+  user,
+  post,
+  sql,
+  page,
+  context,
+  url,
+}) => {
+  const { body } = await post(exchangePath, { code: await newCode(user) })
+  const cookie = (name: string, value: string) => ({ name, value, url, httpOnly: true, sameSite: 'Lax' as const })
+  await context.addCookies([cookie('session', 'expired'), cookie('refresh', body.refreshToken!)])
+  await page.goto('/openapi.json')
+  const script = await build({
+    stdin: { contents: blocks['same-host']!.text, loader: 'ts' },
+    format: 'iife',
+    globalName: 'recipe',
+    write: false,
+  })
+  await page.addScriptTag({ content: script.outputFiles[0]!.text })
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`))
+  const request = (method: string) =>
+    page.evaluate(
+      async ([path, verb]) => {
+        const { recipe } = window as unknown as { recipe: { request: typeof fetch } }
+        return (await recipe.request(path!, { method: verb })).status
+      },
+      [paths.getSession, method] as const,
+    )
+  const [get, renew] = [`GET ${paths.getSession}`, `POST ${paths.refreshSession}`]
+  expect(await request('GET')).toBe(200)
+  expect(sent).toEqual([get, renew, get])
+  await sql('UPDATE sessions SET revoked_at = now() WHERE user_id = $1', [user.id])
+  await Promise.all([page.waitForURL((to) => to.pathname === '/'), request('GET').catch(() => {})])
+  expect(new URL(page.url()).search).toBe('?next=%2Fopenapi.json')
+  expect(sent.slice(3, 5)).toEqual([get, renew])
+})
+
 test('the statements for another language', async ({ user, post, sql }) => {
   const newSecret = () => keepSecret(randomBytes(32).toString('base64url'))
   const hash = (secret: string) => createHash('sha256').update(secret).digest()
@@ -89,12 +143,15 @@ test('the statements for another language', async ({ user, post, sql }) => {
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
 })
 
-test('the statements that disable a user and revoke the sessions', async ({ user, post, sql }) => {
+test('the transaction that disables a user', async ({ user, post, sql }) => {
   const { body } = await post(exchangePath, { code: await newCode(user) })
   const unused = await newCode(user)
   const token = await newToken(user)
-  await sql(statement('disable-user'), [user.id])
-  await sql(statement('revoke-sessions'), [user.id])
+  const client = new pg.Client({ connectionString: process.env.DATABASE_URL })
+  await client.connect()
+  for (const each of statement('disable-user').split(';').slice(0, -1))
+    await client.query(each, each.includes('$1') ? [user.id] : [])
+  await client.end()
   expect((await post(exchangePath, { code: unused })).status).toBe(400)
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
   const { sid } = JSON.parse(Buffer.from(body.token!.split('.')[1]!, 'base64url').toString())
@@ -111,14 +168,13 @@ test('the statements for after a restore revoke everything', async () => {
       code AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256('code'), id, now() + interval '1 hour' FROM holder),
       token AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256('token'), id, now() + interval '1 hour' FROM holder),
       session AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '1 hour' FROM holder RETURNING id)
-      INSERT INTO refresh_tokens (token_hash, session_id, expires_at) SELECT sha256('refresh'), id, now() + interval '1 hour' FROM session`)
+      SELECT 1`)
     const alive = `
       SELECT (SELECT count(*)::int FROM exchange_codes) AS codes, (SELECT count(*)::int FROM reset_tokens) AS tokens,
-        (SELECT count(*)::int FROM sessions WHERE revoked_at IS NULL) AS sessions,
-        (SELECT count(*)::int FROM refresh_tokens WHERE revoked_at IS NULL) AS refresh`
-    expect(await sql(alive)).toEqual([{ codes: 1, tokens: 1, sessions: 1, refresh: 1 }])
+        (SELECT count(*)::int FROM sessions WHERE revoked_at IS NULL) AS sessions`
+    expect(await sql(alive)).toEqual([{ codes: 1, tokens: 1, sessions: 1 }])
     await sql(statement('after-restore'))
-    expect(await sql(alive)).toEqual([{ codes: 0, tokens: 0, sessions: 0, refresh: 0 }])
+    expect(await sql(alive)).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
   } finally {
     await drop()
   }

@@ -45,11 +45,26 @@ test('a rotation publishes the next key, lets it sign, and drops the earlier one
 
   const signing = rotateSigningKeys(published.json)
   expect([signing.step, kids(signing.json)]).toEqual(['sign', [second, first]])
-  expect(signing.json.match(/"d":/g)).toHaveLength(1)
+  const refreshKeys = (json: string) =>
+    parseSigningKeys(json).refreshKeys.map((key) => Buffer.from(key).toString('hex'))
+  const [ofFirst] = refreshKeys(start)
+  expect(refreshKeys(signing.json)).toHaveLength(2)
+  expect(refreshKeys(signing.json)[1], 'the previous key renews the sessions that it started').toBe(ofFirst)
 
   const dropped = rotateSigningKeys(signing.json)
   expect([dropped.step, kids(dropped.json)]).toEqual(['drop', [second]])
+  expect(refreshKeys(dropped.json)).toEqual([refreshKeys(signing.json)[0]])
   expect(rotateSigningKeys(dropped.json).step).toBe('publish')
+})
+
+test('a public key verifies sessions, but no refresh token', () => {
+  const { d, ...previous } = p256()
+  expect(parseSigningKeys(set(p256(), previous)).refreshKeys).toHaveLength(1)
+})
+
+test('a rotation that an earlier version began ends by dropping the previous key', () => {
+  const [current, { d, ...previous }] = [p256(), p256()]
+  expect(rotateSigningKeys(set(current, previous)).step).toBe('drop')
 })
 
 const wrong: Record<string, string> = {
