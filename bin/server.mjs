@@ -21,10 +21,11 @@ import { readFiles, sendFile } from './server/files.mjs'
 import {
   isBodyTooLarge,
   isPageMethodUnknown,
+  keptHeaders,
   limitChunks,
   plainUrl,
   problemOf,
-  removeInternalHeaders,
+  removeHeaders,
   replaceUnknownMethod,
 } from './server/request.mjs'
 
@@ -40,7 +41,8 @@ const port = Number(process.env.PORT || 3000)
 const trustedProxies = Number(process.env.TRUSTED_PROXIES || 0)
 const siteHeaders = {
   'X-Content-Type-Options': 'nosniff',
-  ...(/^\s*https:/i.test(process.env.PUBLIC_URL ?? '') && {
+  // as isHttps in lib/settings/https.ts
+  ...(!/^\s*http:/i.test(process.env.PUBLIC_URL ?? '') && {
     'Strict-Transport-Security': 'max-age=63072000; includeSubDomains',
   }),
 }
@@ -64,6 +66,7 @@ const server = createServer({
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
 })
+server.maxHeadersCount = keptHeaders
 server.timeout = 60_000 // for a client that stopped reading its response
 const admission = new Admission(
   server,
@@ -106,7 +109,7 @@ function respond(request, response) {
   headers['x-forwarded-for'] = headers['x-forwarded-for'] ? `${headers['x-forwarded-for']}, ${ipAddress}` : ipAddress
   replaceUnknownMethod(request)
   request.url = plainUrl(request.url)
-  if (!dev) removeInternalHeaders(headers)
+  if (!dev) removeHeaders(headers)
   limitChunks(request)
   const [path] = request.url.split('?', 1)
   if (isBodyTooLarge(request, path)) return reject(response, 413, 'This path does not accept this request body.')

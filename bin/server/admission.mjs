@@ -40,6 +40,7 @@ export class Admission {
   }
   /** @type {Map<import('node:http').ServerResponse, () => void>} */
   #turnEnds = new Map()
+  #accepted = 0
   #stopping = false
 
   /**
@@ -57,6 +58,7 @@ export class Admission {
   }
 
   #accept(/** @type {import('node:net').Socket} */ socket) {
+    this.#accepted++
     if (!socket.remoteAddress) return socket.destroy() // already reset, so there is no network to count
     const network = this.#networkOfSocket(socket)
     if (network !== null) {
@@ -121,7 +123,21 @@ export class Admission {
       if (own.size === 0 && this.#ofNetwork.get(key) === own) this.#ofNetwork.delete(key)
     })
     if (kind === 'page') this.#endTurnWhenProduced(response)
-    own.request(response, () => all.request(response, act))
+    const start = kind === 'page' ? () => this.#afterAccepting(act) : act
+    own.request(response, () => all.request(response, start))
+  }
+
+  /**
+   * Calls `act` when the system has no more connections to accept, or has had many. Node.js accepts
+   * one in each turn of the event loop: if a page was rendered in each, a new client would wait for
+   * as many pages as there are connections before its own.
+   */
+  #afterAccepting(act, turnsLeft = connectionsPerNetwork) {
+    const before = this.#accepted
+    setImmediate(() => {
+      if (this.#accepted === before || turnsLeft === 0) act()
+      else this.#afterAccepting(act, turnsLeft - 1)
+    })
   }
 
   /**

@@ -11,27 +11,34 @@ const forms = new Set(['/sign-out'])
 const routes = new Set([...forms, '/openapi.json', '/.well-known/jwks.json', '/.well-known/change-password'])
 const formBytes = 1_024
 
-// With these headers, a client could impersonate Next.js: skip a route, inject text into the log,
-// or cause a redirect.
-const internalHeader =
-  /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
+// With the first, a client could impersonate Next.js: skip a route, inject text into the log, or
+// cause a redirect. The others make Next.js fail on its own files, or parse thousands of ranges.
+const removedHeader =
+  /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*|range|if-(range|match|unmodified-since))$/
 
 const secret = /([?&](?:code|token)=)[^&]*/gi
 const urlCharacters = 2_048
 const parameters = 32
 const headerCharacters = 512
+const headerCount = 100
+/** The parser of HTTP keeps one header more than are accepted, so that an excess is known. */
+export const keptHeaders = headerCount + 1
+// The cookies of lib/session/cookie.ts. Next.js would parse thousands of others.
+const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser)=[^;]*/g
 const maxChunks = 256
 
 /**
  * The status and text with which to reject a request, or null. Truncates headers that are expensive
  * to parse.
  */
-export function problemOf({ url, headers, httpVersion }) {
+export function problemOf({ url, headers, rawHeaders, httpVersion }) {
+  if (rawHeaders.length / 2 > headerCount) return [431, 'There are too many headers.']
   // The time Next.js needs grows with the square of these.
   if (url.length > urlCharacters || url.split('&', parameters + 1).length > parameters)
     return [414, 'The URL is too long.']
   if (headers.host === undefined && httpVersion === '1.1') return [400, 'The Host header is missing.']
-  for (const name of ['user-agent', 'accept-language']) headers[name] &&= headers[name].slice(0, headerCharacters)
+  for (const name of ['user-agent', 'accept-language', 'accept-encoding'])
+    headers[name] &&= headers[name].slice(0, headerCharacters)
   return null
 }
 
@@ -52,11 +59,12 @@ export function limitChunks(request) {
 }
 
 /**
- * Removes headers that only Next.js or its platform may send. Our pages load as documents and need
- * none of them.
+ * Removes headers that only Next.js or its platform may send, and those of partial and conditional
+ * requests. Our pages load as documents and need none of them.
  */
-export function removeInternalHeaders(headers) {
-  for (const name of Object.keys(headers)) if (internalHeader.test(name)) delete headers[name]
+export function removeHeaders(headers) {
+  for (const name of Object.keys(headers)) if (removedHeader.test(name)) delete headers[name]
+  if (headers.cookie) headers.cookie = headers.cookie.match(ownCookie)?.join('; ') ?? ''
 }
 
 /**

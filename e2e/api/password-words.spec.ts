@@ -23,6 +23,11 @@ const guessable = {
     'Monday12!',
     'P@ssw0rd2026!',
     'Christmas2025!',
+    'lordoftherings',
+    'GameOfThrones1',
+    'correcthorsebatterystaple',
+    'thequickbrownfox',
+    'YoullNeverWalkAlone',
   ],
   German: [
     ...[
@@ -48,6 +53,9 @@ const guessable = {
     ],
     ...[
       'meinpasswort',
+      'lassmichrein',
+      'keineahnung1',
+      'Kartoffelsalat!',
       'Mein Passwort 123',
       'Kennwort1!',
       'Willkommen1!',

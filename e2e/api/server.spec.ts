@@ -192,6 +192,13 @@ test('with HTTPS, every response has HSTS and nosniff exactly once', async () =>
   await server.stop()
 })
 
+test('HSTS does not depend on the spelling of PUBLIC_URL', async () => {
+  const server = await startServer({ PUBLIC_URL: ' HTTPS://login.example.com' })
+  for (const path of ['/', '/api/health'])
+    expect((await fetch(server.url + path)).headers.has('strict-transport-security')).toBe(true)
+  await server.stop()
+})
+
 test('without HTTPS, no response has HSTS', async ({ url }) => {
   for (const path of ['/', '/api/health', '/icon.svg'])
     expect((await fetch(url + path)).headers.has('strict-transport-security')).toBe(false)
@@ -263,6 +270,30 @@ test('a URL that is too long or has too many parameters is rejected', async ({ u
     expect(await status(`${path}?${'a'.repeat(2_100)}`)).toBe(414)
     expect(await status(`${path}?${'a&'.repeat(33)}`)).toBe(414)
     expect(await status(`${path}?${'a&'.repeat(31)}${'b'.repeat(1_500)}`)).toBe(200)
+  }
+})
+
+test('a request with more than 100 headers is rejected', async ({ url }) => {
+  const request = (count: number) =>
+    sendBytes(url, `GET /api/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${'a: b\r\n'.repeat(count)}\r\n`)
+  expect(await request(98)).toMatch(/^HTTP\/1.1 200 /)
+  for (const count of [99, 1_990]) expect(await request(count)).toMatch(/^HTTP\/1.1 431 /)
+})
+
+test('partial and conditional requests get the whole file', async ({ url }) => {
+  for (const path of ['/icon.svg', '/robots.txt']) {
+    const whole = await (await fetch(url + path)).text()
+    for (const headers of [
+      { Range: 'bytes=abc' },
+      { Range: 'bytes=99999-' },
+      { Range: `bytes=${','.repeat(15_000)}` },
+      { Range: 'bytes=0-1', 'If-Range': '"x"' },
+      { 'If-Match': '"x"' },
+      { 'If-Unmodified-Since': 'Mon, 01 Jan 1990 00:00:00 GMT' },
+    ] as Record<string, string>[]) {
+      const response = await fetch(url + path, { headers })
+      expect([response.status, await response.text()], JSON.stringify(headers).slice(0, 40)).toEqual([200, whole])
+    }
   }
 })
 

@@ -131,6 +131,29 @@ test('40 connections with 400 pipelined requests each use little memory and do n
   expect(server.output()).toContain('too many pipelined requests')
 })
 
+test('pipelined requests with thousands of headers, behind slow bodies, use little memory', async () => {
+  const server = await startServer()
+  const address = newAddress()
+  const request = (line: string, ...more: string[]) =>
+    `${[line, 'Host: x', `X-Forwarded-For: ${address}`, ...more].join('\r\n')}\r\n\r\n`
+  const post = (bytes: number) =>
+    request(`POST ${exchangePath} HTTP/1.1`, 'Content-Type: application/json', `Content-Length: ${bytes}`)
+  const names = Array.from({ length: 1_950 }, (_, index) => `${index.toString(36)}:`)
+  const heavy = request('GET / HTTP/1.1', ...names)
+  await fetch(`${server.url}/`)
+  const before = residentMegabytes(server)
+  const slow = Array.from({ length: 32 }, () => open(server, `${post(100)}{`))
+  await sleep(300)
+  const waiting = Array.from({ length: 200 }, () => open(server, `${post(2)}{}${heavy.repeat(16)}`))
+  await sleep(4_000)
+  const growth = residentMegabytes(server) - before
+  console.log(`memory grew by ${Math.round(growth)} MB`)
+  expect(growth).toBeLessThan(200)
+  expect((await health(server)).status).toBe(200)
+  for (const socket of [...slow, ...waiting]) socket.destroy()
+  await server.stop()
+})
+
 test('requests pipelined after a closing one do not leak turns', async () => {
   const server = await startServer()
   const address = newAddress()
@@ -179,6 +202,8 @@ test.describe('no request costs much more than an ordinary one', () => {
     'many parameters, of a page': { path: `/?${'a&'.repeat(7_000)}`, ordinary: '/' },
     'many parameters, of a route': { path: `/api/health?${'a&'.repeat(7_000)}`, ordinary: '/' },
     'as many parameters as are accepted': { path: `/?${'a&'.repeat(31)}`, ordinary: '/' },
+    'thousands of cookies': { path: '/', headers: { Cookie: 'a=b; '.repeat(2_500) }, ordinary: '/' },
+    'a long Accept-Encoding': { path: '/', headers: { 'Accept-Encoding': 'gzip;q=0.1,'.repeat(1_300) }, ordinary: '/' },
     'a long parameter': { path: `/?${'a'.repeat(2_000)}`, ordinary: '/' },
     'a long User-Agent, to a page': { path: '/', headers: { 'User-Agent': 'x'.repeat(15_000) }, ordinary: '/' },
     'a long User-Agent, to a route': {
@@ -376,6 +401,32 @@ test('30 bodies of 9.9 MB to a page are never kept in memory', async () => {
   while (!(await Promise.race([uploads, sleep(20)]))) most = Math.max(most, residentMegabytes(server))
   expect(most - before).toBeLessThan(100)
   await server.stop()
+})
+
+test('a new connection does not wait for as many pages as another network has new connections', async () => {
+  const server = await startServer()
+  const [attacker, victim] = [newAddress(), newAddress()]
+  const request = (path: string, address: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: ${address}\r\n\r\n`
+  const fetched = (path: string, address: string) => once(open(server, request(path, address)), 'close')
+  for (let count = 0; count < 40; count++) await fetched('/', victim) // compiles
+  let pages = 0
+  let stopped = false
+  const clients = Array.from({ length: 150 }, async () => {
+    for (; !stopped; pages++) await fetched('/', attacker)
+  })
+  await sleep(1_000)
+  const ahead: number[] = []
+  for (let count = 0; count < 7; count++) {
+    const before = pages
+    await fetched('/_next/nothing', victim)
+    ahead.push(pages - before)
+  }
+  stopped = true
+  await Promise.all(clients)
+  await server.stop()
+  console.log(`pages ahead of a new connection: ${ahead.join(', ')}`)
+  expect(median(ahead)).toBeLessThan(30)
 })
 
 test('a client with 60 connections delays others no more than one with 6', async () => {

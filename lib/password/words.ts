@@ -23,7 +23,8 @@ kitty puppy doggy flower rose sunshine sunflower rainbow star stars superstar mo
 chocolate cookie banana orange cherry coffee cheese pizza butter sugar pepper ginger music guitar piano rock metal
 superman batman spiderman starwars harrypotter pokemon pikachu minecraft fortnite roblox naruto matrix hunter shadow
 freedom jesus christ heaven hell lord blessed god money dollar lucky winner power magic black white red green blue
-yellow purple silver golden gold diamond michael jessica jennifer ashley amanda daniel joshua matthew andrew david
+yellow purple silver
+lordoftherings gameofthrones correcthorsebatterystaple hakunamatata thequickbrownfox neversaynever youllneverwalkalone golden gold diamond michael jessica jennifer ashley amanda daniel joshua matthew andrew david
 james john robert william joseph thomas charles christopher anthony mark paul steven george kevin brian edward jason
 emma olivia sophia isabella charlotte amelia emily elizabeth sarah samantha nicole michelle victoria rachel lauren
 hannah megan rebecca maria jack harry oliver noah liam lucas ethan benjamin alexander max charlie buddy bailey molly
@@ -31,6 +32,7 @@ bella lucy daisy rocky monday1 one two three four five six seven eight nine zero
 
 passwort passwörter kennwort losung losungswort zugang zugangsdaten zugangscode schlüssel schluessel geheim geheimnis
 geheimwort streng anmelden anmeldung benutzer benutzername konto meinpasswort keinpasswort neuespasswort
+lassmichrein keineahnung kartoffelsalat miasanmia
 passwortvergessen vergessen sicher sicherheit sicherespasswort unsicher öffnen öffnedich sesamöffnedich sesam
 hallo hallihallo halloduda hallöchen hallowelt tschüss tschüssi servus moin moinmoin grüezi grüßgott gutentag
 gutenmorgen gutenabend gutenacht willkommen herzlich herzlichwillkommen danke dankeschön bitte bitteschön aufwiedersehen
