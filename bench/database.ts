@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 import { applyMigrations } from '../prisma/migrate'
 
@@ -11,6 +12,8 @@ export type Database = {
   newCodes: (count: number) => Promise<() => string>
   /** Issues valid reset tokens, each for a different user. */
   newTokens: (count: number) => Promise<() => string>
+  /** Starts sessions. The returned function returns a different one each time. */
+  newSessions: (count: number) => Promise<() => { sessionId: string; userId: string }>
   /**
    * Adds `count` codes and sessions that are old enough for the clean-up to delete.
    */
@@ -22,22 +25,24 @@ export type Database = {
 
 /**
  * Opens a migrated database with `rows` rows per table. Reuses an existing one that has enough
- * rows.
+ * rows. `migrations` is the folder of another commit's migrations.
  */
 export async function openDatabase(
   maintenanceUrl: string,
   name: string,
   rows: number,
   log: (line: string) => void,
+  migrations?: string,
 ): Promise<Database> {
   const url = new URL(maintenanceUrl)
   url.pathname = `/${name}`
   await maintain(maintenanceUrl, `CREATE DATABASE ${name}`).catch((error) => {
     if (error.code !== '42P04') throw error // it exists already
   })
-  await applyMigrations(url.href)
+  if (!migrations) await applyMigrations(url.href)
   const client = new pg.Client({ connectionString: url.href })
   await client.connect()
+  if (migrations) for (const sql of statementsIn(migrations)) await client.query(sql)
   await fill(client, rows, log)
 
   let issued = 0
@@ -70,6 +75,16 @@ export async function openDatabase(
          INSERT INTO reset_tokens (token_hash, user_id, expires_at)
          SELECT sha256(substr(email, 7, 43)::bytea), id, now() + interval '1 day' FROM owner`,
       ),
+    newSessions: async (count) => {
+      const { rows: begun } = await client.query(
+        `INSERT INTO sessions (user_id, expires_at)
+         SELECT ${userIdSql(`number % ${userCount}`)}, now() + interval '7 days' FROM generate_series(1, $1::int) number
+         RETURNING id AS "sessionId", user_id AS "userId"`,
+        [count],
+      )
+      let next = 0
+      return () => begun[next++]
+    },
     addExpired: async (count) => {
       await client.query(
         `WITH old AS (
@@ -90,6 +105,12 @@ export async function openDatabase(
       await maintain(maintenanceUrl, `DROP DATABASE ${name} WITH (FORCE)`)
     },
   }
+}
+
+/** The text of each migration in a folder, the oldest first. */
+function statementsIn(migrations: string): string[] {
+  const names = readdirSync(migrations, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  return names.map(({ name }) => readFileSync(`${migrations}/${name}/migration.sql`, 'utf8'))
 }
 
 /** A secret of 43 characters, like a real one, made from a number so that SQL can generate many. */
@@ -117,7 +138,7 @@ async function fill(client: pg.Client, rows: number, log: (line: string) => void
   for (const statement of [
     `SET session_replication_role = replica`, // no foreign key checks: the rows are consistent by construction
     `SET maintenance_work_mem = '512MB'`,
-    `TRUNCATE users, exchange_codes, reset_tokens, sessions`,
+    `TRUNCATE users, exchange_codes, reset_tokens, sessions CASCADE`,
     `INSERT INTO users (id, email) SELECT ${userIdSql('number')}, 'user-' || number || '@example.com'
      FROM generate_series(0, ${Math.max(rows, userCount) - 1}) number`,
     `INSERT INTO sessions (id, user_id, created_at, expires_at)

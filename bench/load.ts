@@ -4,8 +4,10 @@ import { type Server, usageOf } from './servers'
 export type Load = {
   server: Server
   path: string
-  /** The body of the next request. */
-  body: () => object
+  /** The body of the next request. Without it, the request is a GET. */
+  body?: () => object
+  /** Additional headers of the next request. */
+  headers?: () => Record<string, string>
   /** The expected status of every response, or null if there are several. */
   status: number | null
   connections: number
@@ -31,7 +33,8 @@ let sent = 0
  * Sends a load to a server and measures it from outside: responses per second, latencies in ms, CPU
  * time of the server per request, and its memory afterwards.
  */
-export async function measure({ server, path, body, status, connections, amount, ipAddress }: Load): Promise<Measured> {
+export async function measure(load: Load): Promise<Measured> {
+  const { server, path, body, headers, status, connections, amount, ipAddress } = load
   const latencies: number[] = []
   const statuses: Record<string, number> = {}
   const before = usageOf(server.process)
@@ -43,10 +46,12 @@ export async function measure({ server, path, body, status, connections, amount,
     amount,
     requests: [
       {
-        method: 'POST',
+        method: body ? 'POST' : 'GET',
         path,
         setupRequest: (request) => {
-          request.headers = { 'content-type': 'application/json', 'x-forwarded-for': ipAddress ?? nextIpAddress() }
+          request.headers = { 'x-forwarded-for': ipAddress ?? nextIpAddress(), ...headers?.() }
+          if (!body) return request
+          request.headers['content-type'] = 'application/json'
           request.body = JSON.stringify(body())
           return request
         },

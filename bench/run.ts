@@ -6,9 +6,10 @@ import { project } from '../bin/local'
 import { paths } from '../lib/contract/paths'
 import { newSigningKeys } from '../lib/settings/signing-keys'
 import { type Database, openDatabase } from './database'
-import { type Load, type Measured, meanwhile, measure } from './load'
+import { type Measured, measure } from './load'
 import { reportResults, type Start } from './report'
-import { buildFloor, buildProduct, type Server, startProgram, startServer, usageOf } from './servers'
+import { benchUrl, buildFloor, buildProduct, type Server, startProgram, startServer, usageOf } from './servers'
+import { cronSecret, type Servers, unknownCode, type Variant, variantsOf } from './variants'
 
 const { values: flags } = parseArgs({
   options: {
@@ -24,25 +25,11 @@ const { values: flags } = parseArgs({
 })
 const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 7))
 const manyRows = Number(flags.rows ?? (flags.quick ? 100_000 : 5_000_000))
-const size = (amount: number) => Math.ceil(flags.quick ? amount / 3 : amount)
-const [few, many] = [1_000, manyRows]
+const few = 1_000
 const exchangePath = paths.exchangeSsoCode
-const resetPath = paths.resetPassword
-const unknownCode = 'x'.repeat(43)
 const warmUps = 1
 const warmUpRequests = 6_000
-const expiredRows = 30_000
-const cronSecret = 'the secret of the clean-up'
-const floodEveryMs = 20
-const floodAtMost = 500
 const log = (line: string) => console.error(line)
-
-type Variant = {
-  name: string
-  /** The variant of the same round to compare with. */
-  baseline?: string
-  run: () => Promise<Measured>
-}
 
 async function main(): Promise<void> {
   log('Building the product and the floor …')
@@ -54,7 +41,11 @@ async function main(): Promise<void> {
   try {
     const small = await openDatabase(postgres.url, `bench_${Date.now()}`, few, log)
     stops.push(() => small.drop())
-    const large = await openDatabase(postgres.url, `bench_rows_${many}`, many, log)
+    const ofOther = otherBuild
+      ? await openDatabase(postgres.url, `bench_other_${Date.now()}`, few, log, `${otherBuild}prisma/migrations`)
+      : null
+    if (ofOther) stops.push(() => ofOther.drop())
+    const large = await openDatabase(postgres.url, `bench_rows_${manyRows}`, manyRows, log)
     stops.push(() => large.end())
     const upstash = await startProgram<Record<string, string>>('upstash.ts')
     stops.push(upstash.stop)
@@ -82,19 +73,19 @@ async function main(): Promise<void> {
       smallPool: await start(productBuild, { DATABASE_POOL_SIZE: '3' }),
       upstash: await start(productBuild, upstash.message),
       large: await start(productBuild, { DATABASE_URL: large.url }),
-      other: otherBuild ? await start(otherBuild) : null,
+      other: otherBuild ? await start(otherBuild, { DATABASE_URL: ofOther!.url }) : null,
     }
-    const variants = selected(variantsOf(servers, small, large))
-    await warmUp(servers, small, large)
+    // for the tokens that this process makes
+    Object.assign(process.env, { ...settings, PUBLIC_URL: benchUrl })
+    const variants = selected(
+      variantsOf(servers, { small, large, ofOther, manyRows }, { quick: flags.quick, against: flags.against }),
+    )
+    await warmUp(servers, small, large, ofOther)
     const measured = await measureInRounds(variants)
     log(`All rounds are in ${reportResults(variants, measured, starts, rounds)}`)
   } finally {
     for (const stop of stops.reverse()) await stop()
   }
-}
-
-type Servers = Record<'floor' | 'product' | 'mixed' | 'cleaner' | 'smallPool' | 'upstash' | 'large', Server> & {
-  other: Server | null
 }
 
 /**
@@ -105,6 +96,7 @@ async function warmUp(
   { floor, cleaner: _, large: largeServer, other, ...products }: Servers,
   small: Database,
   large: Database,
+  ofOther: Database | null,
 ): Promise<void> {
   const send = (server: Server, path: string, body: () => object, amount: number) =>
     measure({ server, path, body, status: 200, connections: 16, amount })
@@ -113,109 +105,11 @@ async function warmUp(
     await send(floor, path, () => ({ code: unknownCode }), warmUpRequests / 2)
   for (const server of [...Object.values(products), largeServer, other]) {
     if (!server) continue
-    const code = await (server === largeServer ? large : small).newCodes(warmUpRequests + 50)
+    const database = server === largeServer ? large : server === other ? ofOther! : small
+    const code = await database.newCodes(warmUpRequests + 50)
     await send(server, exchangePath, () => ({ code: code() }), warmUpRequests)
   }
 }
-
-function variantsOf(
-  { floor, product, mixed, cleaner, smallPool, upstash, large: largeServer, other }: Servers,
-  small: Database,
-  large: Database,
-): Variant[] {
-  const load = (server: Server, path: string, code: () => string, more: Partial<Load> = {}) =>
-    measure({
-      server,
-      path,
-      body: () => ({ code: code() }),
-      status: 200,
-      connections: 16,
-      amount: size(3_000),
-      ...more,
-    })
-  const good = async (server: Server, database: Database, more: Partial<Load> = {}) =>
-    load(server, exchangePath, await database.newCodes((more.amount ?? size(3_000)) + 50), more)
-  const unknown = () => unknownCode
-  const one = { connections: 1, amount: size(600) }
-  const hashes = { connections: 1, amount: size(12) }
-
-  const variants: Variant[] = [
-    { name: 'floor: JSON in, JSON out', baseline: 'floor: SELECT 1', run: () => load(floor, '/api/plain', unknown) },
-    { name: 'floor: SELECT 1', run: () => load(floor, '/api/query', unknown) },
-    { name: 'exchange', baseline: 'floor: SELECT 1', run: () => good(product, small) },
-    {
-      name: 'exchange, rejected',
-      baseline: 'exchange',
-      run: () => load(mixed, exchangePath, unknown, { status: 400 }),
-    },
-    { name: '429', baseline: 'floor: JSON in, JSON out', run: () => overTheLimit(mixed) },
-    { name: 'exchange, Upstash', baseline: 'exchange', run: () => good(upstash, small) },
-    { name: '429, Upstash', baseline: 'floor: JSON in, JSON out', run: () => overTheLimit(upstash) },
-    { name: 'exchange, 3 connections to PostgreSQL', baseline: 'exchange', run: () => good(smallPool, small) },
-    { name: `exchange, ${many.toLocaleString('en')} rows`, baseline: 'exchange', run: () => good(largeServer, large) },
-    { name: 'floor: SELECT 1, 1 connection', run: () => load(floor, '/api/query', unknown, one) },
-    { name: 'exchange, 1 connection', baseline: 'floor: SELECT 1, 1 connection', run: () => good(product, small, one) },
-    {
-      name: `exchange, ${many.toLocaleString('en')} rows, 1 connection`,
-      baseline: 'exchange, 1 connection',
-      run: () => good(largeServer, large, one),
-    },
-    {
-      name: 'floor: bcrypt, 1 connection',
-      run: () => measure({ ...password(floor, '/api/hash', unknown), ...hashes }),
-    },
-    {
-      name: 'reset, 1 connection',
-      baseline: 'floor: bcrypt, 1 connection',
-      run: async () => measure({ ...password(mixed, resetPath, await small.newTokens(hashes.amount + 10)), ...hashes }),
-    },
-    {
-      name: 'exchange while resets flood',
-      baseline: 'exchange',
-      run: async () => {
-        const token = await small.newTokens(floodAtMost)
-        const { result, statuses } = await meanwhile(
-          { ...password(mixed, resetPath, token), everyMs: floodEveryMs, atMost: floodAtMost },
-          () => good(mixed, small),
-        )
-        return { ...result, meanwhile: statuses }
-      },
-    },
-    {
-      name: `exchange, ${many.toLocaleString('en')} rows, while the clean-up deletes`,
-      baseline: `exchange, ${many.toLocaleString('en')} rows`,
-      run: async () => {
-        await large.addExpired(expiredRows)
-        const headers = { authorization: `Bearer ${cronSecret}` }
-        const cleanUp = fetch(`${cleaner.url}/api/cron/clean-up`, { headers }).then(
-          (response) => response.json() as Promise<{ deleted: Record<string, number> }>,
-        )
-        const result = await good(largeServer, large)
-        return { ...result, meanwhile: (await cleanUp).deleted }
-      },
-    },
-  ]
-  if (other)
-    variants.push({ name: `exchange at ${flags.against}`, baseline: 'exchange', run: () => good(other, small) })
-  return variants
-
-  function password(server: Server, path: string, token: () => string) {
-    let number = 0
-    const body = () => ({ token: token(), password: `lantern meadow ${number++} river` })
-    return { server, path, body, status: 200 }
-  }
-
-  async function overTheLimit(server: Server): Promise<Measured> {
-    const leftMs = windowMs - (Date.now() % windowMs)
-    if (leftMs < 20_000) await sleep(leftMs) // Redis counts per 15-minute window: do not measure across its end
-    const ipAddress = `192.0.2.${++overdrawn % 256}`
-    await load(server, '/api/nothing', unknown, { ipAddress, status: null, amount: 2_050 })
-    return load(server, exchangePath, unknown, { ipAddress, status: 429 })
-  }
-}
-
-const windowMs = 15 * 60_000
-let overdrawn = 0
 
 /** The variants selected with `--only`, and their baselines. */
 function selected(variants: Variant[]): Variant[] {

@@ -7,6 +7,9 @@ import { freePort } from '../e2e/support/server'
 const folder = `${project}.data/bench/`
 mkdirSync(folder, { recursive: true })
 
+/** The PUBLIC_URL of every server. */
+export const benchUrl = 'http://localhost'
+
 export type Server = { url: string; process: ChildProcess; startedAt: number; stop: () => Promise<void> }
 
 /**
@@ -73,7 +76,7 @@ export async function startServer(built: string, settings: Record<string, string
     stdio: ['ignore', log, log, 'ipc'],
     env: {
       ...process.env,
-      PUBLIC_URL: 'http://localhost',
+      PUBLIC_URL: benchUrl,
       PASSWORD_BREACH_CHECK: 'false',
       ...settings,
       PORT: port,
