@@ -25,7 +25,6 @@ const guessable = {
     'Christmas2025!',
     'lordoftherings',
     'GameOfThrones1',
-    'correcthorsebatterystaple',
     'thequickbrownfox',
     'YoullNeverWalkAlone',
   ],

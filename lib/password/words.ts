@@ -24,7 +24,7 @@ chocolate cookie banana orange cherry coffee cheese pizza butter sugar pepper gi
 superman batman spiderman starwars harrypotter pokemon pikachu minecraft fortnite roblox naruto matrix hunter shadow
 freedom jesus christ heaven hell lord blessed god money dollar lucky winner power magic black white red green blue
 yellow purple silver
-lordoftherings gameofthrones correcthorsebatterystaple hakunamatata thequickbrownfox neversaynever youllneverwalkalone golden gold diamond michael jessica jennifer ashley amanda daniel joshua matthew andrew david
+lordoftherings gameofthrones hakunamatata thequickbrownfox neversaynever youllneverwalkalone golden gold diamond michael jessica jennifer ashley amanda daniel joshua matthew andrew david
 james john robert william joseph thomas charles christopher anthony mark paul steven george kevin brian edward jason
 emma olivia sophia isabella charlotte amelia emily elizabeth sarah samantha nicole michelle victoria rachel lauren
 hannah megan rebecca maria jack harry oliver noah liam lucas ethan benjamin alexander max charlie buddy bailey molly
