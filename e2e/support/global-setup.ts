@@ -36,8 +36,10 @@ export default async function setUp(): Promise<() => Promise<void>> {
     PASSWORD_BREACH_CHECK: 'false', // no test depends on the network
   })
   await applyMigrations(databaseUrl.href)
-  log('Building …')
-  command('next/dist/bin/next', 'build')
+  if (!process.env.NO_BUILD) {
+    log('Building …')
+    command('next/dist/bin/next', 'build')
+  }
   const server = await startServer(process.env.PORT ? { PORT: process.env.PORT } : {})
   process.env.PUBLIC_URL = server.url
 
