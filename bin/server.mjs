@@ -124,8 +124,13 @@ function respond(request, response) {
   } else if (files && path.startsWith('/_next/')) {
     admission.inTurn('file', network, response, () => respondWithFile(path, request, response))
   } else {
-    admission.inTurn('page', network, response, () => compress(request, response, () => handle(request, response)))
+    admission.inTurn('page', network, response, () => rendered(request, response))
   }
+}
+
+/** Resolves when Next.js has finished, also for a client that has gone. */
+function rendered(request, response) {
+  return new Promise((resolve) => compress(request, response, () => resolve(handle(request, response))))
 }
 
 /**

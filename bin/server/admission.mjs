@@ -40,6 +40,8 @@ export class Admission {
   }
   /** @type {Map<import('node:http').ServerResponse, () => void>} */
   #turnEnds = new Map()
+  /** @type {Set<import('node:http').ServerResponse>} */
+  #working = new Set()
   #accepted = 0
   #stopping = false
 
@@ -95,7 +97,7 @@ export class Admission {
     requests.push({ response, start })
     if (this.#stopping) response.shouldKeepAlive = false
     response.once('close', () => {
-      this.#endTurn(response)
+      if (!this.#working.has(response)) this.#endTurn(response)
       requests.shift()
       if (socket.destroyed || socket.writableEnded) return
       if (requests.length > 0) requests[0].start()
@@ -106,11 +108,12 @@ export class Admission {
 
   /**
    * Calls `act` when it is the request's turn: at once, unless its network is at the limit for this
-   * kind of request.
+   * kind of request. Does not call it for a client that has gone. The turn of a client that goes
+   * while `act` works ends with that work, which occupies the thread all the same.
    * @param {keyof typeof turns} kind
    * @param {string} network
    * @param {import('node:http').ServerResponse} response
-   * @param {() => void} act
+   * @param {() => unknown} act
    */
   inTurn(kind, network, response, act) {
     const key = `${kind} ${network}`
@@ -123,8 +126,18 @@ export class Admission {
       if (own.size === 0 && this.#ofNetwork.get(key) === own) this.#ofNetwork.delete(key)
     })
     if (kind === 'page') this.#endTurnWhenProduced(response)
-    const start = kind === 'page' ? () => this.#afterAccepting(act) : act
-    own.request(response, () => all.request(response, start))
+    const start = async () => {
+      if (!response.socket?.writable) return // `close` follows, and ends the turn
+      this.#working.add(response)
+      try {
+        await act()
+      } finally {
+        this.#working.delete(response)
+        if (response.destroyed) this.#endTurn(response)
+      }
+    }
+    const startPage = () => this.#afterAccepting(start)
+    own.request(response, () => all.request(response, kind === 'page' ? startPage : start))
   }
 
   /**
@@ -132,12 +145,11 @@ export class Admission {
    * one in each turn of the event loop: if a page was rendered in each, a new client would wait for
    * as many pages as there are connections before its own.
    */
-  #afterAccepting(act, turnsLeft = connectionsPerNetwork) {
-    const before = this.#accepted
-    setImmediate(() => {
-      if (this.#accepted === before || turnsLeft === 0) act()
-      else this.#afterAccepting(act, turnsLeft - 1)
-    })
+  #afterAccepting(act, turnsLeft = connectionsPerNetwork, before = -1) {
+    if (this.#accepted === before || turnsLeft === 0) return act()
+    // a whole turn, in which the process also learns that the client has gone
+    const now = this.#accepted
+    setImmediate(() => setImmediate(() => this.#afterAccepting(act, turnsLeft - 1, now)))
   }
 
   /**

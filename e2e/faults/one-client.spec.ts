@@ -451,6 +451,37 @@ test('a new connection does not wait for as many pages as another network has ne
   expect(median(ahead)).toBeLessThan(30)
 })
 
+test('pages that one network requests and abandons do not keep out a new connection', async () => {
+  const server = await startServer()
+  const request = (path: string, address: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: ${address}\r\n\r\n`
+  for (let count = 0; count < 20; count++) await once(open(server, request('/', newAddress())), 'close') // compiles
+  /** The CPU time until a new connection gets a response, while another network abandons 1,500 requests. */
+  const cost = async (path: string) => {
+    const attacker = newAddress()
+    let left = 1_500
+    const clients = Array.from({ length: 220 }, async () => {
+      while (left-- > 0) {
+        const socket = open(server, request(path, attacker))
+        await sleep(150)
+        socket.destroy()
+      }
+    })
+    await sleep(600)
+    const before = cpuMs(server)
+    await once(open(server, request('/api/health', newAddress())), 'data')
+    const used = cpuMs(server) - before
+    await Promise.all(clients)
+    await expect.poll(() => descriptors(server), { timeout: 60_000 }).toBeLessThan(60)
+    return used
+  }
+  const ratios: number[] = []
+  for (let round = 0; round < 3; round++) ratios.push((await cost('/')) / Math.max(100, await cost('/_next/nothing')))
+  console.log(`abandoned pages ÷ abandoned missing files: ${ratios.map((ratio) => ratio.toFixed(1)).join(', ')}`)
+  expect(median(ratios)).toBeLessThan(5)
+  await server.stop()
+})
+
 test('a client with 60 connections delays others no more than one with 6', async () => {
   const server = await startServer()
   /** The median response time for another client while one client loads pages. */
