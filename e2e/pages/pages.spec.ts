@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright/test'
 import { project } from '../../bin/local'
 import { startBreakablePostgres } from '../support/breakable-postgres'
@@ -16,6 +15,7 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
+import { axe, complaintsOf } from '../support/page-checks'
 import { respondWith, show, stateNames } from '../support/page-states'
 import { startServer } from '../support/server'
 
@@ -34,7 +34,7 @@ for (const name of stateNames) {
   test(`${name}: no axe violations in both color schemes, and no overflow at 320 pixels or 200% text`, async ({
     page,
   }) => {
-    const complaints = complaintsOf(page)
+    const complaints = complaintsOf(page.context())
     await show(page, name)
     await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -99,7 +99,7 @@ test('every page has a strict policy and is never cached', async ({ url }) => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
     expect(headers.get('x-powered-by')).toBeNull()
-    expect(headers.get('set-cookie')).toBeNull()
+    if (!path.startsWith('/sso/callback')) expect(headers.get('set-cookie'), path).toBeNull() // see sessions.spec.ts
   }
 })
 
@@ -395,11 +395,6 @@ function gzipBytes(scripts: [address: string, script: string][]): number {
   return scripts.reduce((sum, [, script]) => sum + gzipSync(script).length, 0)
 }
 
-/** With the size of targets (WCAG 2.2 SC 2.5.8), which axe leaves out by default. */
-function axe(page: Page): AxeBuilder {
-  return new AxeBuilder({ page }).options({ rules: { 'target-size': { enabled: true } } })
-}
-
 /** The scripts that a page loads. */
 async function scriptsOf(page: Page, path: string): Promise<Map<string, string>> {
   const scripts = new Map<string, string>()
@@ -415,16 +410,4 @@ async function scriptsOf(page: Page, path: string): Promise<Map<string, string>>
   page.off('response', note)
   await Promise.all(loaded)
   return scripts
-}
-
-/**
- * Collects browser errors such as policy violations and failed hydration, except failed requests.
- */
-function complaintsOf(page: Page): string[] {
-  const complaints: string[] = []
-  page.on('console', (message) => {
-    if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(error.message))
-  return complaints
 }
