@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'playwright/test'
-import { nextPath } from './next-path'
+import { nextDestination, nextPath } from './next-path'
 
 const origin = 'https://login.example.com'
+const dashboardUrl = 'https://app.example.com/home?tab=1'
 
 const accepted = {
   '/': '/',
@@ -53,11 +54,17 @@ const rejected = [
 ]
 
 for (const [given, path] of Object.entries(accepted)) {
-  test(`accepts ${given}`, () => expect(nextPath(given, origin)).toBe(path))
+  test(`accepts ${given}`, () => {
+    expect(nextPath(given, origin)).toBe(path)
+    for (const dashboard of ['/', dashboardUrl]) expect(nextDestination(given, origin, dashboard)).toBe(path)
+  })
 }
 
 for (const given of rejected) {
-  test(`rejects ${JSON.stringify(given)}`, () => expect(nextPath(given, origin)).toBeNull())
+  test(`rejects ${JSON.stringify(given)}`, () => {
+    expect(nextPath(given, origin)).toBeNull()
+    for (const dashboard of ['/', dashboardUrl]) expect(nextDestination(given, origin, dashboard)).toBeNull()
+  })
 }
 
 test('every accepted path stays on our origin', () => {
@@ -88,4 +95,105 @@ test('every accepted path stays on our origin', () => {
     }),
     { numRuns: 5_000 },
   )
+})
+
+test.describe('a URL of the dashboard', () => {
+  const pages = {
+    'https://app.example.com': 'https://app.example.com/',
+    'https://app.example.com/reports?year=2026&q=a%20b#top': 'https://app.example.com/reports?year=2026&q=a%20b#top',
+    'https://app.example.com/a/../b': 'https://app.example.com/b',
+    'https://app.example.com:443/a': 'https://app.example.com/a',
+    'https://APP.Example.com/A': 'https://app.example.com/A',
+    'https:///app.example.com/a': 'https://app.example.com/a', // as browsers read it
+    // the dashboard's own pages, whatever their names
+    'https://app.example.com/sso/callback?code=x': 'https://app.example.com/sso/callback?code=x',
+    'https://app.example.com//evil.example': 'https://app.example.com//evil.example',
+    'https://app.example.com/@evil.example': 'https://app.example.com/@evil.example',
+    'https://app.example.com/?next=https://evil.example': 'https://app.example.com/?next=https://evil.example',
+  }
+  for (const [given, destination] of Object.entries(pages)) {
+    test(`accepts ${given}`, () => {
+      expect(nextDestination(given, origin, dashboardUrl)).toBe(destination)
+      expect(nextDestination(given, origin, '/dashboard')).toBeNull()
+      expect(nextPath(given, origin)).toBeNull()
+    })
+  }
+
+  const others = [
+    'https://evil.example/',
+    'http://app.example.com/',
+    'ftp://app.example.com/',
+    'wss://app.example.com/',
+    'blob:https://app.example.com/x', // has the origin of the dashboard
+    'https://app.example.com:8443/',
+    'https://app.example.com:99999/',
+    'https://app.example.com./',
+    'https://example.com/',
+    'https://x.app.example.com/',
+    'https://app.example.com.evil.example/',
+    'https://app.example.com@evil.example/',
+    'https://app.example.com:443@evil.example/',
+    'https://user@app.example.com/',
+    'https://:password@app.example.com/',
+    'https://evil.example/https://app.example.com/',
+    'https://evil.example#https://app.example.com/',
+    'https://evil.example\\@app.example.com/',
+    'https://app.example.com\\@evil.example/',
+    'https:\\\\app.example.com/',
+    'https:/\\app.example.com/',
+    'https:app.example.com/',
+    'https:/app.example.com/',
+    '//app.example.com/',
+    ' https://app.example.com/',
+    '\thttps://app.example.com/',
+    'ht\ntps://app.example.com/',
+    'https://app.example.com/\r\nSet-Cookie: a=b',
+    'https://app.example.com/\0',
+    'https://app.\u202eexample.com/',
+    'https://',
+    'https://%',
+    'javascript:alert(1)//https://app.example.com/',
+    'https://login.example.com/reports', // the dashboard is elsewhere
+  ]
+  for (const given of others) {
+    test(`rejects ${JSON.stringify(given)}`, () => expect(nextDestination(given, origin, dashboardUrl)).toBeNull())
+  }
+  test('rejects a list', () => expect(nextDestination([dashboardUrl], origin, dashboardUrl)).toBeNull())
+
+  test('on our own origin: is a path of this site, so the same paths are rejected', () => {
+    const ours = `${origin}/dashboard`
+    expect(nextDestination(`${origin}/reports?year=2026#top`, origin, ours)).toBe('/reports?year=2026#top')
+    expect(nextDestination(`${origin}`, origin, ours)).toBe('/')
+    for (const path of ['/sso/callback?code=x', '/%73so/callback', '/a/../sign-out', '/api/health', '//evil.example'])
+      expect(nextDestination(origin + path, origin, ours), path).toBeNull()
+  })
+
+  test('every accepted value leads to our origin or to that of the dashboard', () => {
+    const hosts = ['app.example.com', 'login.example.com', 'evil.example', 'example.com']
+    const marks = ['/', '\\', '.', '@', ':', '?', '#', '%2f', '%40', '\t', ' ', '443', 'sso/callback', 'https:', 'a']
+    const piece = fc.constantFrom(...hosts, ...marks)
+    const start = fc.constantFrom(
+      'https://',
+      'https://app.example.com',
+      'https://login.example.com',
+      'http://',
+      '/',
+      '',
+    )
+    let acceptedCount = 0
+    fc.assert(
+      fc.property(start, fc.array(piece, { maxLength: 6 }), fc.boolean(), (beginning, pieces, isOurs) => {
+        const dashboard = isOurs ? `${origin}/dashboard` : dashboardUrl
+        const destination = nextDestination(beginning + pieces.join(''), origin, dashboard)
+        if (destination === null) return
+        acceptedCount++
+        const { origin: target, username, password, pathname } = new URL(destination, origin)
+        expect([origin, new URL(dashboard).origin]).toContain(target)
+        expect(username + password).toBe('')
+        if (target === origin) expect(decodeURIComponent(pathname)).not.toMatch(/^\/(sso|\/|\\)/)
+      }),
+      { numRuns: 5_000 },
+    )
+    expect(acceptedCount).toBeGreaterThan(500)
+  })
 })

@@ -24,6 +24,7 @@ export function nextDestination(next: unknown, origin: string, dashboardUrl: str
   const path = nextPath(next, origin)
   if (path !== null || typeof next !== 'string' || !/^https?:\/\//.test(next)) return path
   if (/[\\\p{Cc}]/u.test(next) || !URL.canParse(next) || !URL.canParse(dashboardUrl)) return null
-  const { href, origin: targetOrigin, username, password } = new URL(next)
-  return targetOrigin === new URL(dashboardUrl).origin && !username && !password ? href : null
+  const { href, origin: targetOrigin, username, password, pathname, search, hash } = new URL(next)
+  if (targetOrigin !== new URL(dashboardUrl).origin || username || password) return null
+  return targetOrigin === origin ? nextPath(pathname + search + hash, origin) : href
 }
