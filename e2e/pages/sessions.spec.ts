@@ -1,0 +1,895 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { BrowserContext, BrowserContextOptions, Page, Route } from 'playwright/test'
+import { lifetimes, refreshGraceSeconds } from '../../lib/contract/lifetimes'
+import { paths } from '../../lib/contract/paths'
+import { newSecret } from '../../lib/secret'
+import { readRefreshToken } from '../../lib/session/refresh-token'
+import { signSessionToken } from '../../lib/session/token'
+import { issueSsoCode } from '../../lib/sso/exchange'
+import {
+  test as base,
+  countPosts,
+  exchangePath,
+  expect,
+  heading,
+  keepSecret,
+  newAddress,
+  newCode,
+  postTo,
+  type Sql,
+  type User,
+} from '../support/fixtures'
+import { axe, complaintsOf } from '../support/page-checks'
+import { respondWith } from '../support/page-states'
+import { type Server, startServer } from '../support/server'
+
+const { refreshSession: refreshPath, getSession: sessionPath } = paths
+const signOutPath = '/sign-out'
+const signedIn = 'You’re signed in'
+const signedOut = 'You’re not signed in'
+const rejected = 'This sign-in can’t be used'
+
+type NewBrowser = (options?: BrowserContextOptions) => Promise<BrowserContext>
+
+const test = base.extend<{ newBrowser: NewBrowser }>({
+  /** A browser with its own cookies. Fails the test if any of its pages reports an error. */
+  newBrowser: async ({ browserProcess, url }, use) => {
+    const browsers: { context: BrowserContext; complaints: string[] }[] = []
+    await use(async (options) => {
+      const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
+      const context = await browserProcess.newContext({ baseURL: url, extraHTTPHeaders, ...options })
+      browsers.push({ context, complaints: complaintsOf(context) })
+      return context
+    })
+    for (const { context } of browsers) await context.close()
+    expect(browsers.flatMap(({ complaints }) => complaints)).toEqual([])
+  },
+  context: async ({ newBrowser }, use) => use(await newBrowser()),
+})
+
+// Another site, as a browser sees it, because 127.0.0.1 is not localhost: an identity provider, a
+// mail, or a dashboard.
+const site = createServer((request, response) => {
+  const { pathname, searchParams } = new URL(request.url!, 'http://localhost')
+  const to = searchParams.get('to') ?? ''
+  if (pathname === '/redirect') return response.writeHead(303, { Location: to }).end()
+  if (pathname === '/renew') {
+    const next = encodeURIComponent(elsewhere + request.url)
+    return response.writeHead(303, { Location: `${to}/?next=${next}` }).end()
+  }
+  const link = `<a href="${to.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}">Go on</a>`
+  response
+    .setHeader('Content-Type', 'text/html')
+    .end(`<!doctype html><title>Elsewhere</title><h1>Elsewhere</h1>${link}`)
+})
+let elsewhere: string
+test.beforeAll(async () => {
+  await once(site.listen(0, '127.0.0.1'), 'listening')
+  elsewhere = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+})
+test.afterAll(() => {
+  site.closeAllConnections()
+  site.close()
+})
+
+const arrivals = {
+  'a redirect': (page: Page, to: string) => page.goto(`${elsewhere}/redirect?to=${encodeURIComponent(to)}`),
+  'a link': async (page: Page, to: string) => {
+    await page.goto(`${elsewhere}/link?to=${encodeURIComponent(to)}`)
+    await page.getByRole('link', { name: 'Go on' }).click()
+  },
+}
+
+test.describe('a code that is bound to a browser', () => {
+  for (const [way, arrive] of Object.entries(arrivals)) {
+    test(`by ${way} on the identity provider’s site: signs in the browser that began, no other`, async ({
+      page,
+      newBrowser,
+      user,
+      url,
+      sql,
+    }) => {
+      const callback = `${url}/sso/callback?code=${await boundCode(user, await begin(page))}`
+      const [stranger, otherBrowser] = [await (await newBrowser()).newPage(), await (await newBrowser()).newPage()]
+      await begin(otherBrowser)
+      for (const other of [stranger, otherBrowser]) {
+        await arrive(other, callback)
+        await expect(heading(other)).toHaveText(rejected)
+        expect(Object.keys(await cookiesOf(other))).toEqual(['browser'])
+      }
+      expect(await codesOf(sql, user)).toEqual([{ used: false }])
+      expect(await sessionsOf(sql, user)).toEqual([])
+
+      await arrive(page, callback)
+      await page.waitForURL(`${url}/`)
+      await expect(heading(page)).toHaveText(signedIn)
+      expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: false }])
+    })
+
+    test(`of an attacker, by ${way} on another site: signs no victim in`, async ({
+      page: victim,
+      newBrowser,
+      user: attacker,
+      url,
+      sql,
+    }) => {
+      const attackersBrowser = await begin(await (await newBrowser()).newPage())
+      const trap = `${url}/sso/callback?code=${await boundCode(attacker, attackersBrowser)}&next=/`
+      await arrive(victim, trap)
+      await expect(heading(victim)).toHaveText(rejected)
+      await victim.getByRole('link', { name: 'Continue' }).click()
+      await expect(heading(victim)).toHaveText(signedOut)
+      expect(Object.keys(await cookiesOf(victim))).toEqual(['browser'])
+      expect(await sessionsOf(sql, attacker)).toEqual([])
+    })
+  }
+
+  test('of an attacker: a victim who is signed in stays so, as the same user', async ({
+    page: victim,
+    newBrowser,
+    user,
+    url,
+    sql,
+  }) => {
+    await signIn(victim, user)
+    const before = await cookiesOf(victim)
+    const [attacker] = (await sql('INSERT INTO users (email) VALUES ($1) RETURNING id, email', [
+      `attacker-${user.email}`,
+    ])) as [User]
+    const attackersBrowser = await begin(await (await newBrowser()).newPage())
+    await arrivals['a link'](victim, `${url}/sso/callback?code=${await boundCode(attacker, attackersBrowser)}`)
+    await expect(heading(victim)).toHaveText(rejected)
+    await victim.getByRole('link', { name: 'Continue' }).click()
+    await expect(heading(victim)).toHaveText(signedIn)
+    await expect(victim.getByText(user.email, { exact: true })).toBeVisible()
+    expect(await cookiesOf(victim)).toMatchObject(before)
+    expect(await sessionsOf(sql, attacker)).toEqual([])
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: false }])
+  })
+})
+
+test('a code that is not bound works in any browser, also from another site', async ({
+  page,
+  newBrowser,
+  user,
+  url,
+}) => {
+  const began = await (await newBrowser()).newPage()
+  await begin(began)
+  for (const browser of [page, began]) {
+    await arrivals['a redirect'](browser, `${url}/sso/callback?code=${await newCode(user)}`)
+    await browser.waitForURL(`${url}/`)
+    await expect(heading(browser)).toHaveText(signedIn)
+  }
+})
+
+test.describe('the cookie that identifies a browser', () => {
+  const attributes = `Path=/; Max-Age=${lifetimes.browser}; HttpOnly; SameSite=Lax`
+
+  test('is set by the callback page unless a valid one is there, and by no other response', async ({ url }) => {
+    await expectBrowserCookie(url, 'browser', attributes)
+    for (const path of ['/', '/nothing', '/sso', '/sso/callback/more', '/reset-password?token=x', sessionPath]) {
+      const { headers } = await fetch(url + path)
+      expect(headers.getSetCookie(), path).toEqual([])
+    }
+  })
+
+  test('has the prefix __Host- and Secure if users reach the service over https', async () => {
+    const server = await startServer({ PUBLIC_URL: 'https://login.example.com' })
+    try {
+      await expectBrowserCookie(server.url, '__Host-browser', `${attributes}; Secure`)
+      const headers = { Cookie: `browser=${keepSecret(newSecret())}` } // a subdomain could set this one
+      expect((await fetch(`${server.url}/sso/callback`, { headers })).headers.getSetCookie()).toHaveLength(1)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  test('is kept by a browser for half an hour, out of reach of scripts', async ({ page, context, url }) => {
+    await arrivals['a link'](page, `${url}/sso/callback`)
+    await expect(heading(page)).toHaveText('There’s nothing to sign in with')
+    const [cookie, ...others] = await context.cookies(url)
+    expect(others).toEqual([])
+    expect(cookie).toMatchObject({ name: 'browser', httpOnly: true, sameSite: 'Lax', path: '/', secure: false })
+    const now = await page.evaluate(() => Date.now() / 1000)
+    expect(cookie!.expires).toBeLessThanOrEqual(now + lifetimes.browser)
+    expect(cookie!.expires).toBeGreaterThan(now + lifetimes.browser - 60)
+    expect(await page.evaluate(() => document.cookie)).toBe('')
+    await page.reload()
+    expect((await context.cookies(url))[0]!.value).toBe(cookie!.value)
+  })
+
+  async function expectBrowserCookie(url: string, name: string, expected: string): Promise<void> {
+    const setBy = async (path: string, Cookie?: string) =>
+      (await fetch(url + path, { headers: Cookie ? { Cookie } : {} })).headers.getSetCookie()
+    const fresh = new RegExp(`^${name}=([\\w-]{43}); ${expected}$`)
+    const own = keepSecret(newSecret())
+    const invalid = ['', 'x', own.slice(1), `${own}x`, `"${own}"`, `${own.slice(1)}%`, `${own.slice(1)}.`]
+    for (const path of [
+      '/sso/callback',
+      '/sso/callback?code=x',
+      '/sso/callback?error=x',
+      '/sso/callback?code=x&next=/a',
+    ]) {
+      for (const cookie of [
+        undefined,
+        `theme=${own}`,
+        `x${name}=${own}`,
+        ...invalid.map((value) => `${name}=${value}`),
+      ])
+        expect(await setBy(path, cookie), `${path}, ${cookie?.length}`).toEqual([expect.stringMatching(fresh)])
+      expect(await setBy(path, `theme=dark; ${name}=${own}`), path).toEqual([])
+    }
+    const values = await Promise.all([1, 2].map(async () => fresh.exec((await setBy('/sso/callback'))[0]!)![1]))
+    expect(values[0]).not.toBe(values[1])
+  }
+})
+
+test.describe('a code that one browser sends twice', () => {
+  test('from two tabs at the same time: one signs in, the other can continue, the session lives', async ({
+    page,
+    context,
+    user,
+    url,
+    sql,
+  }) => {
+    await begin(page)
+    const callback = `${url}/sso/callback?code=${await newCode(user)}`
+    const tabs = [page, await context.newPage()]
+    // Both posts are sent before the first response sets a session cookie.
+    let send = () => {}
+    const bothSent = new Promise<void>((resolve) => (send = resolve))
+    let posts = 0
+    await context.route(exchangePath, async (route) => {
+      if (++posts === 2) send()
+      await bothSent
+      await route.continue()
+    })
+    await Promise.all(tabs.map((tab) => tab.goto(callback)))
+    await expect
+      .poll(async () => (await Promise.all(tabs.map((tab) => heading(tab).textContent()))).sort())
+      .toEqual([rejected, signedIn].sort())
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: false }])
+    for (const tab of tabs) {
+      if ((await heading(tab).textContent()) === rejected) await tab.getByRole('link', { name: 'Continue' }).click()
+      await expect(heading(tab)).toHaveText(signedIn)
+    }
+    expect(posts).toBe(2)
+  })
+
+  test('again before the first response arrived: the session lives; from another browser: it ends', async ({
+    page,
+    context,
+    newBrowser,
+    user,
+    url,
+    sql,
+  }) => {
+    const callback = `${url}/sso/callback?code=${await newCode(user)}`
+    await page.goto(callback)
+    await page.waitForURL(`${url}/`)
+    // what a browser without the response has: only the cookie that the callback page set
+    for (const name of ['session', 'refresh']) await context.clearCookies({ name })
+    await page.goto(callback)
+    await expect(heading(page)).toHaveText(rejected)
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: false }])
+
+    const other = await (await newBrowser()).newPage()
+    await other.goto(callback)
+    await expect(heading(other)).toHaveText(rejected)
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: true }])
+  })
+
+  test('by reloading the page while the response is awaited: posts once, and the session lives', async ({
+    page,
+    user,
+    url,
+    sql,
+  }) => {
+    const posts = countPosts(page)
+    await page.route(exchangePath, async (route) => {
+      await route.fetch() // the response never arrives
+    })
+    await page.goto(`${url}/sso/callback?code=${await newCode(user)}`)
+    await expect.poll(() => sessionsOf(sql, user)).toHaveLength(1)
+    await page.reload()
+    await expect(heading(page)).toHaveText('There’s nothing to sign in with')
+    expect(posts).toHaveLength(1)
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: false }])
+  })
+})
+
+test.describe('renewal on the home page', () => {
+  for (const jwt of ['missing', 'expired', 'malformed'] as const) {
+    test(`with a session JWT that is ${jwt}: signed in from the first HTML on, then renewed`, async ({
+      page,
+      user,
+      url,
+      sql,
+    }) => {
+      const { refreshToken } = await signIn(page, user, { jwt })
+      const seen = await headingsOf(page)
+      const { response, html } = await openHome(page)
+      expect([response.status(), titlesIn(html)]).toEqual([200, [signedIn]])
+      expect(html).toContain(user.email)
+      await expectRenewed(page, sql, user, refreshToken)
+      expect([...seen]).toEqual([signedIn])
+      expect(await sessionStatus(page)).toBe(200)
+
+      const posts = countPosts(page) // the new JWT is good for the next page
+      await page.goto(url, { waitUntil: 'networkidle' })
+      await expect(heading(page)).toHaveText(signedIn)
+      expect(posts).toEqual([])
+    })
+  }
+
+  for (const [way, arrive] of Object.entries(arrivals)) {
+    test(`when opened by ${way} on another site, such as a mail`, async ({ page, user, url, sql }) => {
+      const { refreshToken } = await signIn(page, user, { jwt: 'expired' })
+      const seen = await headingsOf(page)
+      const renewed = page.waitForResponse(`**${refreshPath}`)
+      await arrive(page, `${url}/`)
+      expect((await renewed).status()).toBe(200)
+      await expectRenewed(page, sql, user, refreshToken)
+      seen.delete('Elsewhere')
+      expect([...seen]).toEqual([signedIn])
+    })
+  }
+
+  test('opening the page changes nothing: only the script renews', async ({ url, user, sql, page }) => {
+    const { refreshToken, expired } = await signIn(page, user, { jwt: 'expired' })
+    for (const cookie of [`refresh=${refreshToken}`, `session=${expired}; refresh=${refreshToken}`]) {
+      const response = await fetch(url, { headers: { Cookie: cookie, 'X-Forwarded-For': newAddress() } })
+      expect(titlesIn(await response.text())).toEqual([signedIn])
+      expect(response.headers.getSetCookie()).toEqual([])
+    }
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: false }])
+  })
+
+  test('without the refresh cookie, or with one that is no longer good: signed out, and nothing is sent', async ({
+    page,
+    context,
+    user,
+    sql,
+  }) => {
+    const posts = countPosts(page)
+    const expectSignedOut = async () => {
+      const { html } = await openHome(page)
+      expect(titlesIn(html)).toEqual([signedOut])
+      expect(html).not.toContain(user.email)
+      await page.waitForLoadState('networkidle')
+      await expect(heading(page)).toHaveText(signedOut)
+    }
+    await signIn(page, user, { jwt: 'expired' })
+    const change = (set: string) => sql(`UPDATE sessions SET ${set} WHERE user_id = $1`, [user.id])
+    for (const [spoil, restore] of [
+      ['revoked_at = now()', 'revoked_at = NULL'],
+      ['expires_at = now()', `expires_at = now() + interval '1 hour'`],
+      [
+        `generation = 1, rotated_at = now() - interval '${refreshGraceSeconds} seconds'`,
+        'generation = 0, rotated_at = NULL',
+      ],
+    ] as const) {
+      await change(spoil)
+      await expectSignedOut()
+      await change(restore)
+    }
+    await context.clearCookies({ name: 'refresh' })
+    await expectSignedOut()
+    expect(posts).toEqual([])
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: false }])
+  })
+
+  test('without JavaScript: signed in, and the button signs out', async ({ newBrowser, user, sql }) => {
+    const page = await (await newBrowser({ javaScriptEnabled: false })).newPage()
+    for (const jwt of ['expired', 'missing'] as const) {
+      await signIn(page, user, { jwt })
+      const { html } = await openHome(page)
+      expect(titlesIn(html)).toEqual([signedIn])
+      await expect(heading(page)).toHaveText(signedIn)
+      await expect(page.getByText(user.email, { exact: true })).toBeVisible()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await expect(heading(page)).toHaveText(signedOut)
+      expect(await cookiesOf(page)).toEqual({})
+    }
+    expect(await sessionsOf(sql, user)).toEqual(Array(2).fill({ generation: 0, revoked: true }))
+  })
+
+  test('of a session that is revoked before the script runs: one reload, then signed out', async ({
+    page,
+    user,
+    sql,
+  }) => {
+    await signIn(page, user, { jwt: 'expired' })
+    const [posts, loads] = [countPosts(page), countLoads(page)]
+    await page.route(refreshPath, async (route) => {
+      await sql('UPDATE sessions SET revoked_at = now() WHERE user_id = $1', [user.id])
+      await route.continue()
+    })
+    const seen = await headingsOf(page)
+    await page.goto('/')
+    await expect(heading(page)).toHaveText(signedOut)
+    await page.waitForTimeout(500) // for another reload
+    expect([...seen]).toEqual([signedIn, signedOut])
+    expect([posts.length, loads]).toEqual([1, ['/', '/']])
+  })
+
+  test('that is always rejected: one reload, and no more', async ({ page, user }) => {
+    await signIn(page, user, { jwt: 'expired' })
+    const [posts, loads] = [countPosts(page), countLoads(page)]
+    await page.route(refreshPath, respondWith(400, { code: 'REFRESH_INVALID' }))
+    await page.goto('/')
+    await expect.poll(() => posts).toHaveLength(2)
+    await page.waitForTimeout(1_000) // for another reload
+    expect([posts.length, loads]).toEqual([2, ['/', '/']])
+  })
+
+  const failures = {
+    'a 503': respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1),
+    'a 429': respondWith(429, { code: 'RATE_LIMITED' }, 700),
+    'no response': (route: Route) => route.abort(),
+    'a page of a proxy': (route: Route) =>
+      route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway' }),
+  }
+  for (const [what, fail] of Object.entries(failures)) {
+    test(`that fails with ${what}: stays signed in, keeps the cookies, and does not leave`, async ({
+      page,
+      user,
+      sql,
+    }) => {
+      await signIn(page, user, { jwt: 'missing' })
+      const before = await cookiesOf(page)
+      const [posts, loads] = [countPosts(page), countLoads(page)]
+      await page.route(refreshPath, fail)
+      await page.goto('/?next=/reports')
+      await expect.poll(() => posts).toHaveLength(1)
+      await page.waitForTimeout(500)
+      await expect(heading(page)).toHaveText(signedIn)
+      await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', '/reports')
+      expect([posts.length, loads]).toEqual([1, ['/?next=/reports']])
+      expect(await cookiesOf(page)).toEqual(before)
+      expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: false }])
+    })
+  }
+})
+
+test.describe('?next= on the home page', () => {
+  for (const jwt of ['valid', 'expired', 'missing'] as const) {
+    test(`with a session JWT that is ${jwt}: renews, then goes on`, async ({ page, user, url, sql }) => {
+      const { refreshToken } = await signIn(page, user, { jwt })
+      await routeReports(page)
+      const sent: string[] = []
+      page.on('request', (request) => {
+        if (!request.url().includes('/_next/')) sent.push(`${request.method()} ${request.url().slice(url.length)}`)
+      })
+      await page.goto('/nothing')
+      sent.length = 0
+      await page.goto(`/?next=${encodeURIComponent('/reports?year=2026#top')}`)
+      await page.waitForURL('/reports?year=2026#top')
+      expect(sent.filter((each) => !each.endsWith('/icon.svg'))).toEqual([
+        'GET /?next=%2Freports%3Fyear%3D2026%23top',
+        `POST ${refreshPath}`,
+        'GET /reports?year=2026',
+      ])
+      await expectRenewed(page, sql, user, refreshToken)
+      await page.goBack()
+      await expect(page).toHaveURL('/nothing') // Back does not return to a page that leaves at once
+    })
+  }
+
+  test('again within 10 seconds: stays, with a link; later: goes on again', async ({ page, user }) => {
+    await signIn(page, user)
+    await routeReports(page)
+    const loads = countLoads(page)
+    const start = Date.now()
+    const goOn = page.getByRole('link', { name: 'Continue' })
+    await page.clock.setFixedTime(start)
+    await page.goto('/?next=/reports')
+    await page.waitForURL('/reports')
+    for (const passedMs of [0, 9_999]) {
+      await page.clock.setFixedTime(start + passedMs)
+      const renewed = page.waitForResponse(`**${refreshPath}`)
+      await page.goto('/?next=/reports')
+      expect((await renewed).status()).toBe(200)
+      await page.waitForTimeout(500) // for a navigation
+      await expect(heading(page)).toHaveText(signedIn)
+      await expect(goOn).toHaveAttribute('href', '/reports')
+    }
+    await goOn.click()
+    await page.waitForURL('/reports')
+    await page.clock.setFixedTime(start + 10_000)
+    await page.goto('/?next=/reports')
+    await page.waitForURL('/reports')
+    expect(loads).toEqual([
+      ...['/?next=/reports', '/reports'],
+      ...['/?next=/reports', '/?next=/reports', '/reports'],
+      ...['/?next=/reports', '/reports'],
+    ])
+  })
+
+  test('of a user who is signed out: stays, and sends nothing', async ({ page }) => {
+    const [posts, loads] = [countPosts(page), countLoads(page)]
+    await page.goto('/?next=/reports', { waitUntil: 'networkidle' })
+    await expect(heading(page)).toHaveText(signedOut)
+    expect([posts, loads]).toEqual([[], ['/?next=/reports']])
+  })
+
+  test('without a refresh cookie: stays, with a link, after one reload', async ({ page, context, user }) => {
+    await signIn(page, user)
+    await context.clearCookies({ name: 'refresh' })
+    const [posts, loads] = [countPosts(page), countLoads(page)]
+    await page.goto('/?next=/reports')
+    await expect.poll(() => posts).toHaveLength(2)
+    await page.waitForTimeout(1_000) // for another reload
+    await expect(heading(page)).toHaveText(signedIn)
+    await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', '/reports')
+    expect([posts.length, loads]).toEqual([2, ['/?next=/reports', '/?next=/reports']])
+  })
+
+  test.describe('with a dashboard on another site', () => {
+    let server: Server
+    let dashboard: string
+    test.beforeAll(async () => {
+      dashboard = `${elsewhere}/`
+      server = await startServer({ DASHBOARD_URL: dashboard })
+    })
+    test.afterAll(() => server.stop())
+
+    test('goes on to any page of the dashboard', async ({ page, user, sql }) => {
+      const { refreshToken } = await signIn(page, user, { jwt: 'missing', url: server.url })
+      const next = `${dashboard}reports?year=2026#top`
+      await page.goto(`${server.url}/?next=${encodeURIComponent(next)}`)
+      await page.waitForURL(next)
+      await expect(heading(page)).toHaveText('Elsewhere')
+      await expectRenewed(page, sql, user, refreshToken)
+      expect(await page.evaluate(() => document.referrer)).toBe('')
+    })
+
+    test('a dashboard that always sends the user back: goes there once, then stays, with a link', async ({
+      page,
+      user,
+    }) => {
+      await signIn(page, user, { url: server.url })
+      const loads = countLoads(page)
+      const next = `${dashboard}renew?to=${encodeURIComponent(server.url)}`
+      await page.clock.setFixedTime(Date.now())
+      await page.goto(`${server.url}/?next=${encodeURIComponent(next)}`)
+      await expect.poll(() => loads.length).toBeGreaterThanOrEqual(3)
+      await page.waitForLoadState('networkidle')
+      await page.waitForTimeout(500) // for a navigation
+      await expect(heading(page)).toHaveText(signedIn)
+      await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', next)
+      expect(loads.map((path) => path.split('?')[0])).toEqual(['/', '/renew', '/'])
+    })
+
+    test('another destination is ignored', async ({ page, user }) => {
+      await signIn(page, user, { url: server.url })
+      const [posts, loads] = [countPosts(page), countLoads(page)]
+      const { port } = new URL(elsewhere)
+      const ignored = [
+        'https://evil.example',
+        '//evil.example',
+        '/\\evil.example',
+        'javascript:alert(1)',
+        'data:text/html,x',
+        `https://127.0.0.1:${port}/`,
+        `http://127.0.0.1:${Number(port) + 1}/`,
+        `http://127.0.0.1:${port}@evil.example/`,
+        `http://user@127.0.0.1:${port}/`,
+        `http://127.0.0.1.evil.example:${port}/`,
+        '/sign-out',
+        '/sso/callback?code=x',
+        sessionPath,
+      ]
+      for (const next of ignored) {
+        await page.goto(`${server.url}/?next=${encodeURIComponent(next)}`, { waitUntil: 'networkidle' })
+        await expect(heading(page)).toHaveText(signedIn)
+        await expect(page.getByRole('link')).toHaveText(['Open Dashboard'])
+        await expect(page.getByRole('link')).toHaveAttribute('href', dashboard)
+      }
+      await page.goto(`${server.url}/?next=/a&next=/b`, { waitUntil: 'networkidle' })
+      expect([posts, loads.length]).toEqual([[], ignored.length + 1])
+    })
+  })
+})
+
+test.describe('two tabs', () => {
+  for (const locks of [true, false]) {
+    test(`that renew at the same time ${locks ? 'with' : 'without'} Web Locks: both stay signed in, one rotation`, async ({
+      page,
+      context,
+      user,
+      sql,
+    }) => {
+      if (!locks) await context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
+      const { refreshToken } = await signIn(page, user, { jwt: 'expired' })
+      const tabs = [page, await context.newPage()]
+      const statuses = await Promise.all(
+        tabs.map(async (tab) => (await openHome(tab)).renewed.then((r) => r?.status())),
+      )
+      expect(statuses).toEqual([200, 200])
+      for (const tab of tabs) {
+        await expect(heading(tab)).toHaveText(signedIn)
+        expect(await sessionStatus(tab)).toBe(200)
+      }
+      await expectRenewed(page, sql, user, refreshToken)
+    })
+  }
+
+  test('renew one after the other', async ({ page, context, user }) => {
+    await signIn(page, user, { jwt: 'missing' })
+    const release = await hold(page, refreshPath)
+    await page.goto('/')
+    const second = await context.newPage()
+    const posts = countPosts(second)
+    await second.goto('/', { waitUntil: 'networkidle' })
+    await second.waitForTimeout(500)
+    expect(posts).toEqual([])
+    release()
+    await expect.poll(() => posts).toHaveLength(1)
+    await expect(heading(second)).toHaveText(signedIn)
+  })
+
+  test('a sign-out in one ends the other at its next request', async ({ page, context, user, sql }) => {
+    await signIn(page, user)
+    const other = await context.newPage()
+    for (const tab of [page, other]) await tab.goto('/')
+    expect(await sessionStatus(other)).toBe(200)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await expect(heading(page)).toHaveText(signedOut)
+    expect(await sessionStatus(other)).toBe(401)
+    await other.goto('/')
+    await expect(heading(other)).toHaveText(signedOut)
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: true }])
+    await page.goBack()
+    await expect(heading(page)).not.toHaveText(signedIn)
+  })
+})
+
+test.describe('sign-out', () => {
+  test('waits for a renewal that is under way, so that no late response restores a cookie', async ({
+    page,
+    user,
+    sql,
+  }) => {
+    await signIn(page, user, { jwt: 'expired' })
+    const release = await hold(page, refreshPath)
+    const posts = countPosts(page)
+    await page.goto('/')
+    await expect.poll(() => posts.map(pathOf)).toEqual([refreshPath])
+    await signOut(page)
+    await page.waitForTimeout(500)
+    expect(posts.map(pathOf)).toEqual([refreshPath])
+    release()
+    await expect(heading(page)).toHaveText(signedOut)
+    expect(posts.map(pathOf)).toEqual([refreshPath, signOutPath])
+    expect(await cookiesOf(page)).toEqual({})
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 1, revoked: true }])
+  })
+
+  test('waits for a renewal in another tab', async ({ page, context, user, sql }) => {
+    await signIn(page, user)
+    await page.goto('/')
+    await context.clearCookies({ name: 'session' })
+    const renewing = await context.newPage()
+    const release = await hold(renewing, refreshPath)
+    const renewal = renewing.waitForRequest(`**${refreshPath}`)
+    await renewing.goto('/')
+    await renewal
+    const posts = countPosts(page)
+    await signOut(page)
+    await page.waitForTimeout(500)
+    expect(posts).toEqual([])
+    release()
+    await expect(heading(page)).toHaveText(signedOut)
+    expect(await cookiesOf(page)).toEqual({})
+    expect(await sessionStatus(renewing)).toBe(401)
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 1, revoked: true }])
+  })
+
+  test('a renewal in another tab waits for it, and ends there', async ({ page, context, user, sql }) => {
+    await signIn(page, user)
+    await page.goto('/')
+    await context.clearCookies({ name: 'session' })
+    const release = await hold(page, signOutPath)
+    const signingOut = page.waitForRequest(`**${signOutPath}`)
+    await signOut(page)
+    await signingOut
+    const other = await context.newPage()
+    const posts = countPosts(other)
+    await other.goto('/', { waitUntil: 'networkidle' })
+    await expect(heading(other)).toHaveText(signedIn)
+    await other.waitForTimeout(500)
+    expect(posts).toEqual([])
+    release()
+    await expect(heading(page)).toHaveText(signedOut)
+    await expect(heading(other)).toHaveText(signedOut)
+    expect(posts).toHaveLength(1)
+    expect(await cookiesOf(page)).toEqual({})
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: true }])
+  })
+
+  test('during a renewal that is rejected: deletes the cookies all the same', async ({ page, user, sql }) => {
+    await signIn(page, user, { jwt: 'expired' })
+    await page.route(refreshPath, async (route) => {
+      await signOut(page)
+      await sql('UPDATE sessions SET revoked_at = now() WHERE user_id = $1', [user.id])
+      await route.continue()
+    })
+    await page.goto('/')
+    await expect(heading(page)).toHaveText(signedOut)
+    await expect.poll(() => cookiesOf(page)).toEqual({})
+  })
+
+  test('clicked twice: one sign-out at a time, and no error', async ({ page, user, sql }) => {
+    await signIn(page, user)
+    await page.goto('/')
+    await page.getByRole('button', { name: 'Sign out' }).dblclick()
+    await expect(heading(page)).toHaveText(signedOut)
+    expect(await cookiesOf(page)).toEqual({})
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: true }])
+  })
+
+  test('works if the scripts of the page fail to load, after a renewal that does too', async ({ page, user, sql }) => {
+    const { refreshToken } = await signIn(page, user, { jwt: 'expired' })
+    await page.route('**/_next/static/**', (route) => route.abort())
+    await page.goto('/')
+    await expectRenewed(page, sql, user, refreshToken)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await expect(heading(page)).toHaveText(signedOut)
+    expect(await cookiesOf(page)).toEqual({})
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 1, revoked: true }])
+  })
+
+  test('by keyboard', async ({ page, user, sql }) => {
+    await signIn(page, user)
+    await page.goto('/')
+    await page.keyboard.press('Tab')
+    await expect(page.getByRole('button', { name: 'Sign out' })).toBeFocused()
+    await page.keyboard.press('Enter')
+    await expect(heading(page)).toHaveText(signedOut)
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: true }])
+  })
+})
+
+test('the home page of a signed-in user with ?next=: no axe violations, no overflow', async ({ page, user }) => {
+  await signIn(page, user, { jwt: 'expired' })
+  await hold(page, refreshPath)
+  await page.goto('/?next=/reports')
+  await expect(page.getByRole('link', { name: 'Continue' })).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Sign out' })).toBeVisible()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    const { violations } = await axe(page).analyze()
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+  }
+  await page.setViewportSize({ width: 320, height: 640 })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+})
+
+/** Gives a browser an identity, as the start of a sign-in does, and returns it. */
+async function begin(page: Page): Promise<string> {
+  await page.goto('/sso/callback')
+  return (await cookiesOf(page)).browser!
+}
+
+async function boundCode(user: User, browser: string): Promise<string> {
+  return keepSecret((await issueSsoCode(user.id, { browser })).secret)
+}
+
+type SignIn = { jwt?: 'valid' | 'expired' | 'missing' | 'malformed'; url?: string }
+
+/** Gives a browser the cookies of a new session, with a session JWT in this state. */
+async function signIn(page: Page, user: User, { jwt = 'valid', url = process.env.PUBLIC_URL! }: SignIn = {}) {
+  const { body } = await postTo(url + exchangePath, { code: await newCode(user) }, { 'X-Forwarded-For': newAddress() })
+  const refreshToken = body.refreshToken!
+  const now = Math.floor(Date.now() / 1000)
+  const times = { issuedAt: now - lifetimes.sessionToken - 60, expiresAt: now - 60 }
+  const expired = keepSecret(signSessionToken({ userId: user.id, ...readRefreshToken(refreshToken)!, ...times }))
+  const token = { valid: body.token, expired, malformed: 'x', missing: undefined }[jwt]
+  await page
+    .context()
+    .addCookies(
+      Object.entries({ session: token, refresh: refreshToken }).flatMap(([name, value]) =>
+        value ? [{ name, value, url, httpOnly: true, sameSite: 'Lax' as const }] : [],
+      ),
+    )
+  return { refreshToken, expired }
+}
+
+/** Clicks without waiting for the navigation. */
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign out' }).click({ noWaitAfter: true })
+}
+
+/** Opens the home page, and returns the HTML as the server sent it and the response to a renewal. */
+async function openHome(page: Page) {
+  const renewed = page.waitForResponse(`**${refreshPath}`, { timeout: 15_000 }).catch(() => null)
+  const response = (await page.goto('/'))!
+  return { response, html: await response.text(), renewed }
+}
+
+/** The titles that HTML shows, without those in scripts. */
+function titlesIn(html: string): string[] {
+  const titles = html.replace(/<script\b.*?<\/script>/gs, '').matchAll(/<h1[^>]*>(.*?)<\/h1>/gs)
+  return [...titles].map(([, title]) => title!)
+}
+
+/** Expects that a session was renewed once, and that the browser has the new cookies. */
+async function expectRenewed(page: Page, sql: Sql, user: User, refreshToken: string): Promise<void> {
+  await expect.poll(async () => (await cookiesOf(page)).refresh).not.toBe(refreshToken)
+  const { session, refresh } = await cookiesOf(page)
+  const { sessionId } = readRefreshToken(refreshToken)!
+  expect(readRefreshToken(refresh!)).toEqual({ sessionId, generation: 1 })
+  const { sid, sub, exp } = JSON.parse(Buffer.from(session!.split('.')[1]!, 'base64url').toString())
+  expect([sid, sub]).toEqual([sessionId, user.id])
+  expect(exp).toBeGreaterThan(Date.now() / 1000)
+  expect(await sessionsOf(sql, user)).toEqual([{ generation: 1, revoked: false }])
+}
+
+/** Collects every title that a page ever shows, across navigations. */
+async function headingsOf(page: Page): Promise<Set<string>> {
+  const seen = new Set<string>()
+  await page.exposeFunction('see', (title: string) => seen.add(title))
+  await page.addInitScript(() => {
+    const { see } = window as unknown as { see: (title: string | null) => void }
+    const look = () => {
+      for (const { textContent } of document.querySelectorAll('h1')) see(textContent)
+    }
+    new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true })
+  })
+  return seen
+}
+
+/** Collects the paths that a page navigates to from now on, of any site. */
+function countLoads(page: Page): string[] {
+  const loads: string[] = []
+  page.on('request', (request) => {
+    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) loads.push(pathOf(request.url()))
+  })
+  return loads
+}
+
+function pathOf(address: string): string {
+  const { pathname, search } = new URL(address)
+  return pathname + search
+}
+
+/** Holds back the requests of a page to a path until the returned function is called. */
+async function hold(page: Page, path: string): Promise<() => void> {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.route(`**${path}`, async (route) => {
+    await released
+    await route.continue()
+  })
+  return release
+}
+
+async function routeReports(page: Page): Promise<void> {
+  const body = '<!doctype html><title>Reports</title><h1>Reports</h1>'
+  await page.route(
+    ({ pathname }) => pathname === '/reports',
+    (route) => route.fulfill({ contentType: 'text/html', body }),
+  )
+}
+
+/** Returns the cookies that a page of localhost has. */
+async function cookiesOf(page: Page): Promise<Record<string, string>> {
+  const cookies = await page.context().cookies(process.env.PUBLIC_URL!)
+  return Object.fromEntries(cookies.map(({ name, value }) => [name, keepSecret(value)]))
+}
+
+function sessionStatus(page: Page): Promise<number> {
+  return page.evaluate(async (path) => (await fetch(path)).status, sessionPath)
+}
+
+function sessionsOf(sql: Sql, user: User) {
+  return sql('SELECT generation, revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1', [user.id])
+}
+
+function codesOf(sql: Sql, user: User) {
+  return sql('SELECT used_at IS NOT NULL AS used FROM exchange_codes WHERE user_id = $1', [user.id])
+}
