@@ -52,9 +52,9 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<NextRes
 
 function forwardToPage(request: NextRequest, nonce: string, policy: string): NextResponse {
   const response = rewritten(request, nonce, policy)
+  const isCallback = /^\/sso\/callback\/?$/.test(request.nextUrl.pathname)
   // so that a code that is posted twice is known to come from one browser
-  if (request.nextUrl.pathname === '/sso/callback' && !browserOf(request.headers))
-    response.headers.append('Set-Cookie', browserCookie(null))
+  if (isCallback && !browserOf(request.headers)) response.headers.append('Set-Cookie', browserCookie(null))
   return response
 }
 

@@ -209,6 +209,7 @@ test.describe('the cookie that identifies a browser', () => {
     const invalid = ['', 'x', own.slice(1), `${own}x`, `"${own}"`, `${own.slice(1)}%`, `${own.slice(1)}.`]
     for (const path of [
       '/sso/callback',
+      '/sso/callback/',
       '/sso/callback?code=x',
       '/sso/callback?error=x',
       '/sso/callback?code=x&next=/a',
