@@ -6,11 +6,13 @@
 
   // One lock for all that changes the session cookies: no late response restores deleted ones.
   const alone = (work) => (navigator.locks ? navigator.locks.request('session', work) : work())
+  let isSigningOut = false
 
   document.addEventListener('submit', (event) => {
     const form = event.target
     if (form.id !== 'sign-out') return
     event.preventDefault()
+    isSigningOut = true
     alone(() => {
       form.submit()
       return new Promise((resolve) => setTimeout(resolve, lockMs)) // the navigation releases the lock
@@ -28,6 +30,7 @@
   if (renew === undefined) return
   alone(() => window.sendJson(refreshPath, {}).response.then((response) => response.json()))
     .then(({ ok, code }) => {
+      if (isSigningOut) return // leaving would cancel the form
       const [navigation] = performance.getEntriesByType('navigation')
       if (ok) goOn()
       else if (code === 'REFRESH_INVALID' && navigation?.type !== 'reload') location.reload() // signed out meanwhile

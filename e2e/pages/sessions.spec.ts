@@ -712,6 +712,20 @@ test.describe('sign-out', () => {
     expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, revoked: true }])
   })
 
+  test('during a renewal with ?next=: signs out, and does not go on', async ({ page, user, sql }) => {
+    await signIn(page, user)
+    await routeReports(page)
+    const loads = countLoads(page)
+    const release = await hold(page, refreshPath)
+    await page.goto('/?next=/reports')
+    await signOut(page)
+    release()
+    await expect(heading(page)).toHaveText(signedOut)
+    expect(loads).not.toContain('/reports')
+    expect(await cookiesOf(page)).toEqual({})
+    expect(await sessionsOf(sql, user)).toEqual([{ generation: 1, revoked: true }])
+  })
+
   test('during a renewal that is rejected: deletes the cookies all the same', async ({ page, user, sql }) => {
     await signIn(page, user, { jwt: 'expired' })
     await page.route(refreshPath, async (route) => {
