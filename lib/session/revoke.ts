@@ -5,9 +5,14 @@ import { type Part, part, type Sql, sql } from '../database/sql'
  * session.
  */
 export function revokeSessions(where: Part): Part {
+  // Locks the sessions in one order. An UPDATE locks them in the order of its plan, so that a sign-out
+  // of two sessions and a reset of their user could deadlock. No index has this order: with one, the
+  // planner might read all of it instead of sorting a few rows.
   return part`
     revoked AS (
-      UPDATE sessions SET revoked_at = now() WHERE revoked_at IS NULL AND ${where} RETURNING id
+      UPDATE sessions SET revoked_at = now() WHERE id = ANY (ARRAY(
+        SELECT id FROM sessions WHERE revoked_at IS NULL AND ${where} ORDER BY created_at, id FOR NO KEY UPDATE))
+      RETURNING id
     )`
 }
 

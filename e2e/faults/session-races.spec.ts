@@ -1,0 +1,136 @@
+import { deleteExpiredRows } from '../../lib/database/clean-up'
+import { disableUser, enableUser } from '../../lib/user'
+import { type Account, newAccount } from '../support/account'
+import { expect, test } from '../support/fixtures'
+import { type Round, race } from '../support/race'
+import { checkEnded, startTwins, type Twins } from '../support/twins'
+
+test.describe.configure({ timeout: 600_000 }) // rounds are counted, however slow the machine is
+
+const rounds = 150
+/** In the other rounds, only the database is checked, because presenting tokens takes longest. */
+const presents = (index: number) => index % 5 === 0
+
+let twins: Twins
+test.beforeAll(async () => {
+  twins = await startTwins()
+})
+test.afterEach(() => {
+  expect(twins.logged('error')).toEqual([]) // such as a deadlock (40P01), which is a 503 to the client
+})
+test.afterAll(() => twins.stop())
+
+/** Runs the rounds. In a tenth of them or more, a contender was first; in as many, the other side. */
+async function raceBothWays(prepare: (index: number) => Promise<Round>): Promise<void> {
+  const { all, some, none } = await race(rounds, prepare)
+  console.log(`of ${rounds} rounds, all contenders succeeded in ${all}, some in ${some}, none in ${none}`)
+  expect(all + some + none).toBe(rounds)
+  expect(Math.min(all, none) + some).toBeGreaterThanOrEqual(rounds / 10)
+}
+
+test('refreshing against a sign-out: the session ends, and no other', async ({ sql }) => {
+  await raceBothWays(async (index) => {
+    const user = await newAccount(sql, 3, 0)
+    const [session, ...others] = user.sessions
+    const { refresh, given } = twins.client()
+    return {
+      contenders: Array.from({ length: 4 }, () => () => refresh(session!.refreshToken)),
+      end: () => twins.signOut(session!, index % 2 ? session : undefined),
+      check: async () => {
+        const live = presents(index) ? await twins.alive([session!, ...given, ...others]) : others
+        const rows = await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
+        if (live.length !== 2 || live[0] !== others[0]) throw new Error(`${live.length} tokens work`)
+        if (rows.length !== 2 || rows.some(({ id }) => id === session!.id)) throw new Error('the session is live')
+      },
+    }
+  })
+})
+
+test('refreshing against clean-up: an expired session is neither renewed nor kept', async ({ sql }) => {
+  const users: string[] = []
+  await raceBothWays(async (index) => {
+    const user = await newAccount(sql, 3, 0)
+    users.push(user.id)
+    const { refresh, given } = twins.client()
+    return {
+      contenders: [...user.sessions, user.sessions[0]!].map((session) => () => refresh(session.refreshToken)),
+      end: async () => {
+        await sql(`UPDATE sessions SET expires_at = now() - interval '8 days' WHERE user_id = $1`, [user.id])
+        await deleteExpiredRows()
+      },
+      check: async () => {
+        const live = presents(index) ? await twins.alive([...user.sessions, ...given]) : []
+        if (live.length > 0) throw new Error(`${live.length} expired sessions are live`)
+      },
+    }
+  })
+  await deleteExpiredRows() // a locked row is left to the next run
+  expect(await sql('SELECT 1 FROM sessions WHERE user_id = ANY ($1)', [users])).toEqual([])
+})
+
+/** What ends all sessions and codes of a user. */
+const enders: Record<string, (user: Account, index: number) => Promise<unknown>> = {
+  'a reset': (user) => twins.reset(user),
+  'disabling the user': async ({ id }, index) => {
+    await disableUser(id)
+    if (index % 2) await enableUser(id) // in the other rounds, checkEnded does
+  },
+}
+
+for (const [what, end] of Object.entries(enders)) {
+  test(`refreshing against ${what}: no session survives`, async ({ sql }) => {
+    await raceBothWays(async (index) => {
+      const user = await newAccount(sql, 3, 1)
+      const { refresh, given } = twins.client()
+      return {
+        contenders: [...user.sessions, user.sessions[0]!].map((session) => () => refresh(session.refreshToken)),
+        end: () => end(user, index),
+        check: () => checkEnded(twins, sql, user, given, presents(index)),
+      }
+    })
+  })
+
+  test(`exchanging against ${what}: no session and no code survives`, async ({ sql }) => {
+    await raceBothWays(async (index) => {
+      const user = await newAccount(sql, 1, 5)
+      const { exchange, given } = twins.client()
+      return {
+        contenders: user.codes.slice(1).map((code) => () => exchange(code)),
+        end: () => end(user, index),
+        check: () => checkEnded(twins, sql, user, given, presents(index)),
+      }
+    })
+  })
+
+  test(`exchanging over a held session against ${what}: no session of the user survives, and all others do`, async ({
+    sql,
+  }) => {
+    await raceBothWays(async (index) => {
+      const [user, other] = [await newAccount(sql, 2, 5), await newAccount(sql, 2, 1)]
+      const [own, others] = [twins.client(), twins.client()]
+      let hasEndedOther = false
+      return {
+        contenders: [
+          async () => (hasEndedOther = await own.exchange(user.codes[1]!, other.sessions[0])),
+          () => own.exchange(user.codes[2]!, user.sessions[0]),
+          () => own.exchange(user.codes[3]!, user.sessions[0]),
+          async () => {
+            const crossing = others.exchange(other.codes[0]!, user.sessions[1])
+            const success = await own.exchange(user.codes[4]!, user.sessions[1])
+            return (await crossing) && success
+          },
+        ],
+        end: () => end(user, index),
+        check: async () => {
+          await checkEnded(twins, sql, user, own.given, presents(index))
+          const [{ count } = { count: 0 }] = await sql(
+            `SELECT count(*)::int FROM sessions WHERE user_id = $1 AND revoked_at IS NULL`,
+            [other.id],
+          )
+          if (others.given.length !== 1 || count !== (hasEndedOther ? 2 : 3))
+            throw new Error(`${count} sessions of the other user are live`)
+        },
+      }
+    })
+  })
+}

@@ -1,0 +1,125 @@
+import { paths } from '../../lib/contract/paths'
+import { enableUser } from '../../lib/user'
+import type { Account, Tokens } from './account'
+import { documentedFetch } from './documented'
+import { type ApiResponse, exchangePath, newAddress, newPassword, postTo, resetPath, type Sql } from './fixtures'
+import { startServer } from './server'
+
+const withCheapHash = { NODE_OPTIONS: `--import ${new URL('cheap-hash.mjs', import.meta.url).href}` }
+
+/** A client that remembers the tokens that it was given. Both methods return whether they succeeded. */
+export type Client = {
+  given: Tokens[]
+  refresh: (refreshToken: string) => Promise<boolean>
+  /** Exchanges a code, optionally with the session cookie of `held`. */
+  exchange: (code: string, held?: Tokens) => Promise<boolean>
+}
+
+export type Twins = {
+  /** Posts JSON to the two servers in turn, each time from another IP address. */
+  post: (path: string, body: object, headers?: Record<string, string>) => Promise<ApiResponse>
+  client: () => Client
+  reset: (user: Account) => Promise<void>
+  /** Signs out by the cookies of one session, or of two. */
+  signOut: (session: Tokens, refreshCookieOf?: Tokens) => Promise<void>
+  /** Returns the tokens that still work, at `GET /api/auth/session` or for a refresh. */
+  alive: (tokens: Tokens[]) => Promise<Tokens[]>
+  /** Returns the lines that both servers logged at one level. */
+  logged: (level: 'warn' | 'error') => Record<string, any>[]
+  stop: () => Promise<void>
+}
+
+/**
+ * Starts two server processes that share a database, the signing keys and a public URL. They hash
+ * passwords at the lowest cost.
+ */
+export async function startTwins(databaseUrl = process.env.DATABASE_URL!): Promise<Twins> {
+  const settings = { PUBLIC_URL: process.env.PUBLIC_URL!, DATABASE_URL: databaseUrl, ...withCheapHash }
+  const servers = await Promise.all([startServer(settings), startServer(settings)])
+  let turn = 0
+  const next = () => servers[turn++ % 2]!.url
+  const post: Twins['post'] = (path, body, headers) =>
+    postTo(next() + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
+  const refresh = (refreshToken: string) => post(paths.refreshSession, { refreshToken })
+  const isLive = async ({ token, refreshToken }: Tokens) => {
+    const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
+    const [session, refreshed] = await Promise.all([
+      documentedFetch(next() + paths.getSession, { headers }),
+      refresh(refreshToken),
+    ])
+    await session.arrayBuffer()
+    return session.status !== 401 || succeeded(refreshed, 'REFRESH_INVALID')
+  }
+  return {
+    post,
+    client: () => {
+      const given: Tokens[] = []
+      const keep = (response: ApiResponse, errorCode: string) => {
+        const success = succeeded(response, errorCode)
+        if (success) given.push(response.body as Tokens)
+        return success
+      }
+      return {
+        given,
+        refresh: async (refreshToken) => keep(await refresh(refreshToken), 'REFRESH_INVALID'),
+        exchange: async (code, held) =>
+          keep(await post(exchangePath, { code }, held && cookies(held)), 'SSO_EXCHANGE_INVALID'),
+      }
+    },
+    reset: async ({ resetToken }) => {
+      succeeded(await post(resetPath, { token: resetToken, password: newPassword() }))
+    },
+    signOut: async (session, refreshCookieOf) => {
+      succeeded(await post(paths.signOut, {}, cookies(session, refreshCookieOf)))
+    },
+    alive: async (tokens) => {
+      const live = await Promise.all(tokens.map(isLive))
+      return tokens.filter((_, index) => live[index])
+    },
+    logged: (level) =>
+      servers
+        .flatMap((server) => server.output().split('\n'))
+        .filter((line) => line.includes(`"level":"${level}"`))
+        .map((line) => JSON.parse(line)),
+    stop: async () => void (await Promise.all(servers.map((server) => server.stop()))),
+  }
+}
+
+/**
+ * Throws unless the response is a success, or one error. `expect` costs a millisecond, too much for
+ * thousands of responses.
+ */
+function succeeded({ status, body }: ApiResponse, errorCode?: string): boolean {
+  if (status === 200) return true
+  if (status === 400 && body.code === errorCode) return false
+  throw new Error(`unexpected response: ${status} ${body.code} ${body.outcome ?? ''}`)
+}
+
+function cookies({ token }: Tokens, { refreshToken }: Partial<Tokens> = {}): Record<string, string> {
+  return { Cookie: `session=${token}${refreshToken ? `; refresh=${refreshToken}` : ''}` }
+}
+
+/**
+ * Throws if anything of a user still works that a reset or disabling the user should have ended:
+ * sessions, unused codes, and tokens that were given since. Enables the user first, so that nothing
+ * is rejected only because the user is disabled. Looks into the database, and `presents` everything.
+ */
+export async function checkEnded(
+  twins: Twins,
+  sql: Sql,
+  { id, sessions, codes }: Account,
+  given: Tokens[],
+  presents = true,
+): Promise<void> {
+  await enableUser(id)
+  const [left] = await sql(
+    `SELECT (SELECT count(*)::int FROM sessions WHERE user_id = $1 AND revoked_at IS NULL) AS sessions,
+       (SELECT count(*)::int FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL) AS codes`,
+    [id],
+  )
+  const { exchange, given: givenLater } = twins.client()
+  const working = presents ? await twins.alive([...sessions, ...given]) : []
+  if (presents) await Promise.all(codes.map((code) => exchange(code))) // used ones too
+  const found = { ...left, presented: working.length + givenLater.length }
+  if (Object.values(found).some(Boolean)) throw new Error(`these still work: ${JSON.stringify(found)}`)
+}
