@@ -18,13 +18,29 @@ instance.exports.__wbindgen_start()
 export const engineVersion = () => bindings.version()
 
 /**
+ * Keeps a connection after an error of PostgreSQL, unlike a pool, which would replace it: the lock
+ * would be lost, because the engine looks for tables that an empty database does not have.
+ */
+class KeptConnection extends pg.Pool {
+  /** @param {any[]} query */
+  async query(...query) {
+    const client = await this.connect()
+    try {
+      return await client.query(.../** @type {[any]} */ (query))
+    } finally {
+      client.release()
+    }
+  }
+}
+
+/**
  * Opens a single connection for an engine, because an advisory lock belongs to one connection.
  * Removes the role's statement time-out, which is meant for the service: a migration may take
  * longer.
  * @param {string} url
  */
 export function openConnection(url) {
-  const pool = new pg.Pool({
+  const pool = new KeptConnection({
     connectionString: url,
     max: 1,
     connectionTimeoutMillis: connectMs,

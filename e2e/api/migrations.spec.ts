@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { project } from '../../bin/local'
+import { openConnection } from '../../prisma/engine.mjs'
 import { expect, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 
@@ -77,6 +78,15 @@ test('two runs at once on an empty database: one migrates, the other waits, and 
   expect(rows.map((row) => [row.migration_name, row.finished, row.applied_steps_count, row.logs])).toEqual(
     [...migrations, ...more].map((name) => [name, true, 1, null]),
   )
+})
+
+test('the connection of a run, which holds its lock, survives an error of PostgreSQL', async () => {
+  const connection = openConnection(database.url())
+  const pid = async () => (await connection.query('SELECT pg_backend_pid() AS pid')).rows[0].pid
+  const before = await pid()
+  await expect(connection.query('SELECT 1 FROM nothing')).rejects.toThrow('does not exist')
+  expect(await pid()).toBe(before)
+  await connection.end()
 })
 
 test('keeps the same records as `prisma migrate deploy`: each continues where the other stopped', async () => {

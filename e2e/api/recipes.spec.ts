@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { build } from 'esbuild'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import pg from 'pg'
 import { project } from '../../bin/local'
 import { lifetimes } from '../../lib/contract/lifetimes'
@@ -96,13 +95,14 @@ test('a dashboard on the same host renews the session at a 401, and repeats a GE
   const cookie = (name: string, value: string) => ({ name, value, url, httpOnly: true, sameSite: 'Lax' as const })
   await context.addCookies([cookie('session', 'expired'), cookie('refresh', body.refreshToken!)])
   await page.goto('/openapi.json')
-  const script = await build({
-    stdin: { contents: blocks['same-host']!.text, loader: 'ts' },
-    format: 'iife',
-    globalName: 'recipe',
-    write: false,
+  const compiled = `${folder}compiled`
+  const compile = ['--ignoreConfig', '--module', 'esnext', '--target', 'es2022', '--outDir', compiled]
+  execFileSync(`${project}node_modules/.bin/tsc`, [...compile, `${folder}same-host.ts`], {
+    cwd: project,
+    stdio: 'pipe',
   })
-  await page.addScriptTag({ content: script.outputFiles[0]!.text })
+  const script = readFileSync(`${compiled}/same-host.js`, 'utf8')
+  await page.addScriptTag({ type: 'module', content: `${script}\nglobalThis.recipe = { request }` })
   const sent: string[] = []
   page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`))
   const request = (method: string) =>
