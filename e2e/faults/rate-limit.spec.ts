@@ -114,8 +114,10 @@ for (const [what, begin, end] of [
       servers.map((server, index) => server.output().slice(from[index]).split(message).length - 1)
 
     await begin()
-    const responses = await flood(2 * limit + 100, (index) => ask(index, address), 20)
-    expect(Math.max(...responses.map(({ ms }) => ms))).toBeLessThan(600)
+    const atOnce = 20
+    const responses = await flood(2 * limit + 100, (index) => ask(index, address), atOnce)
+    // Without the fallback, every response would be late. A pause of the machine delays those in flight.
+    expect(responses.filter(({ ms }) => ms > 600).length).toBeLessThanOrEqual(2 * atOnce)
     expect(countOf(responses, 200)).toBe(2 * limit)
     expect(countOf(responses, 429)).toBe(100)
     expect(logged('Redis does not answer')).toEqual([1, 1])
