@@ -13,6 +13,7 @@ export type Round = {
 export type Tally = { all: number; some: number; none: number }
 
 const width = 3 // rounds at a time
+const maxSpreadMs = 40 // without it, rounds that alternate between extremes would wait for ever
 
 /**
  * Runs many rounds, and steers when the contenders start: later after a round in which most of them
@@ -35,7 +36,7 @@ export async function race(rounds: number, prepare: (index: number) => Promise<R
     const outcome = share === 1 ? 'all' : share === 0 ? 'none' : 'some'
     tally[outcome]++
     delayMs += (share - 0.5) * spreadMs
-    spreadMs = Math.max(2, outcome === 'some' ? spreadMs / 1.2 : spreadMs * 1.2)
+    spreadMs = Math.min(maxSpreadMs, Math.max(2, outcome === 'some' ? spreadMs / 1.2 : spreadMs * 1.2))
     await check()
   }
   let next = 0
