@@ -32,7 +32,9 @@ export async function listUsers(after: string, count: number): Promise<User[]> {
 export async function createUser(email: string, { ssoOnly = false } = {}): Promise<boolean> {
   // SQL, because Prisma would set created_at from the clock of this process.
   const created = ssoOnly
-    ? sql`INSERT INTO users (email, sso_only) VALUES (${email.toLowerCase()}, true) ON CONFLICT (email) DO NOTHING RETURNING 1`
+    ? sql`
+      INSERT INTO users (email, sso_only) VALUES (${email.toLowerCase()}, true)
+      ON CONFLICT (email) DO NOTHING RETURNING 1`
     : sql`INSERT INTO users (email) VALUES (${email.toLowerCase()}) ON CONFLICT (email) DO NOTHING RETURNING 1`
   return (await created).length === 1
 }

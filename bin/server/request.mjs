@@ -13,8 +13,9 @@ const formBytes = 1_024
 
 // With the first, a client could impersonate Next.js: skip a route, inject text into the log, or
 // cause a redirect. The others make Next.js fail on its own files, or parse thousands of ranges.
-const removedHeader =
-  /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*|range|if-(range|match|unmodified-since))$/
+const internalHeader =
+  /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
+const partialHeader = /^(range|if-(range|match|unmodified-since))$/
 
 const secret = /([?&](?:code|token)=)[^&]*/gi
 const urlCharacters = 2_048
@@ -63,7 +64,8 @@ export function limitChunks(request) {
  * requests. Our pages load as documents and need none of them.
  */
 export function removeHeaders(headers) {
-  for (const name of Object.keys(headers)) if (removedHeader.test(name)) delete headers[name]
+  for (const name of Object.keys(headers))
+    if (internalHeader.test(name) || partialHeader.test(name)) delete headers[name]
   if (headers.cookie) headers.cookie = headers.cookie.match(ownCookie)?.join('; ') ?? ''
 }
 

@@ -6,7 +6,10 @@ const codeLifetime = lifetimes.code === 60 ? 'one minute' : `${lifetimes.code} s
 export const errors = {
   SSO_EXCHANGE_INVALID: {
     status: 400,
-    message: `This sign-in can’t be used. Each sign-in works once, for ${codeLifetime}, in the browser where you started it.`,
+    message: [
+      'This sign-in can’t be used.',
+      `Each sign-in works once, for ${codeLifetime}, in the browser where you started it.`,
+    ].join(' '),
   },
   REFRESH_INVALID: { status: 400, message: 'This session has ended. Sign in again.' },
   VALIDATION_ERROR: { status: 400, message: 'The request is invalid; see `issues`.' },

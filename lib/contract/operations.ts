@@ -110,8 +110,8 @@ export const operations = {
     tag: 'Sessions',
     summary: 'Renew a session with its refresh token.',
     description: [
-      `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds: until then, the current and the previous token`,
-      'both return the current one, so that parallel requests and lost responses do no harm.',
+      `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds: until then, the current and the`,
+      'previous token both return the current one, so that parallel requests and lost responses do no harm.',
       'Any older token ends the session (RFC 9700 §4.14.2). The session itself is never extended.',
     ].join('\n'),
     request: RefreshTokenRequest,
