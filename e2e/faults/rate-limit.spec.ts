@@ -37,13 +37,30 @@ const ask = (index: number, address: string) =>
  */
 async function farFromTheWindowsEnd(): Promise<void> {
   const leftMs = windowMs - (Date.now() % windowMs)
-  if (leftMs < 60_000) await new Promise((resolve) => setTimeout(resolve, leftMs + 100))
+  if (leftMs > 150_000) return
+  test.setTimeout(test.info().timeout + leftMs)
+  await new Promise((resolve) => setTimeout(resolve, leftMs + 100))
+}
+
+/**
+ * Uses up the limit of a new address. Starts over if Redis was too slow for a moment, as then the
+ * processes counted on their own.
+ */
+async function useUpTheLimit(): Promise<{ address: string; responses: Awaited<ReturnType<typeof flood>> }> {
+  for (;;) {
+    await farFromTheWindowsEnd()
+    upstash.commands.length = 0
+    const from = servers.map((server) => server.output().length)
+    const address = newAddress()
+    const responses = await flood(limit, (index) => ask(index, address), 20)
+    if (!servers.some((server, index) => server.output().slice(from[index]).includes('Redis does not answer')))
+      return { address, responses }
+    await new Promise((resolve) => setTimeout(resolve, 2_100))
+  }
 }
 
 test('two processes share 2,000 requests; both reject the next one, later without a call to Redis', async () => {
-  await farFromTheWindowsEnd()
-  const address = newAddress()
-  const responses = await flood(limit, (index) => ask(index, address), 20) // few enough that Redis never times out
+  const { address, responses } = await useUpTheLimit()
   expect(countOf(responses, 200)).toBe(limit)
   const remaining = responses
     .map(({ headers }) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1]))
@@ -65,16 +82,14 @@ test('two processes share 2,000 requests; both reject the next one, later withou
 
 test('40,000 requests with different forged X-Forwarded-For headers count as one client', async () => {
   await farFromTheWindowsEnd()
-  const direct = await Promise.all([
-    startServer({ ...upstash.settings, TRUSTED_PROXIES: '0' }),
-    startServer({ ...upstash.settings, TRUSTED_PROXIES: '0' }),
-  ])
+  // in-process, because a pause of Redis would begin a second count
+  const direct = await startServer({ RATE_LIMIT: 'in-process', TRUSTED_PROXIES: '0' })
   const responses = await flood(20 * limit, (index) =>
-    fetch(`${direct[index % 2]!.url}/api/health`, {
+    fetch(`${direct.url}/api/health`, {
       headers: { 'X-Forwarded-For': `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` },
     }),
   )
-  await Promise.all(direct.map((server) => server.stop()))
+  await direct.stop()
   expect(countOf(responses, 200)).toBe(limit)
   expect(countOf(responses, 429)).toBe(19 * limit)
 })
@@ -139,10 +154,15 @@ for (const [what, begin, end] of [
 }
 
 test('if Redis is slow and needs the script again, no response waits for both calls', async () => {
-  upstash.slowDown(300)
-  const responses = await flood(20, (index) => ask(index, newAddress()))
+  upstash.slowDown(350) // of 400 ms for both calls together
+  const scriptsRunBefore: number[] = []
+  const responses = await flood(20, async (index) => {
+    const response = await ask(index, newAddress())
+    scriptsRunBefore.push(upstash.scriptsRun())
+    return response
+  })
   upstash.slowDown(0)
-  expect(Math.max(...responses.map(({ ms }) => ms))).toBeLessThan(600)
+  expect(scriptsRunBefore).toEqual(Array(20).fill(0))
   expect(countOf(responses, 200)).toBe(20)
   await expect.poll(() => upstash.commands.map(([name]) => name?.toLowerCase())).toContain('eval') // the second call had been sent
 })

@@ -15,6 +15,8 @@ export type Upstash = {
   /** Every received command. */
   commands: string[][]
   redis: Redis
+  /** The responses to EVAL since the last call of `slowDown`. */
+  scriptsRun: () => number
   /** From now on, delays every response and does not know any script. */
   slowDown: (ms: number) => void
   /** From now on, returns this result for every command, until called with `undefined`. */
@@ -58,6 +60,7 @@ export async function startUpstash(): Promise<Upstash> {
 
   const commands: string[][] = []
   let delayMs = 0
+  let scriptsRun = 0
   let fabricated: unknown
   const scripts = new Map<string, string>() // from the client's hash of a script to that of the script that was run
   const perform = async ([name = '', ...parameters]: string[]): Promise<unknown> => {
@@ -65,6 +68,7 @@ export async function startUpstash(): Promise<Upstash> {
     if (name.toLowerCase() === 'eval') {
       const plain = script.replace(/^#!lua.*\n/, '')
       scripts.set(sha1(script), sha1(plain))
+      scriptsRun++
       return redis.eval(plain, ...(rest as [string]))
     }
     if (name.toLowerCase() !== 'evalsha') return redis.call(name, ...parameters)
@@ -102,8 +106,10 @@ export async function startUpstash(): Promise<Upstash> {
     },
     commands,
     redis,
+    scriptsRun: () => scriptsRun,
     slowDown: (ms) => {
       delayMs = ms
+      scriptsRun = 0
       scripts.clear()
     },
     respondWith: (result) => {
