@@ -9,7 +9,16 @@ const migrations = readdirSync(`${project}prisma/migrations`, { withFileTypes: t
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
   .sort()
-const tables = ['exchange_codes', 'reset_tokens', 'sessions', 'users']
+const tables = [
+  'connection_domains',
+  'connections',
+  'exchange_codes',
+  'identities',
+  'reset_tokens',
+  'sessions',
+  'sign_ins',
+  'users',
+]
 const bookkeeping = `SELECT migration_name, checksum, applied_steps_count, finished_at IS NOT NULL AS finished, rolled_back_at, logs
   FROM _prisma_migrations ORDER BY migration_name`
 

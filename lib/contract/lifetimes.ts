@@ -8,6 +8,8 @@ export const lifetimes = {
   sessionToken: 12 * 60 * 60,
   /** A session and its refresh tokens, from the sign-in on. Never extended. */
   session: 7 * 24 * 60 * 60,
+  /** A sign-in at the identity provider, from our redirect to the way back. */
+  signIn: 20 * 60,
   /** The cookie that binds a sign-in to the browser in which it began. */
   browser: 30 * 60,
 } as const

@@ -3,6 +3,7 @@ import { sql } from './sql'
 
 /** A used code must be recognised for as long as the session that it started can live. */
 const retentionSeconds = lifetimes.session
+const signInRetentionSeconds = 60 * 60 // a late way back is then told apart from a forged one
 const batchSize = 1_000
 
 /**
@@ -24,10 +25,15 @@ const batches = {
       SELECT ctid FROM sessions WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
       ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
     RETURNING 1`,
+  sign_ins: () => sql`
+    DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM sign_ins WHERE expires_at < now() - make_interval(secs => ${signInRetentionSeconds})
+      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
+    RETURNING 1`,
 }
 
 /**
- * Deletes rows that expired more than a week ago. Returns the number of deleted rows per table.
+ * Deletes rows that expired more than a week ago, and sign-in attempts after an hour. Returns the number of deleted rows per table.
  * Stops after `withinMs` milliseconds; the next run continues. Concurrent runs share the work.
  */
 export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {

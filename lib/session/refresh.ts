@@ -30,6 +30,7 @@ export async function refreshSession(refreshToken: string | null): Promise<Refre
       revoked_at = CASE WHEN ${isReuse} THEN now() END
     WHERE id = ${sessionId} AND revoked_at IS NULL AND expires_at > now() AND generation >= ${generation}
       AND (SELECT disabled_at IS NULL FROM users WHERE users.id = user_id)
+      AND (connection_id IS NULL OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
     RETURNING id AS "sessionId", user_id AS "userId", generation, revoked_at IS NOT NULL AS reused,
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"`
   if (row?.reused) log.warn({ sessionId }, 'a refresh token was reused: its session was revoked')

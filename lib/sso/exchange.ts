@@ -14,16 +14,17 @@ const doubleSubmitSeconds = 10
 /**
  * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once
  * the identity provider has authenticated the user. With `browser` (the value of the cookie
- * `__Host-browser`), the code works in that browser only.
+ * `__Host-browser`), the code works in that browser only. With `connectionId`, it works while that
+ * connection is enabled, and so does its session.
  */
 export async function issueSsoCode(
   userId: string,
-  { browser }: { browser?: string } = {},
+  { browser, connectionId }: { browser?: string; connectionId?: string } = {},
 ): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
   const [row] = await sql<{ expiresAt: Date }>`
-    INSERT INTO exchange_codes (code_hash, user_id, browser_hash, expires_at)
-    VALUES (${hashSecret(secret)}, ${userId}, ${browser ? hashSecret(browser) : null},
+    INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, expires_at)
+    VALUES (${hashSecret(secret)}, ${userId}, ${browser ? hashSecret(browser) : null}, ${connectionId ?? null},
             now() + make_interval(secs => ${lifetimes.code}))
     RETURNING expires_at AS "expiresAt"`
   return { secret, expiresAt: row!.expiresAt }
@@ -56,8 +57,10 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
       UPDATE exchange_codes SET used_at = now(), session_id = ${sessionId}, used_by = ${browserHash}
       WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM holder) AND used_at IS NULL AND expires_at > now()
         AND (browser_hash IS NULL OR browser_hash = ${browserHash})
-      RETURNING user_id
-    ), ${startSession(sessionId)},
+        AND (connection_id IS NULL
+          OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
+      RETURNING user_id, connection_id
+    ), ${startSession(sessionId, part`connection_id`)},
     ${revokeSessions(part`id = ${presenter.sessionId}::uuid AND EXISTS (SELECT FROM claimed)`)}
     SELECT (SELECT user_id FROM started) AS "userId", (SELECT now FROM started) AS now,
       (SELECT ends_at FROM started) AS "endsAt",
