@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { project } from '../../bin/local'
 import { paths } from '../../lib/contract/paths'
+import { sealSecrets } from '../../lib/sso/sealed-secrets'
 import { documentedFetch } from '../support/documented'
 import { blocks } from '../support/documents'
 import { exchangePath, expect, keepSecret, newAddress, newPassword, postTo, resetPath, test } from '../support/fixtures'
+import { clientSecret, type Provider, startProvider, Visitor } from '../support/oidc-provider'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { type Server, startServer } from '../support/server'
 
@@ -19,6 +21,9 @@ const hash = (secret: string) => createHash('sha256').update(secret).digest()
 let database: OwnDatabase
 let server: Server
 let settings: Record<string, string>
+let provider: Provider
+const slug = 'acme'
+const domain = 'acme.example'
 
 test.beforeAll(async () => {
   database = await openOwnDatabase()
@@ -30,8 +35,17 @@ test.beforeAll(async () => {
     DATABASE_POOL_SIZE: '1',
   }
   server = await startServer(settings)
+  provider = await startProvider()
+  const id = randomUUID()
+  const oidc = { issuer: provider.issuer, clientId: 'the-client' }
+  await database.sql(
+    `INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, provision) VALUES ($1, $2, 'Acme', 'oidc', $3, $4, true)`,
+    [id, slug, oidc, await sealSecrets({ clientSecret }, { connection: id, ...oidc })],
+  )
+  await database.sql('INSERT INTO connection_domains VALUES ($1, $2)', [domain, id])
 })
 test.afterAll(async () => {
+  await provider?.stop()
   await server?.stop()
   if (!database) return
   await database.sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`).catch(() => {}) // the role may not exist
@@ -48,6 +62,21 @@ function run(
       resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
     )
   })
+}
+
+/** Creates a user through a connection, and links one. */
+async function signInThroughConnection(): Promise<void> {
+  const connection = `FROM connections WHERE slug = '${slug}'`
+  const newUser = { sub: randomBytes(8).toString('hex'), email: `${randomBytes(8).toString('hex')}@${domain}` }
+  for (provider.person of [{ ...newUser }, { ...newUser, email: 'changed@example.com' }]) {
+    const landing = await new Visitor(server.url).signIn(slug)
+    if (!landing.searchParams.has('code')) throw new Error(`sign-in: ${landing.search}`)
+  }
+  const [row] = await database.sql(
+    `SELECT sso_only FROM users WHERE email = $1 AND id IN (SELECT user_id FROM identities WHERE connection_id = (SELECT id ${connection}))`,
+    [newUser.email],
+  )
+  if (!row?.sso_only) throw new Error('The user was not created.')
 }
 
 async function issue(kind: 'sso-code' | 'reset-token', ...flags: string[]): Promise<string> {
@@ -90,15 +119,17 @@ async function useServer(): Promise<void> {
     'password',
     (await sql('SELECT 1 FROM users WHERE id = $1 AND password_hash IS NOT NULL', [user!.id])).length === 1,
   )
+  await signInThroughConnection()
   demand('ready', (await documentedFetch(`${server.url}/api/health/ready`, { headers })).status === 200)
 
-  for (const table of ['exchange_codes', 'reset_tokens', 'sessions'])
+  for (const table of ['exchange_codes', 'reset_tokens', 'sessions', 'sign_ins'])
     await sql(`UPDATE ${table} SET expires_at = now() - interval '8 days'`)
   const cleanUp = await fetch(`${server.url}/api/cron/clean-up`, {
     headers: { ...headers, Authorization: `Bearer ${cronSecret}` },
   })
   demand('clean-up', cleanUp.status === 200)
-  const left = 'SELECT 1 FROM exchange_codes UNION ALL SELECT 1 FROM reset_tokens UNION ALL SELECT 1 FROM sessions'
+  const left =
+    'SELECT 1 FROM exchange_codes UNION ALL SELECT 1 FROM reset_tokens UNION ALL SELECT 1 FROM sessions UNION ALL SELECT 1 FROM sign_ins'
   demand('clean-up of all', (await sql(left)).length === 0)
 }
 
@@ -131,6 +162,13 @@ test('the role can do nothing else, and owns nothing', async () => {
     'SELECT * FROM users',
     `UPDATE users SET email = 'eve@example.com'`,
     'UPDATE users SET disabled_at = NULL',
+    'UPDATE users SET sso_only = false',
+    'UPDATE connections SET disabled_at = NULL',
+    'DELETE FROM connections',
+    `INSERT INTO connection_domains SELECT 'example.net', gen_random_uuid()`,
+    'UPDATE identities SET user_id = gen_random_uuid()',
+    'DELETE FROM identities',
+    'UPDATE sign_ins SET claimed_at = NULL, browser_hash = state_hash',
     `INSERT INTO users (email, password_hash) VALUES ('eve@example.com', 'x')`,
     'DELETE FROM users',
   ]) {
@@ -149,7 +187,12 @@ test('the role needs each of its privileges', async () => {
     [role],
   )
   const columns = await database.sql(
-    `SELECT table_name AS "table", privilege_type AS privilege, column_name AS "column" FROM information_schema.column_privileges WHERE grantee = $1 AND table_name = 'users'`,
+    `SELECT table_name AS "table", privilege_type AS privilege, column_name AS "column"
+     FROM information_schema.column_privileges AS ofcolumn
+     WHERE grantee = $1 AND NOT EXISTS (
+       SELECT FROM information_schema.role_table_grants AS whole
+       WHERE whole.grantee = ofcolumn.grantee AND whole.table_name = ofcolumn.table_name
+         AND whole.privilege_type = ofcolumn.privilege_type)`,
     [role],
   )
   const privileges = [...whole, ...columns]

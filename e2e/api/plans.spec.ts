@@ -8,7 +8,16 @@ import { exchangePath, expect, keepSecret, newPassword, postTo, resetPath, test 
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { startServer } from '../support/server'
 
-const tables = ['exchange_codes', 'reset_tokens', 'sessions', 'users']
+const tables = [
+  'connection_domains',
+  'connections',
+  'exchange_codes',
+  'identities',
+  'reset_tokens',
+  'sessions',
+  'sign_ins',
+  'users',
+]
 const cronSecret = 'a secret of this test alone'
 const hash = (secret: string) => createHash('sha256').update(secret).digest()
 
@@ -58,7 +67,17 @@ function expectKeysOnly(scans: Record<string, string[]>): void {
     'DELETE FROM exchange_codes',
     'DELETE FROM reset_tokens',
     'DELETE FROM sessions',
+    'DELETE FROM sign_ins',
     'FROM "public"."users" WHERE',
+    'FROM connections WHERE slug =',
+    'FROM connections WHERE id =',
+    'FROM connection_domains',
+    'INSERT INTO sign_ins',
+    'UPDATE sign_ins',
+    'FROM sign_ins WHERE state_hash',
+    'SELECT user_id FROM identities',
+    'INSERT INTO identities',
+    'INSERT INTO users',
   ]) {
     expect(
       statements.some((statement) => statement.includes(part)),

@@ -6,7 +6,10 @@ import { issueResetToken, resetPassword } from '../../lib/password/reset'
 import { findRefreshableSession, findSession } from '../../lib/session/find'
 import { refreshSession } from '../../lib/session/refresh'
 import { endSessions } from '../../lib/session/revoke'
+import { findConnection, findConnectionOfEmail, signInChoices } from '../../lib/sso/connection'
 import { exchangeSsoCode, issueSsoCode } from '../../lib/sso/exchange'
+import { userOfIdentity } from '../../lib/sso/identity'
+import { claimAttempt, startAttempt } from '../../lib/sso/sign-in-attempt'
 import { createUser, findUserByEmail } from '../../lib/user'
 
 const email = 'ada@example.com'
@@ -23,6 +26,7 @@ async function run(): Promise<void> {
   await refreshSession(refreshToken)
   await endSessions([sessionId])
   await resetPassword((await issueResetToken(id)).secret, 'lantern meadow otter')
+  await signIn()
   await deleteExpiredRows()
 
   const pool = databasePool()
@@ -39,6 +43,27 @@ async function run(): Promise<void> {
     plans[statement.trim().replaceAll(/\s+/g, ' ')] = explained.rows[0]['QUERY PLAN'][0].Plan
   }
   console.log(JSON.stringify(plans))
+}
+
+/** A sign-in through a connection, of a user who is linked, of a new one, and of a known one. */
+async function signIn(): Promise<void> {
+  await databasePool().query(`
+    WITH added AS (
+      INSERT INTO connections (slug, name, kind, settings, provision)
+      VALUES ('acme', 'Acme', 'oidc', '{"issuer":"https://idp.example.com","clientId":"x"}', true) RETURNING id
+    )
+    INSERT INTO connection_domains SELECT 'example.com', id FROM added`)
+  await signInChoices()
+  await findConnectionOfEmail(email)
+  const connection = (await findConnection('acme'))!
+  const { state } = await startAttempt(connection.id, 'browser', null)
+  await claimAttempt({ state, connectionId: connection.id, browser: 'browser' })
+  await claimAttempt({ state, connectionId: connection.id, browser: 'browser' }).catch(() => {}) // used
+  for (const address of [email, 'grace@example.com', email])
+    await userOfIdentity(connection, { issuer: connection.settings.issuer, subject: address }, async () => ({
+      email: address,
+      isVerified: true,
+    }))
 }
 
 run().then(

@@ -31,6 +31,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
     DATABASE_URL: databaseUrl.href,
     DIRECT_DATABASE_URL: '', // overrides .env
     SESSION_SIGNING_KEYS: newSigningKeys(),
+    CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64'),
     RATE_LIMIT: 'in-process',
     TRUSTED_PROXIES: '1', // lets every test have its own IP address
     PASSWORD_BREACH_CHECK: 'false', // no test depends on the network

@@ -11,7 +11,10 @@ import { countRequest, rateLimitHeaders } from './rate-limit/limit'
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-type Handler = (request: Request) => Promise<Response>
+/** What Next.js passes beside the request: the parameters of the path. */
+type Context = { params: Promise<object> }
+
+type Handler = (request: Request, context?: Context) => Promise<Response>
 type Handlers = Record<(typeof methods)[number], Handler>
 
 /** A route outside the contract, such as a form post, has only a name and a method. */
@@ -19,6 +22,8 @@ type Definition = Pick<Operation, 'name' | 'method'> & Partial<Operation>
 
 type Call<Route extends Definition> = {
   request: Request
+  /** The parameters of the path, as Next.js decoded them. */
+  params: Record<string, string>
   /** The validated body; undefined if the operation has none. */
   body: Route['request'] extends z.ZodType ? z.output<Route['request']> : undefined
   /** Creates the success response. The compiler checks the fields of the body. */
@@ -28,8 +33,11 @@ type Call<Route extends Definition> = {
   addToLog: AddToLog
 }
 
-/** Adds our own IDs to the log line of the request. Never pass it text from a client. */
-type AddToLog = (fields: { userId?: string; sessionId?: string }) => void
+/**
+ * Adds our own IDs to the log line of the request: also the slug of a connection that exists, and
+ * our word for the check that a sign-in failed. Never pass it text from a client.
+ */
+export type AddToLog = (fields: { userId?: string; sessionId?: string; connection?: string; check?: string }) => void
 
 /**
  * Returns the handlers of a route: `handle` for its method (and for HEAD, with GET), 405 with
@@ -40,10 +48,10 @@ export function route<Route extends Definition>(
   handle: (call: Call<Route>) => Promise<Response>,
 ): Handlers {
   const allow = allowedMethods(definition)
-  const accept = serve(definition.name, async (request, { setCookies, addToLog }) => {
+  const accept = serve(definition.name, async (request, { params, setCookies, addToLog }) => {
     const body = (definition.request && (await parseJson(request, definition.request))) as Call<Route>['body']
     const respond = (content: unknown) => success(definition, content)
-    return handle({ request, body, respond, setCookies, addToLog })
+    return handle({ request, params, body, respond, setCookies, addToLog })
   })
   const reject = serve(definition.name, () => Promise.reject(new ApiError('METHOD_NOT_ALLOWED')), { Allow: allow })
   return handlers((method) => (allow.split(', ').includes(method) ? accept : reject))
@@ -78,10 +86,10 @@ function success({ publicSeconds, mediaType = 'application/json' }: Definition, 
  */
 function serve(
   name: string,
-  handle: (request: Request, call: Pick<Call<Definition>, 'setCookies' | 'addToLog'>) => Promise<Response>,
+  handle: (request: Request, call: Pick<Call<Definition>, 'params' | 'setCookies' | 'addToLog'>) => Promise<Response>,
   errorHeaders: Record<string, string> = {},
 ): Handler {
-  return async (request) => {
+  return async (request, context) => {
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
     const verdict = await countRequest(clientAddress(request))
@@ -92,6 +100,7 @@ function serve(
     try {
       if (!verdict.allowed) throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
       response = await handle(request, {
+        params: { ...(await context?.params) },
         setCookies: (values) => cookies.push(...values),
         addToLog: (fields) => Object.assign(added, fields),
       })

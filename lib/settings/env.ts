@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseConnectionSecretsKeys } from './connection-secrets-keys'
 import { parseSigningKeys } from './signing-keys'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
@@ -19,20 +20,26 @@ const postgresUrl = z.url({
   error: 'must be a URL like postgresql://user:password@host:5432/database',
 })
 
+/** A setting with a parser of its own, whose error describes the problem without the value. */
+function parsedBy<Result>(parse: (text: string) => Result) {
+  return z.string().transform((text, context): Result => {
+    try {
+      return parse(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message })
+      return z.NEVER
+    }
+  })
+}
+
 const Settings = z.object({
   DATABASE_URL: postgresUrl,
   DIRECT_DATABASE_URL: postgresUrl.optional(),
   DATABASE_POOLED: flag.default(false),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(500).default(10),
   PUBLIC_URL: origin,
-  SESSION_SIGNING_KEYS: z.string().transform((json, context) => {
-    try {
-      return parseSigningKeys(json)
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: (error as Error).message })
-      return z.NEVER
-    }
-  }),
+  SESSION_SIGNING_KEYS: parsedBy(parseSigningKeys),
+  CONNECTION_SECRETS_KEY: parsedBy(parseConnectionSecretsKeys).optional(),
   SESSION_AUDIENCE: z.string().default('dashboard'),
   RATE_LIMIT: z.enum(['upstash', 'in-process']).optional(),
   UPSTASH_REDIS_REST_URL: httpUrl.optional(),
@@ -99,10 +106,10 @@ function publicUrlProblems({ NODE_ENV, PUBLIC_URL }: Record<string, string | und
 }
 
 /**
- * Expects a hostname as normalised by `URL`: lower case, IPv4 in four decimal parts, IPv6 in
+ * Whether a hostname is this machine's own. Expects it as normalised by `URL`: lower case, IPv4 in four decimal parts, IPv6 in
  * brackets.
  */
-function isLoopback(hostname: string): boolean {
+export function isLoopback(hostname: string): boolean {
   return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
 }
 

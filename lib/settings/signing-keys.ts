@@ -16,9 +16,15 @@ type PublicJwk = z.infer<typeof PublicJwkSchema>
 
 /**
  * The key that signs, its ID, the public keys for the JWKS, and the secrets of refresh tokens: the
- * first makes them, all verify them.
+ * first makes them, all verify them. `signInKeys` are the secrets of sign-in attempts, by `kid`.
  */
-export type SigningKeys = { kid: string; privateKey: KeyObject; published: PublicJwk[]; refreshKeys: Uint8Array[] }
+export type SigningKeys = {
+  kid: string
+  privateKey: KeyObject
+  published: PublicJwk[]
+  refreshKeys: Uint8Array[]
+  signInKeys: Record<string, Uint8Array>
+}
 
 const P256Jwk = z.looseObject({
   kty: z.literal('EC'),
@@ -47,13 +53,16 @@ export function parseSigningKeys(json: string): SigningKeys {
     kid: published[0]!.kid,
     privateKey: createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
     published,
-    refreshKeys: keys.flatMap(({ d }) => (d ? [refreshKey(d)] : [])),
+    refreshKeys: keys.flatMap(({ d }) => (d ? [derivedKey(d, 'refresh-v1')] : [])),
+    signInKeys: Object.fromEntries(
+      keys.flatMap(({ d }, index) => (d ? [[published[index]!.kid, derivedKey(d, 'sign-in-v1')]] : [])),
+    ),
   }
 }
 
-/** Derives the secret of refresh tokens (HKDF, RFC 5869), so that no key has two uses. */
-function refreshKey(privatePart: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', Buffer.from(privatePart, 'base64url'), '', 'refresh-v1', 32))
+/** Derives a secret for one purpose (HKDF, RFC 5869), so that no key has two uses. */
+function derivedKey(privatePart: string, purpose: 'refresh-v1' | 'sign-in-v1'): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', Buffer.from(privatePart, 'base64url'), '', purpose, 32))
 }
 
 /** Returns a new JWK Set of one private ES256 key, as JSON for `parseSigningKeys`. */

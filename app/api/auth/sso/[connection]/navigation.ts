@@ -1,0 +1,47 @@
+import type { AddToLog } from '@/lib/http/route'
+import { describeCause, log } from '@/lib/log'
+import { type Connection, findConnection } from '@/lib/sso/connection'
+import { type SignInError, SignInRejected } from '@/lib/sso/rejection'
+
+type Call = { params: Record<string, string>; addToLog: AddToLog }
+
+/** Where the user wants to go. Set it once it is known, so that an error keeps it too. */
+type WayOn = { next: string | null }
+
+/**
+ * Responds to a navigation of a sign-in: with a redirect to what `work` returns, or to the page that
+ * explains why the sign-in ended. 303, so that no browser repeats a body. The log has the reason.
+ */
+export async function navigate(
+  { params, addToLog }: Call,
+  work: (connection: Connection, wayOn: WayOn) => Promise<string>,
+): Promise<Response> {
+  const wayOn: WayOn = { next: null }
+  try {
+    const connection = await findConnection(params.connection!)
+    if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
+    addToLog({ connection: connection.slug })
+    return seeOther(await work(connection, wayOn))
+  } catch (thrown) {
+    if (thrown instanceof SignInRejected) {
+      addToLog({ check: thrown.check })
+      return seeOther(landing({ error: thrown.error, ...wayOn }))
+    }
+    // as JSON, an error would be of no use to the user
+    addToLog({ check: 'internal' })
+    log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
+    return seeOther(landing({ error: 'unavailable', ...wayOn }))
+  }
+}
+
+type Outcome = ({ error: SignInError } | { code: string }) & WayOn
+
+/** Returns the URL of the landing page with the outcome of a sign-in. */
+export function landing(outcome: Outcome): string {
+  const present = Object.entries(outcome).filter(([, value]) => value !== null)
+  return `/sso/callback?${new URLSearchParams(present as [string, string][])}`
+}
+
+function seeOther(location: string): Response {
+  return new Response(null, { status: 303, headers: { Location: location, 'Referrer-Policy': 'no-referrer' } })
+}

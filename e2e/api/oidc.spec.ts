@@ -1,0 +1,802 @@
+import { createHmac, createPublicKey, randomUUID } from 'node:crypto'
+import { exportSPKI, generateKeyPair } from 'jose'
+import { paths } from '../../lib/contract/paths'
+import { newSecret } from '../../lib/secret'
+import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
+import { findConnection } from '../../lib/sso/connection'
+import { userOfIdentity } from '../../lib/sso/identity'
+import { disableConnection, enableConnection, listConnections } from '../../lib/sso/manage'
+import { authorizationUrl } from '../../lib/sso/oidc'
+import { ConnectionSettings } from '../../lib/sso/settings'
+import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
+import {
+  type Behaviour,
+  clientSecret,
+  connect,
+  type Provider,
+  signed,
+  startProvider,
+  Visitor,
+} from '../support/oidc-provider'
+import { type Server, startServer } from '../support/server'
+
+let server: Server
+let provider: Provider
+test.beforeAll(async () => {
+  server = await startServer()
+})
+test.afterAll(() => server?.stop())
+test.beforeEach(async () => {
+  provider = await startProvider()
+})
+test.afterEach(() => provider.stop())
+
+type Line = { connection?: string; check?: string; userId?: string; status: number; route: string }
+
+/** The log line of the visitor's last request. */
+async function logged({ requestId }: Visitor, output = server.output): Promise<Line> {
+  const line = () =>
+    output()
+      .split('\n')
+      .find((text) => text.includes(requestId))
+  await expect.poll(line).toBeTruthy()
+  return JSON.parse(line()!)
+}
+
+const errorOf = (landing: URL) => landing.searchParams.get('error')
+const exchange = async (landing: URL, { cookies }: Visitor, url = server.url) =>
+  postTo(
+    url + exchangePath,
+    { code: landing.searchParams.get('code') },
+    { 'X-Forwarded-For': newAddress(), Cookie: `browser=${cookies.get('browser')}` },
+  )
+const usersOf = (sql: Sql, slug: string) =>
+  sql(
+    `SELECT users.id, email, sso_only, issuer, subject FROM users JOIN identities ON user_id = users.id
+     JOIN connections ON connections.id = connection_id WHERE slug = $1`,
+    [slug],
+  )
+const sha256 = `sha256($1::bytea)`
+
+/** Signs in with a fresh visitor, and expects a rejection with these words for browser and log. */
+async function expectRejected(slug: string, check: string, error = 'response_invalid'): Promise<void> {
+  const visitor = new Visitor(server.url)
+  const landing = await visitor.signIn(slug)
+  const line = await logged(visitor)
+  expect([line.check, errorOf(landing), line.connection]).toEqual([check, error, slug])
+  expect(landing.pathname + landing.search).toBe(`/sso/callback?error=${error}`)
+}
+
+test('a sign-in: PKCE, state and nonce, a user of its own, and a session in this browser only', async ({ sql }) => {
+  const slug = await connect(provider)
+  const visitor = new Visitor(server.url)
+  const authorization = await visitor.start(slug, '/reports?year=2026')
+  expect(authorization.origin + authorization.pathname).toBe(`${provider.issuer}/authorize`)
+  const parameters = Object.fromEntries(authorization.searchParams)
+  expect(parameters).toEqual({
+    response_type: 'code',
+    client_id: 'the-client',
+    redirect_uri: `${server.url}/api/auth/sso/${slug}/callback`,
+    scope: 'openid email profile',
+    state: expect.stringMatching(/^[\w-]{43}$/),
+    nonce: expect.stringMatching(/^[\w-]{43}$/),
+    code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+    code_challenge_method: 'S256',
+  })
+
+  const landing = await visitor.comeBack(await visitor.authorize(authorization))
+  expect(Object.fromEntries(landing.searchParams)).toEqual({
+    code: expect.stringMatching(/^[\w-]{43}$/),
+    next: '/reports?year=2026',
+  })
+  const [user] = await usersOf(sql, slug)
+  expect(user).toMatchObject({
+    email: provider.person.email,
+    sso_only: true,
+    issuer: provider.issuer,
+    subject: provider.person.sub,
+  })
+  expect(await logged(visitor)).toMatchObject({
+    route: 'sso-callback',
+    status: 303,
+    connection: slug,
+    userId: user!.id,
+  })
+
+  const elsewhere = new Visitor(server.url)
+  elsewhere.cookies.set('browser', keepSecret(newSecret()))
+  expect((await exchange(landing, elsewhere)).body.code).toBe('SSO_EXCHANGE_INVALID')
+  expect((await exchange(landing, visitor)).status).toBe(200)
+  const [session] = await sql(
+    'SELECT slug FROM sessions JOIN connections ON connections.id = connection_id WHERE user_id = $1',
+    [user!.id],
+  )
+  expect(session).toEqual({ slug })
+})
+
+test('the second sign-in finds the same user, whatever the e-mail address is by then', async ({ sql }) => {
+  const slug = await connect(provider)
+  const { email } = provider.person
+  const visitor = new Visitor(server.url)
+  await visitor.signIn(slug)
+  provider.person.email = `someone.else@${slug}.example.org`
+  expect(errorOf(await visitor.signIn(slug))).toBeNull()
+  expect(await usersOf(sql, slug)).toMatchObject([{ email }])
+})
+
+test('nothing secret is stored', async ({ sql }) => {
+  const slug = await connect(provider)
+  const visitor = new Visitor(server.url)
+  const { searchParams } = await visitor.start(slug)
+  const [row] = await sql(
+    `SELECT sign_ins::text AS attempt, connections::text AS connection FROM sign_ins
+     JOIN connections ON connections.id = connection_id WHERE slug = $1`,
+    [slug],
+  )
+  const forms = (text: string) => [
+    text,
+    Buffer.from(text).toString('hex'),
+    Buffer.from(text, 'base64url').toString('hex'),
+  ]
+  for (const secret of ['state', 'nonce']
+    .map((name) => searchParams.get(name)!)
+    .concat(visitor.cookies.get('browser')!))
+    for (const form of forms(secret)) expect(row!.attempt).not.toContain(form)
+  for (const form of forms(clientSecret)) expect(row!.connection).not.toContain(form)
+})
+
+test.describe('the state', () => {
+  const back = async (slug: string) => {
+    const visitor = new Visitor(server.url)
+    return { visitor, url: await visitor.authorize(await visitor.start(slug)) }
+  }
+  const expectInvalid = async (visitor: Visitor, landing: URL, check: string) => {
+    expect(errorOf(landing)).toBe('attempt_invalid')
+    expect((await logged(visitor)).check).toBe(check)
+  }
+
+  test('missing, empty or unknown', async () => {
+    const slug = await connect(provider)
+    for (const [state, check] of [
+      [null, 'state_missing'],
+      ['', 'state_missing'],
+      [newSecret(), 'state_unknown'],
+      ['née\u0000☂', 'state_unknown'],
+    ] as const) {
+      const { visitor, url } = await back(slug)
+      const forged = new URL(url)
+      if (state === null) forged.searchParams.delete('state')
+      else forged.searchParams.set('state', state)
+      await expectInvalid(visitor, await visitor.comeBack(forged), check)
+      expect(errorOf(await visitor.comeBack(url)), 'the genuine one still works').toBeNull()
+    }
+  })
+
+  test('used twice, also at once', async ({ sql }) => {
+    const slug = await connect(provider)
+    const { visitor, url } = await back(slug)
+    const landings = await Promise.all(Array.from({ length: 20 }, () => visitor.comeBack(url)))
+    expect(landings.filter((landing) => errorOf(landing) === null)).toHaveLength(1)
+    await expectInvalid(visitor, await visitor.comeBack(url), 'state_used')
+    expect(
+      await sql(
+        'SELECT 1 FROM exchange_codes JOIN identities USING (user_id, connection_id) JOIN connections ON connections.id = connection_id WHERE slug = $1',
+        [slug],
+      ),
+    ).toHaveLength(1)
+  })
+
+  test('expired after 20 minutes', async ({ sql }) => {
+    const slug = await connect(provider)
+    const { visitor, url } = await back(slug)
+    const state = url.searchParams.get('state')
+    const [row] = await sql(
+      `SELECT expires_at - created_at = interval '20 minutes' AS lives FROM sign_ins WHERE state_hash = ${sha256}`,
+      [state],
+    )
+    expect(row).toEqual({ lives: true })
+    await sql(`UPDATE sign_ins SET expires_at = now() WHERE state_hash = ${sha256}`, [state])
+    await expectInvalid(visitor, await visitor.comeBack(url), 'state_expired')
+  })
+
+  test('of another connection (mix-up): only its own can use it up', async () => {
+    const other = await startProvider()
+    const [slug, otherSlug] = [await connect(provider), await connect(other)]
+    const { visitor, url } = await back(slug)
+    const moved = new URL(url)
+    moved.pathname = moved.pathname.replace(slug, otherSlug)
+    await expectInvalid(visitor, await visitor.comeBack(moved), 'state_connection')
+    expect(other.requests).not.toContain('/token')
+    expect(errorOf(await visitor.comeBack(url))).toBeNull()
+    await other.stop()
+  })
+
+  test('of another browser, or of none: only its own can use it up', async () => {
+    const slug = await connect(provider)
+    const { visitor, url } = await back(slug)
+    const [other, without] = [new Visitor(server.url), new Visitor(server.url)]
+    await other.start(slug)
+    await expectInvalid(other, await other.comeBack(url), 'state_browser')
+    await expectInvalid(without, await without.comeBack(url), 'state_browser')
+    expect(provider.requests).not.toContain('/token')
+    expect(errorOf(await visitor.comeBack(url))).toBeNull()
+  })
+
+  test('outlives a rotation of the signing key, but not its removal', async () => {
+    const slug = await connect(provider)
+    const { json: published } = rotateSigningKeys(process.env.SESSION_SIGNING_KEYS!)
+    const { json: rotated } = rotateSigningKeys(published)
+    for (const [keys, check] of [
+      [rotated, undefined],
+      [newSigningKeys(), 'state_key'],
+    ] as const) {
+      const { visitor, url } = await back(slug)
+      const next = await startServer({ SESSION_SIGNING_KEYS: keys, PUBLIC_URL: server.url })
+      const there = new Visitor(next.url)
+      there.cookies.set('browser', visitor.cookies.get('browser')!)
+      const landing = await there.comeBack(url)
+      expect([errorOf(landing), (await logged(there, next.output)).check]).toEqual([
+        check ? 'attempt_invalid' : null,
+        check,
+      ])
+      await next.stop()
+    }
+  })
+})
+
+test('a browser keeps its cookie over several sign-ins, and each sign-in renews its age', async () => {
+  const slug = await connect(provider)
+  const visitor = new Visitor(server.url)
+  const [first] = [await visitor.start(slug), visitor.cookies.get('browser')]
+  const cookie = visitor.cookies.get('browser')
+  const second = await visitor.start(slug)
+  expect(visitor.cookies.get('browser')).toBe(cookie)
+  for (const authorization of [second, first!])
+    expect(errorOf(await visitor.comeBack(await visitor.authorize(authorization)))).toBeNull()
+})
+
+const { privateKey: foreignKey } = await generateKeyPair('RS256', { extractable: true })
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const withoutSignature = (header: object, claims: object) => `${part(header)}.${part(claims)}.`
+const hs256 = (claims: object, secret: string) => {
+  const input = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
+  return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+}
+const allowsEverything = (metadata: object) => ({
+  ...metadata,
+  id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
+})
+const now = () => Math.floor(Date.now() / 1000)
+
+const forged: Record<string, [check: string, behaviour: Behaviour]> = {
+  'a foreign key': ['id_token_signature', { sign: (claims) => signed(claims, { privateKey: foreignKey } as never) }],
+  'a foreign key that the header brings along': [
+    'id_token_signature',
+    {
+      sign: async (claims) => {
+        const { kty, n, e } = createPublicKey(foreignKey as never).export({ format: 'jwk' })
+        return signed(claims, { privateKey: foreignKey } as never, { jwk: { kty, n, e } })
+      },
+    },
+  ],
+  'a key that the provider does not publish': [
+    'id_token_key',
+    { sign: (claims) => signed(claims, { privateKey: foreignKey } as never, { kid: 'key-2' }) },
+  ],
+  'a signature that was cut off': [
+    'id_token_signature',
+    { sign: async (claims, keys) => (await signed(claims, keys)).replace(/[^.]*$/, '') },
+  ],
+  'changed claims': [
+    'id_token_signature',
+    {
+      sign: async (claims, keys) => {
+        const [header, , signature] = (await signed(claims, keys)).split('.')
+        return `${header}.${part({ ...claims, sub: 'another' })}.${signature}`
+      },
+    },
+  ],
+  'alg none': ['id_token_alg', { sign: (claims) => withoutSignature({ alg: 'none' }, claims) }],
+  'alg none, as the metadata allows': [
+    'id_token_alg',
+    { sign: (claims) => withoutSignature({ alg: 'none' }, claims), metadata: allowsEverything },
+  ],
+  'HS256 with the client secret': ['id_token_alg', { sign: (claims) => hs256(claims, clientSecret) }],
+  'HS256 with the client secret, as the metadata allows': [
+    'id_token_alg',
+    { sign: (claims) => hs256(claims, clientSecret), metadata: allowsEverything },
+  ],
+  'HS256 with the public key, as the metadata allows': [
+    'id_token_alg',
+    {
+      sign: async (claims, { publicKey }) => hs256(claims, await exportSPKI(publicKey)),
+      metadata: allowsEverything,
+    },
+  ],
+  'no JWT': ['id_token_format', { sign: () => 'abc' }],
+  'no ID token': ['id_token_missing', { token: ({ id_token: _, ...body }) => ({ body }) }],
+  'another nonce': ['id_token_nonce', { claims: (claims) => ({ ...claims, nonce: newSecret() }) }],
+  'no nonce': ['id_token_nonce', { claims: ({ nonce: _, ...claims }) => claims }],
+  'another issuer': ['id_token_iss', { claims: (claims) => ({ ...claims, iss: 'https://accounts.google.com' }) }],
+  'an issuer with a slash': ['id_token_iss', { claims: (claims) => ({ ...claims, iss: `${claims.iss}/` }) }],
+  'another audience': ['id_token_aud', { claims: (claims) => ({ ...claims, aud: 'another-client' }) }],
+  'an empty audience': ['id_token_aud', { claims: (claims) => ({ ...claims, aud: [] }) }],
+  'two audiences without azp': ['id_token_aud', { claims: (claims) => ({ ...claims, aud: [claims.aud, 'other'] }) }],
+  'two audiences, and azp is the other': [
+    'id_token_azp',
+    { claims: (claims) => ({ ...claims, aud: [claims.aud, 'other'], azp: 'other' }) },
+  ],
+  'one audience, and azp is another': ['id_token_azp', { claims: (claims) => ({ ...claims, azp: 'other' }) }],
+  'nbf in two minutes': ['id_token_nbf', { claims: (claims) => ({ ...claims, nbf: now() + 120 }) }],
+  'exp two minutes ago': ['id_token_exp', { claims: (claims) => ({ ...claims, exp: now() - 120 }) }],
+  'iat in two minutes': ['id_token_iat', { claims: (claims) => ({ ...claims, iat: now() + 120 }) }],
+  'an empty sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: '' }) }],
+  'a number as sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 7 }) }],
+  'an endless sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 'x'.repeat(256) }) }],
+  'a NUL in sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 'a\0b' }) }],
+  'another iss parameter': ['response_iss', { response: (given) => given.set('iss', 'https://accounts.google.com') }],
+  'no iss parameter, where it was announced': ['response_iss', { response: (given) => given.delete('iss') }],
+  'no code': ['response_code', { response: (given) => given.delete('code') }],
+  'two codes': ['response_invalid', { response: (given) => given.append('code', 'x') }],
+  'an ID token in the URL': ['id_token_alg', { response: (given) => given.append('id_token', 'x.y.z') }],
+}
+for (const claim of ['iss', 'sub', 'aud', 'exp', 'iat'])
+  forged[`no ${claim}`] = [`id_token_${claim}`, { claims: ({ [claim]: _, ...claims }) => claims }]
+
+test.describe('rejects an ID token or a response with', () => {
+  for (const [what, [check, behaviour]] of Object.entries(forged)) {
+    test(what, async ({ sql }) => {
+      const slug = await connect(provider)
+      const unaffected = new Visitor(server.url)
+      const url = await unaffected.authorize(await unaffected.start(slug))
+      provider.behaviour = behaviour
+      const mine = behaviour.metadata ? await connect(provider) : slug // metadata is cached by connection
+      await expectRejected(mine, check)
+      expect(await usersOf(sql, mine)).toEqual([])
+      provider.behaviour = {}
+      provider.person.email = `ada@${slug}.example.org`
+      expect(errorOf(await unaffected.comeBack(url)), 'another attempt is unaffected').toBeNull()
+    })
+  }
+
+  test('a code of another sign-in (PKCE)', async ({ sql }) => {
+    const slug = await connect(provider)
+    const [visitor, attacker] = [new Visitor(server.url), new Visitor(server.url)]
+    const stolen = await visitor.authorize(await visitor.start(slug))
+    const own = await attacker.authorize(await attacker.start(slug))
+    own.searchParams.set('code', stolen.searchParams.get('code')!)
+    expect(errorOf(await attacker.comeBack(own))).toBe('server_error')
+    expect((await logged(attacker)).check).toBe('token_invalid_grant')
+    expect(await usersOf(sql, slug)).toEqual([])
+  })
+})
+
+test('accepts what specifications leave open: no iss parameter, clocks 30 s apart, our own azp, one audience in an array', async () => {
+  const slug = await connect(provider, {})
+  provider.behaviour = {
+    metadata: ({ authorization_response_iss_parameter_supported: _, ...metadata }) => metadata,
+    response: (given) => given.delete('iss'),
+    claims: (claims) => ({ ...claims, aud: [claims.aud], azp: claims.aud, iat: now() + 30, nbf: now() + 30 }),
+  }
+  expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
+  provider.behaviour.claims = (claims) => ({ ...claims, exp: now() - 30 })
+  expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
+})
+
+test('the client secret goes where the provider accepts it', async () => {
+  const post = await startProvider({
+    metadata: (metadata) => ({ ...metadata, token_endpoint_auth_methods_supported: ['client_secret_post'] }),
+  })
+  const slug = await connect(post)
+  const visitor = new Visitor(server.url)
+  await visitor.signIn(slug)
+  expect((await logged(visitor)).check).toBe('token_invalid_client') // this provider reads the header only
+  await post.stop()
+  expect(errorOf(await new Visitor(server.url).signIn(await connect(provider)))).toBeNull()
+})
+
+test.describe('the provider', () => {
+  test('its errors get words of ours, and its descriptions are dropped', async () => {
+    const slug = await connect(provider)
+    for (const [error, check, shown] of [
+      ['access_denied', 'provider_access_denied', 'access_denied'],
+      ['login_required', 'provider_login_required', 'login_required'],
+      ['temporarily_unavailable', 'provider_temporarily_unavailable', 'temporarily_unavailable'],
+      ['server_error', 'provider_server_error', 'server_error'],
+      ['<b>Call 555</b>', 'provider_error', 'other'],
+    ] as const) {
+      provider.behaviour.response = (given) => {
+        given.delete('code')
+        given.set('error', error)
+        given.set('error_description', 'Call 555')
+      }
+      await expectRejected(slug, check, shown)
+    }
+  })
+
+  test('its error counts only with the state of this browser', async () => {
+    const slug = await connect(provider)
+    const visitor = new Visitor(server.url)
+    const landing = await visitor.open(`/api/auth/sso/${slug}/callback?error=access_denied&state=${newSecret()}`)
+    expect(errorOf(landing)).toBe('attempt_invalid')
+  })
+
+  const broken: Record<string, [check: string, error: string, behaviour: Behaviour]> = {
+    'a token endpoint that never responds': [
+      'provider_timeout',
+      'temporarily_unavailable',
+      { token: (body) => ({ body, delayMs: 60_000 }) },
+    ],
+    'keys that never arrive': [
+      'provider_timeout',
+      'temporarily_unavailable',
+      { jwks: (body) => ({ body, delayMs: 60_000 }) },
+    ],
+    'a token endpoint that fails': [
+      'token_response',
+      'temporarily_unavailable',
+      { token: () => ({ status: 502, body: 'Bad gateway', headers: { 'Content-Type': 'text/html' } }) },
+    ],
+    'a token endpoint that redirects': [
+      'token_response',
+      'temporarily_unavailable',
+      { token: () => ({ status: 307, body: '', headers: { Location: 'http://169.254.169.254/' } }) },
+    ],
+    'a token error with a text of its own': [
+      'token_error',
+      'server_error',
+      { token: () => ({ status: 400, body: { error: 'x'.repeat(100) } }) },
+    ],
+  }
+  for (const [what, [check, error, behaviour]] of Object.entries(broken)) {
+    test(`${what}: ${check}`, async () => {
+      const slug = await connect(provider)
+      provider.behaviour = behaviour
+      await expectRejected(slug, check, error)
+    })
+  }
+
+  const undiscoverable: Record<string, [check: string, behaviour: Behaviour]> = {
+    'another issuer': [
+      'discovery_issuer',
+      { metadata: (given) => ({ ...given, issuer: 'https://accounts.google.com' }) },
+    ],
+    'no endpoint': ['discovery_metadata', { metadata: ({ authorization_endpoint: _, ...given }) => given }],
+  }
+  for (const [what, [check, behaviour]] of Object.entries(undiscoverable)) {
+    test(`metadata with ${what}: ${check}`, async () => {
+      const slug = await connect(provider)
+      provider.behaviour = behaviour
+      const visitor = new Visitor(server.url)
+      expect(errorOf(await visitor.start(slug))).toBe('temporarily_unavailable')
+      expect(await logged(visitor)).toMatchObject({ check, connection: slug, route: 'sso-start' })
+      provider.behaviour = {}
+      expect(errorOf(await visitor.signIn(slug)), 'the failure is not cached').toBeNull()
+    })
+  }
+
+  test('dead: provider_unreachable', async () => {
+    const slug = await connect(provider)
+    await provider.stop()
+    const visitor = new Visitor(server.url)
+    expect(errorOf(await visitor.start(slug))).toBe('temporarily_unavailable')
+    expect((await logged(visitor)).check).toBe('provider_unreachable')
+  })
+
+  test('its metadata is fetched once, then hourly, and at once when the settings change', async ({ sql }) => {
+    const slug = await connect(provider)
+    const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length
+    const start = async () =>
+      authorizationUrl((await findConnection(slug))!, { state: 'x', nonce: 'x', codeVerifier: 'x'.repeat(43) })
+    await Promise.all([start(), start(), start()])
+    expect(fetched()).toBe(1)
+    const realNow = performance.now.bind(performance)
+    try {
+      performance.now = () => realNow() + 3_599_000
+      await start()
+      expect(fetched()).toBe(1)
+      performance.now = () => realNow() + 3_601_000
+      await start()
+      expect(fetched()).toBe(2)
+    } finally {
+      performance.now = realNow
+    }
+    await sql(`UPDATE connections SET settings = settings || '{"tenants":["${randomUUID()}"]}' WHERE slug = $1`, [slug])
+    await start()
+    expect(fetched()).toBe(3)
+  })
+
+  test('the secret goes to no other issuer, even if somebody changes it in the database', async ({ sql }) => {
+    const thief = await startProvider()
+    const slug = await connect(provider)
+    await sql(`UPDATE connections SET settings = jsonb_set(settings, '{issuer}', to_jsonb($2::text)) WHERE slug = $1`, [
+      slug,
+      thief.issuer,
+    ])
+    const visitor = new Visitor(server.url)
+    expect(errorOf(await visitor.start(slug))).toBe('unavailable')
+    expect((await logged(visitor)).check).toBe('secrets')
+    expect(thief.requests).toEqual([])
+    await thief.stop()
+  })
+})
+
+test.describe('settings', () => {
+  const oidc = (settings: object) =>
+    ConnectionSettings.safeParse({ kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x', ...settings })
+      .success
+  test('reject what would trust too much', () => {
+    expect(oidc({})).toBe(true)
+    expect(oidc({ issuer: 'http://localhost:8080' })).toBe(true) // this service has http here
+    for (const issuer of [
+      'http://idp.example.com',
+      'http://10.0.0.1',
+      'ftp://idp.example.com',
+      'https://idp.example.com/.well-known/openid-configuration',
+      'https://idp.example.com/?x=y',
+      'https://idp.example.com/#x',
+      'idp.example.com',
+    ])
+      expect(oidc({ issuer }), issuer).toBe(false)
+    const tenant = randomUUID()
+    for (const path of ['common', 'organizations', 'consumers']) {
+      const issuer = `https://login.microsoftonline.com/${path}/v2.0`
+      expect(oidc({ issuer }), issuer).toBe(false)
+      expect(oidc({ issuer, tenants: [] }), issuer).toBe(false)
+      expect(oidc({ issuer, tenants: [tenant] }), issuer).toBe(true)
+    }
+    expect(oidc({ issuer: `https://login.microsoftonline.com/${tenant}/v2.0` })).toBe(true)
+    expect(oidc({ kind: 'ldap' })).toBe(false)
+    expect(oidc({ more: 1 })).toBe(false)
+  })
+
+  test('a service with https accepts no issuer with http', () => {
+    const { PUBLIC_URL } = process.env
+    try {
+      process.env.PUBLIC_URL = 'https://login.example.com'
+      expect(oidc({ issuer: 'http://localhost:8080' })).toBe(false)
+    } finally {
+      process.env.PUBLIC_URL = PUBLIC_URL
+    }
+  })
+
+  test('with tenants, a token of another tenant is rejected', async ({ sql }) => {
+    const slug = await connect(provider)
+    const tenant = randomUUID()
+    await sql(
+      `UPDATE connections SET settings = settings || jsonb_build_object('tenants', ARRAY[$2]) WHERE slug = $1`,
+      [slug, tenant],
+    )
+    for (const tid of [undefined, randomUUID()]) {
+      provider.behaviour.claims = (claims) => ({ ...claims, tid })
+      await expectRejected(slug, 'id_token_tid', 'no_access')
+    }
+    provider.behaviour.claims = (claims) => ({ ...claims, tid: tenant })
+    expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
+  })
+})
+
+test.describe('accounts', () => {
+  const addUser = async (sql: Sql, email: string) =>
+    (await sql('INSERT INTO users (email) VALUES ($1) RETURNING id', [email]))[0]!.id as string
+
+  test('a user of the domain is linked by e-mail address, once', async ({ sql }) => {
+    const slug = await connect(provider, { provision: false })
+    const id = await addUser(sql, `ada@${slug}.example.org`)
+    provider.person.email = `ADA@${slug}.Example.ORG`
+    expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
+    expect(await usersOf(sql, slug)).toMatchObject([{ id, email: `ada@${slug}.example.org`, sso_only: false }])
+
+    provider.person.sub = 'the next person with this address'
+    await expectRejected(slug, 'identity_other_subject', 'no_access')
+    expect(await usersOf(sql, slug)).toHaveLength(1)
+  })
+
+  const unlinkable: Record<string, [check: string, person: (slug: string) => object]> = {
+    'no e-mail address': ['email_missing', () => ({ email: null })],
+    'an unverified address': ['email_unverified', () => ({ email_verified: false })],
+    'an unverified address, as text': ['email_unverified', () => ({ email_verified: 'false' })],
+    'an address of another domain': ['email_domain', () => ({ email: 'ada@example.com' })],
+    'an address of a subdomain': ['email_domain', (slug) => ({ email: `ada@mail.${slug}.example.org` })],
+    'two addresses': ['email_malformed', (slug) => ({ email: `eve@evil.example,ada@${slug}.example.org` })],
+    'a display name': ['email_malformed', (slug) => ({ email: `Ada <ada@${slug}.example.org>` })],
+    'a comment': ['email_malformed', (slug) => ({ email: `ada(x)@${slug}.example.org` })],
+    'letters that only look like the address': ['email_malformed', (slug) => ({ email: `аda@${slug}.example.org` })],
+    'an endless address': ['email_malformed', (slug) => ({ email: `${'a'.repeat(250)}@${slug}.example.org` })],
+    'an array': ['email_missing', (slug) => ({ email: [`ada@${slug}.example.org`] })],
+  }
+  for (const [what, [check, person]] of Object.entries(unlinkable)) {
+    test(`${what}: nobody is linked or created`, async ({ sql }) => {
+      const slug = await connect(provider)
+      await addUser(sql, `ada@${slug}.example.org`)
+      Object.assign(provider.person, person(slug))
+      await expectRejected(slug, check, 'no_access')
+      expect(await usersOf(sql, slug)).toEqual([])
+    })
+  }
+
+  test('an address in Unicode is matched in its ASCII form', async ({ sql }) => {
+    const domain = `xn--bcher-kva.${randomUUID()}.example.org`
+    const slug = await connect(provider, { domains: [domain] })
+    provider.person.email = `ada@Bücher.${domain.split('.').slice(1).join('.')}`
+    expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
+    expect(await usersOf(sql, slug)).toMatchObject([{ email: `ada@${domain}` }])
+  })
+
+  test('without provisioning, nobody is created', async ({ sql }) => {
+    const slug = await connect(provider, { provision: false })
+    await expectRejected(slug, 'identity_not_provisioned', 'no_access')
+    expect(await sql('SELECT 1 FROM users WHERE email = $1', [provider.person.email])).toEqual([])
+  })
+
+  test('a disabled user can’t sign in, neither the first time nor later', async ({ sql }) => {
+    const slug = await connect(provider)
+    const id = await addUser(sql, `ada@${slug}.example.org`)
+    await sql('UPDATE users SET disabled_at = now() WHERE id = $1', [id])
+    await expectRejected(slug, 'user_disabled', 'no_access')
+    expect(await usersOf(sql, slug)).toEqual([])
+    await sql('UPDATE users SET disabled_at = NULL WHERE id = $1', [id])
+    expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
+    await sql('UPDATE users SET disabled_at = now() WHERE id = $1', [id])
+    await expectRejected(slug, 'user_disabled', 'no_access')
+  })
+
+  test('with --allow-passwords, a new user may set a password', async ({ sql }) => {
+    const slug = await connect(provider, { allowPasswords: true })
+    await new Visitor(server.url).signIn(slug)
+    expect(await usersOf(sql, slug)).toMatchObject([{ sso_only: false }])
+  })
+
+  test('an address that only the user info endpoint has, for the same subject', async ({ sql }) => {
+    const slug = await connect(provider)
+    const { email } = provider.person
+    provider.behaviour.claims = ({ email: _, ...claims }) => claims
+    provider.behaviour.userInfo = (person) => ({ ...person, sub: 'another' })
+    await expectRejected(slug, 'user_info_sub')
+    expect(await usersOf(sql, slug)).toEqual([])
+    delete provider.behaviour.userInfo
+    expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
+    expect(await usersOf(sql, slug)).toMatchObject([{ email }])
+    const asked = () => provider.requests.filter((path) => path === '/userinfo').length
+    const before = asked()
+    await new Visitor(server.url).signIn(slug)
+    expect(asked(), 'a known identity needs no address').toBe(before)
+  })
+
+  test('Google: a private account with a company address is not the employee', async ({ sql }) => {
+    const slug = await connect(provider)
+    const connection = (await findConnection(slug))!
+    const domain = `${slug}.example.org`
+    const arrive = (hostedDomain: string | null) =>
+      userOfIdentity(connection, { issuer: 'https://accounts.google.com', subject: randomUUID() }, async () => ({
+        email: `ada@${domain}`,
+        isVerified: true,
+        hostedDomain,
+      }))
+    for (const hosted of [null, 'gmail.com'])
+      await expect(arrive(hosted)).rejects.toMatchObject({ check: 'email_hosted_domain' })
+    expect(await arrive(domain)).toBe((await usersOf(sql, slug))[0]!.id)
+  })
+
+  test('20 × 50 simultaneous first sign-ins of one person: one user, one identity', async ({ sql }) => {
+    test.setTimeout(300_000)
+    for (let round = 0; round < 20; round++) {
+      const slug = await connect(provider)
+      const visitors = await Promise.all(
+        Array.from({ length: 50 }, async () => {
+          const visitor = new Visitor(server.url)
+          return { visitor, url: await visitor.authorize(await visitor.start(slug)) }
+        }),
+      )
+      const landings = await Promise.all(visitors.map(({ visitor, url }) => visitor.comeBack(url)))
+      expect(landings.map(errorOf)).toEqual(Array(50).fill(null))
+      expect(await usersOf(sql, slug)).toHaveLength(1)
+      expect(await sql('SELECT 1 FROM users WHERE email = $1', [provider.person.email])).toHaveLength(1)
+    }
+  })
+})
+
+test.describe('a disabled connection', () => {
+  const setUp = async () => {
+    const slug = await connect(provider)
+    const [connection] = await listConnections(slug)
+    return { slug, connection: connection! }
+  }
+
+  test('refuses at start, callback, exchange and refresh, and ends its sessions', async ({ sql }) => {
+    const { slug, connection } = await setUp()
+    const [starting, returning, exchanging, signedIn] = Array.from({ length: 4 }, () => new Visitor(server.url))
+    const { body: tokens } = await exchange(await signedIn!.signIn(slug), signedIn!)
+    const back = await returning!.authorize(await returning!.start(slug))
+    const landing = await exchanging!.signIn(slug)
+    const [user] = await usersOf(sql, slug)
+    await sql(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 day')`, [user!.id])
+
+    expect(await disableConnection(connection)).toBe(1)
+    for (const [visitor, result] of [
+      [starting!, await starting!.start(slug)],
+      [returning!, await returning!.comeBack(back)],
+    ] as const) {
+      expect(errorOf(result)).toBe('connection_unavailable')
+      expect((await logged(visitor)).check).toBe('connection')
+    }
+    expect((await exchange(landing, exchanging!)).body.code).toBe('SSO_EXCHANGE_INVALID')
+    expect((await postTo(server.url + paths.refreshSession, { refreshToken: tokens.refreshToken })).body.code).toBe(
+      'REFRESH_INVALID',
+    )
+    const sessions = await sql(
+      'SELECT connection_id IS NOT NULL AS sso, revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1 ORDER BY 1',
+      [user!.id],
+    )
+    expect(sessions).toEqual([
+      { sso: false, revoked: false }, // began elsewhere
+      { sso: true, revoked: true },
+    ])
+
+    await enableConnection(connection)
+    expect(errorOf(await returning!.comeBack(back)), 'the attempt was not used up').toBeNull()
+  })
+
+  test('no code of it can be exchanged, and no session refreshed, even if they were left over', async ({ sql }) => {
+    const { slug } = await setUp()
+    const [first, second] = [new Visitor(server.url), new Visitor(server.url)]
+    const { body } = await exchange(await first.signIn(slug), first)
+    const landing = await second.signIn(slug)
+    for (const leave of [
+      'UPDATE connections SET disabled_at = now() WHERE slug = $1',
+      'DELETE FROM connections WHERE slug = $1',
+    ]) {
+      await sql(leave, [slug])
+      expect((await exchange(landing, second)).body.code).toBe('SSO_EXCHANGE_INVALID')
+      expect((await postTo(server.url + paths.refreshSession, { refreshToken: body.refreshToken })).body.code).toBe(
+        'REFRESH_INVALID',
+      )
+    }
+  })
+
+  test('disabled while codes are exchanged: no live session is left, and nothing deadlocks', async ({ sql }) => {
+    test.setTimeout(300_000)
+    for (let round = 0; round < 15; round++) {
+      const { slug, connection } = await setUp()
+      const visitors = await Promise.all(
+        Array.from({ length: 8 }, async () => {
+          const visitor = new Visitor(server.url)
+          return { visitor, landing: await visitor.signIn(slug) }
+        }),
+      )
+      const exchanges = visitors.map(({ visitor, landing }) => exchange(landing, visitor))
+      if (round % 4 > 0) await Promise.race(exchanges.slice(0, round % 4))
+      const [responses] = await Promise.all([Promise.all(exchanges), disableConnection(connection)])
+      for (const { status } of responses) expect([200, 400]).toContain(status)
+      const live = await sql('SELECT 1 FROM sessions WHERE connection_id = $1 AND revoked_at IS NULL', [connection.id])
+      expect(live).toEqual([])
+    }
+  })
+})
+
+test('an unknown connection, and methods other than GET', async () => {
+  for (const slug of ['unknown', 'exchange', '%00', 'a'.repeat(200), '..%2f..']) {
+    const visitor = new Visitor(server.url)
+    expect(errorOf(await visitor.start(slug))).toBe('connection_unavailable')
+    const line = await logged(visitor)
+    expect([line.check, line.connection]).toEqual(['connection', undefined])
+  }
+  for (const path of ['start', 'callback']) {
+    const response = await fetch(`${server.url}/api/auth/sso/x/${path}`, { method: 'POST' })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  }
+})
+
+test('`next` of another site is dropped', async () => {
+  const slug = await connect(provider)
+  for (const next of [
+    'https://evil.example/',
+    '//evil.example',
+    '/api/auth/session',
+    '/\\evil.example',
+    'javascript:alert(1)',
+  ]) {
+    const landing = await new Visitor(server.url).signIn(slug, next)
+    expect([...landing.searchParams.keys()], next).toEqual(['code'])
+  }
+})

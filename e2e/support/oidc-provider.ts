@@ -1,0 +1,233 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { addConnection, type NewConnection } from '../../lib/sso/manage'
+import { keepSecret, newAddress } from './fixtures'
+
+export type Claims = Record<string, unknown>
+type Keys = Awaited<ReturnType<typeof generateKeyPair>>
+type Reply = { status?: number; headers?: Record<string, string>; body: unknown; delayMs?: number }
+
+/** What a test makes the provider do. Everything left out is done as it should be. */
+export type Behaviour = {
+  metadata?: (genuine: Claims) => Claims
+  claims?: (genuine: Claims) => Claims
+  /** Returns the ID token with these claims. */
+  sign?: (claims: Claims, keys: Keys) => string | Promise<string>
+  token?: (genuine: Claims) => Reply
+  userInfo?: (genuine: Claims) => Claims
+  jwks?: (genuine: Claims) => Reply
+  /** Changes the parameters with which the browser comes back. */
+  response?: (genuine: URLSearchParams) => void
+}
+
+type Pending = { challenge: string; nonce: string; redirectUri: string; clientId: string }
+
+/** An OpenID provider that signs whatever a test asks for. */
+export type Provider = {
+  issuer: string
+  keys: Keys
+  behaviour: Behaviour
+  /** The person who signs in. */
+  person: Claims
+  /** The paths that were requested. */
+  requests: string[]
+  stop: () => Promise<void>
+}
+
+export const clientSecret = 'the secret of the test client'
+export const kid = 'key-1'
+
+export async function startProvider(behaviour: Behaviour = {}): Promise<Provider> {
+  const keys = await generateKeyPair('RS256', { extractable: true })
+  const pending = new Map<string, Pending>()
+  const server = createServer((request, response) => {
+    serve(request).then(
+      ({ status = 200, headers = {}, body, delayMs = 0 }) => {
+        setTimeout(() => {
+          response.writeHead(status, { 'Content-Type': 'application/json', ...headers })
+          response.end(typeof body === 'string' ? body : JSON.stringify(body))
+        }, delayMs).unref()
+      },
+      (error: Error) => response.writeHead(500).end(error.message),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const provider: Provider = {
+    issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    keys,
+    behaviour,
+    person: { sub: randomBytes(8).toString('hex'), email: `${randomBytes(6).toString('hex')}@example.org` },
+    requests: [],
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return provider
+
+  async function serve(request: IncomingMessage): Promise<Reply> {
+    const { issuer, person, behaviour: does } = provider
+    const url = new URL(request.url!, issuer)
+    provider.requests.push(url.pathname)
+    if (url.pathname === '/.well-known/openid-configuration') {
+      const metadata = {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        userinfo_endpoint: `${issuer}/userinfo`,
+        response_types_supported: ['code'],
+        id_token_signing_alg_values_supported: ['RS256'],
+        authorization_response_iss_parameter_supported: true,
+      }
+      return { body: does.metadata?.(metadata) ?? metadata }
+    }
+    if (url.pathname === '/jwks') {
+      const set = { keys: [{ ...(await exportJWK(keys.publicKey)), kid, alg: 'RS256', use: 'sig' }] }
+      return does.jwks?.(set) ?? { body: set }
+    }
+    if (url.pathname === '/authorize') return { status: 303, headers: { Location: authorize(url) }, body: '' }
+    if (url.pathname === '/userinfo') return { body: does.userInfo?.(person) ?? person }
+    if (url.pathname === '/token') return token(new URLSearchParams(await text(request)), request.headers.authorization)
+    return { status: 404, body: {} }
+  }
+
+  function authorize({ searchParams: given }: URL): string {
+    const code = keepSecret(randomBytes(32).toString('base64url'))
+    if (given.get('code_challenge_method') !== 'S256' || given.get('response_type') !== 'code')
+      throw new Error('PKCE with S256 and the code flow are required.')
+    pending.set(code, {
+      challenge: given.get('code_challenge')!,
+      nonce: given.get('nonce')!,
+      redirectUri: given.get('redirect_uri')!,
+      clientId: given.get('client_id')!,
+    })
+    const back = new URL(given.get('redirect_uri')!)
+    const parameters = new URLSearchParams({ code, state: given.get('state')!, iss: provider.issuer })
+    provider.behaviour.response?.(parameters)
+    back.search = parameters.toString()
+    return back.href
+  }
+
+  async function token(given: URLSearchParams, authorization = ''): Promise<Reply> {
+    const code = pending.get(given.get('code') ?? '')
+    pending.delete(given.get('code') ?? '')
+    const challenge = createHash('sha256')
+      .update(given.get('code_verifier') ?? '')
+      .digest('base64url')
+    const [, password] = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString().split(':')
+    if (decodeURIComponent((password ?? '').replaceAll('+', ' ')) !== clientSecret)
+      return { status: 401, body: { error: 'invalid_client' } }
+    if (!code || code.challenge !== challenge || code.redirectUri !== given.get('redirect_uri'))
+      return { status: 400, body: { error: 'invalid_grant', error_description: 'a text of the provider' } }
+    const now = Math.floor(Date.now() / 1000)
+    const genuine = {
+      iss: provider.issuer,
+      aud: code.clientId,
+      iat: now,
+      exp: now + 300,
+      nonce: code.nonce,
+      ...provider.person,
+    }
+    const { claims, sign = signed } = provider.behaviour
+    const idToken = await sign(claims?.(genuine) ?? genuine, keys)
+    if (idToken.length > 100) keepSecret(idToken)
+    const body = {
+      access_token: keepSecret(randomBytes(32).toString('base64url')),
+      token_type: 'Bearer',
+      id_token: idToken,
+    }
+    return provider.behaviour.token?.(body) ?? { body }
+  }
+}
+
+/** Signs as a provider should: RS256, with the key of the JWKS. */
+export function signed(claims: Claims, { privateKey }: Keys, header: object = {}): Promise<string> {
+  return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid, ...header }).sign(privateKey)
+}
+
+async function text(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
+
+/** Adds a connection to a provider for one domain, that of its person. Returns its slug. */
+export async function connect(provider: Provider, overriding: Partial<NewConnection> = {}): Promise<string> {
+  const { issuer, person } = provider
+  const slug = `test-${randomBytes(6).toString('hex')}`
+  await addConnection({
+    slug,
+    name: 'Test',
+    settings: { kind: 'oidc', issuer, clientId: 'the-client' },
+    secrets: { clientSecret },
+    domains: [`${slug}.example.org`],
+    provision: true,
+    listed: false,
+    allowPasswords: false,
+    ...overriding,
+  })
+  person.email = `ada@${slug}.example.org`
+  return slug
+}
+
+/** A browser without a screen: follows one redirect at a time, and keeps our cookies. */
+export class Visitor {
+  readonly cookies = new Map<string, string>()
+  /** The ID of the last request, which finds its line in the log. */
+  requestId = ''
+  private readonly address = newAddress()
+
+  constructor(private readonly url: string) {}
+
+  /** Opens a URL of ours, and returns where it leads. */
+  async open(path: string): Promise<URL> {
+    this.requestId = randomUUID()
+    const response = await fetch(new URL(path, this.url), {
+      redirect: 'manual',
+      headers: {
+        'X-Request-Id': this.requestId,
+        'X-Forwarded-For': this.address,
+        Cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      },
+    })
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!
+      this.cookies.set(name!, keepSecret(value!))
+    }
+    const location = response.headers.get('location')
+    if (response.status !== 303 || !location) throw new Error(`${path.split('?')[0]} responded ${response.status}`)
+    return keepSecrets(new URL(location, this.url))
+  }
+
+  /** Starts a sign-in, and returns the URL at the provider. */
+  start(slug: string, next?: string): Promise<URL> {
+    return this.open(`/api/auth/sso/${slug}/start${next === undefined ? '' : `?next=${encodeURIComponent(next)}`}`)
+  }
+
+  /** Does at the provider what a browser would do. Returns the way back to us. */
+  async authorize(authorization: URL): Promise<URL> {
+    const response = await fetch(authorization, { redirect: 'manual' })
+    return keepSecrets(new URL(response.headers.get('location')!))
+  }
+
+  /** Comes back from the provider. Returns the URL of the landing page. */
+  comeBack({ pathname, search }: URL): Promise<URL> {
+    return this.open(pathname + search)
+  }
+
+  /** Signs in, up to the landing page. */
+  async signIn(slug: string, next?: string): Promise<URL> {
+    return this.comeBack(await this.authorize(await this.start(slug, next)))
+  }
+}
+
+/** Records what is secret in a URL, but not what a test put there. */
+function keepSecrets(url: URL): URL {
+  for (const name of ['code', 'state', 'nonce'])
+    for (const value of url.searchParams.getAll(name)) if (/^[\w-]{43}$/.test(value)) keepSecret(value)
+  return url
+}

@@ -1,0 +1,74 @@
+import { domainToASCII } from 'node:url'
+import { sql } from '../database/sql'
+import { env } from '../settings/env'
+import { ConnectionSettings } from './settings'
+
+/** What a slug looks like: a segment of a path. */
+export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+
+/** An identity provider that users can sign in with. */
+export type Connection = {
+  id: string
+  slug: string
+  name: string
+  settings: ConnectionSettings
+  sealedSecrets: string | null
+  provision: boolean
+  allowPasswords: boolean
+}
+
+type ConnectionRow = Omit<Connection, 'settings'> & { kind: string; settings: object }
+
+/** Returns an enabled connection by its slug, which may be any text, or null. */
+export async function findConnection(slug: string): Promise<Connection | null> {
+  if (!slugPattern.test(slug)) return null
+  const [row] = await sql<ConnectionRow>`
+    SELECT id, slug, name, kind, settings, sealed_secrets AS "sealedSecrets", provision,
+      allow_passwords AS "allowPasswords"
+    FROM connections WHERE slug = ${slug} AND disabled_at IS NULL`
+  if (!row) return null
+  const { kind, settings, ...connection } = row
+  return { ...connection, settings: ConnectionSettings.parse({ ...settings, kind }) }
+}
+
+/** Returns the slug of the enabled connection that an e-mail address belongs to, or null. */
+export async function findConnectionOfEmail(email: string): Promise<string | null> {
+  const domain = domainOf(email)
+  if (!domain) return null
+  const [row] = await sql<{ slug: string }>`
+    SELECT slug FROM connections
+    WHERE id = (SELECT connection_id FROM connection_domains WHERE domain = ${domain}) AND disabled_at IS NULL`
+  return row?.slug ?? null
+}
+
+/**
+ * What the sign-in page offers: buttons, and whether an e-mail address can lead anywhere. `slug > ''`
+ * is true of every row, and lets PostgreSQL read them by key.
+ */
+export async function signInChoices(): Promise<{ listed: { slug: string; name: string }[]; any: boolean }> {
+  const rows = await sql<{ slug: string; name: string; listed: boolean }>`
+    SELECT slug, name, listed FROM connections WHERE slug > '' AND disabled_at IS NULL ORDER BY slug`
+  const listed = rows.filter((row) => row.listed).map(({ slug, name }) => ({ slug, name }))
+  return { listed, any: rows.length > 0 }
+}
+
+/** Returns the domain of an e-mail address in its ASCII form (RFC 5891), or null. */
+export function domainOf(email: string): string | null {
+  return asciiDomain(email.slice(email.lastIndexOf('@') + 1))
+}
+
+/** Returns a domain in its ASCII form and in lower case, or null if it is none. */
+export function asciiDomain(text: string): string | null {
+  const domain = domainToASCII(text.trim()).toLowerCase()
+  return domain.length <= 253 && /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain) ? domain : null
+}
+
+/** Returns the URL to which the identity provider of a connection sends the browser back. */
+export function redirectUri(slug: string): string {
+  return `${env().PUBLIC_URL}/api/auth/sso/${slug}/callback`
+}
+
+/** Returns the path at which a sign-in with a connection starts. */
+export function startPath(slug: string, next?: string | null): string {
+  return `/api/auth/sso/${slug}/start${next ? `?next=${encodeURIComponent(next)}` : ''}`
+}

@@ -1,0 +1,102 @@
+import { type Sql, sql, transaction } from '../database/sql'
+import { type Connection, domainOf } from './connection'
+import { SignInRejected } from './rejection'
+
+/** Who the identity provider says that the user is. */
+export type Subject = { issuer: string; subject: string }
+
+/** The user's e-mail address by the provider. Only linking and creating a user need it. */
+export type Contact = { email: string | null; isVerified: boolean; hostedDomain?: string | null }
+
+// The local part is limited to the characters of RFC 5322's dot-atom: whoever resembles another
+// address through other letters is no match for it.
+const plainAddress = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9.-]+$/
+const maxAddressLength = 254
+const locks = { subject: 71_001, email: 71_002 } // classes of advisory locks
+
+/**
+ * Returns the ID of the user that an identity belongs to. An unknown identity is linked to the user
+ * with its e-mail address, if that belongs to the connection, or gets a new user, if the connection
+ * provisions. Throws SignInRejected for everybody else.
+ */
+export async function userOfIdentity(
+  connection: Connection,
+  identity: Subject,
+  contact: () => Promise<Contact>,
+): Promise<string> {
+  const known = await findUser(sql, connection, identity)
+  if (known) return enabled(known)
+
+  const email = await linkableEmail(connection, await contact())
+  const user = await transaction(async (sql) => {
+    // Always in this order. They make first sign-ins of one person, and of one address, take turns.
+    await sql`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${`${connection.id} ${identity.subject}`}))`
+    await sql`SELECT pg_advisory_xact_lock(${locks.email}, hashtext(${email}))`
+    return (await findUser(sql, connection, identity)) ?? link(sql, connection, identity, email)
+  })
+  // thrown here, because an error in the transaction would cost its connection
+  if (user instanceof SignInRejected) throw user
+  return enabled(user)
+}
+
+type KnownUser = { userId: string; isDisabled: boolean }
+
+async function findUser(sql: Sql, connection: Connection, { issuer, subject }: Subject): Promise<KnownUser | null> {
+  const [row] = await sql<KnownUser>`
+    SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled" FROM users
+    WHERE id = (SELECT user_id FROM identities
+                WHERE connection_id = ${connection.id} AND issuer = ${issuer} AND subject = ${subject})`
+  return row ?? null
+}
+
+async function link(
+  sql: Sql,
+  connection: Connection,
+  { issuer, subject }: Subject,
+  email: string,
+): Promise<KnownUser | SignInRejected> {
+  const [found] = await sql<KnownUser & { isLinked: boolean }>`
+    SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled",
+      (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
+    FROM users WHERE email = ${email}`
+  // The address has passed to another person. Its user is not handed over: an operator decides.
+  if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
+  if (!found && !connection.provision) return new SignInRejected('identity_not_provisioned', 'no_access')
+  if (found?.isDisabled) return found
+  const userId = found?.userId ?? (await createUser(sql, email, !connection.allowPasswords))
+  await sql`
+    INSERT INTO identities (connection_id, issuer, subject, user_id)
+    VALUES (${connection.id}, ${issuer}, ${subject}, ${userId})`
+  return { userId, isDisabled: false }
+}
+
+async function createUser(sql: Sql, email: string, ssoOnly: boolean): Promise<string> {
+  const [row] = await sql<{ id: string }>`
+    INSERT INTO users (email, sso_only) VALUES (${email}, ${ssoOnly}) RETURNING id`
+  return row!.id
+}
+
+/** Returns the address that may identify a user, in lower case. Throws SignInRejected otherwise. */
+async function linkableEmail(connection: Connection, { email, isVerified, hostedDomain }: Contact): Promise<string> {
+  if (!email) throw new SignInRejected('email_missing', 'no_access')
+  if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
+  const domain = domainOf(email)
+  const address = `${email.slice(0, email.lastIndexOf('@'))}@${domain}`.toLowerCase()
+  if (!domain || address.length > maxAddressLength || !plainAddress.test(address))
+    throw new SignInRejected('email_malformed', 'no_access')
+  if (!(await owns(connection, domain))) throw new SignInRejected('email_domain', 'no_access')
+  if (hostedDomain !== undefined && !(hostedDomain && (await owns(connection, hostedDomain.toLowerCase()))))
+    throw new SignInRejected('email_hosted_domain', 'no_access')
+  return address
+}
+
+async function owns(connection: Connection, domain: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT 1 FROM connection_domains WHERE domain = ${domain} AND connection_id = ${connection.id}`
+  return rows.length === 1
+}
+
+function enabled({ userId, isDisabled }: KnownUser): string {
+  if (isDisabled) throw new SignInRejected('user_disabled', 'no_access')
+  return userId
+}

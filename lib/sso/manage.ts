@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { part, type Sql, sql, transaction } from '../database/sql'
+import { lockUser, revokeSessions } from '../session/revoke'
+import type { Connection } from './connection'
+import { bindingOf } from './oidc'
+import { type Secrets, sealSecrets } from './sealed-secrets'
+import { ConnectionSettings } from './settings'
+
+const batchSize = 500
+
+export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'provision' | 'allowPasswords'> & {
+  secrets: Secrets
+  listed: boolean
+  /** In their ASCII form. */
+  domains: string[]
+}
+
+/** A connection that can't be added as it is. The message is for the operator. */
+export class ConnectionConflict extends Error {}
+
+/**
+ * Adds a connection, and returns how many users of its domains can no longer use a password. Throws
+ * ConnectionConflict if the slug or a domain is taken.
+ */
+export async function addConnection({ secrets, domains, ...connection }: NewConnection): Promise<number> {
+  const { slug, name, settings, provision, listed, allowPasswords } = connection
+  const id = randomUUID()
+  const { kind, ...stored } = ConnectionSettings.parse(settings)
+  const sealed = await sealSecrets(secrets, bindingOf({ id, settings }))
+  return transaction(async (sql) => {
+    const [added] = await sql`
+      INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, provision, listed, allow_passwords)
+      VALUES (${id}, ${slug}, ${name}, ${kind}, ${JSON.stringify(stored)}::jsonb, ${sealed}, ${provision}, ${listed},
+              ${allowPasswords})
+      ON CONFLICT (slug) DO NOTHING RETURNING 1`
+    if (!added) throw new ConnectionConflict(`There is already a connection ${slug}.`)
+    const claimed = await sql<{ domain: string }>`
+      INSERT INTO connection_domains (domain, connection_id) SELECT unnest(${domains}::text[]), ${id}
+      ON CONFLICT (domain) DO NOTHING RETURNING domain`
+    const taken = domains.filter((domain) => !claimed.some((row) => row.domain === domain))
+    if (taken.length > 0) throw new ConnectionConflict(`Another connection has ${taken.join(', ')}.`)
+    return allowPasswords ? 0 : restrictUsers(sql, id)
+  })
+}
+
+export type ListedConnection = Omit<Connection, 'settings' | 'sealedSecrets'> & {
+  settings: ConnectionSettings
+  sealedSecrets: string | null
+  listed: boolean
+  disabledAt: Date | null
+  domains: string[]
+  users: number
+}
+
+/** Returns all connections, by slug; or the one with a slug. */
+export async function listConnections(slug: string | null = null): Promise<ListedConnection[]> {
+  const rows = await sql<Omit<ListedConnection, 'settings'> & { kind: string; settings: object }>`
+    SELECT id, slug, name, kind, settings, sealed_secrets AS "sealedSecrets", provision, listed,
+      allow_passwords AS "allowPasswords", disabled_at AS "disabledAt",
+      ARRAY(SELECT domain FROM connection_domains WHERE connection_id = connections.id ORDER BY domain) AS domains,
+      (SELECT count(*)::int FROM identities WHERE connection_id = connections.id) AS users
+    FROM connections WHERE ${slug}::text IS NULL OR slug = ${slug} ORDER BY slug`
+  return rows.map(({ kind, settings, ...row }) => ({
+    ...row,
+    settings: ConnectionSettings.parse({ ...settings, kind }),
+  }))
+}
+
+/**
+ * Lets users sign in through a connection again. Returns how many users of its domains can no longer
+ * use a password.
+ */
+export async function enableConnection({ id, allowPasswords }: ListedConnection): Promise<number> {
+  return transaction(async (sql) => {
+    await sql`UPDATE connections SET disabled_at = NULL WHERE id = ${id}`
+    return allowPasswords ? 0 : restrictUsers(sql, id)
+  })
+}
+
+/**
+ * Disables a connection and ends its sessions. Returns how many it ended. In this order: an exchange
+ * that began before the first statement holds its user, and its session is ended; a later one is
+ * rejected.
+ */
+export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<number> {
+  await sql`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
+  let ended = 0
+  for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
+    const users = await sql<{ id: string }>`
+      SELECT user_id AS id FROM identities WHERE connection_id = ${id} AND user_id > ${after}::uuid
+      ORDER BY user_id LIMIT ${batchSize}`
+    if (users.length === 0) return ended
+    ended += await transaction((sql) =>
+      endSessionsOf(
+        sql,
+        id,
+        users.map((user) => user.id),
+      ),
+    )
+    after = users.at(-1)!.id
+  }
+}
+
+/** Disables a connection and deletes it, with its identities. Returns how many sessions it ended. */
+export async function removeConnection(connection: Pick<ListedConnection, 'id'>): Promise<number> {
+  const ended = await disableConnection(connection)
+  await sql`DELETE FROM connections WHERE id = ${connection.id}`
+  return ended
+}
+
+/**
+ * Forgets who a user is at a connection, and ends the sessions that began there. The next person who
+ * signs in with the e-mail address of the user is linked to it. Returns the number of ended sessions,
+ * or null if the user was not linked.
+ */
+export async function unlinkUser(userId: string, connectionId: string): Promise<number | null> {
+  return transaction(async (sql) => {
+    await lockUser(sql, userId)
+    const [unlinked] = await sql`
+      DELETE FROM identities WHERE user_id = ${userId} AND connection_id = ${connectionId} RETURNING 1`
+    return unlinked ? endSessionsOf(sql, connectionId, [userId]) : null
+  })
+}
+
+async function endSessionsOf(sql: Sql, connectionId: string, userIds: string[]): Promise<number> {
+  await sql`SELECT 1 FROM users WHERE id = ANY (${userIds}::uuid[]) ORDER BY id FOR UPDATE`
+  const ended = await sql`
+    WITH ${revokeSessions(part`user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId}`)},
+    codes_deleted AS (
+      DELETE FROM exchange_codes
+      WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND used_at IS NULL
+    )
+    SELECT id FROM revoked`
+  return ended.length
+}
+
+/** Marks the users of a connection's domains: they sign in there, and not with a password. */
+async function restrictUsers(sql: Sql, connectionId: string): Promise<number> {
+  const restricted = await sql`
+    UPDATE users SET sso_only = true
+    WHERE NOT sso_only
+      AND substring(email FROM '[^@]*$') IN (SELECT domain FROM connection_domains WHERE connection_id = ${connectionId})
+    RETURNING 1`
+  return restricted.length
+}

@@ -1,0 +1,172 @@
+import type { Configuration } from 'openid-client'
+import { type Connection, redirectUri } from './connection'
+import type { Contact, Subject } from './identity'
+import { oidcRejection } from './oidc-rejection'
+import { SignInRejected } from './rejection'
+import { type Binding, openSecrets } from './sealed-secrets'
+import { isEntra, isGoogle, type OidcSettings } from './settings'
+import type { AttemptSecrets } from './sign-in-attempt'
+
+const timeoutSeconds = 5 // for each request to the provider
+const clockToleranceSeconds = 60
+const discoveryMs = 60 * 60 * 1000
+const maxSubjectLength = 255 // OpenID Connect Core §2
+
+/** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
+export async function authorizationUrl(connection: Connection, secrets: AttemptSecrets): Promise<URL> {
+  const client = await import('openid-client')
+  const configuration = await discovered(connection)
+  return client.buildAuthorizationUrl(configuration, {
+    redirect_uri: redirectUri(connection.slug),
+    scope: 'openid email profile',
+    state: secrets.state,
+    nonce: secrets.nonce,
+    code_challenge: await client.calculatePKCECodeChallenge(secrets.codeVerifier),
+    code_challenge_method: 'S256',
+  })
+}
+
+/** An identity that the provider has signed, and how to learn its e-mail address. */
+type Authenticated = { identity: Subject; contact: () => Promise<Contact> }
+
+/**
+ * Verifies the response of the provider, and exchanges its code for an ID token. `search` is the
+ * query of the callback. Throws SignInRejected.
+ */
+export async function authenticate(
+  connection: Connection,
+  search: string,
+  secrets: AttemptSecrets,
+): Promise<Authenticated> {
+  const client = await import('openid-client')
+  const configuration = await discovered(connection)
+  const response = new URL(redirectUri(connection.slug))
+  response.search = search
+  try {
+    const tokens = await client.authorizationCodeGrant(configuration, response, {
+      expectedState: secrets.state,
+      expectedNonce: secrets.nonce,
+      pkceCodeVerifier: secrets.codeVerifier,
+      idTokenExpected: true,
+    })
+    const claims = tokens.claims()!
+    checkClaims(claims, connection.settings)
+    const { iss: issuer, sub } = claims
+    const subject = isEntra(issuer) ? claims.oid : sub
+    if (typeof subject !== 'string' || !subject || subject.length > maxSubjectLength || subject.includes('\0'))
+      throw new SignInRejected('id_token_sub', 'response_invalid')
+    const contact = () =>
+      contactOf(claims, async () => client.fetchUserInfo(configuration, tokens.access_token, sub), configuration)
+    return { identity: { issuer, subject }, contact }
+  } catch (error) {
+    throw oidcRejection(error)
+  }
+}
+
+type Claims = Record<string, unknown>
+
+/** Checks what openid-client leaves to its users. */
+function checkClaims({ azp, iat, tid }: Claims, { clientId, tenants }: OidcSettings): void {
+  // openid-client looks at azp only if there are several audiences
+  if (azp !== undefined && azp !== clientId) throw new SignInRejected('id_token_azp', 'response_invalid')
+  if (Number(iat) > Date.now() / 1000 + clockToleranceSeconds)
+    throw new SignInRejected('id_token_iat', 'response_invalid')
+  if (tenants && !tenants.some((tenant) => tenant.toLowerCase() === tid))
+    throw new SignInRejected('id_token_tid', 'no_access')
+}
+
+/**
+ * Reads the e-mail address from the ID token, else from the user info endpoint: with the code flow,
+ * a provider may have it only there (OpenID Connect Core §5.4).
+ */
+async function contactOf(
+  idToken: Claims,
+  userInfo: () => Promise<Claims>,
+  configuration: Configuration,
+): Promise<Contact> {
+  const { issuer, userinfo_endpoint: endpoint } = configuration.serverMetadata()
+  let claims = idToken
+  if (claims.email === undefined && endpoint) {
+    claims = await userInfo().catch((error) => {
+      throw oidcRejection(error, 'user_info')
+    })
+  }
+  const { email, email_verified: verified } = claims
+  return {
+    email: typeof email === 'string' ? email : null,
+    // providers of companies often leave it out; some send it as a string
+    isVerified: verified === undefined || verified === true || verified === 'true',
+    ...(isGoogle(issuer) && { hostedDomain: typeof idToken.hd === 'string' ? idToken.hd : null }),
+  }
+}
+
+type Discovered = { source: string; configuration: Promise<Configuration>; endsAt: number }
+
+const cache = new Map<string, Discovered>() // by connection
+
+/**
+ * Returns the metadata and keys of a provider, which are fetched hourly, and at once when the
+ * settings change. Throws SignInRejected.
+ */
+async function discovered(connection: Connection): Promise<Configuration> {
+  const { id, settings, sealedSecrets } = connection
+  const source = JSON.stringify([settings, sealedSecrets])
+  let entry = cache.get(id)
+  if (!entry || entry.source !== source || entry.endsAt < performance.now()) {
+    entry = { source, configuration: discover(connection), endsAt: performance.now() + discoveryMs }
+    cache.set(id, entry)
+    const failed = entry
+    entry.configuration.catch(() => cache.get(id) === failed && cache.delete(id))
+  }
+  return entry.configuration
+}
+
+/** Fetches the metadata of a provider. Throws SignInRejected. */
+export async function discover(connection: Connection): Promise<Configuration> {
+  const client = await import('openid-client')
+  const { issuer, clientId } = connection.settings
+  const clientSecret = await clientSecretOf(connection)
+  const extensions = [client.enableNonRepudiationChecks]
+  // which lib/sso/settings.ts allows on this machine only
+  if (new URL(issuer).protocol === 'http:') extensions.push(client.allowInsecureRequests)
+  try {
+    const configuration = await client.discovery(
+      new URL(issuer),
+      clientId,
+      { [client.clockTolerance]: clockToleranceSeconds },
+      // The default of OpenID Connect is Basic, and some providers accept only what was registered.
+      (server, metadata, body, headers) => {
+        const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+        const authentication = methods.includes('client_secret_basic')
+          ? client.ClientSecretBasic(clientSecret)
+          : client.ClientSecretPost(clientSecret)
+        return authentication(server, metadata, body, headers)
+      },
+      {
+        execute: extensions,
+        timeout: timeoutSeconds,
+        [client.customFetch]: (url, options) => fetch(url, { ...options, cache: 'no-store' } as RequestInit),
+      },
+    )
+    const metadata = configuration.serverMetadata()
+    if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri)
+      throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
+    return configuration
+  } catch (error) {
+    throw oidcRejection(error, 'discovery')
+  }
+}
+
+async function clientSecretOf(connection: Connection): Promise<string> {
+  try {
+    const { clientSecret } = await openSecrets(connection.sealedSecrets ?? '', bindingOf(connection))
+    return clientSecret
+  } catch (error) {
+    throw new SignInRejected('secrets', 'unavailable', error)
+  }
+}
+
+/** What the secrets of a connection are sealed for. */
+export function bindingOf({ id, settings }: Pick<Connection, 'id' | 'settings'>): Binding {
+  return { connection: id, issuer: settings.issuer, clientId: settings.clientId }
+}

@@ -1,0 +1,31 @@
+/**
+ * What the page `/sso/callback?error=…` can say about a sign-in. The first four are the provider's
+ * own errors (OpenID Connect Core §3.1.2.6, RFC 6749 §4.1.2.1).
+ */
+export type SignInError =
+  | 'access_denied'
+  | 'login_required'
+  | 'temporarily_unavailable'
+  | 'server_error'
+  | 'other'
+  | 'attempt_invalid'
+  | 'response_invalid'
+  | 'no_access'
+  | 'connection_unavailable'
+  | 'unavailable'
+
+/**
+ * A sign-in that ends here. The browser learns `error`; `check` names in the log what failed, and is
+ * one of our own words. The cause may hold tokens: never log it.
+ */
+export class SignInRejected extends Error {
+  readonly check: string
+  readonly error: SignInError
+
+  constructor(check: string, error: SignInError, cause?: unknown) {
+    super(`The sign-in was rejected: ${check}`, { cause })
+    this.name = 'SignInRejected'
+    this.check = check
+    this.error = error
+  }
+}

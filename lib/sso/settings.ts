@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { isLoopback } from '../settings/env'
+import { isHttps } from '../settings/https'
+
+const entraHost = 'login.microsoftonline.com'
+const googleIssuer = 'https://accounts.google.com'
+
+const issuer = z
+  .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
+  .refine((value) => !/[?#]/.test(value), 'must not contain ? or #')
+  .refine((value) => !value.includes('/.well-known/'), 'must be the issuer, not the URL of its metadata')
+  // As for PUBLIC_URL: http only where there is no network. A service with https has one.
+  .refine((value) => /^https:/i.test(value) || (!isHttps() && isLoopback(hostOf(value))), 'must begin with https://')
+
+const OidcSettings = z
+  .strictObject({
+    kind: z.literal('oidc'),
+    issuer,
+    clientId: z.string().min(1).max(255),
+    /** The tenants of Entra ID that may sign in, for an issuer that serves several. */
+    tenants: z.array(z.guid()).min(1).optional(),
+  })
+  .refine(({ issuer, tenants }) => tenants || !servesAllTenants(issuer), {
+    path: ['tenants'],
+    error: 'must list the tenants that may sign in, because anybody can have a tenant there',
+  })
+
+/** The settings of a connection, by the kind of its identity provider. */
+export const ConnectionSettings = z.discriminatedUnion('kind', [OidcSettings])
+
+export type ConnectionSettings = z.output<typeof ConnectionSettings>
+export type OidcSettings = z.output<typeof OidcSettings>
+
+/** Whether the issuer is Entra ID, whose `sub` differs per app and whose `oid` is the user. */
+export function isEntra(issuer: string): boolean {
+  return hostOf(issuer) === entraHost
+}
+
+/** Whether the issuer is Google, where a private account can have a company's e-mail address. */
+export function isGoogle(issuer: string): boolean {
+  return issuer === googleIssuer
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : ''
+}
+
+function servesAllTenants(issuer: string): boolean {
+  return isEntra(issuer) && /^\/(common|organizations|consumers)(\/|$)/.test(new URL(issuer).pathname)
+}
