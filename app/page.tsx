@@ -1,7 +1,7 @@
 import { headers } from 'next/headers'
 import { paths } from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
-import { nextDestination } from '@/lib/page/next-path'
+import { nextDestination, signInLink } from '@/lib/page/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { findRefreshableSession, findSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
@@ -22,6 +22,7 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const valid = token ? await findSession(token) : null
   const session = valid ?? (refreshToken ? await findRefreshableSession(refreshToken) : null)
 
+  const next = nextDestination((await searchParams).next, PUBLIC_URL, DASHBOARD_URL)
   if (!session) {
     return (
       <Screen app={app} title={home.signedOut} icon="lock">
@@ -30,7 +31,7 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
         </p>
         <div className="actions">
           {!isThisPage(SIGN_IN_URL) && (
-            <a className="button" href={SIGN_IN_URL}>
+            <a className="button" href={signInLink(SIGN_IN_URL, next)}>
               {shared.signIn}
             </a>
           )}
@@ -43,7 +44,6 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
       </Screen>
     )
   }
-  const next = nextDestination((await searchParams).next, PUBLIC_URL, DASHBOARD_URL)
   const destination = next ?? (isThisPage(DASHBOARD_URL) ? null : DASHBOARD_URL)
   return (
     <>

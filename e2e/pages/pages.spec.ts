@@ -28,6 +28,8 @@ const pages = [
   '/sso/callback?error=x',
   '/reset-password',
   '/reset-password?token=x',
+  '/sign-in',
+  '/sign-in?error=unknown',
 ]
 
 for (const name of stateNames) {

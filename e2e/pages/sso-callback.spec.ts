@@ -78,7 +78,7 @@ test('scripts fail to load and the code is invalid: shows an error with a link',
   await expect(page.getByText('Signing you in')).toBeHidden()
   expect(posts).toHaveLength(1)
   await page.getByRole('link', { name: 'Sign in again' }).click()
-  await expect(page).toHaveURL('/')
+  await expect(page).toHaveURL('/sign-in')
 })
 
 test('scripts load late: the code is exchanged once, before them, and the right result is shown', async ({ page }) => {
@@ -184,7 +184,7 @@ test('a used code shows an error with a reference and a link', async ({ page, us
   await expect(page).toHaveTitle(/^This sign-in can’t be used – /)
   await expect(page.getByText((await (await rejected).json()).requestId)).toBeVisible()
   await page.getByRole('link', { name: 'Sign in again' }).click()
-  await expect(page).toHaveURL('/')
+  await expect(page).toHaveURL('/sign-in')
 })
 
 test('?next= only redirects within this site', async ({ page, user }) => {

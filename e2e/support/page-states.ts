@@ -1,4 +1,5 @@
 import type { Page, Route } from 'playwright/test'
+import { addConnection, ConnectionConflict } from '../../lib/sso/manage'
 import { exchangePath, holdScripts, resetPath } from './fixtures'
 
 type State = { title: string; open: (page: Page) => Promise<unknown> }
@@ -80,12 +81,33 @@ const states: Record<string, State> = {
       login_required: 'Sign in again with your organisation',
       temporarily_unavailable: 'Your organisation’s sign-in page isn’t available',
       server_error: 'Your organisation’s sign-in page had a problem',
+      attempt_invalid: 'This sign-in can’t be continued',
+      response_invalid: 'We couldn’t verify your sign-in',
+      no_access: 'You don’t have access to {app}',
+      connection_unavailable: 'This way to sign in isn’t available',
+      unavailable: 'Sign-in isn’t available right now',
       something_else: 'Your organisation’s sign-in page didn’t sign you in',
     }).map(([error, title]) => [
       `sso: provider error ${error}`,
       { title, open: (page: Page) => page.goto(`/sso/callback?error=${error}&error_description=<b>Call+555</b>`) },
     ]),
   ),
+
+  'sign in: form': { title: 'Sign in', open: (page) => openSignIn(page, '') },
+  'sign in: form with an error': {
+    title: 'Sign in',
+    open: async (page) => {
+      await openSignIn(page, '?error=unknown')
+      await page.locator('#email-error').waitFor()
+    },
+  },
+  'sign in: on to the provider': {
+    title: 'Taking you to your organisation',
+    open: async (page) => {
+      await page.route('**/start', (route) => route.fulfill({ status: 204 })) // keeps the browser on the page
+      await openSignIn(page, `?connection=${statesSlug}`)
+    },
+  },
 
   'reset: form': { title: 'Choose a new password', open: (page) => page.goto('/reset-password?token=x') },
   'reset: form, weak password': {
@@ -196,11 +218,31 @@ const states: Record<string, State> = {
   },
 }
 
+const statesSlug = 'page-states'
+
+/** Opens the sign-in page with at least one connection, which has a button. */
+async function openSignIn(page: Page, query: string): Promise<void> {
+  await addConnection({
+    slug: statesSlug,
+    name: 'Northwind Traders',
+    settings: { kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x' },
+    secrets: { clientSecret: 'x' },
+    domains: ['page-states.example.org'],
+    provision: false,
+    listed: true,
+    allowPasswords: true,
+  }).catch((error) => {
+    if (!(error instanceof ConnectionConflict)) throw error // another state added it
+  })
+  await page.goto(`/sign-in${query}`, { waitUntil: 'commit' })
+}
+
 export const stateNames = Object.keys(states)
 
 /** Opens a page in one of these states and waits for its title. */
 export async function show(page: Page, name: string): Promise<void> {
-  const { title, open } = states[name]!
+  const { open, ...state } = states[name]!
+  const title = state.title.replace('{app}', process.env.APP_NAME ?? 'Dashboard')
   await open(page)
   await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
 }

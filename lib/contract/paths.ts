@@ -1,6 +1,7 @@
 /** The paths of the operations. A separate file, so that the browser does not load the schemas. */
 export const paths = {
   exchangeSsoCode: '/api/auth/sso/exchange',
+  findSsoConnection: '/api/auth/sso/find',
   resetPassword: '/api/auth/reset-password',
   refreshSession: '/api/auth/refresh',
   getSession: '/api/auth/session',

@@ -21,6 +21,14 @@ export async function parseJson<Schema extends z.ZodType>(request: Request, sche
   throw new ApiError('VALIDATION_ERROR', { message: 'The body does not match the expected schema.', issues })
 }
 
+/** Reads a form of at most 16 KiB. Throws UNSUPPORTED_MEDIA_TYPE or PAYLOAD_TOO_LARGE. */
+export async function parseForm(request: Request): Promise<URLSearchParams> {
+  const [mediaType] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
+  if (mediaType?.trim() !== 'application/x-www-form-urlencoded' || request.headers.has('content-encoding'))
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
+  return new URLSearchParams(new TextDecoder().decode(await readBody(request)))
+}
+
 async function readBody(request: Request): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > maxBodyBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
   const reader = request.body?.getReader()

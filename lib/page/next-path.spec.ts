@@ -49,6 +49,7 @@ const rejected = [
   '/%61pi/health',
   '/sso/callback',
   '/sso/callback?code=x',
+  '/sign-in',
   '/sign-out',
   '/_next/static/x.js',
 ]

@@ -1,4 +1,4 @@
-const excludedPaths = /^\/(api|sso|sign-out|_next)(\/|$)/
+const excludedPaths = /^\/(api|sso|sign-in|sign-out|_next)(\/|$)/
 
 /**
  * Returns the path of this site that `?next=` names, rebuilt from its parts. Returns null for a
@@ -27,4 +27,12 @@ export function nextDestination(next: unknown, origin: string, dashboardUrl: str
   const { href, origin: targetOrigin, username, password, pathname, search, hash } = new URL(next)
   if (targetOrigin !== new URL(dashboardUrl).origin || username || password) return null
   return targetOrigin === origin ? nextPath(pathname + search + hash, origin) : href
+}
+
+/**
+ * Returns the URL of a link to the sign-in page that leads on to `next`. Only our own page knows the
+ * parameter.
+ */
+export function signInLink(signInUrl: string, next: string | null): string {
+  return next && signInUrl === '/sign-in' ? `/sign-in?next=${encodeURIComponent(next)}` : signInUrl
 }

@@ -56,7 +56,7 @@ const Settings = z.object({
     .regex(/^#[0-9a-f]{6}$/i, 'must be a colour like #0b6e4f')
     .default('#0b6e4f'),
   DASHBOARD_URL: linkTarget.default('/'),
-  SIGN_IN_URL: linkTarget.default('/'),
+  SIGN_IN_URL: linkTarget.default('/sign-in'),
   FORGOT_PASSWORD_URL: linkTarget.optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 })

@@ -3,7 +3,7 @@ import { NeedsScript } from '@/app/_ui/needs-script'
 import { Screen } from '@/app/_ui/screen'
 import { paths } from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
-import { nextDestination } from '@/lib/page/next-path'
+import { nextDestination, signInLink } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
 import earlyExchangeScript from './early-exchange.js?raw'
 import { SsoLanding } from './sso-landing'
@@ -17,9 +17,11 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   const { app, language, shared, sso } = await texts()
   const { SIGN_IN_URL, DASHBOARD_URL, PUBLIC_URL } = env()
 
+  const nextUrl = nextDestination(next, PUBLIC_URL, DASHBOARD_URL)
+  const signInUrl = signInLink(SIGN_IN_URL, nextUrl)
   const signIn = (
     <div className="actions">
-      <a className="button" href={SIGN_IN_URL}>
+      <a className="button" href={signInUrl}>
         {shared.signInAgain}
       </a>
     </div>
@@ -35,7 +37,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   }
   const { rejected: _, ...landingTexts } = sso
   const nonce = (await headers()).get('x-nonce') ?? undefined
-  const destination = nextDestination(next, PUBLIC_URL, DASHBOARD_URL) ?? DASHBOARD_URL
+  const destination = nextUrl ?? DASHBOARD_URL
   return (
     <>
       <script
@@ -49,7 +51,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
         <SsoLanding
           {...{ app, language, shared, destination }}
           texts={landingTexts}
-          signInUrl={SIGN_IN_URL}
+          signInUrl={signInUrl}
           hasCode={code !== undefined}
         />
       </NeedsScript>

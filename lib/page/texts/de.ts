@@ -3,6 +3,7 @@ import { inUnits } from '../relative-time'
 import type { Texts } from './en'
 
 const codeLifetime = lifetimes.code === 60 ? 'eine Minute' : inUnits(lifetimes.code, 'de')
+const signInLifetime = inUnits(lifetimes.signIn, 'de')
 const tokenLifetime = inUnits(lifetimes.resetToken, 'de')
 
 export const de = (app: string, passwordMinLength: number): Texts => ({
@@ -32,6 +33,18 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     signedOutBody: `Melden Sie sich an, um ${app} zu nutzen.`,
     signedOutWithoutLink: 'Beginnen Sie dort, wo Sie sich sonst anmelden.',
     forgotPassword: 'Passwort vergessen?',
+  },
+  signIn: {
+    body: 'Geben Sie Ihre dienstliche E‑Mail-Adresse ein. Sie führt Sie zur Anmeldeseite Ihrer Organisation.',
+    label: 'E‑Mail-Adresse',
+    submit: 'Weiter',
+    with: 'Anmelden mit {name}',
+    errorPrefix: 'Fehler: ',
+    invalidEmail: 'Geben Sie eine E‑Mail-Adresse ein, etwa ada@example.com.',
+    unknownEmail:
+      'Wir wissen nicht, wo sich diese Adresse anmeldet. Prüfen Sie sie, oder fragen Sie Ihre Administration.',
+    going: 'Es geht weiter bei Ihrer Organisation',
+    goingBody: 'Sie melden sich mit {name} an und kommen dann hierher zurück.',
   },
   notFound: {
     title: 'Seite nicht gefunden',
@@ -106,6 +119,26 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       server_error: {
         title: 'Ihr Identitätsanbieter hatte eine Störung',
         body: 'Er konnte die Anmeldung nicht abschließen. Melden Sie sich erneut an; wenn es wieder geschieht, sagen Sie es Ihrer Administration.',
+      },
+      attempt_invalid: {
+        title: 'Diese Anmeldung kann nicht fortgesetzt werden',
+        body: `Jede Anmeldung gilt nur einmal, nur ${signInLifetime} lang und nur in dem Browser, in dem Sie sie begonnen haben. Mit Ihrem Konto ist alles in Ordnung: Melden Sie sich erneut an.`,
+      },
+      response_invalid: {
+        title: 'Wir konnten Ihre Anmeldung nicht prüfen',
+        body: 'Was Ihr Identitätsanbieter geschickt hat, stimmt nicht; wir haben es nicht verwendet. Melden Sie sich erneut an; wenn es wieder geschieht, sagen Sie es Ihrer Administration.',
+      },
+      no_access: {
+        title: `Sie haben keinen Zugang zu ${app}`,
+        body: `Ihre Organisation hat Sie angemeldet, aber mit diesem Konto können Sie ${app} nicht nutzen. Fragen Sie Ihre Administration.`,
+      },
+      connection_unavailable: {
+        title: 'So können Sie sich nicht anmelden',
+        body: 'Diese Anmeldung gibt es nicht, oder sie wurde abgeschaltet. Melden Sie sich anders an, oder fragen Sie Ihre Administration.',
+      },
+      unavailable: {
+        title: 'Die Anmeldung ist gerade nicht möglich',
+        body: 'Wir konnten Ihre Anmeldung nicht abschließen. Nichts ist verloren, und mit Ihrem Konto ist alles in Ordnung. Warten Sie ein paar Minuten, und melden Sie sich dann erneut an.',
       },
       other: {
         title: 'Ihr Identitätsanbieter hat Sie nicht angemeldet',

@@ -3,6 +3,7 @@ import type { PasswordIssueCode } from '../../contract/schemas'
 import { inUnits } from '../relative-time'
 
 const codeLifetime = lifetimes.code === 60 ? 'one minute' : inUnits(lifetimes.code, 'en')
+const signInLifetime = inUnits(lifetimes.signIn, 'en')
 const tokenLifetime = inUnits(lifetimes.resetToken, 'en')
 
 /** All texts of the pages. Every other language has the same keys: see `Texts`. */
@@ -33,6 +34,17 @@ export const en = (app: string, passwordMinLength: number) => ({
     signedOutBody: `Sign in to continue to ${app}.`,
     signedOutWithoutLink: 'Start from the place where you usually sign in.',
     forgotPassword: 'Forgot your password?',
+  },
+  signIn: {
+    body: 'Enter your work email address. It takes you to your organisation’s sign-in page.',
+    label: 'Email address',
+    submit: 'Continue',
+    with: 'Sign in with {name}',
+    errorPrefix: 'Error: ',
+    invalidEmail: 'Enter an email address, like ada@example.com.',
+    unknownEmail: 'We don’t know where this address signs in. Check it, or ask your administrator.',
+    going: 'Taking you to your organisation',
+    goingBody: 'You sign in with {name}, and then come back here.',
   },
   notFound: {
     title: 'Page not found',
@@ -107,6 +119,26 @@ export const en = (app: string, passwordMinLength: number) => ({
       server_error: {
         title: 'Your organisation’s sign-in page had a problem',
         body: 'It couldn’t complete the sign-in. Sign in again; if it keeps happening, tell your administrator.',
+      },
+      attempt_invalid: {
+        title: 'This sign-in can’t be continued',
+        body: `Each sign-in works once, for ${signInLifetime}, in the browser where you started it. Nothing is wrong with your account: sign in again.`,
+      },
+      response_invalid: {
+        title: 'We couldn’t verify your sign-in',
+        body: 'What your organisation’s sign-in page sent us isn’t right, so we didn’t use it. Sign in again; if it keeps happening, tell your administrator.',
+      },
+      no_access: {
+        title: `You don’t have access to ${app}`,
+        body: `Your organisation signed you in, but this account can’t be used with ${app}. Ask your administrator.`,
+      },
+      connection_unavailable: {
+        title: 'This way to sign in isn’t available',
+        body: 'It doesn’t exist, or it was switched off. Sign in another way, or ask your administrator.',
+      },
+      unavailable: {
+        title: 'Sign-in isn’t available right now',
+        body: 'We couldn’t finish signing you in. Nothing was lost, and your account is fine. Wait a few minutes, then sign in again.',
       },
       other: {
         title: 'Your organisation’s sign-in page didn’t sign you in',
