@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -31,6 +32,7 @@ export async function prepareLocally({ port, purpose, report }: Needs): Promise<
   try {
     process.env.DATABASE_URL ||= embedded?.url
     process.env.SESSION_SIGNING_KEYS ||= await localSigningKeys()
+    process.env.CONNECTION_SECRETS_KEY ||= localSecretsKey()
     process.env.PUBLIC_URL ||= `http://localhost:${port}`
     process.env.PASSWORD_BREACH_CHECK ||= 'false' // the machine may be offline
     if (!process.env.UPSTASH_REDIS_REST_URL && !process.env.KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
@@ -108,6 +110,12 @@ async function localSigningKeys(): Promise<string> {
     const { newSigningKeys } = await import('../lib/settings/signing-keys')
     writeFileSync(file, newSigningKeys(), { mode: 0o600, flag: 'wx' })
   }
+  return readFileSync(file, 'utf8')
+}
+
+function localSecretsKey(): string {
+  const file = `${folder}connection-secrets-key`
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600, flag: 'wx' })
   return readFileSync(file, 'utf8')
 }
 

@@ -1,4 +1,5 @@
-// `npm run users -- add|disable|enable|list|show|sign-out`: manages users by hand.
+// `npm run users -- add|allow-password|disable|enable|list|show|sign-out|unlink`: manages users by
+// hand.
 import { parseArgs } from 'node:util'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
@@ -6,26 +7,35 @@ import type { User } from '../lib/user'
 import { prepareLocally, readEnvFiles } from './local'
 
 const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: who may only use SSO
+npm run users -- allow-password EMAIL
+                                  lets a user have a password although SSO is required: for emergencies
 npm run users -- disable EMAIL    ends all sessions of the user, and lets no new one begin
 npm run users -- enable EMAIL     lets a disabled user sign in again
 npm run users -- list             lists all users, and who is disabled or may only use SSO
 npm run users -- show EMAIL       shows a user and the live sessions
 npm run users -- sign-out EMAIL   ends all sessions of the user, who can sign in again
+npm run users -- unlink EMAIL CONNECTION
+                                  forgets who the user is at an identity provider: whoever signs in there next with
+                                  this e-mail address is this user
 
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
 class UsageError extends Error {}
 
 const pageSize = 1_000
-const commands = ['add', 'disable', 'enable', 'list', 'show', 'sign-out'] as const
+const commands = ['add', 'allow-password', 'disable', 'enable', 'list', 'show', 'sign-out', 'unlink'] as const
 type Command = (typeof commands)[number]
 
 async function run(): Promise<void> {
   const { values: flags, positionals } = readArguments()
   if (flags.help) return console.log(usage)
-  const [given, email, ...rest] = positionals
+  const [given, email, connection, ...rest] = positionals
   const command = commands.find((name) => name === given)
-  const isComplete = command && rest.length === 0 && (command === 'list') === (email === undefined)
+  const isComplete =
+    command &&
+    rest.length === 0 &&
+    (command === 'list') === (email === undefined) &&
+    (command === 'unlink') === (connection !== undefined)
   if (!isComplete || (flags['sso-only'] && command !== 'add')) throw new UsageError(usage)
   if (email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(email))
     throw new UsageError(`“${email}” is not an e-mail address.`)
@@ -37,6 +47,7 @@ async function run(): Promise<void> {
   const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
   try {
     if (email === undefined) await list()
+    else if (connection !== undefined) await unlink(await existing(email), connection)
     else await act(command, email, flags['sso-only'] ?? false)
   } finally {
     await release()
@@ -44,14 +55,18 @@ async function run(): Promise<void> {
 }
 
 async function act(command: Command, email: string, ssoOnly: boolean): Promise<void> {
-  const { createUser, disableUser, enableUser, findUserByEmail, signOutUser } = await import('../lib/user')
+  const { allowPassword, createUser, disableUser, enableUser, signOutUser } = await import('../lib/user')
   if (command === 'add') {
     if (!(await createUser(email, { ssoOnly }))) throw new UsageError(`There is already a user ${email}.`)
     return console.log(`Added ${email.toLowerCase()}.`)
   }
-  const user = await findUserByEmail(email)
-  if (!user) throw new UsageError(`There is no user ${email}. Add it with npm run users -- add ${email}`)
+  const user = await existing(email)
   if (command === 'show') return show(user)
+  if (command === 'allow-password') {
+    await allowPassword(user.id)
+    const was = user.ssoOnly ? '' : '; that was allowed before'
+    return console.log(`${user.email} may have a password${was}. Enabling a connection of the domain revokes this.`)
+  }
   if (command === 'enable') {
     await enableUser(user.id)
     return console.log(`${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`)
@@ -62,6 +77,22 @@ async function act(command: Command, email: string, ssoOnly: boolean): Promise<v
     console.log(
       `Services that check only the signature accept their JWTs for up to ${inUnits(lifetimes.sessionToken, 'en')}.`,
     )
+}
+
+async function existing(email: string): Promise<User> {
+  const { findUserByEmail } = await import('../lib/user')
+  const user = await findUserByEmail(email)
+  if (!user) throw new UsageError(`There is no user ${email}. Add it with npm run users -- add ${email}`)
+  return user
+}
+
+async function unlink(user: User, slug: string): Promise<void> {
+  const { listConnections, unlinkUser } = await import('../lib/sso/manage')
+  const [connection] = await listConnections(slug)
+  if (!connection) throw new UsageError(`There is no connection ${slug}. List them with npm run connections -- list`)
+  const ended = await unlinkUser(user.id, connection.id)
+  if (ended === null) return console.log(`${user.email} was not linked to ${slug}.`)
+  console.log(`Unlinked ${user.email} from ${slug}. Sessions ended: ${ended}.`)
 }
 
 async function list(): Promise<void> {

@@ -57,6 +57,11 @@ export async function enableUser(userId: string): Promise<void> {
   await prisma().user.update({ where: { id: userId }, data: { disabledAt: null } })
 }
 
+/** Lets a user have a password who could only sign in through an identity provider. */
+export async function allowPassword(userId: string): Promise<void> {
+  await prisma().user.update({ where: { id: userId }, data: { ssoOnly: false } })
+}
+
 /** Ends all sessions of a user, and invalidates unused codes. Returns the number of ended sessions. */
 export async function signOutUser(userId: string): Promise<number> {
   return transaction((sql) => endSessionsOf(sql, userId))

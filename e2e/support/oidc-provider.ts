@@ -36,7 +36,7 @@ export type Provider = {
   stop: () => Promise<void>
 }
 
-export const clientSecret = 'the secret of the test client'
+export const clientSecret = 'the-secret-of-the-test-client'
 export const kid = 'key-1'
 
 export async function startProvider(behaviour: Behaviour = {}): Promise<Provider> {
@@ -221,7 +221,9 @@ export class Visitor {
 
   /** Signs in, up to the landing page. */
   async signIn(slug: string, next?: string): Promise<URL> {
-    return this.comeBack(await this.authorize(await this.start(slug, next)))
+    const authorization = await this.start(slug, next)
+    if (authorization.pathname === '/sso/callback') return authorization // rejected at once
+    return this.comeBack(await this.authorize(authorization))
   }
 }
 

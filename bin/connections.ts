@@ -1,0 +1,245 @@
+// `npm run connections -- add oidc|list|show|check|disable|enable|remove`: manages the identity
+// providers that users sign in with.
+import { text } from 'node:stream/consumers'
+import { parseArgs } from 'node:util'
+import { lifetimes } from '../lib/contract/lifetimes'
+import { inUnits } from '../lib/page/relative-time'
+import type { ListedConnection } from '../lib/sso/manage'
+import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
+
+const usage = `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
+    adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
+    --name TEXT         the label of its button; by default the slug
+    --list              shows a button on the sign-in page
+    --provision         creates a user for everybody of the domains who signs in
+    --allow-passwords   lets users of the domains have a password too; by default they may only use SSO
+    --tenant ID         a tenant of Entra ID that may sign in; required for an issuer that serves several
+npm run connections -- list            lists all connections
+npm run connections -- show SLUG       shows a connection, and what to enter at the provider
+npm run connections -- check SLUG      fetches the provider's metadata, and names what is wrong
+npm run connections -- disable SLUG    ends all sessions of the connection, and lets no new one begin
+npm run connections -- enable SLUG     lets users sign in through a disabled connection again
+npm run connections -- remove SLUG     disables a connection, and forgets who its users are there
+
+A slug names the connection in URLs and in the log: lower-case letters, digits and hyphens.
+Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
+
+class UsageError extends Error {}
+
+const commands = ['add', 'list', 'show', 'check', 'disable', 'enable', 'remove'] as const
+const flagsOfAdd = ['issuer', 'client-id', 'domain', 'name', 'list', 'provision', 'allow-passwords', 'tenant'] as const
+
+async function run(): Promise<void> {
+  const { values: flags, positionals } = readArguments()
+  if (flags.help) return console.log(usage)
+  const [given, ...rest] = positionals
+  const command = commands.find((name) => name === given)
+  const count = { add: 2, list: 0 }[command as string] ?? 1
+  const isComplete = command && rest.length === count && (command !== 'add' || rest[0] === 'oidc')
+  if (!isComplete || (command !== 'add' && flagsOfAdd.some((flag) => flags[flag] !== undefined)))
+    throw new UsageError(usage)
+
+  readEnvFiles(process.env.NODE_ENV === 'production')
+  // the role that serves may not change connections
+  process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL
+  if (!process.env.DATABASE_URL) delete process.env.DATABASE_URL
+  if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl() ?? ''
+  const port = Number(process.env.PORT || 3000)
+  const release = await prepareLocally({ port, purpose: 'command', report: console.error })
+  try {
+    if (command === 'add') await add(rest[1]!, flags)
+    else if (command === 'list') await list()
+    else await act(command, await existing(rest[0]!))
+  } finally {
+    await release()
+  }
+}
+
+type Flags = ReturnType<typeof readArguments>['values']
+
+async function add(slug: string, flags: Flags): Promise<void> {
+  const { asciiDomain, slugPattern } = await import('../lib/sso/connection')
+  const { addConnection, ConnectionConflict } = await import('../lib/sso/manage')
+  const { ConnectionSettings } = await import('../lib/sso/settings')
+  if (!slugPattern.test(slug))
+    throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
+  const { issuer, 'client-id': clientId, domain: given = [], tenant: tenants } = flags
+  if (!issuer || !clientId || given.length === 0)
+    throw new UsageError('--issuer, --client-id and at least one --domain are required.')
+  const settings = ConnectionSettings.safeParse({ kind: 'oidc', issuer, clientId, ...(tenants && { tenants }) })
+  if (!settings.success) {
+    const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
+    throw new UsageError(problems.join('\n'))
+  }
+  const domains = given.map((name) => {
+    const domain = asciiDomain(name)
+    if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
+    return domain
+  })
+  const clientSecret = await secretFromStdin()
+  const marked = await addConnection({
+    slug,
+    name: flags.name ?? slug,
+    settings: settings.data,
+    secrets: { clientSecret },
+    domains: [...new Set(domains)],
+    provision: flags.provision ?? false,
+    listed: flags.list ?? false,
+    allowPasswords: flags['allow-passwords'] ?? false,
+  }).catch((error) => {
+    throw error instanceof ConnectionConflict ? new UsageError(error.message) : error
+  })
+  console.log(`Added ${slug}.`)
+  reportMarked(marked)
+  await printEntries(slug)
+  console.log(`\nThen: npm run connections -- check ${slug}`)
+}
+
+function flagOf(setting: string): string {
+  return { clientId: 'client-id', tenants: 'tenant' }[setting] ?? setting
+}
+
+async function secretFromStdin(): Promise<string> {
+  if (process.stdin.isTTY) console.error('Paste the client secret, press Enter, then Ctrl-D:')
+  const secret = (await text(process.stdin)).trim()
+  if (!secret || /\s/.test(secret)) throw new UsageError('Pass the client secret on stdin, alone.')
+  return secret
+}
+
+/** Prints what an operator has to enter at the provider. */
+async function printEntries(slug: string): Promise<void> {
+  const { redirectUri } = await import('../lib/sso/connection')
+  const { env } = await import('../lib/settings/env')
+  console.log(`
+At the identity provider, enter:
+  application type             Web application (confidential), authorization code flow
+  redirect URI                 ${redirectUri(slug)}
+  initiate login URI           ${env().PUBLIC_URL}/api/auth/sso/${slug}/start
+  scopes                       openid, email, profile
+  PKCE                         S256, if it asks`)
+}
+
+function reportMarked(count: number): void {
+  if (count === 0) return
+  console.log(`Users of its domains who can no longer use a password: ${count}.`)
+  console.log('To exempt one, for emergencies: npm run users -- allow-password EMAIL')
+}
+
+async function existing(slug: string): Promise<ListedConnection> {
+  const { listConnections } = await import('../lib/sso/manage')
+  const [connection] = await listConnections(slug)
+  if (!connection) throw new UsageError(`There is no connection ${slug}. Add it with npm run connections -- add oidc`)
+  return connection
+}
+
+async function act(
+  command: Exclude<(typeof commands)[number], 'add' | 'list'>,
+  connection: ListedConnection,
+): Promise<void> {
+  const { slug, disabledAt } = connection
+  if (command === 'show') return show(connection)
+  if (command === 'check') return check(connection)
+  const { disableConnection, enableConnection, removeConnection } = await import('../lib/sso/manage')
+  if (command === 'enable') {
+    const marked = await enableConnection(connection)
+    console.log(`Users can sign in through ${slug}${disabledAt ? ' again' : '; it was not disabled'}.`)
+    return reportMarked(marked)
+  }
+  const ended = command === 'disable' ? await disableConnection(connection) : await removeConnection(connection)
+  console.log(`${command === 'disable' ? 'Disabled' : 'Removed'} ${slug}. Sessions ended: ${ended}.`)
+  if (ended > 0)
+    console.log(
+      `Services that check only the signature accept their JWTs for up to ${inUnits(lifetimes.sessionToken, 'en')}.`,
+    )
+}
+
+async function list(): Promise<void> {
+  const { listConnections } = await import('../lib/sso/manage')
+  for (const connection of await listConnections()) console.log(summaryOf(connection))
+}
+
+function summaryOf(connection: ListedConnection): string {
+  const { slug, settings, domains, users, provision, listed, allowPasswords, disabledAt } = connection
+  return [
+    slug,
+    settings.kind,
+    settings.issuer,
+    domains.join(','),
+    `${users} users`,
+    ...(provision ? ['provisions'] : []),
+    ...(listed ? ['has a button'] : []),
+    ...(allowPasswords ? ['passwords allowed'] : []),
+    ...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []),
+  ].join('  ')
+}
+
+async function show(connection: ListedConnection): Promise<void> {
+  console.log(summaryOf(connection))
+  console.log(`client ID: ${connection.settings.clientId}`)
+  await printEntries(connection.slug)
+}
+
+const advice: Record<string, string> = {
+  secrets:
+    'The client secret can’t be opened: CONNECTION_SECRETS_KEY has changed. Remove the connection, and add it again.',
+  discovery_issuer: 'The metadata names another issuer. Compare --issuer with “issuer” there, to the last slash.',
+  discovery_metadata: 'The metadata lacks an authorization endpoint, a token endpoint, or the keys.',
+  discovery_response: 'There is no metadata below the issuer, at /.well-known/openid-configuration.',
+  provider_timeout: 'The provider did not respond within 5 seconds.',
+  provider_unreachable:
+    'The provider can’t be reached from here: check the URL, DNS, the firewall and the certificate.',
+  provider_http: 'The metadata has URLs with http.',
+}
+
+async function check(connection: ListedConnection): Promise<void> {
+  const { discover } = await import('../lib/sso/oidc')
+  const { SignInRejected } = await import('../lib/sso/rejection')
+  try {
+    const metadata = (await discover(connection)).serverMetadata()
+    console.log(`${connection.slug}: the provider responds, and names itself ${metadata.issuer}.`)
+    for (const problem of problemsOf(connection, metadata)) console.log(`  ${problem}`)
+  } catch (error) {
+    if (!(error instanceof SignInRejected)) throw error
+    throw new Error(`${connection.slug}: ${error.check}. ${advice[error.check] ?? 'The metadata can’t be used.'}`)
+  }
+}
+
+type Metadata = { code_challenge_methods_supported?: string[]; scopes_supported?: string[] }
+
+function problemsOf({ disabledAt }: ListedConnection, metadata: Metadata): string[] {
+  const { code_challenge_methods_supported: challenges, scopes_supported: scopes } = metadata
+  return [
+    ...(challenges && !challenges.includes('S256') ? ['It does not announce PKCE with S256.'] : []),
+    ...(scopes && !scopes.includes('email') ? ['It does not announce the scope email: nobody can be linked.'] : []),
+    ...(disabledAt ? ['The connection is disabled.'] : []),
+  ]
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        issuer: { type: 'string' },
+        'client-id': { type: 'string' },
+        domain: { type: 'string', multiple: true },
+        tenant: { type: 'string', multiple: true },
+        name: { type: 'string' },
+        list: { type: 'boolean' },
+        provision: { type: 'boolean' },
+        'allow-passwords': { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\n\n${usage}`)
+  }
+}
+
+run().then(
+  () => process.exit(0),
+  (error: Error) => {
+    console.error(error.message)
+    process.exit(error instanceof UsageError ? 2 : 1)
+  },
+)

@@ -1,0 +1,198 @@
+import { execFile } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { project } from '../../bin/local'
+import { exchangePath, expect, newPassword, newToken, resetPath, type Sql, test } from '../support/fixtures'
+import { clientSecret, type Provider, startProvider, Visitor } from '../support/oidc-provider'
+
+type Ended = { code: number; stdout: string; stderr: string }
+
+/** Runs a script of package.json with text on stdin, until it exits. */
+function run(command: string[], stdin = '', settings: Record<string, string> = {}): Promise<Ended> {
+  const env = { ...process.env, ...settings }
+  return new Promise((resolve) => {
+    const child = execFile('npm', ['run', '--silent', ...command], { cwd: project, env }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    )
+    child.stdin!.end(stdin)
+  })
+}
+const connections = (command: string, ...parameters: string[]) => run(['connections', '--', command, ...parameters])
+
+test.describe.configure({ timeout: 240_000 }) // each command is a process of its own
+
+let provider: Provider
+let slug: string
+let domain: string
+test.beforeEach(async () => {
+  provider = await startProvider()
+  slug = `cli-${randomBytes(6).toString('hex')}`
+  domain = `${slug}.example.org`
+  provider.person.email = `ada@${domain}`
+})
+test.afterEach(() => provider.stop())
+
+const add = (more: string[] = [], stdin = `${clientSecret}\n`) =>
+  run(
+    [
+      'connections',
+      '--',
+      'add',
+      'oidc',
+      slug,
+      '--issuer',
+      provider.issuer,
+      '--client-id',
+      'x',
+      '--domain',
+      domain,
+      ...more,
+    ],
+    stdin,
+  )
+const addUser = async (sql: Sql, name: string, at = domain) =>
+  (await sql('INSERT INTO users (email) VALUES ($1) RETURNING id, email', [`${name}@${at}`]))[0] as {
+    id: string
+    email: string
+  }
+
+test('add: prints what to enter at the provider, and how many users can no longer use a password', async ({
+  sql,
+  url,
+  post,
+}) => {
+  const [ada, other] = [await addUser(sql, 'ada'), await addUser(sql, 'ada', `mail.${domain}`)]
+  const token = await newToken(ada)
+  const { code, stdout, stderr } = await add(['--provision', '--list', '--name', 'Acme'])
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toContain(`Added ${slug}.`)
+  expect(stdout).toContain('Users of its domains who can no longer use a password: 1.')
+  expect(stdout).toContain(`${url}/api/auth/sso/${slug}/callback`)
+  const [row] = await sql('SELECT * FROM connections WHERE slug = $1', [slug])
+  expect(row).toMatchObject({
+    name: 'Acme',
+    kind: 'oidc',
+    settings: { issuer: provider.issuer, clientId: 'x' },
+    provision: true,
+    listed: true,
+    allow_passwords: false,
+  })
+  expect(JSON.stringify(row)).not.toContain(clientSecret)
+  expect(
+    await sql('SELECT id, sso_only FROM users WHERE id = ANY ($1) ORDER BY sso_only', [[ada.id, other.id]]),
+  ).toEqual([
+    { id: other.id, sso_only: false },
+    { id: ada.id, sso_only: true },
+  ])
+  expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
+
+  expect((await run(['users', '--', 'allow-password', ada.email])).stdout).toContain(
+    `${ada.email} may have a password.`,
+  )
+  expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
+  const listed = (await connections('list')).stdout.split('\n').find((line) => line.startsWith(slug))
+  expect(listed).toBe(`${slug}  oidc  ${provider.issuer}  ${domain}  0 users  provisions  has a button`)
+})
+
+test('add --allow-passwords marks nobody, neither now nor when it is enabled again', async ({ sql }) => {
+  const ada = await addUser(sql, 'ada')
+  await add(['--allow-passwords'])
+  await connections('disable', slug)
+  await connections('enable', slug)
+  expect(await sql('SELECT sso_only FROM users WHERE id = $1', [ada.id])).toEqual([{ sso_only: false }])
+})
+
+test('enable marks the users who came meanwhile', async ({ sql }) => {
+  await add()
+  await connections('disable', slug)
+  const ada = await addUser(sql, 'ada')
+  expect((await connections('enable', slug)).stdout).toContain('can no longer use a password: 1.')
+  expect(await sql('SELECT sso_only FROM users WHERE id = $1', [ada.id])).toEqual([{ sso_only: true }])
+})
+
+test('add rejects what it can’t use, and writes nothing', async ({ sql }) => {
+  expect((await add()).code).toBe(0)
+  const other = `${slug}-2`
+  const addOther = (parameters: string[], stdin = 'secret') =>
+    run(['connections', '--', 'add', 'oidc', other, ...parameters], stdin)
+  const good = ['--issuer', provider.issuer, '--client-id', 'x']
+  for (const [attempt, message] of [
+    [add(), `There is already a connection ${slug}.`],
+    [addOther([...good, '--domain', `new.${domain}`, '--domain', domain]), `Another connection has ${domain}.`],
+    [addOther([...good]), 'at least one --domain'],
+    [addOther([...good, '--domain', 'localhost']), '“localhost” is not a domain'],
+    [addOther([...good, '--domain', 'x.example.org'], ''), 'Pass the client secret on stdin'],
+    [
+      addOther(['--issuer', 'http://idp.example.com', '--client-id', 'x', '--domain', domain]),
+      '--issuer must begin with https',
+    ],
+    [
+      addOther(['--issuer', 'https://login.microsoftonline.com/common/v2.0', '--client-id', 'x', '--domain', domain]),
+      '--tenant must list',
+    ],
+    [run(['connections', '--', 'add', 'oidc', 'Not A Slug', ...good, '--domain', domain], 'x'), 'is not a slug'],
+    [run(['connections', '--', 'add', 'ldap', other]), 'npm run connections'],
+    [connections('show', other), `There is no connection ${other}.`],
+    [connections('list', slug), 'npm run connections'],
+    [run(['connections', '--', 'disable', slug, '--list']), 'npm run connections'],
+  ] as const) {
+    const { code, stdout, stderr } = await attempt
+    expect([code, stdout], message).toEqual([2, ''])
+    expect(stderr).toContain(message)
+  }
+  expect(await sql('SELECT 1 FROM connections WHERE slug = $1', [other])).toEqual([])
+  expect(await sql('SELECT domain FROM connection_domains WHERE domain LIKE $1', [`%${domain}`])).toEqual([{ domain }])
+})
+
+test('check says what is wrong', async () => {
+  await add()
+  expect((await connections('check', slug)).stdout).toContain(
+    `${slug}: the provider responds, and names itself ${provider.issuer}.`,
+  )
+  provider.behaviour.metadata = (metadata) => ({ ...metadata, scopes_supported: ['openid'] })
+  expect((await connections('check', slug)).stdout).toContain('does not announce the scope email')
+  provider.behaviour.metadata = (metadata) => ({ ...metadata, issuer: `${metadata.issuer}/another` })
+  const wrong = await connections('check', slug)
+  expect([wrong.code, wrong.stdout]).toEqual([1, ''])
+  expect(wrong.stderr).toContain('discovery_issuer. The metadata names another issuer.')
+  const otherKey = await run(['connections', '--', 'check', slug], '', {
+    CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64'),
+  })
+  expect(otherKey.stderr).toContain('CONNECTION_SECRETS_KEY has changed')
+  const newKeyFirst = await run(['connections', '--', 'check', slug], '', {
+    CONNECTION_SECRETS_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.CONNECTION_SECRETS_KEY}`,
+  })
+  expect(newKeyFirst.stderr).toContain('discovery_issuer') // the secret could be opened
+  await provider.stop()
+  expect((await connections('check', slug)).stderr).toContain('provider_unreachable')
+})
+
+test('disable, enable, remove and unlink', async ({ sql, url, post }) => {
+  await add(['--provision'])
+  const signIn = async () => {
+    const visitor = new Visitor(url)
+    const landing = await visitor.signIn(slug)
+    const code = landing.searchParams.get('code')
+    const cookies = { Cookie: `browser=${visitor.cookies.get('browser')}` }
+    return code ? (await post(exchangePath, { code }, cookies)).status : landing.searchParams.get('error')
+  }
+  expect(await signIn()).toBe(200)
+  expect((await connections('disable', slug)).stdout).toContain(`Disabled ${slug}. Sessions ended: 1.`)
+  expect(await signIn()).toBe('connection_unavailable')
+  expect((await connections('enable', slug)).stdout).toContain(`Users can sign in through ${slug} again.`)
+  expect(await signIn()).toBe(200)
+
+  const subject = provider.person.sub
+  provider.person.sub = randomUUID()
+  expect(await signIn()).toBe('no_access') // the address has passed on
+  const unlink = () => run(['users', '--', 'unlink', String(provider.person.email), slug])
+  expect((await unlink()).stdout).toContain(`from ${slug}. Sessions ended: 1.`)
+  expect((await unlink()).stdout).toContain('was not linked')
+  expect(await signIn()).toBe(200)
+  provider.person.sub = subject
+  expect(await signIn()).toBe('no_access')
+
+  expect((await connections('remove', slug)).stdout).toContain(`Removed ${slug}. Sessions ended: 1.`)
+  expect(await sql('SELECT 1 FROM identities WHERE subject = $1', [subject])).toEqual([])
+  expect(await sql('SELECT 1 FROM users WHERE email = $1', [provider.person.email])).toHaveLength(1)
+  expect(await signIn()).toBe('connection_unavailable')
+})
