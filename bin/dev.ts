@@ -7,6 +7,11 @@ import { inUnits } from '../lib/page/relative-time'
 import { choosePort, prepareLocally, project, readEnvFiles, rememberPublicUrl } from './local'
 
 const demoEmail = 'ada@example.com'
+const people = [
+  { id: 'ada', name: 'Ada Lovelace', email: demoEmail },
+  { id: 'grace', name: 'Grace Hopper', email: 'grace@example.com' },
+]
+const localSlug = 'local'
 const production = process.argv.includes('--production')
 const log = (line: string) => console.log(line)
 
@@ -17,9 +22,48 @@ async function run(): Promise<number> {
   try {
     rememberPublicUrl()
     if (production) build()
-    return await serve(port)
+    const disconnect = await connectLocalProvider()
+    try {
+      return await serve(port)
+    } finally {
+      await disconnect()
+    }
   } finally {
     await release()
+  }
+}
+
+/**
+ * Starts an identity provider and adds a connection to it. Not in a database elsewhere, where others
+ * could be using it. Returns a function that removes both.
+ */
+async function connectLocalProvider(): Promise<() => Promise<void>> {
+  const { isLoopback } = await import('../lib/settings/env')
+  const isLocal = [process.env.DATABASE_URL, process.env.PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
+  if (!isLocal) return async () => {}
+  const [{ startLocalProvider }, { redirectUri }, { addConnection, listConnections, removeConnection }] =
+    await Promise.all([import('./local-provider'), import('../lib/sso/connection'), import('../lib/sso/manage')])
+  const remove = async () => {
+    for (const connection of await listConnections(localSlug)) await removeConnection(connection)
+  }
+  const { issuer, clientId, clientSecret, stop } = await startLocalProvider({
+    redirectUris: [redirectUri(localSlug)],
+    people,
+  })
+  await remove()
+  await addConnection({
+    slug: localSlug,
+    name: 'the local identity provider',
+    settings: { kind: 'oidc', issuer, clientId },
+    secrets: { clientSecret },
+    domains: ['example.com'],
+    provision: true,
+    listed: true,
+    allowPasswords: true, // the demo user has a reset link
+  })
+  return async () => {
+    await remove()
+    await stop()
   }
 }
 
@@ -50,7 +94,14 @@ async function printLinks(): Promise<void> {
   const { PUBLIC_URL } = process.env
   // In development, a page is compiled at its first request. That must not use up the lifetime of
   // the code.
-  for (const path of ['/', '/sso/callback', '/reset-password', '/api/auth/sso/exchange', '/api/auth/reset-password'])
+  for (const path of [
+    '/',
+    '/sign-in',
+    '/sso/callback',
+    '/reset-password',
+    '/api/auth/sso/exchange',
+    '/api/auth/reset-password',
+  ])
     await fetch(`${PUBLIC_URL}${path}`)
   const { issueLinks } = await import('./links')
   const links = async () => {
@@ -60,6 +111,7 @@ async function printLinks(): Promise<void> {
     log(`  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${reset.url}`)
     log(process.stdin.isTTY ? '\nPress Enter for two new links, Ctrl-C to stop.' : '\nPress Ctrl-C to stop.')
   }
+  log(`\nSign in as ${people.map(({ name }) => name).join(' or ')}, with one click:\n  ${PUBLIC_URL}/sign-in`)
   await links()
   if (process.stdin.isTTY)
     process.stdin.on('data', () => void links().catch((error: Error) => console.error(error.message)))

@@ -270,6 +270,9 @@ test.describe('npm run dev', () => {
       await expect.poll(() => printed, { timeout: 50_000 }).toContain('Ctrl-C')
       const code = printed.match(new RegExp(`http://localhost:${port}/sso/callback\\?code=([\\w-]{43})`))![1]!
       const token = printed.match(new RegExp(`http://localhost:${port}/reset-password\\?token=([\\w-]{43})`))![1]!
+      expect(printed).toContain(`http://localhost:${port}/sign-in`)
+      const started = await fetch(`http://localhost:${port}/api/auth/sso/local/start`, { redirect: 'manual' })
+      expect(started.headers.get('location')).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/auth\?/)
       const send = (path: string, body: unknown) =>
         fetch(`http://localhost:${port}${path}`, {
           method: 'POST',

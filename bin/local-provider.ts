@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Configuration } from 'oidc-provider'
+
+/** A person at the local provider. */
+export type Person = { id: string; name: string; email: string }
+
+export type LocalProvider = { issuer: string; clientId: string; clientSecret: string; stop: () => Promise<void> }
+
+type Options = { redirectUris: string[]; people: Person[] }
+
+/**
+ * Starts an OpenID provider on this machine, with one client and a page on which one click signs a
+ * person in. For development and tests: it asks for no password. Its host differs from that of the
+ * app, so that browsers treat the two as different sites.
+ */
+export async function startLocalProvider({ redirectUris, people }: Options): Promise<LocalProvider> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const [clientId, clientSecret] = ['local-app', randomBytes(32).toString('base64url')]
+
+  const { Provider } = await quietly(() => import('oidc-provider'))
+  const configuration: Configuration = {
+    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    pkce: { required: () => true },
+    features: { devInteractions: { enabled: false } },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    ttl: { Session: 1 }, // so that every sign-in asks who it is
+    findAccount: async (_context, id) => {
+      const person = people.find((each) => each.id === id)
+      if (!person) return undefined
+      const { name, email } = person
+      return { accountId: id, claims: async () => ({ sub: id, name, email, email_verified: true }) }
+    },
+    // nobody is asked for consent
+    loadExistingGrant: async ({ oidc }) => {
+      const grant = new oidc.provider.Grant({ clientId: oidc.client!.clientId, accountId: oidc.session!.accountId! })
+      grant.addOIDCScope('openid email profile')
+      await grant.save()
+      return grant
+    },
+  }
+  const provider = await quietly(async () => new Provider(issuer, configuration))
+  const respond = provider.callback()
+  server.on('request', (request, response) => {
+    const choice = /^\/interaction\/[\w-]+(?:\/([\w-]+))?$/.exec(request.url ?? '')
+    if (!choice) return respond(request, response)
+    finish(request, response, choice[1]).catch((error: Error) => response.writeHead(400).end(error.message))
+  })
+
+  async function finish(request: IncomingMessage, response: ServerResponse, chosen?: string): Promise<void> {
+    if (chosen === 'cancel') return provider.interactionFinished(request, response, { error: 'access_denied' })
+    if (chosen) return provider.interactionFinished(request, response, { login: { accountId: chosen } })
+    await provider.interactionDetails(request, response) // throws if there is no such sign-in
+    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(page(request.url!, people))
+  }
+
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  return { issuer, clientId, clientSecret, stop }
+}
+
+/** Without the warnings of oidc-provider: of Node.js 20, with which it works, and of missing storage. */
+async function quietly<Result>(work: () => Promise<Result>): Promise<Result> {
+  const { warn } = console
+  console.warn = () => {}
+  try {
+    return await work()
+  } finally {
+    console.warn = warn
+  }
+}
+
+function page(path: string, people: Person[]): string {
+  const links = people.map(({ id, name, email }) => `<li><a href="${path}/${id}">${name}</a> (${email})</li>`)
+  return `<!doctype html><html lang="en"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1"><title>Local identity provider</title>
+<style>:root{color-scheme:light dark}body{max-width:28rem;margin:15vh auto;padding:0 1rem;font:1rem/1.5 system-ui}</style>
+<h1>Local identity provider</h1><p>It stands in for the one of an organisation. Who are you?</p>
+<ul>${links.join('')}</ul><p><a href="${path}/cancel">Cancel</a></p></html>
+`
+}
