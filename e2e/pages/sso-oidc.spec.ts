@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto'
+import type { BrowserContext, Page } from 'playwright/test'
+import { type LocalProvider, startLocalProvider } from '../../bin/local-provider'
+import { redirectUri } from '../../lib/sso/connection'
+import { addConnection, disableConnection, listConnections, type NewConnection } from '../../lib/sso/manage'
+import { exchangePath, expect, heading, keepSecret, newAddress, type Sql, test } from '../support/fixtures'
+
+// Whole sign-ins, through a provider that nobody here wrote.
+
+let provider: LocalProvider
+let slug: string
+let domain: string
+
+test.beforeEach(async () => {
+  slug = `page-${randomBytes(6).toString('hex')}`
+  domain = `${slug}.example.org`
+  const people = ['Ada', 'Grace'].map((name) => {
+    const id = name.toLowerCase()
+    return { id, name, email: `${id}@${domain}` }
+  })
+  provider = await startLocalProvider({ redirectUris: [redirectUri(slug)], people })
+})
+test.afterEach(() => provider.stop())
+
+async function connect(overriding: Partial<NewConnection> = {}): Promise<void> {
+  const { issuer, clientId, clientSecret } = provider
+  await addConnection({
+    slug,
+    name: `Acme ${slug}`,
+    settings: { kind: 'oidc', issuer, clientId },
+    secrets: { clientSecret: keepSecret(clientSecret) },
+    domains: [domain],
+    provision: true,
+    listed: true,
+    allowPasswords: false,
+    ...overriding,
+  })
+}
+
+const choose = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).click()
+const atProvider = (page: Page) => expect(heading(page)).toHaveText('Local identity provider')
+const emailsOf = async (sql: Sql) =>
+  (await sql('SELECT email FROM users WHERE email LIKE $1 ORDER BY 1', [`%@${domain}`])).map((user) => user.email)
+
+test('by e-mail address: from the start page to the dashboard, with `next` intact', async ({ page, sql }) => {
+  await connect()
+  await page.goto('/?next=/reports?year=2026')
+  await page.getByRole('link', { name: 'Sign in', exact: true }).click()
+  await page.getByLabel('Email address').fill(`whoever@${domain.toUpperCase()}`)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await atProvider(page)
+  await choose(page, 'Ada')
+  await page.waitForURL('/reports?year=2026')
+  await page.goto('/')
+  await expect(heading(page)).toHaveText('You’re signed in')
+  await expect(page.getByText(`ada@${domain}`)).toBeVisible()
+  expect(await emailsOf(sql)).toEqual([`ada@${domain}`])
+})
+
+test('by a button; signing in as somebody else replaces the session', async ({ page, sql }) => {
+  await connect()
+  for (const name of ['Ada', 'Grace']) {
+    await page.goto('/sign-in?next=/%23top')
+    await page.getByRole('link', { name: `Sign in with Acme ${slug}` }).click()
+    await atProvider(page)
+    await choose(page, name)
+    await page.waitForURL('/#top')
+    await expect(page.getByText(`${name.toLowerCase()}@${domain}`)).toBeVisible()
+  }
+  const sessions = await sql(
+    `SELECT email, revoked_at IS NOT NULL AS revoked FROM sessions JOIN users ON users.id = user_id
+     WHERE email LIKE $1 ORDER BY sessions.created_at`,
+    [`%@${domain}`],
+  )
+  expect(sessions).toEqual([
+    { email: `ada@${domain}`, revoked: true },
+    { email: `grace@${domain}`, revoked: false },
+  ])
+})
+
+test('an existing user is linked', async ({ page, sql }) => {
+  await connect({ provision: false })
+  await sql('INSERT INTO users (email) VALUES ($1)', [`ada@${domain}`])
+  await page.goto(`/api/auth/sso/${slug}/start`)
+  await choose(page, 'Ada')
+  await page.waitForURL('/')
+  await expect(page.getByText(`ada@${domain}`)).toBeVisible()
+})
+
+test.describe('ends readably, and `next` survives', () => {
+  const endsWith = async (page: Page, title: string) => {
+    await expect(heading(page)).toHaveText(title)
+    await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute('href', '/sign-in?next=%2Freports')
+  }
+  const start = (page: Page) => page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
+
+  test('cancelled', async ({ page }) => {
+    await connect()
+    await start(page)
+    await choose(page, 'Cancel')
+    await endsWith(page, 'Sign-in was cancelled')
+  })
+
+  test('not provisioned', async ({ page, sql }) => {
+    await connect({ provision: false })
+    await start(page)
+    await choose(page, 'Ada')
+    await endsWith(page, 'You don’t have access to Dashboard')
+    expect(await emailsOf(sql)).toEqual([])
+  })
+
+  test('disabled user', async ({ page, sql }) => {
+    await connect()
+    await sql('INSERT INTO users (email, disabled_at) VALUES ($1, now())', [`ada@${domain}`])
+    await start(page)
+    await choose(page, 'Ada')
+    await endsWith(page, 'You don’t have access to Dashboard')
+  })
+
+  test('provider unreachable', async ({ page }) => {
+    await connect()
+    await provider.stop()
+    await start(page)
+    await endsWith(page, 'Your organisation’s sign-in page isn’t available')
+  })
+})
+
+test('expired, or connection disabled meanwhile', async ({ page, sql }) => {
+  await connect()
+  await page.goto(`/api/auth/sso/${slug}/start`)
+  await sql(
+    'UPDATE sign_ins SET expires_at = now() WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)',
+    [slug],
+  )
+  await choose(page, 'Ada')
+  await expect(heading(page)).toHaveText('This sign-in can’t be continued')
+
+  await page.goto(`/api/auth/sso/${slug}/start`)
+  const [connection] = await listConnections(slug)
+  await disableConnection(connection!)
+  await choose(page, 'Ada')
+  await expect(heading(page)).toHaveText('This way to sign in isn’t available')
+  await page.goto('/sign-in')
+  await expect(page.getByRole('link', { name: `Sign in with Acme ${slug}` })).toHaveCount(0)
+})
+
+test('a login that another person began (login CSRF) ends in no session', async ({
+  page,
+  browserProcess,
+  url,
+  sql,
+}) => {
+  await connect()
+  const attacker = await browserProcess.newContext({
+    baseURL: url,
+    extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
+  })
+  const landing = await withoutExchange(attacker, async (theirs) => {
+    await theirs.goto(`/api/auth/sso/${slug}/start`)
+    await choose(theirs, 'Grace')
+  })
+  await page.goto(landing)
+  await expect(heading(page)).toHaveText('This sign-in can’t be used')
+  expect(
+    await sql('SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email LIKE $1', [`%@${domain}`]),
+  ).toEqual([])
+  await attacker.close()
+})
+
+/** Returns the URL of the landing page, whose code is not exchanged. */
+async function withoutExchange(context: BrowserContext, act: (page: Page) => Promise<void>): Promise<string> {
+  const page = await context.newPage()
+  let landing = ''
+  page.on('request', (request) => {
+    if (request.url().includes('/sso/callback?code=')) landing = request.url()
+  })
+  await page.route(`**${exchangePath}`, (route) => route.abort())
+  await act(page)
+  await expect.poll(() => landing).toContain('code=')
+  keepSecret(new URL(landing).searchParams.get('code')!)
+  return landing
+}
+
+test('the sign-in page explains an address that it does not know, and puts none into a URL', async ({ page }) => {
+  await connect()
+  const urls: string[] = []
+  page.on('request', (request) => urls.push(request.url()))
+  await page.goto('/sign-in?next=/reports')
+  await page.getByLabel('Email address').fill('ada@nowhere.example')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await expect(page.locator('#email-error')).toContainText('We don’t know where this address signs in')
+  await expect(page).toHaveTitle(/^Error: Sign in – /)
+  await page.getByLabel('Email address').fill(`ada@${domain}`)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await atProvider(page)
+  expect(urls.filter((requested) => requested.includes('ada'))).toEqual([])
+  await choose(page, 'Ada')
+  await page.waitForURL('/reports')
+})
+
+test('Back leads from the provider to the sign-in page', async ({ page }) => {
+  await connect()
+  await page.goto('/sign-in')
+  await page.getByLabel('Email address').fill(`ada@${domain}`)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await atProvider(page)
+  await page.goBack()
+  await expect(page.getByLabel('Email address')).toBeVisible()
+})
+
+test('without JavaScript, the way to the provider is one link longer', async ({ browserProcess, url }) => {
+  await connect()
+  const context = await browserProcess.newContext({ baseURL: url, javaScriptEnabled: false })
+  const page = await context.newPage()
+  await page.goto('/sign-in?next=/reports')
+  await page.getByLabel('Email address').fill(`ada@${domain}`)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await expect(heading(page)).toHaveText('Taking you to your organisation')
+  await page.getByRole('link', { name: 'Continue' }).click()
+  await atProvider(page)
+  await context.close()
+})
