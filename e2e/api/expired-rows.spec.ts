@@ -29,9 +29,30 @@ test('rows that expired more than a week ago are deleted in batches, others are 
   expect(await sql(left, [user.id])).toEqual([{ codes: 3, tokens: 0, sessions: 13 }])
 })
 
+test('a sign-in attempt is deleted an hour after it expired', async ({ sql }) => {
+  const slug = `old-${randomUUID()}`
+  const kept = ['59 minutes', '-1 minute']
+  await sql(
+    `WITH added AS (
+       INSERT INTO connections (slug, name, kind, settings) VALUES ($1, 'Old', 'oidc', '{}') RETURNING id
+     )
+     INSERT INTO sign_ins (state_hash, connection_id, browser_hash, kid, next, expires_at)
+     SELECT sha256(random()::text::bytea), id, sha256(''), 'x', age, now() - age::interval
+     FROM added, unnest($2::text[]) AS age`,
+    [slug, ['61 minutes', ...kept]],
+  )
+  expect((await deleteExpiredRows()).sign_ins).toBeGreaterThanOrEqual(1)
+  const rows = await sql(
+    'SELECT next FROM sign_ins WHERE connection_id = (SELECT id FROM connections WHERE slug = $1) ORDER BY expires_at',
+    [slug],
+  )
+  expect(rows.map(({ next }) => next)).toEqual(kept)
+  await sql('DELETE FROM connections WHERE slug = $1', [slug])
+})
+
 test('a run stops at its time limit, and the next run continues', async ({ user, sql }) => {
   await sql(fill(2_500, '8 days'), [user.id])
-  expect(await deleteExpiredRows(0)).toEqual({ exchange_codes: 0, reset_tokens: 0, sessions: 0 })
+  expect(await deleteExpiredRows(0)).toEqual({ exchange_codes: 0, reset_tokens: 0, sessions: 0, sign_ins: 0 })
   await deleteExpiredRows()
   expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
 })
@@ -82,6 +103,7 @@ test('the cron job deletes expired rows; repeated and concurrent runs are harmle
           exchange_codes: expect.any(Number),
           reset_tokens: expect.any(Number),
           sessions: expect.any(Number),
+          sign_ins: expect.any(Number),
         },
       },
     ])

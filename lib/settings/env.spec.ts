@@ -78,6 +78,20 @@ test('in production, and only there, running without Upstash must be explicit', 
   expect(problems({ ...without, KV_REST_API_URL: 'https://x.upstash.io', KV_REST_API_TOKEN: 'x' })).toEqual([])
 })
 
+test('CONNECTION_SECRETS_KEY is a list of 256-bit keys in base64 or base64url', () => {
+  const [first, second] = [Buffer.alloc(32, 250), Buffer.alloc(32, 7)]
+  const list = `${first.toString('base64')}, ${second.toString('base64url')}`
+  expect(parseEnv({ ...good, CONNECTION_SECRETS_KEY: list }).CONNECTION_SECRETS_KEY).toEqual([
+    new Uint8Array(first),
+    new Uint8Array(second),
+  ])
+  expect(parseEnv(good).CONNECTION_SECRETS_KEY).toBeUndefined()
+  for (const wrong of ['secret', first.subarray(1).toString('base64'), `${list},`, first.toString('hex')])
+    expect(problems({ ...good, CONNECTION_SECRETS_KEY: wrong })).toEqual([
+      'CONNECTION_SECRETS_KEY must be 32 random bytes in base64, or several of these separated by commas',
+    ])
+})
+
 test('on Vercel, PUBLIC_URL has a default', () => {
   const onVercel = {
     ...good,
