@@ -29,7 +29,8 @@ export async function startLocalProvider({ redirectUris, people }: Options): Pro
     features: { devInteractions: { enabled: false } },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
-    ttl: { Session: 1 }, // so that every sign-in asks who it is
+    // A session of one second: every sign-in asks who it is.
+    ttl: { Session: 1, Interaction: 1200, Grant: 1200, AuthorizationCode: 60, AccessToken: 600, IdToken: 600 },
     findAccount: async (_context, id) => {
       const person = people.find((each) => each.id === id)
       if (!person) return undefined

@@ -101,13 +101,6 @@ const states: Record<string, State> = {
       await page.locator('#email-error').waitFor()
     },
   },
-  'sign in: on to the provider': {
-    title: 'Taking you to your organisation',
-    open: async (page) => {
-      await page.route('**/start', (route) => route.fulfill({ status: 204 })) // keeps the browser on the page
-      await openSignIn(page, `?connection=${statesSlug}`)
-    },
-  },
 
   'reset: form': { title: 'Choose a new password', open: (page) => page.goto('/reset-password?token=x') },
   'reset: form, weak password': {
