@@ -94,14 +94,7 @@ async function printLinks(): Promise<void> {
   const { PUBLIC_URL } = process.env
   // In development, a page is compiled at its first request. That must not use up the lifetime of
   // the code.
-  for (const path of [
-    '/',
-    '/sign-in',
-    '/sso/callback',
-    '/reset-password',
-    '/api/auth/sso/exchange',
-    '/api/auth/reset-password',
-  ])
+  for (const path of ['/', '/sso/callback', '/reset-password', '/api/auth/sso/exchange', '/api/auth/reset-password'])
     await fetch(`${PUBLIC_URL}${path}`)
   const { issueLinks } = await import('./links')
   const links = async () => {

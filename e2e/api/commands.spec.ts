@@ -257,6 +257,7 @@ test.describe('npm start', () => {
 
 test.describe('npm run dev', () => {
   test('uses PORT, prints two working links, logs no secret, and stops on Ctrl-C', async ({ user }) => {
+    test.setTimeout(300_000) // it compiles every page
     await onlyDevelopmentServer(async () => {
       const port = String(await freePort())
       const child = spawn('npm', ['run', '--silent', 'dev'], {
@@ -267,7 +268,7 @@ test.describe('npm run dev', () => {
       let printed = ''
       child.stdout.on('data', (chunk) => (printed += chunk))
       child.stderr.on('data', (chunk) => (printed += chunk))
-      await expect.poll(() => printed, { timeout: 50_000 }).toContain('Ctrl-C')
+      await expect.poll(() => printed, { timeout: 200_000 }).toContain('Ctrl-C')
       const code = printed.match(new RegExp(`http://localhost:${port}/sso/callback\\?code=([\\w-]{43})`))![1]!
       const token = printed.match(new RegExp(`http://localhost:${port}/reset-password\\?token=([\\w-]{43})`))![1]!
       expect(printed).toContain(`http://localhost:${port}/sign-in`)
