@@ -30,10 +30,17 @@ const batches = {
       SELECT ctid FROM sign_ins WHERE expires_at < now() - make_interval(secs => ${signInRetentionSeconds})
       ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
     RETURNING 1`,
+  // No mail is tried for longer than a day, and the caps look back no further.
+  mails: () => sql`
+    DELETE FROM mails WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM mails WHERE requested_at < now() - make_interval(secs => ${retentionSeconds})
+      ORDER BY requested_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
+    RETURNING 1`,
 }
 
 /**
- * Deletes rows that expired more than a week ago, and sign-in attempts after an hour. Returns the number of deleted rows per table.
+ * Deletes rows that expired, and mails that were requested, more than a week ago, and sign-in attempts
+ * an hour after they expired. Returns the number of deleted rows per table.
  * Stops after `withinMs` milliseconds; the next run continues. Concurrent runs share the work.
  */
 export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {

@@ -147,3 +147,28 @@ test('the breached-password check is on in production unless it is switched off,
   expect(check({ NODE_ENV: 'development', PASSWORD_BREACH_CHECK: 'true' })).toBe(true)
   expect(problems({ ...good, PASSWORD_BREACH_CHECK: 'no' })).toHaveLength(1)
 })
+
+test('e-mail needs both settings, and brings the forgot-password page', () => {
+  const mail = { SMTP_URL: 'smtps://user:p%40ss@smtp.example.com', MAIL_FROM: 'login@example.com' }
+  expect(parseEnv(good).FORGOT_PASSWORD_URL).toBeUndefined()
+  expect(parseEnv({ ...good, ...mail }).FORGOT_PASSWORD_URL).toBe('/forgot-password')
+  const own = { ...good, ...mail, FORGOT_PASSWORD_URL: 'https://www.example.com/forgot' }
+  expect(parseEnv(own).FORGOT_PASSWORD_URL).toBe('https://www.example.com/forgot')
+  expect(problems({ ...good, SMTP_URL: mail.SMTP_URL })).toEqual([expect.stringMatching(/^MAIL_FROM is missing/)])
+  expect(problems({ ...good, MAIL_FROM: mail.MAIL_FROM })).toEqual([expect.stringMatching(/^SMTP_URL is missing/)])
+  for (const SMTP_URL of ['smtp://localhost:1025', 'smtp://[::1]:25', 'smtp://smtp.example.com:587/'])
+    expect(problems({ ...good, ...mail, SMTP_URL }), SMTP_URL).toEqual([])
+  // nodemailer would read options from the parameters, such as one that accepts any certificate
+  for (const SMTP_URL of [
+    'https://smtp.example.com',
+    'smtp.example.com',
+    'smtp://secret@host/?ignoreTLS=true',
+    'smtp://host/x',
+  ]) {
+    const lines = problems({ ...good, ...mail, SMTP_URL })
+    expect(lines[0], SMTP_URL).toMatch(/^SMTP_URL must /)
+    expect(lines.join()).not.toContain('secret')
+  }
+  for (const MAIL_FROM of ['Login <login@example.com>', 'a@x, b@y', 'login'])
+    expect(problems({ ...good, ...mail, MAIL_FROM }), MAIL_FROM).toEqual([expect.stringMatching(/^MAIL_FROM /)])
+})

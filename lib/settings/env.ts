@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseEmailAddress } from '../contract/email-address'
 import { parseConnectionSecretsKeys } from './connection-secrets-keys'
 import { parseSigningKeys } from './signing-keys'
 
@@ -58,6 +59,14 @@ const Settings = z.object({
   DASHBOARD_URL: linkTarget.default('/'),
   SIGN_IN_URL: linkTarget.default('/sign-in'),
   FORGOT_PASSWORD_URL: linkTarget.optional(),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/, error: 'must be a URL like smtps://user:password@smtp.example.com' })
+    .refine((value) => /^smtps?:\/\/[^/?#]+\/?$/i.test(value), 'must not have a path or parameters')
+    .optional(),
+  MAIL_FROM: z
+    .string()
+    .refine((value) => parseEmailAddress(value) !== null, 'must be an e-mail address, without a name')
+    .optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 })
 
@@ -83,12 +92,13 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
   // the names that Vercel's marketplace gives an Upstash Redis
   given.UPSTASH_REDIS_REST_URL ??= given.KV_REST_API_URL
   given.UPSTASH_REDIS_REST_TOKEN ??= given.KV_REST_API_TOKEN
+  if (given.SMTP_URL) given.FORGOT_PASSWORD_URL ??= '/forgot-password'
   const parsed = Settings.safeParse(given)
   const problems = (parsed.error?.issues ?? []).map(({ path, message }) => {
     const name = String(path[0])
     return `${name} ${given[name] === undefined ? 'is missing' : message}`
   })
-  problems.push(...publicUrlProblems(given), ...rateLimitProblems(given))
+  problems.push(...publicUrlProblems(given), ...rateLimitProblems(given), ...mailProblems(given))
   if (parsed.success && problems.length === 0) return parsed.data
   throw new Error(
     `These settings are missing or invalid (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`,
@@ -106,7 +116,8 @@ function publicUrlProblems({ NODE_ENV, PUBLIC_URL }: Record<string, string | und
 }
 
 /**
- * Whether a hostname is this machine's own. Expects it as normalised by `URL`: lower case, IPv4 in four decimal parts, IPv6 in
+ * Whether a host is this machine. Expects a hostname as normalised by `URL`: lower case, IPv4 in four
+ * decimal parts, IPv6 in
  * brackets.
  */
 export function isLoopback(hostname: string): boolean {
@@ -127,6 +138,17 @@ function rateLimitProblems(given: Record<string, string | undefined>): string[] 
   if (missing.length === 1 || given.RATE_LIMIT === 'upstash') return missing.map((name) => `${name} is missing`)
   if (given.NODE_ENV !== 'production') return []
   return [`${names.join(' and ')} are missing: set both, or set RATE_LIMIT=in-process if one process serves all users`]
+}
+
+/** Mail needs a server and a sender. Without both, nothing of it exists. */
+function mailProblems({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined>): string[] {
+  if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return []
+  return [SMTP_URL ? 'MAIL_FROM is missing: SMTP_URL is set' : 'SMTP_URL is missing: MAIL_FROM is set']
+}
+
+/** Whether this service sends e-mail, and so has a forgot-password page. */
+export function sendsMail(): boolean {
+  return env().SMTP_URL !== undefined
 }
 
 function vercelUrl(given: Record<string, string | undefined>): string | undefined {

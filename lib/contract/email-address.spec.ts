@@ -1,0 +1,67 @@
+import { expect, test } from 'playwright/test'
+import { parseEmailAddress } from './email-address'
+
+const accepted: Record<string, string> = {
+  'ada@example.com': 'ada@example.com',
+  'Ada.Lovelace+tag@EXAMPLE.com': 'Ada.Lovelace+tag@example.com',
+  "o'neil@example.co.uk": "o'neil@example.co.uk",
+  'ada@localhost': 'ada@localhost',
+  'ada@bücher.example': 'ada@xn--bcher-kva.example',
+  'ada@BÜCHER.example': 'ada@xn--bcher-kva.example',
+  'ada@xn--bcher-kva.example': 'ada@xn--bcher-kva.example',
+  'ada@例え。jp': 'ada@xn--r8jz45g.jp',
+  'märz@example.com': 'märz@example.com',
+  [`${'x'.repeat(64)}@example.com`]: `${'x'.repeat(64)}@example.com`,
+}
+for (const [text, address] of Object.entries(accepted)) {
+  test(`accepts ${text}`, () => expect(parseEmailAddress(text)).toBe(address))
+}
+
+const rejected = [
+  '',
+  '@',
+  'ada',
+  'ada@',
+  '@example.com',
+  'a@x, b@y',
+  'a@x,b@y',
+  'a@x;b@y',
+  'a@x b@y',
+  'a@b@c',
+  'ada@example.com,',
+  ' ada@example.com',
+  'ada@example.com\r\nBcc: eve@example.com',
+  'ada\r\nBcc:eve@example.com',
+  'ada@example.com\n',
+  'ada\u0000@example.com',
+  'ada\u2028@example.com',
+  'ada\u202e@example.com',
+  'Ada <ada@example.com>',
+  '<ada@example.com>',
+  '"ada"@example.com',
+  '"a@b"@example.com',
+  'ada(comment)@example.com',
+  'ada@[127.0.0.1]',
+  'ada@127.0.0.1',
+  'ada@127.1',
+  'ada@0x7f000001',
+  'ada@exa%6dple.com',
+  'ada@example.com/path',
+  'ada@example.com?x',
+  'ada@example..com',
+  'ada@-example.com',
+  'ada@example.com.',
+  'ada@exa mple.com',
+  '.ada@example.com',
+  'ada.@example.com',
+  'a..da@example.com',
+  `${'x'.repeat(65)}@example.com`,
+  `${'ü'.repeat(33)}@example.com`,
+  `${'x'.repeat(10_000)}@example.com`,
+  `ada@${'x'.repeat(64)}.com`,
+  `ada@${'xy.'.repeat(90)}com`,
+]
+for (const text of rejected) {
+  test(`rejects ${JSON.stringify(text.slice(0, 60))} (${text.length} characters)`, () =>
+    expect(parseEmailAddress(text)).toBeNull())
+}

@@ -1,0 +1,23 @@
+import { domainToASCII } from 'node:url'
+
+const maxLength = 254 // RFC 5321 §4.5.3.1.3, without the angle brackets
+const maxLocalBytes = 64
+const localPart = /^[^\s@<>()[\]\\,;:"\p{C}]+$/u
+const hostName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
+
+/**
+ * Returns an e-mail address with its domain in ASCII and lower case, or null unless the text is
+ * exactly one address. Rejects quoted local parts, comments and IP addresses, which no sign-up form
+ * produces and parsers disagree about.
+ */
+export function parseEmailAddress(text: string): string | null {
+  if (text.length > maxLength) return null
+  const [local = '', domain = '', ...rest] = text.split('@')
+  if (rest.length > 0 || !localPart.test(local) || Buffer.byteLength(local) > maxLocalBytes) return null
+  if (local.startsWith('.') || local.endsWith('.') || local.includes('..')) return null
+  // domainToASCII accepts what a URL does, such as percent-encoding
+  const ascii = localPart.test(domain) && !/[%/?#]/.test(domain) ? domainToASCII(domain) : ''
+  if (!hostName.test(ascii) || /^[\d.]+$/.test(ascii)) return null
+  const address = `${local}@${ascii}`
+  return address.length <= maxLength ? address : null
+}

@@ -1,0 +1,28 @@
+const browsers = {
+  'Edg(e|A|iOS)?/': 'Edge',
+  'OPR/|Opera': 'Opera',
+  'SamsungBrowser/': 'Samsung Internet',
+  'Firefox/|FxiOS/': 'Firefox',
+  'Chrome/|CriOS/|Chromium/': 'Chrome',
+  'Version/.* Safari/': 'Safari',
+}
+const systems = {
+  iPhone: 'iPhone',
+  iPad: 'iPad',
+  Android: 'Android',
+  CrOS: 'ChromeOS',
+  Windows: 'Windows',
+  'Mac OS X': 'macOS',
+  Linux: 'Linux',
+}
+
+/**
+ * Returns the kind of device in a `User-Agent` header, such as “Firefox on Windows”, or null. Only
+ * our own words: the header itself is never stored or sent.
+ */
+export function deviceOf(userAgent: string | null): string | null {
+  const find = (names: Record<string, string>) =>
+    Object.entries(names).find(([pattern]) => new RegExp(pattern).test(userAgent ?? ''))?.[1]
+  const [browser, system] = [find(browsers), find(systems)]
+  return browser && system ? `${browser} on ${system}` : (browser ?? system ?? null)
+}

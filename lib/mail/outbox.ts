@@ -1,0 +1,169 @@
+import { lifetimes } from '../contract/lifetimes'
+import { type Part, part, sql, transaction } from '../database/sql'
+import { hashSecret } from '../secret'
+
+/** What caused a mail: the language of the request, and the kind of device that sent it. */
+export type MailRequest = { language: string; device: string | null }
+
+/** A mail that this process has claimed. `email` is the user's current address. */
+export type ClaimedMail = MailRequest & {
+  id: string
+  kind: 'reset' | 'password-changed'
+  attempts: number
+  requestedAt: Date
+  email: string
+  isTooOld: boolean
+}
+
+/** A claim outlasts the slowest attempt (see transport.ts), so that a mail has one sender at a time. */
+const claimSeconds = 120
+
+const minute = 60
+const hour = 60 * minute
+const retryAfterSeconds = {
+  reset: [minute, 5 * minute, 15 * minute, 30 * minute],
+  'password-changed': [minute, 5 * minute, 15 * minute, 30 * minute, 2 * hour, 12 * hour],
+}
+const giveUpAfterSeconds = { reset: hour, 'password-changed': 24 * hour }
+
+/**
+ * Queues a reset mail for the user with one of these addresses, within the caps per user: 1 a
+ * minute, 3 an hour, and 1 an hour after 10 in a day. Returns whether it did. Executes the same
+ * statements whether or not there is such a user.
+ */
+export async function queueResetMail(emails: string[], { language, device }: MailRequest): Promise<boolean> {
+  return transaction(async (sql) => {
+    // Not FOR UPDATE, which would make sign-ins wait. Another statement counts, because the
+    // snapshot of this one is older than the lock.
+    const [user] = await sql<{ id: string }>`
+      SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL AND NOT sso_only
+      ORDER BY email = ${emails[0]!} DESC LIMIT 1 FOR NO KEY UPDATE`
+    const userId = user?.id ?? null
+    const queued = await sql`
+      WITH recent AS (
+        SELECT count(*) FILTER (WHERE requested_at > now() - interval '1 minute') AS minute,
+          count(*) FILTER (WHERE requested_at > now() - interval '1 hour') AS hour, count(*) AS day
+        FROM mails
+        WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset'
+      ), allowed AS (
+        SELECT FROM recent WHERE minute < 1 AND hour < CASE WHEN day < 10 THEN 3 ELSE 1 END
+      ), renewed AS (
+        UPDATE mails SET requested_at = now(), language = ${language}, device = ${device},
+          due_at = CASE WHEN due_at > now() + make_interval(secs => ${claimSeconds}) THEN now() ELSE due_at END
+        WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset'
+          AND due_at IS NOT NULL AND EXISTS (SELECT FROM allowed)
+        RETURNING id
+      ), created AS (
+        INSERT INTO mails (kind, user_id, language, device)
+        SELECT 'reset', ${userId}::uuid, ${language}, ${device}
+        WHERE ${userId}::uuid IS NOT NULL AND EXISTS (SELECT FROM allowed) AND NOT EXISTS (SELECT FROM renewed)
+        RETURNING id
+      )
+      SELECT id FROM renewed UNION ALL SELECT id FROM created`
+    return queued.length > 0
+  })
+}
+
+/**
+ * Returns the CTEs that replace the user's unsent reset mails by a notice that the password was
+ * changed. For a statement that follows a lock of the user.
+ */
+export function noticeInsteadOfResets(userId: Part, { language, device }: MailRequest): Part {
+  return part`
+    mails_deleted AS (
+      DELETE FROM mails
+      WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset' AND due_at IS NOT NULL
+    ), notice AS (
+      INSERT INTO mails (kind, user_id, language, device)
+      SELECT 'password-changed', id, ${language}, ${device} FROM (SELECT ${userId} AS id) AS changed_user
+      WHERE id IS NOT NULL
+    )`
+}
+
+/** Claims the mail that has been due for longest, or returns null. No other sender gets the same one. */
+export async function claimMail(): Promise<ClaimedMail | null> {
+  const [mail] = await sql<Omit<ClaimedMail, 'isTooOld'> & { age: number }>`
+    UPDATE mails SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${claimSeconds})
+    WHERE id = (
+      SELECT id FROM mails WHERE due_at <= now() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    )
+    RETURNING id, kind, language, device, attempts, requested_at AS "requestedAt",
+      extract(epoch FROM now() - requested_at)::float8 AS age,
+      (SELECT email FROM users WHERE id = user_id) AS email`
+  if (!mail) return null
+  const { age, ...claimed } = mail
+  return { ...claimed, isTooOld: age > giveUpAfterSeconds[mail.kind] }
+}
+
+/**
+ * Issues the reset token of a claimed mail. Returns whether it did: not if the mail was withdrawn
+ * or claimed by another sender, or the user may not reset the password. Lock order: user, mail.
+ */
+export async function issueTokenOfMail({ id, attempts }: ClaimedMail, secret: string): Promise<boolean> {
+  const issued = await sql`
+    WITH holder AS MATERIALIZED (
+      SELECT id FROM users
+      WHERE id = (SELECT user_id FROM mails WHERE id = ${id}) AND disabled_at IS NULL AND NOT sso_only
+      FOR KEY SHARE
+    ), mail AS MATERIALIZED (
+      SELECT user_id FROM mails
+      WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL AND user_id = (SELECT id FROM holder)
+      FOR UPDATE
+    )
+    INSERT INTO reset_tokens (user_id, token_hash, expires_at)
+    SELECT user_id, ${hashSecret(secret)}::bytea, now() + make_interval(secs => ${lifetimes.resetToken}) FROM mail
+    ON CONFLICT (user_id) DO UPDATE
+      SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL,
+        attempts = 0
+    RETURNING 1`
+  return issued.length === 1
+}
+
+/** Marks a claimed mail as sent. */
+export async function markSent({ id, attempts }: ClaimedMail): Promise<void> {
+  await sql`
+    UPDATE mails SET sent_at = now(), due_at = NULL WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
+}
+
+/** Never sends a claimed mail. */
+export async function giveUp({ id, attempts }: ClaimedMail): Promise<void> {
+  await sql`
+    UPDATE mails SET gave_up_at = now(), due_at = NULL
+    WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
+}
+
+/**
+ * Schedules the next attempt of a claimed mail. Returns false, and gives up, if that would be too
+ * late to be of use.
+ */
+export async function retryLater({ id, kind, attempts }: ClaimedMail): Promise<boolean> {
+  const delays = retryAfterSeconds[kind]
+  const delay = delays[Math.min(attempts, delays.length) - 1]!
+  const [mail] = await sql<{ isDue: boolean }>`
+    UPDATE mails SET (due_at, gave_up_at) = (
+      SELECT CASE WHEN in_time THEN next END, CASE WHEN NOT in_time THEN now() END
+      FROM (SELECT now() + make_interval(secs => ${delay}) AS next) AS retry,
+        LATERAL (SELECT next < requested_at + make_interval(secs => ${giveUpAfterSeconds[kind]}) AS in_time) AS verdict
+    )
+    WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL
+    RETURNING due_at IS NOT NULL AS "isDue"`
+  return mail?.isDue ?? true // withdrawn, or another sender's
+}
+
+/** Makes the mails that wait for another attempt due now, except those with a sender. Returns their number. */
+export async function retryNow(): Promise<number> {
+  const renewed = await sql`
+    UPDATE mails SET due_at = now() WHERE due_at > now() + make_interval(secs => ${claimSeconds}) RETURNING id`
+  return renewed.length
+}
+
+/** What became of the mails of the past day, and of those that are still to be sent. */
+export type OutboxStatus = { kind: ClaimedMail['kind']; waiting: number; tried: number; sent: number; gaveUp: number }
+
+/** Counts the mails of the past day, by kind. */
+export async function outboxStatus(): Promise<OutboxStatus[]> {
+  return sql<OutboxStatus>`
+    SELECT kind, count(due_at)::int AS waiting, count(due_at) FILTER (WHERE attempts > 0)::int AS tried,
+      count(sent_at)::int AS sent, count(gave_up_at)::int AS "gaveUp"
+    FROM mails WHERE requested_at > now() - interval '1 day' GROUP BY kind ORDER BY kind`
+}
