@@ -20,7 +20,7 @@ const config = {
   images: { unoptimized: true },
   // In development, Next.js would print the URL of every request, with its code or token.
   logging: { incomingRequests: false },
-  serverExternalPackages: ['bcrypt', 'pg', 'pino'],
+  serverExternalPackages: ['bcrypt', 'nodemailer', 'pg', 'pino'],
   // `import text from './file.js?raw'` imports the text of a file to inline into pages.
   turbopack: { rules: { '*': { condition: { query: '?raw' }, type: 'text' } } },
   compiler: {

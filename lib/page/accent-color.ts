@@ -11,9 +11,8 @@ export const surfaces = { light: '#ffffff', dark: '#1c1d1f' }
  * contrast of 4.5 that WCAG 2.2 AA requires (SC 1.4.3).
  */
 export function accentCss(color: string): string {
-  const light = customProperties(color, surfaces.light)
-  const dark = customProperties(color, surfaces.dark)
-  return `:root{${light}}@media (prefers-color-scheme:dark){:root{${dark}}}`
+  const { light, dark } = accentPalette(color)
+  return `:root{${customProperties(light)}}@media (prefers-color-scheme:dark){:root{${customProperties(dark)}}}`
 }
 
 /** Returns the contrast of two colours (`#rrggbb`), from 1 to 21 (WCAG 2.2, relative luminance). */
@@ -22,12 +21,23 @@ export function contrast(one: string, other: string): number {
   return (lighter + 0.05) / (darker + 0.05)
 }
 
-function customProperties(color: string, surface: string): string {
-  const button = withContrast(color, surface, 3.2)
+/** The colours of buttons and links on a surface. */
+export type Palette = { surface: string; accent: string; onAccent: string; accentText: string }
+
+/** Returns the colours that `accentCss` assigns, for documents without custom properties. */
+export function accentPalette(color: string): { light: Palette; dark: Palette } {
+  return { light: paletteOn(surfaces.light, color), dark: paletteOn(surfaces.dark, color) }
+}
+
+function paletteOn(surface: string, color: string): Palette {
+  const accent = withContrast(color, surface, 3.2)
   // one of the two always reaches 4.5
-  const onButton = contrast(button, '#ffffff') >= 4.5 ? '#ffffff' : '#000000'
-  const link = withContrast(color, surface, 5)
-  return `--surface:${surface};--accent:${button};--on-accent:${onButton};--accent-text:${link}`
+  const onAccent = contrast(accent, '#ffffff') >= 4.5 ? '#ffffff' : '#000000'
+  return { surface, accent, onAccent, accentText: withContrast(color, surface, 5) }
+}
+
+function customProperties({ surface, accent, onAccent, accentText }: Palette): string {
+  return `--surface:${surface};--accent:${accent};--on-accent:${onAccent};--accent-text:${accentText}`
 }
 
 /**

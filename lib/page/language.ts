@@ -17,7 +17,13 @@ export async function texts(): Promise<Texts> {
 
 /** Returns the texts of the pages in the best language for an `Accept-Language` header. */
 export function textsFor(acceptLanguage: string | null): Texts {
-  return languages[preferredLanguage(acceptLanguage)](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
+  return textsIn(preferredLanguage(acceptLanguage))
+}
+
+/** Returns the texts in a language, or in English if it is not supported any more. */
+export function textsIn(language: string): Texts {
+  const texts = Object.hasOwn(languages, language) ? languages[language as Language] : languages.en
+  return texts(env().APP_NAME, env().PASSWORD_MIN_LENGTH)
 }
 
 /**

@@ -223,4 +223,44 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       body: `Ihr Passwort wurde nicht geändert, und Ihre Eingabe ist noch da. Sie können auch später den Link in Ihrer E‑Mail noch einmal öffnen: Er gilt ${tokenLifetime} ab dem Versand.`,
     },
   },
+  forgot: {
+    title: 'Link für ein neues Passwort anfordern',
+    body: 'Geben Sie Ihre E‑Mail-Adresse ein. Wir schicken Ihnen einen Link.',
+    label: 'E‑Mail-Adresse',
+    submit: 'Link senden',
+    problem: 'Es gibt ein Problem',
+    invalid: 'Geben Sie eine E‑Mail-Adresse ein, zum Beispiel name@example.com.',
+    errorPrefix: 'Fehler: ',
+    sent: {
+      title: 'Sehen Sie in Ihr Postfach',
+      body: `Wenn es ein Konto mit der eingegebenen Adresse gibt, haben wir einen Link dorthin geschickt. Der Link gilt nur einmal und ${tokenLifetime} lang. Nur der neueste Link ist gültig.`,
+      missing:
+        'Nach einigen Minuten nichts angekommen? Sehen Sie im Spam-Ordner nach, prüfen Sie die Adresse und fordern Sie den Link erneut an.',
+      again: 'Erneut anfordern',
+    },
+  },
+  mail: {
+    link: 'Wenn die Schaltfläche nicht funktioniert, kopieren Sie diese Adresse in Ihren Browser:',
+    device: '{browser} unter {system}',
+    reset: {
+      subject: `Neues Passwort für ${app} wählen`,
+      title: 'Neues Passwort wählen',
+      body: `Mit diesem Link können Sie ein neues Passwort für Ihr Konto bei ${app} wählen.`,
+      button: 'Neues Passwort wählen',
+      expiry: `Der Link gilt nur einmal und ${tokenLifetime} lang ab dem Versand dieser E‑Mail. Nur der neueste Link ist gültig.`,
+      requested: { plain: 'Angefordert am {when}.', fromDevice: 'Angefordert am {when}, mit {device}.' },
+      notYou: 'Waren Sie das nicht? Dann ignorieren Sie diese E‑Mail: Es hat sich nichts geändert.',
+    },
+    changed: {
+      subject: `Ihr Passwort für ${app} wurde geändert`,
+      title: 'Ihr Passwort wurde geändert',
+      body: `Das Passwort Ihres Kontos bei ${app} wurde geändert, und alle Geräte wurden abgemeldet.`,
+      button: 'Neuen Link anfordern',
+      requested: { plain: 'Das war am {when}.', fromDevice: 'Das war am {when}, mit {device}.' },
+      notYou:
+        'Waren Sie das, brauchen Sie nichts zu tun. Waren Sie es nicht, fordern Sie einen neuen Link an und wählen Sie sofort ein anderes Passwort.',
+      support:
+        'Wer es geändert hat, konnte eine E‑Mail an diese Adresse öffnen: Ändern Sie auch das Passwort Ihres Postfachs und informieren Sie Ihren Support.',
+    },
+  },
 })

@@ -222,6 +222,45 @@ export const en = (app: string, passwordMinLength: number) => ({
       body: `Your password hasn’t been changed, and what you typed is still here. You can also open the link in your email again later: it works for ${tokenLifetime} from when it was sent.`,
     },
   },
+  forgot: {
+    title: 'Get a link to choose a new password',
+    body: 'Enter your email address. We’ll send you a link.',
+    label: 'Email address',
+    submit: 'Send the link',
+    problem: 'There is a problem',
+    invalid: 'Enter an email address, like name@example.com.',
+    errorPrefix: 'Error: ',
+    sent: {
+      title: 'Check your email',
+      body: `If there is an account with the address that you entered, we’ve sent a link to it. The link works once, for ${tokenLifetime}. Only the newest link works.`,
+      missing: 'Nothing there after a few minutes? Look in your spam folder, check the address, then ask again.',
+      again: 'Ask again',
+    },
+  },
+  mail: {
+    link: 'If the button doesn’t work, copy this address into your browser:',
+    device: '{browser} on {system}',
+    reset: {
+      subject: `Choose a new password for ${app}`,
+      title: 'Choose a new password',
+      body: `You can choose a new password for your ${app} account with this link.`,
+      button: 'Choose a new password',
+      expiry: `The link works once, for ${tokenLifetime} from when this email was sent. Only the newest link works.`,
+      requested: { plain: 'Requested on {when}.', fromDevice: 'Requested on {when}, from {device}.' },
+      notYou: 'Wasn’t it you? Ignore this email: nothing has changed.',
+    },
+    changed: {
+      subject: `Your password for ${app} was changed`,
+      title: 'Your password was changed',
+      body: `The password of your ${app} account was changed, and every device was signed out.`,
+      button: 'Get a new link',
+      requested: { plain: 'This was on {when}.', fromDevice: 'This was on {when}, from {device}.' },
+      notYou:
+        'If it was you, there is nothing to do. If it wasn’t you, get a new link and choose another password now.',
+      support:
+        'Whoever changed it could open an email to this address: change the password of your mailbox too, and tell your support.',
+    },
+  },
 })
 
 export type Texts = ReturnType<typeof en>

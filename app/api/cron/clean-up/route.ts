@@ -1,8 +1,7 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '@/lib/contract/errors'
 import { deleteExpiredRows } from '@/lib/database/clean-up'
+import { isCron } from '@/lib/http/cron'
 import { notFound, route } from '@/lib/http/route'
-import { env } from '@/lib/settings/env'
 
 const name = 'clean-up'
 const timeLimitMs = 30_000
@@ -17,18 +16,3 @@ export const { GET } = route({ name, method: 'GET' }, async ({ request }) => {
 })
 
 export const { HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = notFound(name)
-
-/**
- * Compares hashes: they have equal lengths, as timingSafeEqual requires, whatever the client sent.
- */
-function isCron(request: Request): boolean {
-  const { CRON_SECRET: secret } = env()
-  const authorization = request.headers.get('authorization')
-  return (
-    secret !== undefined && authorization !== null && timingSafeEqual(hash(authorization), hash(`Bearer ${secret}`))
-  )
-}
-
-function hash(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
-}

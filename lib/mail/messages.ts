@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import type { SendMailOptions } from 'nodemailer'
+import { accentPalette } from '../page/accent-color'
+import { textsIn } from '../page/language'
+import type { Texts } from '../page/texts/en'
+import { env } from '../settings/env'
+import type { ClaimedMail } from './outbox'
+
+type Content = {
+  subject: string
+  title: string
+  paragraphs: string[]
+  link?: { label: string; url: string; introduction: string }
+  notes: string[]
+}
+
+/** Composes a mail of the outbox, in the language of the request. A reset mail needs its token. */
+export function compose(
+  mail: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt'>,
+  token?: string,
+): SendMailOptions {
+  const texts = textsIn(mail.language)
+  const { reset, changed } = texts.mail
+  if (mail.kind === 'reset') {
+    const url = `${env().PUBLIC_URL}/reset-password?token=${token}`
+    return message(texts, {
+      subject: reset.subject,
+      title: reset.title,
+      paragraphs: [reset.body],
+      link: { label: reset.button, url, introduction: texts.mail.link },
+      notes: [reset.expiry, requested(mail, texts, reset.requested), reset.notYou],
+    })
+  }
+  const forgotUrl = new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href
+  return message(texts, {
+    subject: changed.subject,
+    title: changed.title,
+    paragraphs: [changed.body, requested(mail, texts, changed.requested), changed.notYou],
+    link: { label: changed.button, url: forgotUrl, introduction: texts.mail.link },
+    notes: [changed.support],
+  })
+}
+
+/** Composes the mail of `npm run mail -- test`. */
+export function composeTest(): SendMailOptions {
+  const texts = textsIn('en')
+  const text = `${texts.app} can send email with these settings.`
+  return message(texts, { subject: `Test of ${texts.app}`, title: 'It works', paragraphs: [text], notes: [] })
+}
+
+function requested(
+  { requestedAt, device, language }: Pick<ClaimedMail, 'requestedAt' | 'device' | 'language'>,
+  { mail }: Texts,
+  sentence: { plain: string; fromDevice: string },
+): string {
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+  const [browser = '', system] = device?.split(' on ') ?? []
+  const deviceText = system ? mail.device.replace('{browser}', browser).replace('{system}', system) : browser
+  return (device ? sentence.fromDevice : sentence.plain)
+    .replace('{when}', `${format.format(requestedAt)} UTC`)
+    .replace('{device}', deviceText)
+}
+
+function message(texts: Texts, content: Content): SendMailOptions {
+  const { MAIL_FROM, PUBLIC_URL } = env()
+  return {
+    from: { name: texts.app, address: MAIL_FROM! },
+    subject: content.subject,
+    text: plainText(texts, content),
+    html: html(texts, content),
+    date: new Date(),
+    // Another one for each attempt: a receiver that knows an ID may drop the mail with the link that works.
+    messageId: `<${randomUUID()}@${new URL(PUBLIC_URL).hostname}>`,
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+  }
+}
+
+function plainText({ app }: Texts, { title, paragraphs, link, notes }: Content): string {
+  const parts = [title, ...paragraphs, ...(link ? [`${link.label}:\n${link.url}`] : []), ...notes, `-- \n${app}`]
+  return `${parts.join('\n\n')}\n`
+}
+
+const font = `font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif`
+
+/** Tables and inline styles, because mail clients ignore most of CSS. No image, no script, no tracking. */
+function html({ language, direction, app }: Texts, { subject, title, paragraphs, link, notes }: Content): string {
+  const { light, dark } = accentPalette(env().ACCENT_COLOR)
+  const paragraph = (text: string, style: string, name: string) =>
+    `<p class="${name}" style="margin:0 0 16px;${style}">${escapeHtml(text)}</p>`
+  const body = (text: string) => paragraph(text, 'font-size:16px;line-height:24px;color:#1c1d1a', 'ink')
+  const note = (text: string) => paragraph(text, 'font-size:14px;line-height:21px;color:#5a5b55', 'soft')
+  const url = escapeHtml(link?.url ?? '')
+  const button =
+    link &&
+    `<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px"><tr>
+<td class="button" bgcolor="${light.accent}" style="border-radius:10px;background:${light.accent}"><a href="${url}" class="button" \
+style="display:inline-block;padding:12px 24px;border-radius:10px;font-size:16px;line-height:24px;font-weight:600;\
+color:${light.onAccent};background:${light.accent};text-decoration:none">${escapeHtml(link.label)}</a></td>
+</tr></table>
+${note(link.introduction)}
+<p style="margin:0 0 24px;font-size:14px;line-height:21px;word-break:break-all"><a href="${url}" class="link" \
+style="color:${light.accentText}">${url}</a></p>`
+  return `<!doctype html>
+<html lang="${language}" dir="${direction}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<title>${escapeHtml(subject)}</title>
+<style>
+:root{color-scheme:light dark;supported-color-schemes:light dark}
+@media (prefers-color-scheme:dark){
+.ground{background:#131416!important}.card{background:${dark.surface}!important;border-color:#34363a!important}
+.ink{color:#f0efeb!important}.soft{color:#aeada6!important}.link{color:${dark.accentText}!important}
+.button{background:${dark.accent}!important;color:${dark.onAccent}!important}
+}
+</style>
+</head>
+<body class="ground" style="margin:0;padding:0;background:#f4f3ef">
+<table role="presentation" class="ground" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f4f3ef;${font}"><tr>
+<td align="center" style="padding:32px 16px">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:480px"><tr>
+<td class="ink" style="padding:0 0 16px;font-size:16px;font-weight:600;color:#1c1d1a;${font}">${escapeHtml(app)}</td>
+</tr><tr>
+<td class="card" style="padding:32px;border:1px solid #dfddd5;border-radius:16px;background:${light.surface};${font}">
+<h1 class="ink" style="margin:0 0 16px;font-size:24px;line-height:30px;color:#1c1d1a">${escapeHtml(title)}</h1>
+${paragraphs.map(body).join('\n')}
+${button ?? ''}
+${notes.map(note).join('\n')}
+</td>
+</tr></table>
+</td>
+</tr></table>
+</body>
+</html>
+`
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+}

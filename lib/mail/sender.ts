@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseEmailAddress } from '../contract/email-address'
+import { describeCause, log } from '../log'
+import { newSecret } from '../secret'
+import { env } from '../settings/env'
+import { compose } from './messages'
+import { type ClaimedMail, claimMail, giveUp, issueTokenOfMail, markSent, retryLater } from './outbox'
+import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
+
+const maxWorkers = 4
+const intervalMs = 15_000
+const afterRequestMs = 20_000 // a function of Vercel may run for 30 s
+
+// On globalThis, because instrumentation.ts and the routes are bundled separately.
+const globals = globalThis as typeof globalThis & { mailWorkers?: number; mailTimer?: NodeJS.Timeout }
+
+/** Prepares a server for sending mails. Outside Vercel, also sends those that are due, regularly. */
+export async function startSending(): Promise<void> {
+  await loadMailer()
+  if (env().VERCEL || globals.mailTimer) return
+  globals.mailTimer = setInterval(() => void sendDueMails(), intervalMs).unref()
+}
+
+/**
+ * Sends the mails that a request has queued, for `after()`. Not at once: the work would delay the
+ * client’s next request, and show that there is such a user.
+ */
+export async function sendAfterRequest(): Promise<void> {
+  await sleep(500 + Math.random() * 1_000)
+  await sendDueMails(afterRequestMs)
+}
+
+/**
+ * Sends one mail after another until none is due, or `withinMs` milliseconds are over. Any number
+ * of processes can send at once. Never throws. Returns how many mails it tried to send.
+ */
+export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise<number> {
+  const endsAt = performance.now() + withinMs
+  if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0 // those send this mail too
+  globals.mailWorkers = (globals.mailWorkers ?? 0) + 1
+  let count = 0
+  try {
+    while (performance.now() < endsAt) {
+      const mail = await claimMail()
+      if (!mail) break
+      count++
+      await sendClaimed(mail)
+    }
+  } catch (error) {
+    log.error({ cause: describeCause(error) }, 'mails could not be read: they are tried again later')
+  } finally {
+    globals.mailWorkers--
+  }
+  return count
+}
+
+async function sendClaimed(mail: ClaimedMail): Promise<void> {
+  const { kind, attempts: attempt } = mail
+  const address = parseEmailAddress(mail.email)
+  if (mail.isTooOld || !address) {
+    await giveUp(mail)
+    return log.error({ mail: kind, attempt, code: address ? 'EXPIRED' : 'EADDRESS' }, 'a mail was given up')
+  }
+  try {
+    await sendMail(address, async () => {
+      if (kind !== 'reset') return compose(mail)
+      const token = newSecret()
+      if (!(await issueTokenOfMail(mail, token))) throw new Withdrawn()
+      return compose(mail, token)
+    })
+  } catch (error) {
+    return handleFailure(mail, error)
+  }
+  await markSent(mail)
+  log.info({ mail: kind, attempt }, 'a mail was sent')
+}
+
+async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
+  const { kind, attempts: attempt } = mail
+  if (error instanceof Withdrawn) {
+    await giveUp(mail)
+    return log.info({ mail: kind, attempt }, 'a mail was withdrawn')
+  }
+  const failure = error instanceof MailError ? error : null
+  const line = { mail: kind, attempt, code: failure?.code, smtpCode: failure?.smtpCode }
+  if (failure?.verdict === 'rejected') {
+    await giveUp(mail)
+    return log.error(line, 'a mail was given up')
+  }
+  if (!(await retryLater(mail))) return log.error(line, 'a mail was given up')
+  if (failure?.verdict === 'temporary') return log.warn(line, 'a mail was not accepted: it is tried again later')
+  log.error(
+    { ...line, cause: describeCause(failure?.cause ?? error) },
+    'a mail could not be sent: it is tried again later',
+  )
+}
