@@ -8,7 +8,7 @@ export const config = {
   // Pages, and paths that do not exist. Excludes the routes, which count their own requests, and
   // files, which are cached.
   matcher:
-    '/((?!api(?:/|$)|sign-out$|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|robots\\.txt$).*)',
+    '/((?!api(?:/|$)|sign-out$|forgot-password/send$|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|robots\\.txt$).*)',
 }
 
 /**
@@ -22,9 +22,9 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
   const response = (await rejectionOf(request, nonce)) ?? forwardToPage(request, nonce, policy)
   response.headers.set('Content-Security-Policy', policy)
   for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value)
-  // The home page has a form: without a referrer, browsers before 2023 would hide which site sent
-  // it.
-  if (request.nextUrl.pathname === '/') response.headers.set('Referrer-Policy', 'same-origin')
+  // These pages have a form: without a referrer, browsers before 2023 would hide which site sent it.
+  if (['/', '/forgot-password'].includes(request.nextUrl.pathname))
+    response.headers.set('Referrer-Policy', 'same-origin')
   return response
 }
 

@@ -43,7 +43,7 @@ export function PasswordField({ app, texts, minLength, error, pending }: Propert
           {error}
         </p>
       )}
-      <div className="password">
+      <div className="input">
         <input
           ref={input}
           id="password"

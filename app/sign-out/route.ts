@@ -1,10 +1,10 @@
 import { ApiError } from '@/lib/contract/errors'
 import { route } from '@/lib/http/route'
+import { isSameOrigin } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log'
 import { deletedSessionCookies } from '@/lib/session/cookie'
 import { presentedSessionIds } from '@/lib/session/presented'
 import { endSessions } from '@/lib/session/revoke'
-import { env } from '@/lib/settings/env'
 
 /** Signs out the browser that posts the form. Accepts posts from this site only. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
@@ -21,14 +21,3 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     return new Response(null, { status: 303, headers: { Location: '/' } })
   },
 )
-
-/**
- * Whether the request came from a page of this site. Browsers send `Sec-Fetch-Site`; those before
- * 2023 send only `Origin`. A client without either header is not a browser, so it has no cookie
- * that another site could use.
- */
-function isSameOrigin(headers: Headers): boolean {
-  const site = headers.get('sec-fetch-site')
-  if (site !== null) return site === 'same-origin'
-  return (headers.get('origin') ?? env().PUBLIC_URL) === env().PUBLIC_URL
-}

@@ -6,7 +6,7 @@ const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 
 const originalMethodHeader = 'x-original-method'
 
 /** Forms that work without JavaScript: the only paths outside /api that accept a body. */
-const forms = new Set(['/sign-out'])
+const forms = new Set(['/sign-out', '/forgot-password/send'])
 /** Outside /api, these respond to other methods themselves. Next.js fails on some of them, or on an aborted one. */
 const routes = new Set([...forms, '/openapi.json', '/.well-known/jwks.json', '/.well-known/change-password'])
 const formBytes = 1_024

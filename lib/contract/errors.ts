@@ -14,7 +14,10 @@ export const errors = {
   REFRESH_INVALID: { status: 400, message: 'This session has ended. Sign in again.' },
   VALIDATION_ERROR: { status: 400, message: 'The request is invalid; see `issues`.' },
   SESSION_INVALID: { status: 401, message: 'There is no valid session. Refresh it, or sign in again.' },
-  ORIGIN_REJECTED: { status: 403, message: 'This request came from another site. Sign out on a page of this site.' },
+  ORIGIN_REJECTED: {
+    status: 403,
+    message: 'This request came from another site. Use the form on a page of this site.',
+  },
   NOT_FOUND: { status: 404, message: 'No such endpoint.' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'Method not allowed; see the Allow header.' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than 16 KiB.' },

@@ -3,6 +3,7 @@ import { type ErrorCode, type Issue, invalidTokenMessage } from './errors'
 import { refreshGraceSeconds } from './lifetimes'
 import { paths } from './paths'
 import {
+  ForgotPasswordRequest,
   JwksResponse,
   OkResponse,
   passwordIssueCodes,
@@ -101,6 +102,31 @@ export const operations = {
     issueExamples: {
       token: { path: ['token'], code: 'invalid_or_expired', message: invalidTokenMessage },
       password: { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' },
+    },
+  },
+  forgotPassword: {
+    name: 'forgot-password',
+    method: 'POST',
+    path: paths.forgotPassword,
+    tag: 'Operations',
+    summary: 'Mail a user a link to set a new password.',
+    description: [
+      'The response is the same for every address, and comes before any look-up. At most 1 e-mail a minute and 3 an',
+      'hour per user, and 1 an hour after 10 in a day. Without the settings for e-mail, the path is 404.',
+    ].join('\n'),
+    request: ForgotPasswordRequest,
+    requestExample: { email: 'ada@example.com' },
+    response: OkResponse,
+    responseDescription: 'If there is such a user who may set a password, an e-mail is on its way.',
+    responseExample: { ok: true },
+    errors: ['VALIDATION_ERROR'],
+    badRequestDescription: 'This is not one e-mail address; or the body does not match the schema.',
+    issueExamples: {
+      email: {
+        path: ['email'],
+        code: 'invalid_email',
+        message: 'Enter one e-mail address, like name@example.com.',
+      },
     },
   },
   refreshSession: {

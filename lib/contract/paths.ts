@@ -3,6 +3,7 @@ export const paths = {
   exchangeSsoCode: '/api/auth/sso/exchange',
   findSsoConnection: '/api/auth/sso/find',
   resetPassword: '/api/auth/reset-password',
+  forgotPassword: '/api/auth/forgot-password',
   refreshSession: '/api/auth/refresh',
   getSession: '/api/auth/session',
   signOut: '/api/auth/sign-out',

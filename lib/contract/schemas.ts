@@ -29,6 +29,12 @@ export const ResetPasswordRequest = z.object(
   object,
 )
 
+/** Ignores unknown fields. lib/password checks the address. */
+export const ForgotPasswordRequest = z.object(
+  { email: text.meta({ description: 'One e-mail address. Upper and lower case count as equal.' }) },
+  object,
+)
+
 /** Ignores unknown fields. Without a token, the operation uses the cookies of the browser. */
 export const RefreshTokenRequest = z.object(
   {
@@ -77,9 +83,10 @@ export const PublicJwk = z.object({
 
 export const JwksResponse = z.object({ keys: z.array(PublicJwk).min(1) })
 
-/** The issue codes: for the body, for its `token`, for its `password`. */
+/** The issue codes: for the body, for its `token`, for its `email`, for its `password`. */
 export const bodyIssueCodes = ['invalid_json', 'invalid_type'] as const
 export const tokenIssueCodes = ['invalid_or_expired'] as const
+export const emailIssueCodes = ['invalid_email'] as const
 export const passwordIssueCodes = ['too_short', 'too_long', 'invalid_characters', 'too_guessable', 'breached'] as const
 
 export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
@@ -87,7 +94,7 @@ export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
 const IssueSchema = z.object({
   path: z.array(z.string()).meta({ description: 'Leads to the field; empty for the body as a whole.' }),
   code: z
-    .enum([...bodyIssueCodes, ...tokenIssueCodes, ...passwordIssueCodes])
+    .enum([...bodyIssueCodes, ...tokenIssueCodes, ...emailIssueCodes, ...passwordIssueCodes])
     .meta({ description: 'For programs. New codes may be added.' }),
   message: z.string().meta({ description: 'For users. It may change.' }),
 }) satisfies z.ZodType<Issue>

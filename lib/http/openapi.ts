@@ -3,6 +3,7 @@ import { type ErrorCode, errors, outcomeUnknownMessage } from '../contract/error
 import { allowedMethods, type Operation, operations } from '../contract/operations'
 import {
   errorSchema,
+  ForgotPasswordRequest,
   JwksResponse,
   OkResponse,
   PublicJwk,
@@ -20,6 +21,7 @@ const table: Operation[] = Object.values(operations)
 const namedSchemas = {
   SsoExchangeRequest,
   ResetPasswordRequest,
+  ForgotPasswordRequest,
   RefreshTokenRequest,
   SessionTokensResponse,
   SessionResponse,

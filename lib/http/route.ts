@@ -41,19 +41,32 @@ export type AddToLog = (fields: { userId?: string; sessionId?: string; connectio
 
 /**
  * Returns the handlers of a route: `handle` for its method (and for HEAD, with GET), 405 with
- * `Allow` for every other one (RFC 9110 §15.5.6).
+ * `Allow` for every other one (RFC 9110 §15.5.6). 404 for all while the settings make the route
+ * unavailable.
  */
 export function route<Route extends Definition>(
   definition: Route,
   handle: (call: Call<Route>) => Promise<Response>,
+  isAvailable: () => boolean = () => true,
 ): Handlers {
   const allow = allowedMethods(definition)
+  const demandAvailable = () => {
+    if (!isAvailable()) throw new ApiError('NOT_FOUND')
+  }
   const accept = serve(definition.name, async (request, { params, setCookies, addToLog }) => {
+    demandAvailable()
     const body = (definition.request && (await parseJson(request, definition.request))) as Call<Route>['body']
     const respond = (content: unknown) => success(definition, content)
     return handle({ request, params, body, respond, setCookies, addToLog })
   })
-  const reject = serve(definition.name, () => Promise.reject(new ApiError('METHOD_NOT_ALLOWED')), { Allow: allow })
+  const reject = serve(
+    definition.name,
+    async () => {
+      demandAvailable()
+      throw new ApiError('METHOD_NOT_ALLOWED')
+    },
+    { Allow: allow },
+  )
   return handlers((method) => (allow.split(', ').includes(method) ? accept : reject))
 }
 

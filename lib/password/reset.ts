@@ -2,9 +2,10 @@ import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { NotExecuted } from '../database/not-executed'
 import { part, sql, transaction } from '../database/sql'
+import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
 import { hashSecret, newSecret } from '../secret'
 import { endAllSessions, lockUser } from '../session/revoke'
-import { env } from '../settings/env'
+import { env, sendsMail } from '../settings/env'
 import { hashNewPassword } from './hash'
 import { InTurnByKey } from './in-turn'
 import { passwordFormatError } from './rules'
@@ -34,9 +35,14 @@ const attempts = new InTurnByKey()
 /**
  * Sets a new password with a reset token and revokes all sessions of the user. A weak password
  * leaves the token valid, for up to 30 attempts. Throws VALIDATION_ERROR for `token` or `password`,
- * or SERVICE_UNAVAILABLE if the hashing queue is full.
+ * or SERVICE_UNAVAILABLE if the hashing queue is full. If this service sends e-mail, queues a notice
+ * that names the request.
  */
-export async function resetPassword(token: string, password: string): Promise<{ userId: string }> {
+export async function resetPassword(
+  token: string,
+  password: string,
+  request: MailRequest = { language: 'en', device: null },
+): Promise<{ userId: string }> {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
   // A wrong format is cheap to detect and does not count as an attempt. The error for the token
@@ -53,7 +59,7 @@ export async function resetPassword(token: string, password: string): Promise<{ 
       if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await uncountAttempt(tokenHash)
       throw error
     })
-    await setPassword(user.userId, tokenHash, passwordHash)
+    await setPassword(user.userId, tokenHash, passwordHash, request)
   })
   return { userId: user.userId }
 }
@@ -95,8 +101,17 @@ async function uncountAttempt(tokenHash: Uint8Array): Promise<void> {
   await statement.catch(() => {}) // the attempt then stays counted
 }
 
-/** Uses up the token, sets the password, and ends all sessions and sign-ins of the user. */
-async function setPassword(userId: string, tokenHash: Uint8Array, passwordHash: string): Promise<void> {
+/**
+ * Uses up the token, sets the password, ends all sessions and sign-ins of the user, and queues the
+ * notice. The user's reset mails that wait to be sent would hold a link that works: they go.
+ */
+async function setPassword(
+  userId: string,
+  tokenHash: Uint8Array,
+  passwordHash: string,
+  request: MailRequest,
+): Promise<void> {
+  const notice = sendsMail() ? part`, ${noticeInsteadOfResets(part`(SELECT user_id FROM claimed)`, request)}` : part``
   const [changed] = await transaction(async (sql) => {
     await lockUser(sql, userId)
     return sql`
@@ -109,7 +124,7 @@ async function setPassword(userId: string, tokenHash: Uint8Array, passwordHash: 
         UPDATE users SET password_hash = ${passwordHash}, password_changed_at = now()
         WHERE id = (SELECT user_id FROM claimed)
         RETURNING id
-      ), ${endAllSessions(part`(SELECT user_id FROM claimed)`)}
+      ), ${endAllSessions(part`(SELECT user_id FROM claimed)`)}${notice}
       SELECT 1 FROM changed`
   })
   if (!changed) throw invalidToken() // a concurrent request in another process used it

@@ -1,0 +1,17 @@
+import { after } from 'next/server'
+import { operations } from '@/lib/contract/operations'
+import { route } from '@/lib/http/route'
+import { mailRequestOf } from '@/lib/mail/request'
+import { mailResetLink, parseEmail } from '@/lib/password/forgot'
+import { sendsMail } from '@/lib/settings/env'
+
+/** Mails a reset link. The response is the same, and comes before any look-up, for every address. */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  operations.forgotPassword,
+  async ({ request: { headers }, body, respond }) => {
+    const emails = parseEmail(body.email)
+    after(() => mailResetLink(emails, mailRequestOf(headers)))
+    return respond({ ok: true })
+  },
+  sendsMail,
+)

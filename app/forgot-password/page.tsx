@@ -1,0 +1,72 @@
+import { notFound } from 'next/navigation'
+import { Screen } from '@/app/_ui/screen'
+import { texts } from '@/lib/page/language'
+import { env, sendsMail } from '@/lib/settings/env'
+
+/**
+ * Asks for the e-mail address, and says that a link was sent: the same for every address. A plain
+ * form, without scripts.
+ */
+export default async function ForgotPasswordPage({ searchParams }: PageProps<'/forgot-password'>) {
+  if (!sendsMail()) notFound()
+  const { sent, invalid } = await searchParams
+  const { app, forgot, shared } = await texts()
+  if (sent !== undefined) {
+    return (
+      <Screen app={app} title={forgot.sent.title} icon="mail">
+        <p>{forgot.sent.body}</p>
+        <p>{forgot.sent.missing}</p>
+        <div className="actions">
+          <a className="button" href={env().SIGN_IN_URL}>
+            {shared.signIn}
+          </a>
+          <a className="button quiet" href="/forgot-password">
+            {forgot.sent.again}
+          </a>
+        </div>
+      </Screen>
+    )
+  }
+  const error = invalid !== undefined && forgot.invalid
+  return (
+    <>
+      <title>{`${error ? forgot.errorPrefix : ''}${forgot.title} – ${app}`}</title>
+      {error && (
+        <div className="error-summary" role="alert">
+          <h2>{forgot.problem}</h2>
+          <a href="#email">{error}</a>
+        </div>
+      )}
+      <h1>{forgot.title}</h1>
+      <p>{forgot.body}</p>
+      <form className="reset-form" method="post" action="/forgot-password/send">
+        <div className={error ? 'field invalid' : 'field'}>
+          <label htmlFor="email">{forgot.label}</label>
+          {error && (
+            <p id="email-error" className="field-error">
+              <span className="visually-hidden">{forgot.errorPrefix}</span>
+              {error}
+            </p>
+          )}
+          <div className="input">
+            <input
+              id="email"
+              name="email"
+              type="email"
+              required
+              maxLength={254}
+              autoComplete="username"
+              autoCapitalize="none"
+              spellCheck={false}
+              aria-describedby={error ? 'email-error' : undefined}
+              aria-invalid={error ? true : undefined}
+            />
+          </div>
+        </div>
+        <button className="button wide" type="submit">
+          {forgot.submit}
+        </button>
+      </form>
+    </>
+  )
+}

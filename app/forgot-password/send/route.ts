@@ -1,0 +1,30 @@
+import { after } from 'next/server'
+import { ApiError } from '@/lib/contract/errors'
+import { parseForm } from '@/lib/http/body'
+import { route } from '@/lib/http/route'
+import { isSameOrigin } from '@/lib/http/same-origin'
+import { mailRequestOf } from '@/lib/mail/request'
+import { mailResetLink, parseEmail } from '@/lib/password/forgot'
+import { sendsMail } from '@/lib/settings/env'
+
+/** Mails a reset link to the address in the form of the forgot-password page. Works without scripts. */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  { name: 'forgot-password-page', method: 'POST' },
+  async ({ request }) => {
+    if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
+    const email = (await parseForm(request)).get('email') ?? ''
+    try {
+      const emails = parseEmail(email)
+      after(() => mailResetLink(emails, mailRequestOf(request.headers)))
+      return seeOther('/forgot-password?sent')
+    } catch (error) {
+      if (error instanceof ApiError) return seeOther('/forgot-password?invalid')
+      throw error
+    }
+  },
+  sendsMail,
+)
+
+function seeOther(path: string): Response {
+  return new Response(null, { status: 303, headers: { Location: path } })
+}
