@@ -19,16 +19,19 @@ async function run(): Promise<number> {
   readEnvFiles(production)
   const port = await choosePort()
   const release = await prepareLocally({ port, purpose: 'server', report: log })
+  const mailbox = process.env.SMTP_URL ? null : await (await import('./mailbox')).startMailbox()
   try {
+    if (mailbox) Object.assign(process.env, { SMTP_URL: mailbox.smtpUrl, MAIL_FROM: 'login@example.com' })
     rememberPublicUrl()
     if (production) build()
     const disconnect = await connectLocalProvider()
     try {
-      return await serve(port)
+      return await serve(port, mailbox?.url)
     } finally {
       await disconnect()
     }
   } finally {
+    mailbox?.stop()
     await release()
   }
 }
@@ -76,7 +79,7 @@ function build(): void {
 }
 
 /** Runs the server until it exits or is stopped. Returns its exit code. */
-async function serve(port: number): Promise<number> {
+async function serve(port: number, mailboxUrl?: string): Promise<number> {
   log('Starting the server …')
   const mode = production ? [] : ['--dev']
   const server = spawn(process.execPath, [`${project}bin/server.mjs`, ...mode], {
@@ -85,18 +88,19 @@ async function serve(port: number): Promise<number> {
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGTERM'))
   const exited = once(server, 'exit')
-  server.once('message', () => void printLinks().catch((error: Error) => console.error(error.message)))
+  server.once('message', () => void printLinks(mailboxUrl).catch((error: Error) => console.error(error.message)))
   const [code] = await exited
   return code ?? 0
 }
 
-async function printLinks(): Promise<void> {
+async function printLinks(mailboxUrl?: string): Promise<void> {
   const { PUBLIC_URL } = process.env
   // In development, a page is compiled at its first request. That must not use up the lifetime of
   // the code.
   for (const path of ['/', '/sso/callback', '/reset-password', '/api/auth/sso/exchange', '/api/auth/reset-password'])
     await fetch(`${PUBLIC_URL}${path}`)
   const { issueLinks } = await import('./links')
+  if (mailboxUrl) log(`\nForgot your password? ${PUBLIC_URL}/forgot-password\n  The mails arrive at ${mailboxUrl}`)
   const links = async () => {
     const { signIn, reset } = await issueLinks(demoEmail)
     log(`\nLinks for ${demoEmail}, each works once:`)

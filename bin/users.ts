@@ -1,5 +1,5 @@
-// `npm run users -- add|allow-password|disable|enable|list|show|sign-out|unlink`: manages users by
-// hand.
+// `npm run users -- add|allow-password|disable|enable|invite|list|show|sign-out|unlink`: manages users
+// by hand.
 import { parseArgs } from 'node:util'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
@@ -11,6 +11,8 @@ npm run users -- allow-password EMAIL
                                   lets a user have a password although SSO is required: for emergencies
 npm run users -- disable EMAIL    ends all sessions of the user, and lets no new one begin
 npm run users -- enable EMAIL     lets a disabled user sign in again
+npm run users -- invite EMAIL     mails the user a link to choose a password. Adds the user if needed
+                                  --language: of the mail, such as de
 npm run users -- list             lists all users, and who is disabled or may only use SSO
 npm run users -- show EMAIL       shows a user and the live sessions
 npm run users -- sign-out EMAIL   ends all sessions of the user, who can sign in again
@@ -23,7 +25,7 @@ Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 class UsageError extends Error {}
 
 const pageSize = 1_000
-const commands = ['add', 'allow-password', 'disable', 'enable', 'list', 'show', 'sign-out', 'unlink'] as const
+const commands = ['add', 'allow-password', 'disable', 'enable', 'invite', 'list', 'show', 'sign-out', 'unlink'] as const
 type Command = (typeof commands)[number]
 
 async function run(): Promise<void> {
@@ -36,7 +38,8 @@ async function run(): Promise<void> {
     rest.length === 0 &&
     (command === 'list') === (email === undefined) &&
     (command === 'unlink') === (connection !== undefined)
-  if (!isComplete || (flags['sso-only'] && command !== 'add')) throw new UsageError(usage)
+  const isMisplaced = (flags['sso-only'] && command !== 'add') || (flags.language && command !== 'invite')
+  if (!isComplete || isMisplaced) throw new UsageError(usage)
   if (email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(email))
     throw new UsageError(`“${email}” is not an e-mail address.`)
 
@@ -48,6 +51,7 @@ async function run(): Promise<void> {
   try {
     if (email === undefined) await list()
     else if (connection !== undefined) await unlink(await existing(email), connection)
+    else if (command === 'invite') await invite(email, flags.language ?? 'en')
     else await act(command, email, flags['sso-only'] ?? false)
   } finally {
     await release()
@@ -95,6 +99,23 @@ async function unlink(user: User, slug: string): Promise<void> {
   console.log(`Unlinked ${user.email} from ${slug}. Sessions ended: ${ended}.`)
 }
 
+async function invite(email: string, language: string): Promise<void> {
+  const { createUser, findUserByEmail } = await import('../lib/user')
+  const { queueResetMail } = await import('../lib/mail/outbox')
+  const { sendDueMails } = await import('../lib/mail/sender')
+  const { sendsMail } = await import('../lib/settings/env')
+  if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
+  if (!/^[a-z]{2,3}$/.test(language)) throw new UsageError(`“${language}” is not a language, such as en or de.`)
+  const added = await createUser(email)
+  const user = (await findUserByEmail(email))!
+  if (user.disabledAt) throw new UsageError(`${user.email} is disabled: npm run users -- enable ${user.email}`)
+  if (user.ssoOnly) throw new UsageError(`${user.email} can only sign in through SSO, and needs no password.`)
+  const queued = await queueResetMail([user.email], { language, device: null })
+  if (!queued) throw new UsageError(`${user.email} got too many mails recently. Try again later.`)
+  console.log(`${added ? 'Added' : 'Invited'} ${user.email}. A mail with a link is on its way.`)
+  await sendDueMails(30_000)
+}
+
 async function list(): Promise<void> {
   const { listUsers } = await import('../lib/user')
   let users: User[]
@@ -125,7 +146,7 @@ function readArguments() {
   try {
     return parseArgs({
       allowPositionals: true,
-      options: { 'sso-only': { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+      options: { 'sso-only': { type: 'boolean' }, language: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
     })
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n\n${usage}`)

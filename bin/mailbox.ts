@@ -1,0 +1,91 @@
+// The mailbox of `npm run dev`: an SMTP server, and a page that shows the mails that it received.
+// Loaded in development only: smtp-server and postal-mime are development dependencies.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import PostalMime, { type Email } from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+
+const keptMails = 50
+
+export type Mailbox = { smtpUrl: string; url: string; stop: () => void }
+
+type Mail = { to: string; receivedAt: Date } & Pick<Email, 'subject' | 'text' | 'html'>
+
+/** Starts a mailbox that accepts mail for every address, on free ports of this machine. */
+export async function startMailbox(): Promise<Mailbox> {
+  const mails: Mail[] = []
+  const smtp = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    async onData(stream, { envelope }, done) {
+      const chunks: Buffer[] = []
+      stream.on('error', () => {}) // the sender withdrew the mail: it never ends
+      stream.on('data', (chunk) => chunks.push(chunk))
+      await new Promise((resolve) => stream.on('end', resolve))
+      const { subject, text, html } = await PostalMime.parse(Buffer.concat(chunks))
+      mails.unshift({
+        to: envelope.rcptTo.map(({ address }) => address).join(),
+        receivedAt: new Date(),
+        subject,
+        text,
+        html,
+      })
+      mails.length = Math.min(mails.length, keptMails)
+      done()
+    },
+  })
+  smtp.on('error', () => {}) // a client that went away
+  smtp.listen(0, '127.0.0.1')
+  const web = createServer((request, response) => {
+    const [, folder, index] = (request.url ?? '').split('/')
+    const mail = folder === 'mail' ? mails[mails.length - 1 - Number(index)] : undefined
+    // A mail is shown alone and without scripts, as in a mail client.
+    response.writeHead(200, {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': `default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'`,
+      'Cache-Control': 'no-store',
+      'Referrer-Policy': 'no-referrer',
+    })
+    response.end(mail ? (mail.html ?? '') : list(mails))
+  }).listen(0, '127.0.0.1')
+  await Promise.all([once(smtp.server, 'listening'), once(web, 'listening')])
+  const portOf = (server: { address: () => unknown }) => (server.address() as AddressInfo).port
+  return {
+    smtpUrl: `smtp://127.0.0.1:${portOf(smtp.server)}`,
+    url: `http://localhost:${portOf(web)}`,
+    stop: () => {
+      smtp.close()
+      web.closeAllConnections()
+      web.close()
+    },
+  }
+}
+
+function list(mails: Mail[]): string {
+  const items = mails.map(({ to, subject, text, receivedAt }, index) => {
+    const links = [...(text ?? '').matchAll(/https?:\/\/\S+/g)].map(
+      ([url]) => `<a href="${escapeHtml(url)}">${escapeHtml(url)}</a>`,
+    )
+    return `<li><h2><a href="/mail/${mails.length - 1 - index}">${escapeHtml(subject ?? '')}</a></h2>
+<p>to ${escapeHtml(to)}, ${receivedAt.toISOString()}</p><p>${links.join('<br>')}</p></li>`
+  })
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta http-equiv="refresh" content="5">
+<title>Mailbox (${mails.length})</title>
+<style>
+:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
+body{max-width:46rem;margin:3rem auto;padding:0 1rem}
+h2{font-size:1rem;margin:0}p{margin:0 0 .25rem;overflow-wrap:anywhere}li{margin-block:1rem}
+</style>
+<h1>Mailbox</h1>
+${mails.length === 0 ? '<p>No mail yet. This page reloads itself.</p>' : `<ol reversed>${items.join('\n')}</ol>`}
+</html>
+`
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+}
