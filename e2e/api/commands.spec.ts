@@ -23,6 +23,7 @@ import {
 } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { freePort, startServer } from '../support/server'
+import { startSmtp } from '../support/smtp'
 
 type Ended = { code: number; stdout: string; stderr: string }
 
@@ -35,6 +36,57 @@ function run(command: string[], settings: Record<string, string | undefined> = {
     )
   })
 }
+
+test.describe('npm run mail', () => {
+  test('sends a test mail, says why one fails, retries, and counts; users can be invited', async () => {
+    test.setTimeout(180_000)
+    const database = await openOwnDatabase()
+    const smtp = await startSmtp()
+    const settings = { DATABASE_URL: database.url(), ...smtp.settings }
+    const mail = (...command: string[]) => run(['mail', '--', ...command], settings)
+    try {
+      expect((await mail('test', 'ada@example.com')).stdout).toBe(
+        'The server accepted a test mail to ada@example.com.\n',
+      )
+      expect(smtp.mailsTo('ada@example.com')[0]!.subject).toBe('Test of Dashboard')
+      smtp.respondWith(() => 550)
+      expect(await mail('test', 'ada@example.com')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('EENVELOPE'),
+      })
+
+      // Only a server on this host may do without TLS. This one is, but its name does not say so.
+      const remote = { ...settings, SMTP_URL: smtp.settings.SMTP_URL.replace('127.0.0.1', '0.0.0.0') }
+      const named = smtp.recipients.length
+      expect(await run(['mail', '--', 'test', 'ada@example.com'], remote)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('ETLS'),
+      })
+      expect(smtp.recipients).toHaveLength(named)
+
+      smtp.respondWith(() => 451)
+      const invite = (...parameters: string[]) => run(['users', '--', 'invite', ...parameters], settings)
+      expect((await invite('Ada@example.com', '--language', 'de')).stdout).toContain('Added ada@example.com.')
+      expect((await mail('status')).stdout).toBe('reset: 0 sent, 1 waiting (1 of them after an attempt), 0 given up\n')
+      expect(await invite('ada@example.com')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('too many mails'),
+      })
+      smtp.respondWith(() => undefined)
+      await database.sql(`UPDATE mails SET due_at = now() + interval '5 minutes'`)
+      expect((await mail('retry')).stdout).toContain('reset: 1 sent, 0 waiting')
+      expect(smtp.mailsTo('ada@example.com')[1]!.subject).toBe('Neues Passwort für Dashboard wählen')
+
+      for (const wrong of [[], ['send'], ['status', 'x'], ['test'], ['test', 'a@x, b@y']])
+        expect((await mail(...wrong)).code, wrong.join(' ')).toBe(2)
+      const without = await run(['mail', '--', 'retry'], { DATABASE_URL: database.url() })
+      expect(without).toMatchObject({ code: 2, stderr: 'SMTP_URL and MAIL_FROM are not set.\n' })
+    } finally {
+      await smtp.stop()
+      await database.drop()
+    }
+  })
+})
 
 test.describe('npm run users', () => {
   const users = (...command: string[]) => run(['users', '--', ...command])
@@ -283,6 +335,11 @@ test.describe('npm run dev', () => {
       expect((await send(exchangePath, { code })).status).toBe(200)
       expect((await send(resetPath, { token, password: newPassword() })).status).toBe(200)
       expect((await send(resetPath, { token, password: newPassword() })).status).toBe(400)
+
+      const mailbox = printed.match(/The mails arrive at (http:\/\/localhost:\d+)/)![1]!
+      await send(paths.forgotPassword, { email: 'ada@example.com' })
+      const link = `http://localhost:${port}/reset-password?token=`
+      await expect.poll(async () => (await fetch(mailbox)).text(), { timeout: 30_000 }).toContain(link)
 
       // Next.js logs the URLs of requests in development.
       const secrets = [await newCode(user), await newToken(user)]

@@ -10,6 +10,7 @@ import { exchangePath, expect, keepSecret, newAddress, newPassword, postTo, rese
 import { clientSecret, type Provider, startProvider, Visitor } from '../support/oidc-provider'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { type Server, startServer } from '../support/server'
+import { type Smtp, startSmtp } from '../support/smtp'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -20,6 +21,7 @@ const hash = (secret: string) => createHash('sha256').update(secret).digest()
 
 let database: OwnDatabase
 let server: Server
+let smtp: Smtp
 let settings: Record<string, string>
 let provider: Provider
 const slug = 'acme'
@@ -28,7 +30,9 @@ const domain = 'acme.example'
 test.beforeAll(async () => {
   database = await openOwnDatabase()
   await database.sql(blocks['serving-role']!.text.replaceAll('the_role', role).replace('the_password', role))
+  smtp = await startSmtp()
   settings = {
+    ...smtp.settings,
     DATABASE_URL: database.url(role, role),
     DIRECT_DATABASE_URL: database.url(),
     CRON_SECRET: cronSecret,
@@ -47,6 +51,7 @@ test.beforeAll(async () => {
 test.afterAll(async () => {
   await provider?.stop()
   await server?.stop()
+  await smtp?.stop()
   if (!database) return
   await database.sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`).catch(() => {}) // the role may not exist
   await database.drop()
@@ -119,17 +124,28 @@ async function useServer(): Promise<void> {
     'password',
     (await sql('SELECT 1 FROM users WHERE id = $1 AND password_hash IS NOT NULL', [user!.id])).length === 1,
   )
+  const cron = (job: string) =>
+    fetch(`${server.url}/api/cron/${job}`, { headers: { ...headers, Authorization: `Bearer ${cronSecret}` } })
+  demand(
+    'notice',
+    (await sql(`SELECT 1 FROM mails WHERE user_id = $1 AND kind = 'password-changed'`, [user!.id])).length === 1,
+  )
+  // Not a reset mail: another worker of the server may send it, and would issue a token after the clean-up.
+  const [mail] = await sql(
+    `INSERT INTO mails (kind, user_id, language) VALUES ('password-changed', $1, 'en') RETURNING id`,
+    [user!.id],
+  )
+  await cron('mail')
+  demand('sender', (await sql('SELECT 1 FROM mails WHERE id = $1 AND attempts > 0', [mail!.id])).length === 1)
   await signInThroughConnection()
   demand('ready', (await documentedFetch(`${server.url}/api/health/ready`, { headers })).status === 200)
 
   for (const table of ['exchange_codes', 'reset_tokens', 'sessions', 'sign_ins'])
     await sql(`UPDATE ${table} SET expires_at = now() - interval '8 days'`)
-  const cleanUp = await fetch(`${server.url}/api/cron/clean-up`, {
-    headers: { ...headers, Authorization: `Bearer ${cronSecret}` },
-  })
-  demand('clean-up', cleanUp.status === 200)
+  await sql(`UPDATE mails SET requested_at = now() - interval '8 days'`)
+  demand('clean-up', (await cron('clean-up')).status === 200)
   const left =
-    'SELECT 1 FROM exchange_codes UNION ALL SELECT 1 FROM reset_tokens UNION ALL SELECT 1 FROM sessions UNION ALL SELECT 1 FROM sign_ins'
+    'SELECT 1 FROM exchange_codes UNION ALL SELECT 1 FROM reset_tokens UNION ALL SELECT 1 FROM sessions UNION ALL SELECT 1 FROM sign_ins UNION ALL SELECT 1 FROM mails'
   demand('clean-up of all', (await sql(left)).length === 0)
 }
 

@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import { project } from '../../bin/local'
 import { errors } from '../../lib/contract/errors'
 import { operations } from '../../lib/contract/operations'
-import { bodyIssueCodes, passwordIssueCodes, tokenIssueCodes } from '../../lib/contract/schemas'
+import { bodyIssueCodes, emailIssueCodes, passwordIssueCodes, tokenIssueCodes } from '../../lib/contract/schemas'
 import { rateLimitHeaders } from '../../lib/http/rate-limit/limit'
 import { anchors, documents, files, prose } from '../support/documents'
 import { expect, test } from '../support/fixtures'
@@ -60,7 +60,7 @@ test('every path in a document exists', () => {
 test('every setting in a document exists', () => {
   const found = new Set<string>()
   const known = new Set([...settings, ...[...environment.matchAll(/\b[A-Z][A-Z_]+\b/g)].map(([name]) => name)])
-  const ofPlatforms = /^(OTEL|VERCEL|KV)_|^(NODE_ENV|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
+  const ofPlatforms = /^(OTEL|VERCEL|KV)_|^(NODE_ENV|NODE_EXTRA_CA_CERTS|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
   const codes = new Set(read('lib/contract/errors.ts').match(/\b[A-Z]+_[A-Z_]+\b/g))
   for (const [document, content] of Object.entries(documents)) {
     const named = [
@@ -93,7 +93,7 @@ test('docs/api.md has every operation, error and issue of the contract, and the 
   const document = documents['docs/api.md']!
   for (const { method, path } of Object.values(operations)) expect(document).toContain(`\`${method} ${path}\``)
   for (const [code, { status }] of Object.entries(errors)) expect(document).toContain(`| ${status} | \`${code}\` |`)
-  for (const code of [...bodyIssueCodes, ...tokenIssueCodes, ...passwordIssueCodes])
+  for (const code of [...bodyIssueCodes, ...tokenIssueCodes, ...emailIssueCodes, ...passwordIssueCodes])
     expect(inlineCode(document)).toContain(code)
   expect(document).toContain(rateLimitHeaders({ allowed: true, remaining: 0, resetSeconds: 0 })['RateLimit-Policy'])
 })

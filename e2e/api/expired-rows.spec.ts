@@ -52,9 +52,33 @@ test('a sign-in attempt is deleted an hour after it expired', async ({ sql }) =>
 
 test('a run stops at its time limit, and the next run continues', async ({ user, sql }) => {
   await sql(fill(2_500, '8 days'), [user.id])
-  expect(await deleteExpiredRows(0)).toEqual({ exchange_codes: 0, reset_tokens: 0, sessions: 0, sign_ins: 0 })
+  expect(await deleteExpiredRows(0)).toEqual({ exchange_codes: 0, reset_tokens: 0, sessions: 0, sign_ins: 0, mails: 0 })
   await deleteExpiredRows()
   expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
+})
+
+test('mails are deleted a week after they were requested, sent or not', async ({ user, sql }) => {
+  await sql(
+    `INSERT INTO mails (kind, user_id, language, requested_at, due_at, sent_at, gave_up_at)
+     SELECT 'reset', $1, 'en', now() - age, CASE state WHEN 1 THEN now() END, CASE state WHEN 2 THEN now() END, CASE state WHEN 3 THEN now() END
+     FROM unnest(ARRAY[interval '6 days 23 hours', interval '7 days 1 minute']) age, generate_series(1, 3) state`,
+    [user.id],
+  )
+  expect((await deleteExpiredRows()).mails).toBeGreaterThanOrEqual(3)
+  const kept = `SELECT count(*)::int AS kept, min(requested_at) > now() - interval '7 days' AS recent FROM mails WHERE user_id = $1`
+  expect(await sql(kept, [user.id])).toEqual([{ kept: 3, recent: true }])
+})
+
+test('a mail is in one state, and holds no text of a client', async ({ user, sql }) => {
+  const insert = (columns: string, values: string) =>
+    sql(`INSERT INTO mails (user_id, kind, language, ${columns}) VALUES ($1, ${values})`, [user.id])
+  await insert('device', `'reset', 'en', 'Firefox on Windows'`)
+  await expect(insert('device', `'reset', 'en', 'Mozilla/5.0 (X11; Linux)'`)).rejects.toThrow('mails_device_is_short')
+  await expect(insert('device', `'reset', 'en', repeat('x', 41)`)).rejects.toThrow('mails_device_is_short')
+  await expect(insert('device', `'other', 'en', NULL`)).rejects.toThrow('mails_kind_is_known')
+  await expect(insert('device', `'reset', 'en;q=1', NULL`)).rejects.toThrow('mails_language_is_a_tag')
+  await expect(insert('due_at', `'reset', 'en', NULL`)).rejects.toThrow('mails_due_until_the_end')
+  await expect(insert('sent_at', `'reset', 'en', now()`)).rejects.toThrow('mails_due_until_the_end')
 })
 
 test('a locked row is skipped without waiting, and deleted by the next run', async ({ user, sql }) => {
@@ -104,6 +128,7 @@ test('the cron job deletes expired rows; repeated and concurrent runs are harmle
           reset_tokens: expect.any(Number),
           sessions: expect.any(Number),
           sign_ins: expect.any(Number),
+          mails: expect.any(Number),
         },
       },
     ])

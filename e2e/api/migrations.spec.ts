@@ -14,6 +14,7 @@ const tables = [
   'connections',
   'exchange_codes',
   'identities',
+  'mails',
   'reset_tokens',
   'sessions',
   'sign_ins',

@@ -7,9 +7,10 @@ import { project } from '../../bin/local'
 import { paths } from '../../lib/contract/paths'
 import { exchangePath, expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { startServer } from '../support/server'
+import { startSmtp } from '../support/smtp'
 
 const rows = 200_000
-const tables = ['exchange_codes', 'reset_tokens', 'sessions', 'users']
+const tables = ['exchange_codes', 'mails', 'reset_tokens', 'sessions', 'users']
 
 test('no operation of the service scans a table, with 200,000 rows in each', async () => {
   test.setTimeout(180_000)
@@ -24,11 +25,18 @@ test('no operation of the service scans a table, with 200,000 rows in each', asy
   const old = (table: string) =>
     `UPDATE ${table} SET expires_at = now() - interval '8 days' WHERE created_at < now() - interval '6 days 20 hours'`
   for (const table of ['exchange_codes', 'reset_tokens', 'sessions']) await client.query(old(table))
+  await client.query(
+    `INSERT INTO mails (kind, user_id, language, due_at, sent_at, requested_at)
+     SELECT 'reset', (SELECT id FROM users WHERE email = 'user-' || number % 1000 || '@example.com'), 'en', NULL, now(), now() - number * interval '10 seconds'
+     FROM generate_series(1, $1::int) number`,
+    [rows],
+  )
   const [code, token] = [await database.newCodes(3), await database.newTokens(2)]
   await client.query('VACUUM ANALYZE')
   const before = await readsOf(client)
 
-  const settings = { DATABASE_URL: database.url }
+  const smtp = await startSmtp()
+  const settings = { DATABASE_URL: database.url, ...smtp.settings }
   const server = await startServer(settings)
   const send = (path: string, body: object) => postTo(server.url + path, body)
   const used = code()
@@ -49,6 +57,9 @@ test('no operation of the service scans a table, with 200,000 rows in each', asy
   expect((await send(exchangePath, { code: 'unknown' })).status).toBe(400)
   expect((await send(resetPath, { token: 'unknown', password: newPassword() })).status).toBe(400)
   expect((await send(resetPath, { token: token(), password: newPassword() })).status).toBe(200)
+  expect((await send(paths.forgotPassword, { email: 'user-9@example.com' })).status).toBe(200)
+  expect((await send(paths.forgotPassword, { email: 'nobody@example.com' })).status).toBe(200)
+  await expect.poll(() => smtp.mails.length).toBeGreaterThan(0)
   await server.stop() // a connection reports its statistics when it closes
   await command('issue.ts', 'sso-code', 'user-7@example.com')
   await command('issue.ts', 'reset-token', 'User-7@example.com')
@@ -57,6 +68,7 @@ test('no operation of the service scans a table, with 200,000 rows in each', asy
   await expect.poll(async () => (await readsOf(client)).idx_scan > before.idx_scan).toBe(true)
   expect((await readsOf(client)).seq_scan - before.seq_scan).toEqual(0)
   await client.end()
+  await smtp.stop()
   await database.drop()
 
   async function command(...[program, ...parameters]: string[]): Promise<string> {

@@ -13,11 +13,13 @@ const tables = [
   'connections',
   'exchange_codes',
   'identities',
+  'mails',
   'reset_tokens',
   'sessions',
   'sign_ins',
   'users',
 ]
+const mailSettings = { SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'login@example.com' }
 const cronSecret = 'a secret of this test alone'
 const hash = (secret: string) => createHash('sha256').update(secret).digest()
 
@@ -44,7 +46,14 @@ async function scansOf(database: OwnDatabase, settings: Record<string, string>):
     ['--import', 'tsx', `${project}e2e/support/explain.ts`],
     {
       cwd: project,
-      env: { ...process.env, DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '1', LOG_LEVEL: 'silent', ...settings },
+      env: {
+        ...process.env,
+        DATABASE_URL: database.url(),
+        DATABASE_POOL_SIZE: '1',
+        LOG_LEVEL: 'silent',
+        ...mailSettings,
+        ...settings,
+      },
     },
   )
   const plans = JSON.parse(stdout) as Record<string, Plan>
@@ -68,6 +77,15 @@ function expectKeysOnly(scans: Record<string, string[]>): void {
     'DELETE FROM reset_tokens',
     'DELETE FROM sessions',
     'DELETE FROM sign_ins',
+    'DELETE FROM mails',
+    'FROM users WHERE email = ANY ($1)',
+    'WITH recent AS',
+    'notice AS ( INSERT INTO mails',
+    'UPDATE mails SET attempts',
+    'WHERE id = (SELECT user_id FROM mails',
+    'UPDATE mails SET (due_at, gave_up_at)',
+    'UPDATE mails SET gave_up_at',
+    'UPDATE mails SET sent_at',
     'FROM "public"."users" WHERE',
     'FROM connections WHERE slug =',
     'FROM connections WHERE id =',

@@ -42,6 +42,7 @@ const dependencies = [
   'ipaddr.js',
   'jose',
   'next',
+  'nodemailer',
   'pg',
   'pino',
   'rate-limiter-flexible',

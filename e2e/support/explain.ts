@@ -2,6 +2,16 @@
 // plans as JSON. A separate process, because the pool keeps the settings that it was created with.
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { databasePool } from '../../lib/database/pool'
+import {
+  claimMail,
+  giveUp,
+  issueTokenOfMail,
+  markSent,
+  outboxStatus,
+  queueResetMail,
+  retryLater,
+  retryNow,
+} from '../../lib/mail/outbox'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
 import { findRefreshableSession, findSession } from '../../lib/session/find'
 import { refreshSession } from '../../lib/session/refresh'
@@ -27,6 +37,14 @@ async function run(): Promise<void> {
   await endSessions([sessionId])
   await resetPassword((await issueResetToken(id)).secret, 'lantern meadow otter')
   await signIn()
+  await queueResetMail([email], { language: 'en', device: null })
+  const mail = (await claimMail())! // the notice of the reset
+  await issueTokenOfMail(mail, 'any secret')
+  await retryLater(mail)
+  await giveUp(mail)
+  await markSent(mail)
+  await retryNow()
+  await outboxStatus()
   await deleteExpiredRows()
 
   const pool = databasePool()

@@ -130,7 +130,10 @@ function checkOutput(copy: string): void {
   }
   assert.ok(functions.size > 0)
   const { crons } = JSON.parse(readFileSync(`${copy}/.vercel/output/config.json`, 'utf8'))
-  assert.deepEqual(crons, [{ path: '/api/cron/clean-up', schedule: '17 3 * * *' }])
+  assert.deepEqual(crons, [
+    { path: '/api/cron/clean-up', schedule: '17 3 * * *' },
+    { path: '/api/cron/mail', schedule: '47 3 * * *' },
+  ])
   assert.equal(readFunction(functionFolder(copy, 'api/cron/clean-up')).maxDuration, 60)
   assert.equal(readFunction(functionFolder(copy, 'api/auth/sso/exchange')).maxDuration, 30)
 }

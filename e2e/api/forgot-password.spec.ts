@@ -1,0 +1,405 @@
+import { randomUUID } from 'node:crypto'
+import { paths } from '../../lib/contract/paths'
+import { documentedFetch } from '../support/documented'
+import { expect, keepSecret, newAddress, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
+import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
+import { type Server, startServer } from '../support/server'
+import { type Smtp, startSmtp } from '../support/smtp'
+
+test.describe.configure({ mode: 'serial' }) // one outbox
+
+const cronSecret = keepSecret(`cron-${randomUUID()}`)
+const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
+
+let database: OwnDatabase
+let smtp: Smtp
+let server: Server
+
+test.beforeAll(async () => {
+  database = await openOwnDatabase()
+  smtp = await startSmtp()
+  server = await startServer({ DATABASE_URL: database.url(), CRON_SECRET: cronSecret, ...smtp.settings })
+})
+test.afterAll(async () => {
+  await server?.stop()
+  await smtp?.stop()
+  await database?.drop()
+})
+test.afterEach(async () => {
+  smtp.respondWith(() => undefined)
+  smtp.beforeAccepting(async () => {})
+  await database.sql('DELETE FROM mails')
+})
+
+type NewUser = { id: string; email: string }
+
+async function newUser(columns = '', values = '', email = `user-${randomUUID()}@example.com`): Promise<NewUser> {
+  const [user] = await database.sql(`INSERT INTO users (email${columns}) VALUES ($1${values}) RETURNING id, email`, [
+    email,
+  ])
+  return user as NewUser
+}
+
+const forgot = (email: unknown, headers: Record<string, string> = {}) =>
+  postTo(server.url + paths.forgotPassword, { email }, { 'X-Forwarded-For': newAddress(), ...headers })
+const reset = (token: string, headers: Record<string, string> = {}) =>
+  postTo(server.url + resetPath, { token, password: newPassword() }, { 'X-Forwarded-For': newAddress(), ...headers })
+
+/** Sends what is due, as Vercel’s cron job does. Returns how many mails were tried. */
+async function sendDue(): Promise<number> {
+  const response = await fetch(`${server.url}/api/cron/mail`, {
+    headers: { Authorization: `Bearer ${cronSecret}`, 'X-Forwarded-For': newAddress() },
+  })
+  return ((await response.json()) as { tried: number }).tried
+}
+
+/** Waits until the work after the responses so far is done. */
+async function settled(): Promise<void> {
+  const marker = await newUser()
+  await forgot(marker.email)
+  await expect
+    .poll(async () => (await database.sql('SELECT 1 FROM mails WHERE user_id = $1', [marker.id])).length)
+    .toBe(1)
+}
+
+const mailsOf = (user: NewUser) =>
+  database.sql('SELECT kind, attempts, due_at, sent_at, gave_up_at, device, language FROM mails WHERE user_id = $1', [
+    user.id,
+  ])
+const makeDue = (user: NewUser) =>
+  database.sql('UPDATE mails SET due_at = now() WHERE user_id = $1 AND due_at IS NOT NULL', [user.id])
+const age = (user: NewUser, interval: string) =>
+  database.sql('UPDATE mails SET requested_at = requested_at - $2::interval WHERE user_id = $1', [user.id, interval])
+
+test('mails a link that sets a password, then a notice; the outbox holds neither address nor secret', async () => {
+  const user = await newUser()
+  const { status, body } = await forgot(user.email.toUpperCase(), { 'User-Agent': firefox })
+  expect([status, body]).toEqual([200, { ok: true }])
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  const [mail] = smtp.mailsTo(user.email)
+  expect([mail!.from, mail!.to, mail!.subject]).toEqual([
+    'login@example.com',
+    [user.email],
+    'Choose a new password for Dashboard',
+  ])
+  expect(mail!.text).toContain(`${server.url}/reset-password?token=${mail!.token}`)
+  expect(mail!.text).toMatch(/The link works once, for 1 hour from when this email was sent/)
+  expect(mail!.text).toMatch(/Requested on \w+ \d+, \d{4} at \d+:\d\d\s[AP]M UTC, from Firefox on Windows\./)
+  expect(mail!.html).toContain(`>${server.url}/reset-password?token=${mail!.token}<`)
+  const headers = Object.fromEntries(mail!.headers.map(({ key, value }) => [key, value]))
+  expect(headers['auto-submitted']).toBe('auto-generated')
+  expect(headers['x-auto-response-suppress']).toBe('All')
+  expect(headers.from).toBe('Dashboard <login@example.com>')
+  expect(mail!.messageId).toMatch(/^<[\w-]+@localhost>$/)
+  expect(mail!.html).not.toMatch(/<img|<script|src=|@import|url\(/)
+
+  const [row] = await database.sql('SELECT * FROM mails WHERE user_id = $1', [user.id])
+  expect(row).toMatchObject({ kind: 'reset', language: 'en', device: 'Firefox on Windows', attempts: 1, due_at: null })
+  expect(JSON.stringify(row)).not.toContain(user.email)
+
+  expect((await reset(mail!.token!, { 'User-Agent': firefox, 'Accept-Language': 'de' })).status).toBe(200)
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(2)
+  const notice = smtp.mailsTo(user.email)[1]!
+  expect([notice.subject, notice.token]).toEqual(['Ihr Passwort für Dashboard wurde geändert', undefined])
+  expect(notice.text).toMatch(/Das war am \d+\. \p{L}+ \d{4} um \d+:\d\d UTC, mit Firefox unter Windows\./u)
+  expect(notice.text).toContain(`${server.url}/forgot-password`)
+  expect((await reset(mail!.token!)).status).toBe(400)
+})
+
+test('unknown, disabled and SSO-only users get the same response, and no mail', async () => {
+  const users = [
+    { id: randomUUID(), email: `user-${randomUUID()}@example.com` },
+    await newUser(', disabled_at', ', now()'),
+    await newUser(', sso_only', ', true'),
+  ]
+  for (const { email } of users) {
+    const { status, body } = await forgot(email)
+    expect([status, body]).toEqual([200, { ok: true }])
+  }
+  await settled()
+  for (const user of users) expect(await mailsOf(user)).toEqual([])
+})
+
+const rejected: unknown[] = [
+  'a@x, b@y',
+  'a@x,b@y',
+  'ada@example.com\r\nBcc: eve@example.com',
+  'Ada <ada@example.com>',
+  `${'x'.repeat(10_000)}@example.com`,
+  'ada@[127.0.0.1]',
+  '"a@b"@example.com',
+  'ada',
+  '',
+]
+test('what is not exactly one address is a VALIDATION_ERROR', async () => {
+  for (const email of rejected) {
+    const { status, body } = await forgot(email)
+    expect([status, body.code, body.issues?.[0]]).toEqual([
+      400,
+      'VALIDATION_ERROR',
+      { path: ['email'], code: 'invalid_email', message: expect.any(String) },
+    ])
+  }
+  for (const email of [undefined, null, 1, ['a@example.com'], {}]) {
+    expect((await forgot(email)).body.issues?.[0]?.code).toBe('invalid_type')
+  }
+})
+
+test('a mail goes to exactly the stored address, whatever form of it was given', async () => {
+  const domain = `b${randomUUID().slice(0, 8)}ü.example`
+  const unicode = await newUser('', '', `ada@${domain}`)
+  const ascii = await newUser('', '', `eve@${new URL(`http://${domain}`).hostname}`)
+  await forgot(`ada@${domain}`)
+  await forgot(`EVE@${domain}`)
+  await forgot(`  ${unicode.email} `)
+  await expect
+    .poll(async () => [...(await mailsOf(unicode)), ...(await mailsOf(ascii))].filter((row) => row.sent_at).length)
+    .toBe(2)
+  const host = new URL(`http://${domain}`).hostname
+  const received = smtp.mails.filter(({ raw }) => raw.includes(host))
+  const headers = received.map(({ raw }) => raw.match(/^To: (.*)\r$/m)?.[1])
+  expect(headers.sort()).toEqual([`ada@${host}`, `eve@${host}`])
+  // smtp-server decodes the domain
+  expect(received.flatMap(({ to }) => to).sort()).toEqual([`ada@${domain}`, `eve@${domain}`])
+})
+
+test('50 simultaneous requests for one user: one mail', async () => {
+  const user = await newUser()
+  const responses = await Promise.all(Array.from({ length: 50 }, () => forgot(user.email)))
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
+  await settled()
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  expect(await mailsOf(user)).toHaveLength(1)
+})
+
+test('two servers at once: still one mail', async () => {
+  const user = await newUser()
+  const other = await startServer({ DATABASE_URL: database.url(), ...smtp.settings })
+  await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      postTo(
+        (index % 2 ? other : server).url + paths.forgotPassword,
+        { email: user.email },
+        { 'X-Forwarded-For': newAddress() },
+      ),
+    ),
+  )
+  await other.stop() // waits for its work
+  await settled()
+  expect(await mailsOf(user)).toHaveLength(1)
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+})
+
+test('caps per user: one a minute, three an hour, one an hour after ten in a day', async () => {
+  const user = await newUser()
+  const count = async () => (await mailsOf(user)).length
+  const request = async () => {
+    await forgot(user.email)
+    await settled()
+    await database.sql('UPDATE mails SET sent_at = now(), due_at = NULL WHERE user_id = $1 AND due_at IS NOT NULL', [
+      user.id,
+    ])
+    return count()
+  }
+  expect(await request()).toBe(1)
+  await age(user, '59 seconds')
+  expect(await request()).toBe(1)
+  await age(user, '2 seconds')
+  expect(await request()).toBe(2)
+  await age(user, '61 seconds')
+  expect(await request()).toBe(3)
+  await age(user, '61 seconds')
+  expect(await request()).toBe(3)
+  await age(user, '1 hour')
+  for (const expected of [4, 5, 6]) {
+    expect(await request()).toBe(expected)
+    await age(user, '61 seconds')
+  }
+  await age(user, '1 hour')
+  for (const expected of [7, 8, 9]) {
+    expect(await request()).toBe(expected)
+    await age(user, '61 seconds')
+  }
+  await age(user, '1 hour')
+  expect(await request()).toBe(10)
+  await age(user, '59 minutes')
+  expect(await request()).toBe(10)
+  await age(user, '2 minutes')
+  expect(await request()).toBe(11)
+  await age(user, '1 day')
+  expect(await request()).toBe(12)
+})
+
+test('451 is tried again after 1, 5, 15 and 30 minutes, and given up after an hour', async () => {
+  const user = await newUser()
+  smtp.respondWith((stage, recipient) => (stage === 'RCPT' && recipient === user.email ? 451 : undefined))
+  await forgot(user.email)
+  const attempts = async () => (await mailsOf(user))[0]?.attempts
+  const wait = `SELECT round(extract(epoch FROM due_at - now()) / 60)::int AS minutes, gave_up_at IS NOT NULL AS "gaveUp" FROM mails WHERE user_id = $1`
+  await expect.poll(attempts).toBe(1)
+  const waits: unknown[] = []
+  for (const passed of ['1 minute', '5 minutes', '15 minutes', '30 minutes', '0']) {
+    await expect
+      .poll(async () => (await mailsOf(user))[0]!.due_at > Date.now() + 30_000 || (await mailsOf(user))[0]!.gave_up_at)
+      .toBeTruthy()
+    await expect.poll(async () => (await database.sql(wait, [user.id]))[0]!.minutes).not.toBe(2) // the claim
+    waits.push((await database.sql(wait, [user.id]))[0])
+    await age(user, passed)
+    await makeDue(user)
+    await sendDue()
+  }
+  expect(waits).toEqual([
+    ...[1, 5, 15, 30].map((minutes) => ({ minutes, gaveUp: false })),
+    { minutes: null, gaveUp: true },
+  ])
+  expect(await attempts()).toBe(5)
+  expect(smtp.mailsTo(user.email)).toEqual([])
+  expect(
+    (await database.sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user.id])).length,
+    'no link was made worthless',
+  ).toBe(0)
+  expect(server.output()).toMatch(/"level":"warn".*"mail":"reset","attempt":1,"code":"EENVELOPE","smtpCode":451/)
+})
+
+test('550 is given up at once, at RCPT and at DATA', async () => {
+  for (const failing of ['RCPT', 'DATA']) {
+    const user = await newUser()
+    smtp.respondWith((stage, recipient) => (stage === failing && recipient === user.email ? 550 : undefined))
+    await forgot(user.email)
+    await expect.poll(async () => (await mailsOf(user))[0]?.gave_up_at).toBeTruthy()
+    expect((await mailsOf(user))[0]!.attempts).toBe(1)
+  }
+})
+
+test('a notice is tried again for a day', async () => {
+  const user = await newUser()
+  await forgot(user.email)
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  smtp.respondWith(() => 451)
+  expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
+  const notice = async () => (await mailsOf(user)).find(({ kind }) => kind === 'password-changed')
+  await expect.poll(async () => (await notice())?.attempts).toBe(1)
+  await database.sql(
+    `UPDATE mails SET attempts = 5, requested_at = now() - interval '3 hours' WHERE user_id = $1 AND due_at IS NOT NULL`,
+    [user.id],
+  )
+  await makeDue(user)
+  await sendDue()
+  const [row] = await database.sql(
+    `SELECT round(extract(epoch FROM due_at - now()) / 3600)::int AS hours FROM mails WHERE user_id = $1 AND kind = 'password-changed'`,
+    [user.id],
+  )
+  expect(row).toEqual({ hours: 12 })
+  smtp.respondWith(() => undefined)
+  await age(user, '21 hours 1 minute')
+  await makeDue(user)
+  await sendDue()
+  expect((await notice())!.gave_up_at).not.toBeNull()
+  expect(smtp.mailsTo(user.email)).toHaveLength(1)
+})
+
+test('a mail that was queued before a successful reset sends no link after it', async () => {
+  const user = await newUser()
+  await forgot(user.email)
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  const { token } = smtp.mailsTo(user.email)[0]!
+  await age(user, '2 minutes')
+  smtp.respondWith((stage) => (stage === 'RCPT' ? 451 : undefined))
+  await forgot(user.email)
+  await expect
+    .poll(async () => (await mailsOf(user)).filter(({ attempts, due_at }) => attempts === 1 && due_at).length)
+    .toBe(1)
+  expect((await reset(token!)).status, 'an attempt that failed before DATA left the link as it was').toBe(200)
+  smtp.respondWith(() => undefined)
+  await makeDue(user)
+  await sendDue()
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(2)
+  expect(smtp.mailsTo(user.email).map(({ token }) => Boolean(token))).toEqual([true, false])
+  const kinds = (await mailsOf(user)).map(({ kind }) => kind)
+  expect(kinds.sort()).toEqual(['password-changed', 'reset'])
+})
+
+test('no link is sent to a user who was disabled, or became SSO-only, while the mail waited', async () => {
+  for (const change of ['disabled_at = now()', 'sso_only = true']) {
+    const user = await newUser()
+    smtp.respondWith((stage) => (stage === 'RCPT' ? 451 : undefined))
+    await forgot(user.email)
+    await expect.poll(async () => (await mailsOf(user))[0]?.attempts).toBe(1)
+    await expect.poll(async () => (await mailsOf(user))[0]!.due_at < Date.now() + 90_000).toBe(true)
+    await database.sql(`UPDATE users SET ${change} WHERE id = $1`, [user.id])
+    smtp.respondWith(() => undefined)
+    await makeDue(user)
+    await sendDue()
+    await expect.poll(async () => (await mailsOf(user))[0]!.gave_up_at).toBeTruthy()
+    expect(smtp.mailsTo(user.email)).toEqual([])
+    expect(await database.sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user.id])).toEqual([])
+  }
+})
+
+test('while a mail waits for another attempt, a new request makes it due, and adds none', async () => {
+  const user = await newUser()
+  smtp.respondWith((stage) => (stage === 'RCPT' ? 451 : undefined))
+  await forgot(user.email)
+  await expect.poll(async () => (await mailsOf(user))[0]?.attempts).toBe(1)
+  await database.sql(`UPDATE mails SET attempts = 4, due_at = now() + interval '30 minutes' WHERE user_id = $1`, [
+    user.id,
+  ])
+  await age(user, '25 minutes')
+  smtp.respondWith(() => undefined)
+  await forgot(user.email)
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  expect(await mailsOf(user)).toHaveLength(1)
+  expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
+})
+
+test('without the settings for e-mail there is neither operation nor page, and a reset touches no mail', async ({
+  url,
+  user,
+  sql,
+}) => {
+  for (const method of ['POST', 'GET', 'HEAD', 'DELETE', 'OPTIONS']) {
+    const send = method === 'POST' ? documentedFetch : fetch // other methods are documented as 405
+    const response = await send(url + paths.forgotPassword, {
+      method,
+      headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
+      body: method === 'POST' ? JSON.stringify({ email: user.email }) : undefined,
+    })
+    expect([method, response.status]).toEqual([method, 404])
+  }
+  for (const [path, method] of [
+    ['/forgot-password', 'GET'],
+    ['/forgot-password/send', 'POST'],
+    ['/forgot-password/send', 'GET'],
+  ] as const)
+    expect((await fetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })).status).toBe(404)
+  const token = await newToken(user)
+  const response = await postTo(
+    url + resetPath,
+    { token, password: newPassword() },
+    { 'X-Forwarded-For': newAddress() },
+  )
+  expect(response.status).toBe(200)
+  expect(await sql('SELECT 1 FROM mails WHERE user_id = $1', [user.id])).toEqual([])
+})
+
+test('no secret of any mail is in the database or in the log', async () => {
+  const user = await newUser()
+  await forgot(user.email)
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  const tokens = smtp.mails.flatMap(({ token }) => token ?? [])
+  expect(tokens.length).toBeGreaterThan(0)
+  const tables = await database.sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
+  const rows = await Promise.all(
+    tables.map(async ({ tablename }) =>
+      (await database.sql(`SELECT "${tablename}"::text AS row FROM "${tablename}"`)).map(({ row }) => row),
+    ),
+  )
+  const stored = rows.flat().join('\n')
+  expect(stored).toContain(user.email) // of the users table
+  for (const token of tokens) {
+    const forms = [token, Buffer.from(token, 'base64url').toString('hex'), Buffer.from(token).toString('hex')]
+    for (const form of forms) expect(stored.includes(form) || server.output().includes(form)).toBe(false)
+  }
+  const addresses = smtp.mails.flatMap(({ to }) => to)
+  for (const address of addresses) expect(server.output()).not.toContain(address)
+})

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { paths } from '../../lib/contract/paths'
+import { expect, newAddress, test } from '../support/fixtures'
+import { openOwnDatabase } from '../support/own-database'
+import { startServer } from '../support/server'
+import { startSmtp } from '../support/smtp'
+
+const rounds = 300
+const maxZ = 4 // chance exceeds it once in 16,000 comparisons
+const kinds = ['known', 'unknown', 'disabled', 'ssoOnly', 'capped'] as const
+
+test('response times, and those of the next request, tell nothing about an address', async () => {
+  test.setTimeout(600_000)
+  const database = await openOwnDatabase()
+  const smtp = await startSmtp()
+  const server = await startServer({ DATABASE_URL: database.url(), LOG_LEVEL: 'silent', ...smtp.settings })
+  const address = (kind: string, round: number) => `${kind.toLowerCase()}-${round}@example.com`
+  await database.sql(
+    `INSERT INTO users (email, disabled_at, sso_only)
+     SELECT kind || '-' || round || '@example.com', CASE kind WHEN 'disabled' THEN now() END, kind = 'ssoonly'
+     FROM unnest(ARRAY['known', 'disabled', 'ssoonly', 'capped']) kind, generate_series(1, $1::int) round`,
+    [rounds],
+  )
+  await database.sql(`INSERT INTO mails (kind, user_id, language, due_at, sent_at, requested_at)
+    SELECT 'reset', id, 'en', NULL, now(), now() + interval '1 hour' FROM users WHERE email LIKE 'capped-%'`)
+  const timed = async (path: string, init: RequestInit) => {
+    const startedAt = performance.now()
+    const response = await fetch(server.url + path, init)
+    await response.text()
+    expect(response.status).toBe(200)
+    return performance.now() - startedAt
+  }
+  const post = (email: string) => ({
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
+    body: JSON.stringify({ email }),
+  })
+  try {
+    for (let warmUp = 0; warmUp < 100; warmUp++) await timed(paths.forgotPassword, post(`${randomUUID()}@example.com`))
+    const times = Object.fromEntries(kinds.map((kind) => [kind, { own: [] as number[], next: [] as number[] }]))
+    for (let round = 1; round <= rounds; round++) {
+      for (const kind of [...kinds].sort(() => Math.random() - 0.5)) {
+        times[kind]!.own.push(await timed(paths.forgotPassword, post(address(kind, round))))
+        times[kind]!.next.push(await timed('/api/health', { headers: { 'X-Forwarded-For': newAddress() } }))
+      }
+    }
+    const scores = kinds
+      .filter((kind) => kind !== 'unknown')
+      .flatMap((kind) =>
+        (['own', 'next'] as const).map((which) => ({
+          kind,
+          which,
+          z: rankZ(times[kind]![which], times.unknown![which]),
+        })),
+      )
+    console.log(scores.map(({ kind, which, z }) => `${kind} (${which}): z = ${z.toFixed(2)}`).join(', '))
+    for (const { kind, which, z } of scores) expect(Math.abs(z), `${kind} (${which})`).toBeLessThan(maxZ)
+    expect((await database.sql(`SELECT 1 FROM mails WHERE due_at IS NOT NULL OR requested_at <= now()`)).length).toBe(
+      rounds,
+    )
+  } finally {
+    await server.stop()
+    await smtp.stop()
+    await database.drop()
+  }
+})
+
+/** The standardised statistic of the Mann-Whitney U test: 0 where neither sample tends to be larger. */
+function rankZ(one: number[], other: number[]): number {
+  const all = [...one.map((value) => ({ value, isOne: true })), ...other.map((value) => ({ value, isOne: false }))]
+  all.sort((a, b) => a.value - b.value)
+  const rankSum = all.reduce((sum, { isOne }, index) => sum + (isOne ? index + 1 : 0), 0)
+  const [n, m] = [one.length, other.length]
+  return (rankSum - (n * (n + m + 1)) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12)
+}

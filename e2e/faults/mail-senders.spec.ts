@@ -1,0 +1,91 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { paths } from '../../lib/contract/paths'
+import { expect, keepSecret, newAddress, newPassword, postTo, resetPath, test } from '../support/fixtures'
+import { openOwnDatabase } from '../support/own-database'
+import { type Server, startServer } from '../support/server'
+import { startSmtp } from '../support/smtp'
+
+const userCount = 60
+const cronSecret = keepSecret(`cron-${randomUUID()}`)
+
+test('four senders, a third of all attempts fail, one sender is killed: everybody’s newest link works', async () => {
+  test.setTimeout(600_000)
+  const database = await openOwnDatabase()
+  const { sql } = database
+  const smtp = await startSmtp()
+  const servers: Server[] = []
+  const start = async () => {
+    servers.push(await startServer({ DATABASE_URL: database.url(), CRON_SECRET: cronSecret, ...smtp.settings }))
+    return servers.at(-1)!
+  }
+  const emails = Array.from({ length: userCount }, () => `user-${randomUUID()}@example.com`)
+  await sql('INSERT INTO users (email) SELECT unnest($1::text[])', [emails])
+  const forgot = (server: Server, email: string) =>
+    postTo(server.url + paths.forgotPassword, { email }, { 'X-Forwarded-For': newAddress() })
+  try {
+    // The first sender dies after the mail server has accepted a mail, and before it knows.
+    const killed = await start()
+    const isAccepting = new Promise<void>((resolve) =>
+      smtp.beforeAccepting(async () => {
+        if (killed.process.killed) return
+        killed.process.kill('SIGKILL')
+        resolve()
+      }),
+    )
+    await forgot(killed, emails[0]!)
+    await isAccepting
+    await expect.poll(() => smtp.mails.length).toBe(1)
+    expect((await sql('SELECT attempts, sent_at FROM mails'))[0]).toEqual({ attempts: 1, sent_at: null })
+    await sql('UPDATE mails SET due_at = now()') // two minutes later
+
+    let attempts = 0
+    smtp.respondWith((stage) => (++attempts && Math.random() < 0.2 ? (stage === 'RCPT' ? 451 : 452) : undefined))
+    for (let count = 0; count < 3; count++) await start()
+    await start()
+    const senders = servers.slice(1)
+    const sendDue = () =>
+      Promise.all(
+        senders.map(({ url }) =>
+          fetch(`${url}/api/cron/mail`, {
+            headers: { Authorization: `Bearer ${cronSecret}`, 'X-Forwarded-For': newAddress() },
+          }),
+        ),
+      )
+    for (let request = 0; request < 2; request++) {
+      await Promise.all(emails.map((email, index) => forgot(senders[index % senders.length]!, email)))
+      const enough = 'SELECT count(DISTINCT user_id)::int AS users FROM mails'
+      await expect.poll(async () => (await sql(enough))[0]!.users).toBe(userCount)
+      await expect
+        .poll(
+          async () => {
+            // time passes for mails that wait for another attempt, not for those with a sender
+            await sql(`UPDATE mails SET due_at = now()
+              WHERE due_at > now() + interval '121 s' OR due_at BETWEEN now() + interval '1 s' AND now() + interval '61 s'`)
+            await sendDue()
+            return (await sql('SELECT count(*)::int AS waiting FROM mails WHERE sent_at IS NULL'))[0]!.waiting
+          },
+          { timeout: 120_000 },
+        )
+        .toBe(0)
+      await sql(`UPDATE mails SET requested_at = requested_at - interval '2 minutes'`)
+    }
+
+    expect(attempts).toBeGreaterThan(userCount * 2)
+    expect(smtp.mails.length).toBeGreaterThanOrEqual(userCount * 2)
+    expect(smtp.mailsTo(emails[0]!).length, 'one of a sender that died').toBeGreaterThan(1)
+    const stored = await sql('SELECT email, token_hash FROM users JOIN reset_tokens ON user_id = id')
+    for (const email of emails) {
+      const token = smtp.mailsTo(email).at(-1)?.token
+      expect(token, email).toBeTruthy()
+      const hash = createHash('sha256').update(token!).digest()
+      expect(stored.find((row) => row.email === email)!.token_hash.equals(hash), email).toBe(true)
+    }
+    const { token } = smtp.mailsTo(emails[0]!).at(-1)!
+    const body = { token, password: newPassword() }
+    expect((await postTo(senders[0]!.url + resetPath, body, { 'X-Forwarded-For': newAddress() })).status).toBe(200)
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()))
+    await smtp.stop()
+    await database.drop()
+  }
+})
