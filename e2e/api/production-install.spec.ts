@@ -43,6 +43,7 @@ const dependencies = [
   'jose',
   'next',
   'nodemailer',
+  'openid-client',
   'pg',
   'pino',
   'rate-limiter-flexible',
