@@ -85,7 +85,13 @@ const handle = app.getRequestHandler()
 const compress = compression()
 // Served without Next.js, and compressed at build time: no rate limit covers files, so they have to
 // be cheap.
-const files = dev ? null : readFiles('.next/static')
+const files = dev
+  ? null
+  : new Map([
+      // each name has a hash of the content
+      ...readFiles('.next/static', '/_next/static', 'public, max-age=31536000, immutable'),
+      ...readFiles('public', '', 'public, max-age=3600'),
+    ])
 if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
 server.on('request', (request, response) => admit(request, response, respond))
@@ -121,8 +127,11 @@ function respond(request, response) {
     // Not compressed: the responses are too small.
     const kind = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write'
     admission.inTurn(kind, network, response, () => handle(request, response))
-  } else if (files && path.startsWith('/_next/')) {
-    admission.inTurn('file', network, response, () => respondWithFile(path, request, response))
+  } else if (files?.has(path)) {
+    admission.inTurn('file', network, response, () => sendFile(files.get(path), request, response))
+  } else if (!dev && path.startsWith('/_next/')) {
+    // Under it, only build files exist: our pages load as documents, and none uses image optimization.
+    admission.inTurn('file', network, response, () => respondWithNothing(response))
   } else {
     admission.inTurn('page', network, response, () => rendered(request, response))
   }
@@ -133,13 +142,7 @@ function rendered(request, response) {
   return new Promise((resolve) => compress(request, response, () => resolve(handle(request, response))))
 }
 
-/**
- * Under `/_next/`, only build files exist: our pages load as documents, and none uses image
- * optimization.
- */
-function respondWithFile(path, request, response) {
-  const file = path.startsWith('/_next/static/') && files.get(path.slice('/_next/static'.length))
-  if (file) return sendFile(file, request, response)
+function respondWithNothing(response) {
   response
     .writeHead(404, { 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' })
     .end('Not found.\n')
@@ -167,6 +170,7 @@ server.on('clientError', (error, socket) => {
   const headers = { ...siteHeaders, Connection: 'close', 'Content-Length': '0' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`)
+  setTimeout(() => socket.destroy(), 1_000).unref() // the client may keep its half open
 })
 
 server.on('error', (error) => {

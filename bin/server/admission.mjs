@@ -18,6 +18,12 @@ const turns = {
 }
 
 /**
+ * How long the turn of a page outlasts its client. Rendering takes less; and Next.js does not tell
+ * the end of it in every case.
+ */
+const abandonedMs = 1_000
+
+/**
  * Limits the connections of the process and, if clients connect directly, of each network. Handles
  * the requests of a connection one after another, and queues the requests of a network above its
  * limit. Calls `report` with a reason for each connection that it closes.
@@ -41,7 +47,7 @@ export class Admission {
   /** @type {Map<import('node:http').ServerResponse, () => void>} */
   #turnEnds = new Map()
   /** @type {Set<import('node:http').ServerResponse>} */
-  #working = new Set()
+  #rendering = new Set()
   #accepted = 0
   #stopping = false
 
@@ -97,7 +103,8 @@ export class Admission {
     requests.push({ response, start })
     if (this.#stopping) response.shouldKeepAlive = false
     response.once('close', () => {
-      if (!this.#working.has(response)) this.#endTurn(response)
+      if (!this.#rendering.has(response)) this.#endTurn(response)
+      else setTimeout(() => this.#endRendering(response), abandonedMs).unref()
       requests.shift()
       if (socket.destroyed || socket.writableEnded) return
       if (requests.length > 0) requests[0].start()
@@ -108,8 +115,8 @@ export class Admission {
 
   /**
    * Calls `act` when it is the request's turn: at once, unless its network is at the limit for this
-   * kind of request. Does not call it for a client that has gone. The turn of a client that goes
-   * while `act` works ends with that work, which occupies the thread all the same.
+   * kind of request. Does not call it for a client that has gone. The turn of a page whose client
+   * goes ends with its rendering, which occupies the thread all the same.
    * @param {keyof typeof turns} kind
    * @param {string} network
    * @param {import('node:http').ServerResponse} response
@@ -126,18 +133,26 @@ export class Admission {
       if (own.size === 0 && this.#ofNetwork.get(key) === own) this.#ofNetwork.delete(key)
     })
     if (kind === 'page') this.#endTurnWhenProduced(response)
-    const start = async () => {
-      if (!response.socket?.writable) return // `close` follows, and ends the turn
-      this.#working.add(response)
-      try {
-        await act()
-      } finally {
-        this.#working.delete(response)
-        if (response.destroyed) this.#endTurn(response)
-      }
+    const start = () => {
+      // Not at `close`, for which a client that keeps its half of the connection can make us wait.
+      if (!response.socket?.writable) return this.#endTurn(response)
+      return kind === 'page' ? this.#render(response, act) : act()
     }
-    const startPage = () => this.#afterAccepting(start)
-    own.request(response, () => all.request(response, kind === 'page' ? startPage : start))
+    own.request(response, () => all.request(response, kind === 'page' ? () => this.#afterAccepting(start) : start))
+  }
+
+  async #render(response, act) {
+    this.#rendering.add(response)
+    try {
+      await act()
+    } finally {
+      this.#endRendering(response)
+    }
+  }
+
+  #endRendering(response) {
+    this.#rendering.delete(response)
+    if (response.destroyed) this.#endTurn(response)
   }
 
   /**
