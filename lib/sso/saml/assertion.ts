@@ -1,0 +1,95 @@
+import { emailOf } from './email'
+import { namespaces } from './namespaces'
+import { ensure } from './rejected'
+import type { Expected } from './response'
+import { childrenOf, onlyChild, type XmlElement } from './xml'
+
+/** The difference between our clock and the provider's that is accepted. */
+export const clockSkewMs = 60_000
+
+/** Who signed in, according to the provider. A user is known by (connection, issuer, subject). */
+export type SamlIdentity = {
+  issuer: string
+  subject: string
+  /** In lower case. Absent unless the provider sent exactly one plain address. */
+  email?: string
+  attributes: Record<string, string[]>
+  /** When the provider ends the session. */
+  sessionNotOnOrAfter?: Date
+}
+
+const { assertion: saml } = namespaces
+
+// OneTimeUse holds, because a request is claimed once, and ProxyRestriction does not concern us.
+const conditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
+
+/**
+ * Reads the identity from an assertion, which must be the bytes that the library verified. Checks
+ * what the library does not: issuer, subject, bearer confirmation and authentication statement.
+ */
+export function readIdentity(assertion: XmlElement, expected: Expected, emailAttribute?: string): SamlIdentity {
+  ensure(assertion.attributes.get('Version') === '2.0', 'version')
+  const issuer = onlyChild(assertion, saml, 'Issuer', 'issuer').text
+  ensure(issuer === expected.issuer, 'issuer')
+  const subject = onlyChild(assertion, saml, 'Subject', 'subject')
+  const nameId = onlyChild(subject, saml, 'NameID', 'name-id')
+  ensure(nameId.children.length === 0 && /^\S(?:.{0,510}\S)?$/u.test(nameId.text), 'name-id')
+  // Another one at each sign-in, so it can't identify a user.
+  ensure(nameId.attributes.get('Format') !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'transient')
+  checkConfirmation(subject, expected)
+  // Core 2.5.1: a condition that is not understood makes the assertion invalid.
+  const { children } = onlyChild(assertion, saml, 'Conditions', 'conditions')
+  ensure(
+    children.every(({ name, namespace }) => namespace === saml && conditions.includes(name)),
+    'conditions',
+  )
+  const sessionNotOnOrAfter = sessionEnd(assertion)
+  const attributes = attributesOf(assertion)
+  const email = emailOf(attributes, emailAttribute)
+  return {
+    issuer,
+    subject: nameId.text,
+    ...(email && { email }),
+    attributes: Object.fromEntries(attributes),
+    ...(sessionNotOnOrAfter && { sessionNotOnOrAfter }),
+  }
+}
+
+/** Profiles 4.1.4.2 and 4.1.4.3: for us, in response to our request, and not for long. */
+function checkConfirmation(subject: XmlElement, { acsUrl, requestId }: Expected): void {
+  const [confirmation, another] = childrenOf(subject, saml, 'SubjectConfirmation').filter(
+    ({ attributes }) => attributes.get('Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer',
+  )
+  ensure(confirmation && !another, 'confirmation')
+  const { attributes } = onlyChild(confirmation, saml, 'SubjectConfirmationData', 'confirmation')
+  ensure(attributes.get('Recipient') === acsUrl, 'recipient')
+  ensure(attributes.get('InResponseTo') === requestId, 'in-response-to')
+  ensure(!attributes.has('NotBefore'), 'not-before')
+  ensure(isAhead(attributes.get('NotOnOrAfter')), 'not-on-or-after')
+}
+
+function sessionEnd(assertion: XmlElement): Date | undefined {
+  const statements = childrenOf(assertion, saml, 'AuthnStatement')
+  ensure(statements.length > 0, 'authn-statement')
+  const ends = statements.flatMap(({ attributes }) => attributes.get('SessionNotOnOrAfter') ?? [])
+  ensure(ends.every(isAhead), 'session-ended')
+  return ends.length > 0 ? new Date(Math.min(...ends.map(Date.parse))) : undefined
+}
+
+/** Whether a time is in the future. Without a time zone, JavaScript would take it for a local time. */
+function isAhead(time: string | undefined): boolean {
+  const hasZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(time ?? '')
+  return hasZone && Date.parse(time!) > Date.now() - clockSkewMs
+}
+
+function attributesOf(assertion: XmlElement): Map<string, string[]> {
+  const values = new Map<string, string[]>()
+  for (const statement of childrenOf(assertion, saml, 'AttributeStatement')) {
+    for (const attribute of childrenOf(statement, saml, 'Attribute')) {
+      const name = attribute.attributes.get('Name') ?? ''
+      const texts = childrenOf(attribute, saml, 'AttributeValue').map(({ text }) => text)
+      values.set(name, [...(values.get(name) ?? []), ...texts])
+    }
+  }
+  return values
+}

@@ -1,0 +1,606 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'playwright/test'
+import {
+  addAttribute,
+  assertionPattern,
+  encrypt,
+  expectNothingPrinted,
+  inOrder,
+  newSamlProvider,
+  outcomeOf,
+  parts,
+  type ResponseOptions,
+  replace,
+  requestId,
+  type SamlProvider,
+  sign,
+} from '../../../e2e/support/saml-provider'
+import type { SamlCheck } from './rejected'
+import { type SamlSettings, verifyResponse } from './service-provider'
+
+let provider: SamlProvider
+test.beforeAll(async () => {
+  provider = await newSamlProvider()
+})
+expectNothingPrinted()
+
+type Edit = (xml: string) => string
+const decoded = (posted: string) => Buffer.from(posted, 'base64').toString()
+const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
+const { signature, issuer } = parts
+const root = /<samlp:Response[\s\S]*<\/samlp:Response>/
+
+const evil: Edit = replace('>ada<', '>root<')
+const withNewId: Edit = replace(/ID="_[^"]*"/, `ID="_evil-${randomUUID()}"`)
+const unsigned: Edit = replace(signature, '')
+/** Puts a text into the first signature, where no verifier looks. */
+const intoSignature = (text: string) => replace('</ds:Signature>', () => `${text}</ds:Signature>`)
+const inAssertion = (edit: Edit) => replace(assertionPattern, (assertion) => edit(assertion))
+
+const ofResponse: ResponseOptions = { response: true }
+const ofAssertion: ResponseOptions = { assertion: true }
+const ofBoth: ResponseOptions = { response: true, assertion: true }
+const encryptedOnly: ResponseOptions = { assertion: true, encrypted: true }
+const encryptedInSigned: ResponseOptions = { response: true, encrypted: true }
+
+/** Signature wrapping, numbered as in "On Breaking SAML" (Somorovsky and others, 2012). */
+const wrappings: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
+  'XSW 1: the original response inside its signature': [
+    'response',
+    ofResponse,
+    replace(root, (original) =>
+      intoSignature(`<ds:Object>${unsigned(original)}</ds:Object>`)(withNewId(evil(original))),
+    ),
+  ],
+  'XSW 2: the original response before its signature': [
+    'response',
+    ofResponse,
+    replace(root, (original) =>
+      replace('<ds:Signature', () => `${unsigned(original)}<ds:Signature`)(withNewId(evil(original))),
+    ),
+  ],
+  'XSW 3: another assertion before the original': [
+    'assertion-count',
+    ofAssertion,
+    inAssertion((original) => withNewId(unsigned(evil(original))) + original),
+  ],
+  'XSW 4: another assertion around the original': [
+    'assertion-count',
+    ofAssertion,
+    inAssertion((original) =>
+      replace('</saml:Assertion>', () => `${original}</saml:Assertion>`)(withNewId(unsigned(evil(original)))),
+    ),
+  ],
+  'XSW 5: the original without its signature after another assertion with it': [
+    'assertion-count',
+    ofAssertion,
+    inAssertion((original) => withNewId(evil(original)) + unsigned(original)),
+  ],
+  'XSW 6: the original inside the signature of another assertion': [
+    'assertion-count',
+    ofAssertion,
+    inAssertion((original) => intoSignature(unsigned(original))(withNewId(evil(original)))),
+  ],
+  'XSW 7: another assertion with the same ID in an extension': ['id', ofAssertion, inExtension((text) => text)],
+  'XSW 8: the original in an object of the signature of another assertion': [
+    'assertion-count',
+    ofAssertion,
+    inAssertion((original) => intoSignature(`<ds:Object>${unsigned(original)}</ds:Object>`)(withNewId(evil(original)))),
+  ],
+  'an assertion with a new ID in an extension': ['assertion-count', ofAssertion, inExtension(withNewId)],
+}
+
+function inExtension(edit: Edit): Edit {
+  return (xml) => {
+    const [assertion] = assertionPattern.exec(xml)!
+    const copy = edit(unsigned(evil(assertion)))
+    return replace('<samlp:Status>', () => `<samlp:Extensions>${copy}</samlp:Extensions><samlp:Status>`)(xml)
+  }
+}
+
+/** What an attacker does to a response before the browser posts it. */
+const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
+  ...wrappings,
+  'no signature': ['unsigned', {}, (xml) => xml],
+  'no signature, encrypted': ['unsigned', { encrypted: true }, (xml) => xml],
+  'the only signature removed': ['unsigned', ofAssertion, unsigned],
+  'the signature of the response removed': ['unsigned', ofResponse, unsigned],
+  'the signature of the assertion removed from a signed response': ['signature', ofBoth, inAssertion(unsigned)],
+  'another NameID in a signed response': ['signature', ofResponse, evil],
+  'another NameID in a signed assertion': ['signature', ofAssertion, evil],
+  'another NameID where both are signed': ['signature', ofBoth, evil],
+  'a changed response around a signed assertion, both signed': [
+    'signature',
+    ofBoth,
+    replace(/IssueInstant="[^"]*Z"/, 'IssueInstant="2026-01-01T00:00:00Z"'),
+  ],
+  'an attribute added to a signed assertion': ['signature', ofAssertion, addAttribute('role', 'admin')],
+  'the signature moved from the assertion to the response': [
+    'signature-form',
+    ofAssertion,
+    (xml) => replace(issuer, (text) => text + signature.exec(xml)![0])(inAssertion(unsigned)(xml)),
+  ],
+  'the signature moved into the subject': [
+    'signature-place',
+    ofAssertion,
+    (xml) => replace('</saml:Subject>', `${signature.exec(xml)![0]}</saml:Subject>`)(unsigned(xml)),
+  ],
+  'the signature moved into the status': [
+    'signature-place',
+    ofResponse,
+    (xml) => replace('</samlp:Status>', `${signature.exec(xml)![0]}</samlp:Status>`)(unsigned(xml)),
+  ],
+  'the signature of a signed response moved into the subject, besides that of the assertion': [
+    'signature-place',
+    ofBoth,
+    (xml) => replace('</saml:Subject>', `${signature.exec(xml)![0]}</saml:Subject>`)(unsigned(xml)),
+  ],
+  'two signatures of the response': ['signature-place', ofResponse, replace(signature, '$&$&')],
+  'two signatures of the assertion': ['signature-place', ofAssertion, replace(signature, '$&$&')],
+  'a signature of another namespace': [
+    'signature-place',
+    ofAssertion,
+    replace('</saml:Subject>', '<Signature xmlns="urn:other"/></saml:Subject>'),
+  ],
+  'a reference to nothing': ['signature-form', ofResponse, replace(/URI="[^"]*"/, 'URI=""')],
+  'a reference to another element': ['signature-form', ofResponse, replace(/URI="[^"]*"/, 'URI="#_other"')],
+  'no ID and a reference to none': [
+    'signature-form',
+    ofResponse,
+    inOrder(replace(/ ID="[^"]*"/, ''), replace(/URI="[^"]*"/, 'URI="#"')),
+  ],
+  'an XPath expression as a reference': ['signature-form', ofResponse, replace(/URI="[^"]*"/, `URI="#x' or '1'='1"`)],
+  'two references': ['signature-form', ofResponse, replace(/<ds:Reference [\s\S]*<\/ds:Reference>/, '$&$&')],
+  'three transforms': ['signature-form', ofResponse, replace(/<ds:Transform [^>]*\/>/, '$&$&')],
+  'two SignedInfo, as in CVE-2025-29774': [
+    'signature-form',
+    ofResponse,
+    replace(/<ds:SignedInfo>[\s\S]*<\/ds:SignedInfo>/, '$&$&'),
+  ],
+  'a comment in the digest, as in CVE-2025-29775': ['markup', ofResponse, replace('<ds:DigestValue>', '$&<!--AAAA-->')],
+  'an element in the digest': ['signature-form', ofResponse, replace('<ds:DigestValue>', '$&<ds:X>AAAA</ds:X>')],
+  'an element in the signature value': [
+    'signature-form',
+    ofResponse,
+    replace('<ds:SignatureValue>', '$&<ds:X>AAAA</ds:X>'),
+  ],
+  'another signature method inside the canonicalization method': [
+    'signature-form',
+    ofResponse,
+    replace(
+      /<ds:CanonicalizationMethod([^>]*)\/>/,
+      '<ds:CanonicalizationMethod$1><InclusiveNamespaces><ds:SignatureMethod Algorithm="http://www.w3.org/2000/09/xmldsig#hmac-sha1"/></InclusiveNamespaces></ds:CanonicalizationMethod>',
+    ),
+  ],
+  'an object in the signature': ['signature-form', ofResponse, intoSignature('<ds:Object/>')],
+  'an object in place of the key': [
+    'signature-form',
+    ofResponse,
+    replace(/<ds:KeyInfo>[\s\S]*<\/ds:KeyInfo>/, '<ds:Object/>'),
+  ],
+  'a signature without a value': [
+    'signature-form',
+    ofResponse,
+    replace(/<ds:SignatureValue>[\s\S]*<\/ds:KeyInfo>/, ''),
+  ],
+  'an empty signature': [
+    'signature-form',
+    ofResponse,
+    replace(signature, '<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"/>'),
+  ],
+  'RSA-SHA384, which the library can’t verify': [
+    'algorithm',
+    ofResponse,
+    replace('xmldsig-more#rsa-sha256', 'xmldsig-more#rsa-sha384'),
+  ],
+  'a processing instruction that disappears in canonical form': [
+    'markup',
+    { ...ofAssertion, nameId: 'not-an-admin' },
+    replace('not-an-admin', '<?p not-an-?>admin'),
+  ],
+  'a DTD': ['markup', ofAssertion, replace('<samlp:Response', '<!DOCTYPE r [<!ENTITY a "root">]><samlp:Response')],
+  'entities that expand a billion times': [
+    'markup',
+    ofAssertion,
+    replace('<samlp:Response', '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><samlp:Response'),
+  ],
+  'CDATA added later': ['markup', ofAssertion, replace('>ada<', '><![CDATA[ada]]><')],
+  'a comment added to the NameID': ['markup', ofAssertion, replace('>ada<', '>a<!---->da<')],
+  'an attribute that canonical form leaves out': [
+    'malformed',
+    ofResponse,
+    replace('<samlp:Response', '$& xmlnsDestination="x"'),
+  ],
+  'an attribute inside a namespace, which canonical form does not escape': [
+    'malformed',
+    ofResponse,
+    replace(/ Destination="([^"]*)"/, ` xmlns:x='urn:x" Destination="$1'`),
+  ],
+  'no destination of a signed response': [
+    'destination',
+    { ...ofResponse, edit: replace(/ Destination="[^"]*"/, '') },
+    (xml) => xml,
+  ],
+  'another destination, where the signature of the response was removed': [
+    'destination',
+    ofBoth,
+    inOrder(unsigned, replace(/ Destination="[^"]*"/, ' Destination="https://other.example/acs"')),
+  ],
+  'no issuer of a signed response': ['issuer', { ...ofResponse, edit: replace(issuer, '') }, (xml) => xml],
+  'no issuer of a response with an encrypted assertion': ['issuer', encryptedOnly, replace(issuer, '')],
+  'another issuer of an unsigned response': [
+    'issuer',
+    ofAssertion,
+    replace(issuer, '<saml:Issuer>https://other.example</saml:Issuer>'),
+  ],
+  'a response to nothing': ['in-response-to', ofAssertion, replace(/ InResponseTo="[^"]*"/, '')],
+  'an ID twice in a signed response': [
+    'id',
+    ofResponse,
+    replace('<samlp:Status>', '<samlp:Extensions id="_x" Id="_x"/><samlp:Status>'),
+  ],
+  'an ID twice under a prefix': [
+    'id',
+    ofResponse,
+    replace('<samlp:Status>', '<samlp:Status ID="_x"><samlp:StatusDetail xmlns:x="urn:x" x:Id="_x"/>'),
+  ],
+  'a logout response': ['response', ofAssertion, (xml) => xml.replaceAll('samlp:Response', 'samlp:LogoutResponse')],
+  'a response of another namespace': [
+    'response',
+    ofAssertion,
+    replace('xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"', 'xmlns:samlp="urn:other"'),
+  ],
+  'an assertion alone': ['response', ofAssertion, (xml) => assertionPattern.exec(xml)![0]],
+  'an assertion of another namespace': [
+    'assertion-count',
+    ofAssertion,
+    inAssertion((text) =>
+      text
+        .replaceAll('saml:', 'other:')
+        .replace('xmlns:saml', 'xmlns:other')
+        .replace('SAML:2.0:assertion', 'SAML:3.0:assertion'),
+    ),
+  ],
+  'an assertion inside the status': [
+    'assertion-count',
+    ofAssertion,
+    (xml) =>
+      replace(
+        '</samlp:Status>',
+        () => `${assertionPattern.exec(xml)![0]}</samlp:Status>`,
+      )(replace(assertionPattern, '')(xml)),
+  ],
+  'an encrypted assertion beside the assertion': [
+    'assertion-count',
+    ofAssertion,
+    (xml) =>
+      replace(
+        '</samlp:Response>',
+        () => `${encrypt(assertionPattern.exec(xml)![0], provider.settings)}</samlp:Response>`,
+      )(xml),
+  ],
+  'two encrypted assertions': [
+    'assertion-count',
+    encryptedOnly,
+    replace(/<saml:EncryptedAssertion[\s\S]*<\/saml:EncryptedAssertion>/, '$&$&'),
+  ],
+}
+for (const [what, [check, options, edit]] of Object.entries(tampered)) {
+  test(`rejects ${what}`, async () => {
+    expect(await outcomeOf(provider, provider.respond({ ...options, tamper: edit }))).toBe(check)
+  })
+}
+
+test('accepts neither a foreign key in KeyInfo nor our certificate as a secret', async () => {
+  const hmac = {
+    signatureMethod: 'http://www.w3.org/2000/09/xmldsig#hmac-sha1',
+    privateKey: provider.settings.provider.certificates[0],
+  }
+  for (const mode of [ofResponse, ofAssertion, ofBoth, encryptedOnly, encryptedInSigned]) {
+    const foreign = provider.respond({ ...mode, signing: provider.nextKey })
+    expect(await outcomeOf(provider, foreign)).toBe('signature')
+    expect(await outcomeOf(provider, provider.respond({ ...mode, signing: hmac }))).toBe('algorithm')
+  }
+})
+
+test('rejects a response of which only one of two signatures is valid', async () => {
+  const own = { privateKey: provider.privateKey, certificate: provider.settings.provider.certificates[0] }
+  for (const [inner, outer] of [
+    [provider.nextKey, own],
+    [own, provider.nextKey],
+  ] as const) {
+    const withInner = decoded(provider.respond({ assertion: true, signing: inner }))
+    expect(await outcomeOf(provider, base64(sign(withInner, '/*', outer)))).toBe('signature')
+  }
+})
+
+test('requires the signatures that the connection wants', async () => {
+  const outcomes = async (settings: Partial<SamlSettings>) => [
+    await outcomeOf(provider, provider.respond(ofResponse), settings),
+    await outcomeOf(provider, provider.respond(ofAssertion), settings),
+    await outcomeOf(provider, provider.respond(ofBoth), settings),
+    await outcomeOf(provider, provider.respond(encryptedInSigned), settings),
+    await outcomeOf(provider, provider.respond(encryptedOnly), settings),
+    await outcomeOf(provider, provider.respond({ ...ofBoth, tamper: unsigned }), settings),
+  ]
+  expect(await outcomes({ wantResponseSigned: true })).toEqual([
+    'accepted',
+    'unsigned',
+    'accepted',
+    'accepted',
+    'unsigned',
+    'unsigned',
+  ])
+  expect(await outcomes({ wantAssertionSigned: true })).toEqual([
+    'unsigned',
+    'accepted',
+    'accepted',
+    'unsigned',
+    'accepted',
+    'accepted',
+  ])
+})
+
+test('reads the identity from what is signed only', async () => {
+  const outside =
+    '<samlp:Extensions><saml:Subject><saml:NameID>root</saml:NameID></saml:Subject><saml:Attribute Name="mail"><saml:AttributeValue>root@example.com</saml:AttributeValue></saml:Attribute></samlp:Extensions>'
+  const tamper = replace('<samlp:Status>', `${outside}<samlp:Status>`)
+  const identity = await verifyResponse(provider.settings, provider.respond({ assertion: true, tamper }), { requestId })
+  expect(identity).toMatchObject({ subject: 'ada', email: 'ada@example.com' })
+})
+
+// Encryption
+
+const xenc = 'http://www.w3.org/2001/04/xmlenc#'
+const ownEncryption =
+  (edit: Edit): Edit =>
+  (xml) =>
+    replace(/<saml:EncryptedAssertion[\s\S]*<\/saml:EncryptedAssertion>/, () =>
+      encrypt(edit('<saml:Assertion/>'), provider.settings),
+    )(xml)
+const encrypted: Record<string, [SamlCheck, ResponseOptions]> = {
+  'a key encrypted with RSA PKCS #1 v1.5': ['encryption', { encryption: { key: `${xenc}rsa-1_5` } }],
+  'triple DES': ['encryption', { encryption: { content: `${xenc}tripledes-cbc` } }],
+  'no algorithm of the key': [
+    'encryption',
+    { tamper: replace(/<xenc:EncryptionMethod Algorithm="[^"]*rsa[\s\S]*?<\/xenc:EncryptionMethod>/, '') },
+  ],
+  'two encrypted keys': ['encryption', { tamper: replace(/<xenc:EncryptedKey>[\s\S]*<\/xenc:EncryptedKey>/, '$&$&') }],
+  'two values of the key': ['encryption', { tamper: replace(/<xenc:CipherData>[\s\S]*?<\/xenc:CipherData>/, '$&$&') }],
+  'two encrypted data': ['encryption', { tamper: replace(/<xenc:EncryptedData[\s\S]*<\/xenc:EncryptedData>/, '$&$&') }],
+  'encrypted data inside encrypted data': [
+    'encryption',
+    { tamper: replace('</ds:KeyInfo>', '$&<xenc:EncryptedData/>') },
+  ],
+  'an encrypted assertion of another namespace': [
+    'assertion-count',
+    {
+      tamper: replace(
+        '<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"',
+        '<saml:EncryptedAssertion xmlns:saml="urn:other"',
+      ),
+    },
+  ],
+  'encrypted data of another namespace': [
+    'encryption',
+    { tamper: (xml) => xml.replace(`xmlns:xenc="${xenc}"`, 'xmlns:xenc="urn:other"') },
+  ],
+  'an XPath expression as the place of the key': [
+    'encryption',
+    {
+      tamper: replace(
+        '</ds:KeyInfo>',
+        `<ds:RetrievalMethod URI="#x' or count(//*[count(//*) > 1]) > 1 or 'x'='"/></ds:KeyInfo>`,
+      ),
+    },
+  ],
+  'a place of the key elsewhere': [
+    'encryption',
+    { tamper: replace('</ds:KeyInfo>', '<ds:RetrievalMethod URI="https://other.example/key"/></ds:KeyInfo>') },
+  ],
+  'a signature inside the encrypted assertion': [
+    'signature-place',
+    { tamper: replace('</ds:KeyInfo>', '<ds:Signature/></ds:KeyInfo>') },
+  ],
+  'changed ciphertext': [
+    'decryption',
+    {
+      tamper: replace(
+        /(<xenc:CipherValue>)(.)([^<]*<\/xenc:CipherValue><\/xenc:CipherData><\/xenc:EncryptedData>)/,
+        (_, start, first, rest) => `${start}${first === 'A' ? 'B' : 'A'}${rest}`,
+      ),
+    },
+  ],
+  'an assertion that was changed and encrypted again': ['signature', { tamperAssertion: evil }],
+  'an unsigned assertion encrypted by the attacker': ['unsigned', { tamperAssertion: (xml) => unsigned(evil(xml)) }],
+  'text in place of the assertion': ['malformed', { tamperAssertion: () => 'ada' }],
+  'another element in place of the assertion': ['assertion-count', { tamperAssertion: () => '<Subject/>' }],
+  'an assertion of another namespace': ['assertion-count', { tamperAssertion: () => '<Assertion xmlns="urn:other"/>' }],
+  'two assertions': ['malformed', { tamperAssertion: (xml) => xml + xml }],
+  'an assertion inside the assertion': [
+    'assertion-count',
+    {
+      tamperAssertion: (xml) =>
+        replace('</saml:Assertion>', () => `${withNewId(unsigned(evil(xml)))}</saml:Assertion>`)(xml),
+    },
+  ],
+  'an encrypted assertion inside the assertion': [
+    'assertion-count',
+    { tamperAssertion: replace('</saml:Assertion>', '<saml:EncryptedAssertion/></saml:Assertion>') },
+  ],
+  'an ID twice in the assertion': [
+    'id',
+    { tamperAssertion: replace('<saml:Subject>', '<saml:Subject ID="_x" Id="_x">') },
+  ],
+  'a signature in the subject': [
+    'signature-place',
+    {
+      tamperAssertion: (xml) => replace('</saml:Subject>', `${signature.exec(xml)![0]}</saml:Subject>`)(unsigned(xml)),
+    },
+  ],
+  'a comment in the assertion': ['markup', { tamperAssertion: replace('>ada<', '>a<!-- -->da<') }],
+  'a DTD before the assertion': ['markup', { tamperAssertion: (xml) => `<!DOCTYPE a>${xml}` }],
+  'a prefix that only the response declares': [
+    'malformed',
+    { tamperAssertion: replace('<saml:Subject>', '<saml:Subject><samlp:Extensions/>') },
+  ],
+}
+for (const [what, [check, options]] of Object.entries(encrypted)) {
+  test(`rejects, encrypted: ${what}`, async () => {
+    expect(await outcomeOf(provider, provider.respond({ ...encryptedOnly, ...options }))).toBe(check)
+  })
+}
+
+test('rejects ciphertext of the attacker in a signed response', async () => {
+  for (const options of [encryptedInSigned, { ...encryptedInSigned, assertion: true }]) {
+    const replaced = provider.respond({
+      ...options,
+      tamper: ownEncryption(() => evil(assertionPattern.exec(decoded(provider.respond(ofAssertion)))![0])),
+    })
+    expect(await outcomeOf(provider, replaced)).toBe('signature')
+  }
+})
+
+test('rejects an assertion that was encrypted for somebody else', async () => {
+  const other = await newSamlProvider()
+  const { privateKey, certificate } = other.settings
+  expect(await outcomeOf(provider, provider.respond(encryptedOnly), { privateKey, certificate })).toBe('decryption')
+})
+
+// Before anything is parsed
+
+const good = () => decoded(provider.respond(ofAssertion))
+const posts: Record<string, [SamlCheck, () => string]> = {
+  'an empty post': ['base64', () => ''],
+  'one more character than base64': ['base64', () => `${base64(good())}A`],
+  'a character that is not base64': ['base64', () => base64(good()).replace('A', '%')],
+  'base64 of URLs': ['base64', () => base64(good()).replace(/\w/, '-')],
+  'padding inside': ['base64', () => base64('a') + base64(good())],
+  'a blank inside': ['base64', () => base64(good()).replace(/^.{4}/, '$&    ')],
+  'bytes that are not UTF-8': ['encoding', () => base64(Buffer.from(good().replace('>ada<', '>\xe4da<'), 'latin1'))],
+  'UTF-16': ['encoding', () => base64(Buffer.from(`\uFEFF${good()}`, 'utf16le'))],
+  'another declared encoding': ['encoding', () => base64(good().replace('UTF-8', 'ISO-8859-1'))],
+  'a byte order mark': ['markup', () => base64(`\uFEFF${good()}`)],
+  'text in place of XML': ['malformed', () => base64('hello')],
+  'only blanks': ['malformed', () => base64('    ')],
+}
+for (const [what, [check, post]] of Object.entries(posts)) {
+  test(`rejects ${what}`, async () => expect(await outcomeOf(provider, post())).toBe(check))
+}
+
+/** The response, or the encrypted assertion, with much text or many elements in it. */
+const bomb = (text: string, mode = ofAssertion) => provider.respond({ ...mode, edit: addAttribute('x', text) })
+const bombs: Record<string, [SamlCheck, () => string]> = {
+  '256 KiB and a byte': ['too-large', () => base64(good().padEnd(256 * 1024 + 1))],
+  '8 MB': ['too-large', () => base64('<a/>'.repeat(2_000_000))],
+  '15,000 elements': [
+    'too-complex',
+    () => base64(replace('<samlp:Status>', `${'<a></a>'.repeat(15_000)}<samlp:Status>`)(good())),
+  ],
+  '15,000 elements inside an encrypted assertion': [
+    'too-complex',
+    () =>
+      provider.respond({
+        ...encryptedOnly,
+        tamperAssertion: replace('<saml:Subject>', `${'<a></a>'.repeat(15_000)}<saml:Subject>`),
+      }),
+  ],
+  '50,000 levels': ['too-complex', () => base64('<a>'.repeat(50_000))],
+  '25,000 attributes of an element': [
+    'too-complex',
+    () => base64(`<a ${Array.from({ length: 25_000 }, (_, index) => `a${index}=""`).join(' ')}/>`),
+  ],
+  'an end of a tag that never comes': ['malformed', () => base64(`<a${' '.repeat(250_000)}`)],
+  'names without an end': ['malformed', () => base64(`<${'a'.repeat(250_000)}`)],
+  'an attribute without an end': ['malformed', () => base64(`<a ${'b'.repeat(125_000)}${' '.repeat(125_000)}`)],
+  'entities without an end': ['malformed', () => base64(`<a>${'&#x'.repeat(80_000)}</a>`)],
+  'a comment without an end': ['markup', () => base64(`<!--${'-a'.repeat(120_000)}`)],
+}
+for (const [what, [check, post]] of Object.entries(bombs)) {
+  test(`rejects ${what} in less than 50 ms of CPU`, async () => {
+    expect(await outcomeOf(provider, provider.respond(encryptedOnly))).toBe('accepted') // loads the library
+    const posted = post()
+    const costsMs: number[] = []
+    // The least of three, because the process may also collect garbage of other tests.
+    for (let run = 0; run < 3; run++) {
+      const before = process.cpuUsage()
+      expect(await outcomeOf(provider, posted)).toBe(check)
+      const { user, system } = process.cpuUsage(before)
+      costsMs.push((user + system) / 1000)
+    }
+    expect(Math.min(...costsMs)).toBeLessThan(50)
+  })
+}
+
+test('limits elements, attributes and depth', async () => {
+  const count = (pattern: RegExp) => decoded(provider.respond(ofAssertion)).match(pattern)!.length
+  const elements = 1000 - count(/<[a-z]/gi) - 2 // addAttribute adds two
+  const attributes = 3000 - count(/\s[\w:]+="/g) + 2 - 1 // two are of the XML declaration
+  const each = (length: number, text: (index: number) => string) =>
+    Array.from({ length }, (_, index) => text(index)).join('')
+  const outcomes = async (make: (count: number) => string, last: number) => [
+    await outcomeOf(provider, bomb(make(last))),
+    await outcomeOf(provider, bomb(make(last + 1))),
+  ]
+  const attributesOf = (length: number) => each(length, (index) => ` a${index}=""`)
+  const all = (length: number) =>
+    each(Math.ceil(length / 30), (index) => `<a${attributesOf(Math.min(30, length - 30 * index))}/>`)
+  expect(await outcomes((length) => '<a/>'.repeat(length), elements)).toEqual(['accepted', 'too-complex'])
+  expect(await outcomes(all, attributes)).toEqual(['accepted', 'too-complex'])
+  expect(await outcomes((length) => `<a${attributesOf(length)}/>`, 32)).toEqual(['accepted', 'too-complex'])
+  expect(await outcomes((length) => '<a>'.repeat(length) + '</a>'.repeat(length), 45)).toEqual([
+    'accepted',
+    'too-complex',
+  ])
+})
+
+// E-mail
+
+const mails: Record<string, [string | undefined, Record<string, string[]>, string?]> = {
+  'of the attribute mail': ['a@example.com', { mail: ['a@example.com'] }],
+  'of the attribute email': ['a@example.com', { email: ['a@example.com'] }],
+  'of its OID': ['a@example.com', { 'urn:oid:0.9.2342.19200300.100.1.3': ['a@example.com'] }],
+  'of its claim': [
+    'a@example.com',
+    { 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress': ['a@example.com'] },
+  ],
+  'of the configured attribute': ['b@example.com', { mail: ['a@example.com'], upn: ['b@example.com'] }, 'upn'],
+  'in lower case': ['a.b+c@sub.example.com', { mail: ['A.B+c@Sub.Example.com'] }],
+  'twice the same': ['a@example.com', { mail: ['a@example.com'], email: ['a@example.com'] }],
+  'not of another attribute': [undefined, { other: ['a@example.com'] }],
+  'not of another than the configured attribute': [undefined, { mail: ['a@example.com'] }, 'upn'],
+  'not one of two values': [undefined, { mail: ['a@example.com', 'b@example.com'] }],
+  'not one of two attributes': [undefined, { mail: ['a@example.com'], email: ['b@example.com'] }],
+  'not an empty value': [undefined, { mail: [''] }],
+  'not a name and an address': [undefined, { mail: ['Ada &lt;a@example.com&gt;'] }],
+  'not two addresses': [undefined, { mail: ['a@example.com,b@example.com'] }],
+  'not two lines': [undefined, { mail: ['a@example.com&#10;b@example.com'] }],
+  'not an address with blanks': [undefined, { mail: [' a@example.com '] }],
+  'not two @': [undefined, { mail: ['a@b@example.com'] }],
+  'not a quoted address': [undefined, { mail: ['&quot;a&quot;@example.com'] }],
+  'not an address that becomes ASCII in lower case': [undefined, { mail: ['\u212Aelvin@example.com'] }],
+  'not an address with Cyrillic letters': [undefined, { mail: ['\u0430da@example.com'] }],
+  'not a domain that begins with a dot': [undefined, { mail: ['a@.example.com'] }],
+  'not 255 characters': [
+    undefined,
+    { mail: [`a@${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.${'w'.repeat(60)}.example.com`] },
+  ],
+  'not an element': [undefined, { mail: ['<saml:NameID>a@example.com</saml:NameID>'] }],
+}
+for (const [what, [email, attributes, emailAttribute]] of Object.entries(mails)) {
+  test(`reads the e-mail address ${what}`, async () => {
+    const edits = Object.entries(attributes).map(([name, values]) => addAttribute(name, ...values))
+    const posted = provider.respond({
+      assertion: true,
+      edit: inOrder(replace('Name="mail"', 'Name="other"'), ...edits),
+    })
+    const settings = { ...provider.settings, emailAttribute }
+    expect((await verifyResponse(settings, posted, { requestId })).email).toBe(email)
+  })
+}
+
+test('keeps attributes with names of object properties', async () => {
+  const posted = provider.respond({ assertion: true, edit: addAttribute('__proto__', 'x', 'y') })
+  const { attributes } = await verifyResponse(provider.settings, posted, { requestId })
+  expect(Object.entries(attributes)).toContainEqual(['__proto__', ['x', 'y']])
+})

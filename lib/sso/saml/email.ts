@@ -1,0 +1,20 @@
+const names = [
+  'mail',
+  'email',
+  'urn:oid:0.9.2342.19200300.100.1.3',
+  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
+]
+const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
+// ASCII only: other letters can look like another address, or become one in lower case.
+const plainAddress = new RegExp(`^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${label}(?:\\.${label})*$`)
+
+/**
+ * Returns the e-mail address in lower case, from the configured attribute or else from the usual
+ * ones. Undefined unless they hold exactly one value and it is a plain address.
+ */
+export function emailOf(attributes: Map<string, string[]>, configured?: string): string | undefined {
+  const values = (configured ? [configured] : names).flatMap((name) => attributes.get(name) ?? [])
+  const [address, another] = new Set(values)
+  if (another !== undefined || !address || address.length > 254 || !plainAddress.test(address)) return undefined
+  return address.toLowerCase()
+}

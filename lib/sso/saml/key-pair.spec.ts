@@ -1,0 +1,39 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { expect, test } from 'playwright/test'
+import { newKeyPair } from './key-pair'
+
+test('a new key pair is an RSA key of 2048 bits and its own certificate for ten years', async () => {
+  const now = new Date('2026-11-22T10:11:12Z')
+  const { privateKey, certificate } = await newKeyPair('Zürich – login.example', now)
+  const parsed = new X509Certificate(certificate)
+  expect(parsed.toString()).toBe(certificate)
+  expect(parsed.subject).toBe('CN=Zürich – login.example')
+  expect(parsed.issuer).toBe(parsed.subject)
+  expect(new Date(parsed.validFrom)).toEqual(now)
+  expect(new Date(parsed.validTo)).toEqual(new Date('2036-11-22T10:11:12Z'))
+  expect(parsed.serialNumber).toMatch(/^[4-7][0-9A-F]{31}$/)
+  expect(parsed.verify(parsed.publicKey)).toBe(true)
+  expect(parsed.publicKey.asymmetricKeyDetails).toMatchObject({ modulusLength: 2048 })
+  expect(privateKey).toMatch(/^-----BEGIN PRIVATE KEY-----\n/)
+  expect(parsed.checkPrivateKey(createPrivateKey(privateKey))).toBe(true)
+})
+
+test('two key pairs differ in key and serial number', async () => {
+  const [one, two] = (await Promise.all([newKeyPair('a'), newKeyPair('a')])).map(
+    ({ certificate }) => new X509Certificate(certificate),
+  )
+  expect(one!.serialNumber).not.toBe(two!.serialNumber)
+  expect(one!.verify(two!.publicKey)).toBe(false)
+})
+
+test('a certificate can end after 2049', async () => {
+  const { certificate } = await newKeyPair('a', new Date('2045-01-01T00:00:00Z'))
+  expect(new Date(new X509Certificate(certificate).validTo)).toEqual(new Date('2055-01-01T00:00:00Z'))
+})
+
+test('a name has 1 to 64 bytes', async () => {
+  const { certificate } = await newKeyPair('x'.repeat(64))
+  expect(new X509Certificate(certificate).subject).toBe(`CN=${'x'.repeat(64)}`)
+  await expect(newKeyPair('')).rejects.toThrow('1 to 64 bytes')
+  await expect(newKeyPair('ü'.repeat(33))).rejects.toThrow('1 to 64 bytes')
+})

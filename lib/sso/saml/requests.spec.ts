@@ -1,0 +1,115 @@
+import { verify, X509Certificate } from 'node:crypto'
+import { inflateRawSync } from 'node:zlib'
+import { expect, test } from 'playwright/test'
+import { newSamlProvider, type SamlProvider } from '../../../e2e/support/saml-provider'
+import { readProviderMetadata } from './provider-metadata'
+import { authnRequestUrl, serviceMetadata } from './service-provider'
+import { childrenOf, onlyChild, parseXml } from './xml'
+
+const md = 'urn:oasis:names:tc:SAML:2.0:metadata'
+const redirect = { id: '_x-1', relayState: 'a-b_C'.repeat(8) }
+
+let provider: SamlProvider
+test.beforeAll(async () => {
+  provider = await newSamlProvider()
+})
+
+function requestIn(url: string) {
+  const deflated = Buffer.from(new URL(url).searchParams.get('SAMLRequest')!, 'base64')
+  return parseXml(
+    inflateRawSync(deflated)
+      .toString()
+      .replace(/^<\?xml[^>]*>/, ''),
+  )
+}
+
+test('an AuthnRequest goes to the provider, names us, and asks for no particular way of signing in', async () => {
+  const before = Date.now()
+  const url = await authnRequestUrl(provider.settings, redirect)
+  expect(url).toMatch(/^https:\/\/idp\.example\/sso\?tenant=acme&SAMLRequest=/)
+  expect(new URL(url).searchParams.get('RelayState')).toBe(redirect.relayState)
+  const request = requestIn(url)
+  expect(request.name).toBe('AuthnRequest')
+  const { IssueInstant, ...attributes } = Object.fromEntries(request.attributes)
+  expect(attributes).toEqual({
+    ID: '_x-1',
+    Version: '2.0',
+    ProtocolBinding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST',
+    Destination: provider.settings.provider.ssoUrl,
+    AssertionConsumerServiceURL: provider.settings.acsUrl,
+  })
+  expect(Date.parse(IssueInstant!)).toBeGreaterThanOrEqual(before)
+  expect(request.children.map(({ name }) => name)).toEqual(['Issuer', 'NameIDPolicy'])
+  expect(request.children[0]!.text).toBe(provider.settings.entityId)
+  expect(Object.fromEntries(request.children[1]!.attributes)).toEqual({ AllowCreate: 'true' })
+})
+
+test('a request is signed with our key (RSA-SHA256) over the query as it is sent', async () => {
+  const url = await authnRequestUrl(provider.settings, redirect)
+  const [signed, signature] = url.slice(url.indexOf('SAMLRequest=')).split('&Signature=')
+  expect(signed).toMatch(
+    /^SAMLRequest=[^&]*&RelayState=[^&]*&SigAlg=http%3A%2F%2Fwww.w3.org%2F2001%2F04%2Fxmldsig-more%23rsa-sha256$/,
+  )
+  const { publicKey } = new X509Certificate(provider.settings.certificate)
+  const bytes = Buffer.from(decodeURIComponent(signature!), 'base64')
+  expect(verify('sha256', Buffer.from(signed!), publicKey, bytes)).toBe(true)
+  expect(verify('sha256', Buffer.from(`${signed}x`), publicKey, bytes)).toBe(false)
+})
+
+test('a request is not signed unless the connection says so', async () => {
+  const url = await authnRequestUrl({ ...provider.settings, signRequests: false }, redirect)
+  expect([...new URL(url).searchParams.keys()]).toEqual(['tenant', 'SAMLRequest', 'RelayState'])
+})
+
+for (const id of ['', '1a', '-a', 'a b', 'a"b', 'ä']) {
+  test(`throws for the request ID ${JSON.stringify(id)}`, async () => {
+    await expect(authnRequestUrl(provider.settings, { id, relayState: 'x' })).rejects.toThrow('XML name')
+  })
+}
+
+function serviceIn(xml: string) {
+  const entity = parseXml(xml)
+  const role = onlyChild(entity, md, 'SPSSODescriptor', 'response')
+  const [acs] = childrenOf(role, md, 'AssertionConsumerService')
+  const keys = childrenOf(role, md, 'KeyDescriptor').map((key) => {
+    const [keyInfo] = key.children
+    const text = keyInfo!.children[0]!.children[0]!.text
+    return [key.attributes.get('use'), new X509Certificate(Buffer.from(text, 'base64')).toString()]
+  })
+  return { entity, role: role.attributes, acs: acs!.attributes, keys: Object.fromEntries(keys) }
+}
+
+test('our metadata holds the entity ID, the ACS for HTTP-POST, and our certificate for both uses', async () => {
+  const { settings } = provider
+  const xml = await serviceMetadata(settings)
+  const { entity, role, acs, keys } = serviceIn(xml)
+  expect(entity.attributes.get('entityID')).toBe(settings.entityId)
+  expect(acs.get('Binding')).toBe('urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST')
+  expect(acs.get('Location')).toBe(settings.acsUrl)
+  expect(keys).toEqual({ signing: settings.certificate, encryption: settings.certificate })
+  expect(role.get('AuthnRequestsSigned')).toBe('true')
+  expect(role.get('WantAssertionsSigned')).toBe('true')
+  expect(xml).not.toContain('PRIVATE')
+  expect(await serviceMetadata(settings)).toBe(xml)
+})
+
+test('our metadata says what is signed', async () => {
+  const { settings } = provider
+  const unsigned = serviceIn(await serviceMetadata({ ...settings, signRequests: false }))
+  expect(unsigned.role.get('AuthnRequestsSigned')).toBe('false')
+  expect(unsigned.keys).toEqual({ encryption: settings.certificate })
+  const want = async (wantResponseSigned: boolean, wantAssertionSigned: boolean) =>
+    serviceIn(await serviceMetadata({ ...settings, wantResponseSigned, wantAssertionSigned })).role.get(
+      'WantAssertionsSigned',
+    )
+  expect([await want(true, false), await want(true, true), await want(false, true)]).toEqual([
+    undefined,
+    'true',
+    'true',
+  ])
+})
+
+test('our own metadata is not taken for that of a provider', async () => {
+  const xml = await serviceMetadata(provider.settings)
+  expect(() => readProviderMetadata(xml)).toThrow('This is the metadata of a service provider')
+})

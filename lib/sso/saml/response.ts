@@ -1,0 +1,86 @@
+import { checkEncryption } from './encryption'
+import { namespaces } from './namespaces'
+import { ensure, SamlRejected } from './rejected'
+import { checkSignature } from './signature'
+import { childrenOf, maxDocumentBytes, onlyChild, selfAndDescendants, type XmlElement } from './xml'
+
+/** What a response must say to be the response to our request. */
+export type Expected = { acsUrl: string; issuer: string; requestId: string }
+
+/** Decodes a posted response: base64, which may be wrapped, of UTF-8. */
+export function decodeResponse(base64: string): string {
+  const compact = base64.replace(/[\r\n]/g, '')
+  ensure(compact.length <= 4 * Math.ceil(maxDocumentBytes / 3), 'too-large')
+  ensure(compact.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(compact), 'base64')
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(compact, 'base64'))
+  } catch {
+    throw new SamlRejected('encoding')
+  }
+}
+
+/**
+ * Checks a response as it was posted, before the library reads it. Nothing is authenticated yet:
+ * together with the library's signature check, this leaves one way to read the document. Returns
+ * whether the response has a signature, and its one assertion, which may be encrypted.
+ */
+export function checkResponse(
+  response: XmlElement,
+  { acsUrl, issuer, requestId }: Expected,
+): { isSigned: boolean; isEncrypted: boolean; assertion: XmlElement } {
+  const { attributes } = response
+  const elements = selfAndDescendants(response)
+  const isResponse = response.name === 'Response' && response.namespace === namespaces.protocol
+  ensure(isResponse && elements.filter(({ name }) => name === 'Response').length === 1, 'response')
+  ensure(attributes.get('Version') === '2.0', 'version')
+  checkIds(elements)
+
+  const isSigned = checkSignature(response)
+  const isEncrypted = elements.some(({ name }) => name === 'EncryptedAssertion')
+  const destination = attributes.get('Destination')
+  ensure(destination === acsUrl || (destination === undefined && !isSigned), 'destination')
+  ensure(attributes.get('InResponseTo') === requestId, 'in-response-to')
+  // Profiles 4.1.4.2: the response has an issuer if it is signed or its assertion is encrypted.
+  const [named, ...others] = childrenOf(response, namespaces.assertion, 'Issuer')
+  ensure(named ? named.text === issuer && others.length === 0 : !isSigned && !isEncrypted, 'issuer')
+  const status = onlyChild(response, namespaces.protocol, 'Status', 'status')
+  const code = onlyChild(status, namespaces.protocol, 'StatusCode', 'status')
+  ensure(code.attributes.get('Value') === 'urn:oasis:names:tc:SAML:2.0:status:Success', 'status')
+
+  const [assertion, another] = elements.filter(isAssertion)
+  ensure(assertion && !another && response.children.includes(assertion), 'assertion-count')
+  ensure(assertion.namespace === namespaces.assertion, 'assertion-count')
+  if (isEncrypted) checkEncryption(assertion)
+  const signatures = Number(isSigned) + childrenOf(assertion, namespaces.signature, 'Signature').length
+  ensure(elements.filter(({ name }) => name === 'Signature').length === signatures, 'signature-place')
+  return { isSigned, isEncrypted, assertion }
+}
+
+/**
+ * Checks an assertion as it was posted or decrypted, before the library reads it. Returns whether
+ * it has a signature.
+ */
+export function checkAssertionForm(assertion: XmlElement): boolean {
+  const elements = selfAndDescendants(assertion)
+  const isSaml = assertion.name === 'Assertion' && assertion.namespace === namespaces.assertion
+  ensure(isSaml && elements.filter(isAssertion).length === 1, 'assertion-count')
+  checkIds(elements)
+  onlyChild(assertion, namespaces.assertion, 'Conditions', 'conditions')
+  const isSigned = checkSignature(assertion)
+  ensure(elements.filter(({ name }) => name === 'Signature').length === Number(isSigned), 'signature-place')
+  return isSigned
+}
+
+const isAssertion = ({ name }: XmlElement) => name === 'Assertion' || name === 'EncryptedAssertion'
+
+/** Every ID occurs once, under whatever attribute name the library would find it. */
+function checkIds(elements: XmlElement[]): void {
+  const ids = new Set<string>()
+  for (const { attributes } of elements) {
+    for (const [name, value] of attributes) {
+      if (!/^(?:\{.*\})?id$/i.test(name)) continue
+      ensure(/^[A-Za-z_][\w.-]*$/.test(value) && !ids.has(value), 'id')
+      ids.add(value)
+    }
+  }
+}

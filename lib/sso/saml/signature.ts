@@ -1,0 +1,56 @@
+import { namespaces } from './namespaces'
+import { ensure } from './rejected'
+import { childrenOf, type XmlElement } from './xml'
+
+const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
+const signedInfoShape =
+  'SignedInfo(CanonicalizationMethod SignatureMethod Reference(Transforms(Transform Transform) DigestMethod DigestValue))'
+const enveloped = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature'
+// No SHA-384, because the library can't verify it. No SHA-1, RSA-PSS or HMAC.
+const signatureMethods = [
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
+]
+const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']
+
+/**
+ * Returns whether an element has a signature. Checks that the first one has the form that SAML
+ * allows, covers this element and uses the allowed algorithms. The library verifies it later.
+ */
+export function checkSignature(parent: XmlElement): boolean {
+  const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
+  if (!signature) return false
+
+  // Exactly this, because the library takes the first match of each name.
+  const [signedInfo, signatureValue, keyInfo, more] = signature.children
+  ensure(signedInfo && shapeOf(signedInfo) === signedInfoShape, 'signature-form')
+  ensure(signatureValue && shapeOf(signatureValue) === 'SignatureValue', 'signature-form')
+  ensure(!more && (!keyInfo || nameOf(keyInfo) === 'KeyInfo'), 'signature-form')
+  const [canonicalization, method, reference] = signedInfo.children as [XmlElement, XmlElement, XmlElement]
+  const [transforms, digest] = reference.children as [XmlElement, XmlElement]
+  const id = parent.attributes.get('ID')
+  ensure(id && reference.attributes.get('URI') === `#${id}`, 'signature-form')
+
+  ensure(signatureMethods.includes(algorithmOf(method)), 'algorithm')
+  ensure(digestMethods.includes(algorithmOf(digest)), 'algorithm')
+  ensure(algorithmOf(canonicalization) === exclusive, 'algorithm')
+  ensure(transforms.children.map(algorithmOf).join(' ') === `${enveloped} ${exclusive}`, 'algorithm')
+  return true
+}
+
+/** An element as `name(child child(grandchild))`, without the prefixes that canonicalization lists. */
+function shapeOf(element: XmlElement): string {
+  const listsPrefixes = ['CanonicalizationMethod', 'Transform'].includes(nameOf(element))
+  const shapes = element.children
+    .filter(({ name, children }) => !(listsPrefixes && name === 'InclusiveNamespaces' && children.length === 0))
+    .map(shapeOf)
+  return nameOf(element) + (shapes.length > 0 ? `(${shapes.join(' ')})` : '')
+}
+
+function nameOf({ name, namespace }: XmlElement): string {
+  return namespace === namespaces.signature ? name : '?'
+}
+
+function algorithmOf({ attributes }: XmlElement): string {
+  return attributes.get('Algorithm') ?? ''
+}

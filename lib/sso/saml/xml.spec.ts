@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import { expect, test } from 'playwright/test'
+import { expectNothingPrinted } from '../../../e2e/support/saml-provider'
+import { SamlRejected } from './rejected'
+import { parseXml, type XmlElement } from './xml'
+
+expectNothingPrinted()
+
+const outcomeOf = (xml: string) => {
+  try {
+    parseXml(xml)
+    return 'accepted'
+  } catch (error) {
+    if (!(error instanceof SamlRejected)) throw error
+    return error.check
+  }
+}
+
+test('reads names, namespaces, attributes and text', () => {
+  const xml = `<?xml version='1.0' encoding='UTF-8' standalone='yes'?>
+    <a:one xmlns:a="urn:a" xmlns="urn:b" x = 'a"b' a:x="&lt;&#x41;&#66;&amp;&quot;&apos;&gt;"><two>a<three
+      y="1\t2\n3&#10;" />b&#x1F600;</two ></a:one>`
+  const three = { name: 'three', namespace: 'urn:b', attributes: new Map([['y', '1 2 3\n']]), children: [], text: '' }
+  expect(parseXml(xml)).toEqual({
+    name: 'one',
+    namespace: 'urn:a',
+    attributes: new Map([
+      ['x', 'a"b'],
+      ['{urn:a}x', '<AB&"\'>'],
+    ]),
+    children: [{ name: 'two', namespace: 'urn:b', attributes: new Map(), children: [three], text: 'ab😀' }],
+    text: '',
+  })
+})
+
+test('skips comments where they are allowed', () => {
+  expect(parseXml('<!----><a>b<!-- - <c> -->d</a><!--\n-->', { skipComments: true }).text).toBe('bd')
+  for (const xml of ['<a><!-- -- --></a>', '<a><!--></a>', '<a><!---></a>']) {
+    expect(() => parseXml(xml, { skipComments: true })).toThrow(SamlRejected)
+  }
+})
+
+const accepted = [
+  '<a/>',
+  ' \r\n<a/>\n',
+  '<a-b.c1/>',
+  '<a></a>',
+  '<a xml:lang="en"/>',
+  '<a xmlns:b="urn:b"><b:c/></a>',
+  '<?xml version="1.0"?><a/>',
+]
+for (const xml of accepted) test(`accepts ${JSON.stringify(xml)}`, () => expect(outcomeOf(xml)).toBe('accepted'))
+
+const malformed = [
+  '',
+  'a',
+  '<a>',
+  '</a>',
+  '<a></b>',
+  '<a></A>',
+  '<a><b></a></b>',
+  '<a/><b/>',
+  '<a/>b',
+  'b<a/>',
+  '\uFEFF<a/>',
+  '<a b/>',
+  '<a b=c/>',
+  '<a b="c"d="e"/>',
+  '<a b="<"/>',
+  '<a b="c" b="d"/>',
+  '<a b:c="d"/>',
+  '<b:a/>',
+  '<a xmlns:b="urn:b" xmlns:c="urn:b" b:d="" c:d=""/>',
+  '<a xmlns:b="urn:b" xmlns:b="urn:c"/>',
+  '<a xmlns="urn:b" xmlns="urn:c"/>',
+  '<a xmlns:b=""/>',
+  '<a xmlns:b="urn:b c"/>',
+  `<a xmlns:b='urn:b"'/>`,
+  '<a xmlns:b="urn:&lt;"/>',
+  '<a xmlns:xml="urn:b"/>',
+  '<a xmlns:xmlns="urn:b"/>',
+  '<a xmlnsb="c"/>',
+  '<a XMLNS="c"/>',
+  '<a xmlns:xmlnsb="urn:b" xmlnsb:c=""/>',
+  '<_a/>',
+  '<__proto__/>',
+  '<a xmlns:__proto__="urn:b"/>',
+  '<ä/>',
+  '<a:b:c xmlns:a="urn:a"/>',
+  '< a/>',
+  '<a/ >',
+  '<a>&b;</a>',
+  '<a>& </a>',
+  '<a>&#0;</a>',
+  '<a>&#x8;</a>',
+  '<a>&#xD800;</a>',
+  '<a>&#x110000;</a>',
+  '<a>&#65</a>',
+  '<a b="&c;"/>',
+  '<a>]]></a>',
+  '<a>\0</a>',
+  '<a>\x08</a>',
+  '<a>\uFFFE</a>',
+  '<a\u0080b="c"/>',
+  '<a\u00A0b="c"/>',
+]
+for (const xml of malformed) test(`rejects ${JSON.stringify(xml)}`, () => expect(outcomeOf(xml)).toBe('malformed'))
+
+const markup = [
+  '<!DOCTYPE a><a/>',
+  '<!doctype a><a/>',
+  '<a><!b></a>',
+  '<a><![CDATA[b]]></a>',
+  '<a><?b?></a>',
+  '<?b?><a/>',
+  '<a/><?xml version="1.0"?>',
+  ' <?xml version="1.0"?><a/>',
+  '<?xml version="1.1"?><a/>',
+  '<?xml?><a/>',
+  '<a><!-- b --></a>',
+]
+for (const xml of markup)
+  test(`rejects ${JSON.stringify(xml)} for its markup`, () => expect(outcomeOf(xml)).toBe('markup'))
+
+/** The library's DOM in our form. */
+function asTree(element: Element): XmlElement {
+  const attributes = Array.from(element.attributes).filter(
+    ({ namespaceURI }) => namespaceURI !== 'http://www.w3.org/2000/xmlns/',
+  )
+  const nodes = Array.from(element.childNodes)
+  return {
+    name: element.localName,
+    namespace: element.namespaceURI ?? '',
+    attributes: new Map(
+      attributes.map(({ namespaceURI, localName, value }) => [
+        namespaceURI ? `{${namespaceURI}}${localName}` : localName,
+        value,
+      ]),
+    ),
+    children: nodes.filter(({ nodeType }) => nodeType === 1).map((node) => asTree(node as Element)),
+    text: nodes
+      .filter(({ nodeType }) => nodeType !== 1)
+      .map(({ nodeValue }) => nodeValue)
+      .join(''),
+  }
+}
+
+test('reads every document that it accepts as the library does', async () => {
+  const { parseDomFromString } = await import('@node-saml/node-saml/lib/xml.js')
+  const name = fc.constantFrom('a', 'B', 'p:a', 'q:b', 'x-1.y')
+  const valid = fc.constantFrom(..."a \n\r\t'>ü😀]", '&lt;', '&#65;', '&#13;', '&quot;')
+  const invalid = fc.constantFrom('<', '&', '\0', '&#x10;')
+  const text = fc.string({ unit: fc.oneof({ weight: 40, arbitrary: valid }, { weight: 1, arbitrary: invalid }) })
+  const value = fc.oneof(text, fc.constantFrom('urn:a', 'urn:b', 'http://www.w3.org/XML/1998/namespace'))
+  const attributeName = fc.constantFrom('xmlns', 'xmlns:p', 'xmlns:q', 'a', 'p:a', 'q:a', 'ID', 'xml:id', 'xmlnsa')
+  const attribute = fc.tuple(attributeName, value).map(([name, value]) => ` ${name}="${value}"`)
+  const { element } = fc.letrec((tie) => ({
+    element: fc
+      .tuple(name, fc.array(attribute, { maxLength: 4 }), tie('content'))
+      .map(([name, attributes, content]) =>
+        content === '' ? `<${name}${attributes.join('')}/>` : `<${name}${attributes.join('')}>${content}</${name}>`,
+      ),
+    content: fc
+      .array(fc.oneof({ depthSize: 'small' }, text, tie('element')), { maxLength: 4 })
+      .map((parts) => parts.join('')),
+  }))
+  const declared = element.map((xml) => `<r xmlns:p="urn:p" xmlns:q="urn:q">${xml}</r>`)
+  let accepted = 0
+  await fc.assert(
+    fc.asyncProperty(declared, async (xml) => {
+      if (outcomeOf(xml) !== 'accepted') return
+      accepted += 1
+      const document = await parseDomFromString(xml)
+      expect(parseXml(xml)).toEqual(asTree(document.documentElement))
+    }),
+    { numRuns: 3_000 },
+  )
+  expect(accepted).toBeGreaterThan(200)
+})

@@ -1,0 +1,177 @@
+import { ensure, type SamlCheck } from './rejected'
+
+/** An element. `text` is its own text, without that of its children. */
+export type XmlElement = {
+  /** The local name. */
+  name: string
+  namespace: string
+  /** By name; a prefixed name is written `{namespace}name`. Without namespace declarations. */
+  attributes: Map<string, string>
+  children: XmlElement[]
+  text: string
+}
+
+/** The maximum size of a document, in bytes. */
+export const maxDocumentBytes = 256 * 1024
+// The library walks over all elements and attributes dozens of times, and some of its steps are
+// quadratic in the attributes of an element. 1,000 elements are 2,000 tags.
+const maxElements = 1_000
+const maxAttributes = 3_000
+const maxAttributesOfElement = 32
+const maxDepth = 50
+
+const space = '[ \\t\\n]'
+// ASCII, and no leading underscore: the library keeps prefixes in objects, where __proto__ is magic.
+const name = '[A-Za-z][\\w.-]*'
+const declaration = new RegExp(
+  `<\\?xml${space}+version=["']1\\.0["'](?:${space}+encoding=["']([\\w-]*)["'])?(?:${space}+standalone=["'](?:yes|no)["'])?${space}*\\?>`,
+  'y',
+)
+const textToken = /[^<]+/y
+const comment = /<!--[^-]*(?:-[^-]+)*-->/y
+const otherMarkup = /<[!?]/y
+const startOfTag = new RegExp(`<(?:(${name}):)?(${name})`, 'y')
+const attribute = new RegExp(`${space}+(?:(${name}):)?(${name})${space}*=${space}*(?:"([^"<]*)"|'([^'<]*)')`, 'y')
+const endOfTag = new RegExp(`${space}*(/?)>`, 'y')
+const endTag = new RegExp(`</((?:${name}:)?${name})${space}*>`, 'y')
+const notXmlCharacter = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
+// The library writes namespaces into canonical XML without escaping them.
+const namespaceName = /^[^\s"'<>&]+$/
+
+/** The namespace of each prefix in scope. Inherits from the scope of the parent element. */
+type Scope = Record<string, string>
+
+/**
+ * Parses the small part of XML that SAML needs, in linear time, and rejects the rest, so that the
+ * library's lenient parser can't read a document differently. Rejects DTDs, processing instructions
+ * and CDATA always, and comments unless `skipComments`.
+ */
+export function parseXml(xml: string, { skipComments = false } = {}): XmlElement {
+  ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'too-large')
+  ensure(!notXmlCharacter.test(xml), 'malformed')
+  const source = xml.replace(/\r\n?/g, '\n')
+  let position = 0
+  const take = (token: RegExp) => {
+    token.lastIndex = position
+    const match = token.exec(source)
+    if (match) position = token.lastIndex
+    return match
+  }
+
+  const encoding = take(declaration)?.[1]
+  ensure(encoding === undefined || encoding.toLowerCase() === 'utf-8', 'encoding')
+  const document: XmlElement = { name: '', namespace: '', attributes: new Map(), children: [], text: '' }
+  const root: Scope = Object.assign(Object.create(null), { xml: 'http://www.w3.org/XML/1998/namespace' })
+  const open: { element: XmlElement; qualifiedName: string; scope: Scope }[] = [
+    { element: document, qualifiedName: '', scope: root },
+  ]
+  let elements = 0
+  let attributes = 0
+  while (position < source.length) {
+    const parent = open.at(-1)!
+    const text = take(textToken)
+    if (text) {
+      parent.element.text += unescaped(text[0])
+      continue
+    }
+    if (skipComments && take(comment)) continue
+    ensure(!take(otherMarkup), 'markup')
+    const end = take(endTag)
+    if (end) {
+      ensure(end[1] === parent.qualifiedName, 'malformed')
+      open.pop()
+      continue
+    }
+    const start = take(startOfTag)
+    elements += 1
+    ensure(elements <= maxElements, 'too-complex')
+    ensure(open.length <= maxDepth, 'too-complex')
+    const pairs: Pair[] = []
+    for (let pair = take(attribute); pair; pair = take(attribute)) {
+      attributes += 1
+      ensure(attributes <= maxAttributes && pairs.length < maxAttributesOfElement, 'too-complex')
+      pairs.push({
+        prefix: pair[1] ?? '',
+        name: pair[2]!,
+        value: unescaped((pair[3] ?? pair[4]!).replace(/[\t\n]/g, ' ')),
+      })
+    }
+    const close = take(endOfTag)
+    ensure(start && close, 'malformed')
+    const scope = innerScope(parent.scope, pairs)
+    const [, prefix = '', name] = start
+    const element: XmlElement = {
+      name: name!,
+      namespace: namespaceOf(prefix, scope),
+      attributes: attributesOf(pairs, scope),
+      children: [],
+      text: '',
+    }
+    parent.element.children.push(element)
+    if (!close[1]) open.push({ element, qualifiedName: prefix ? `${prefix}:${name}` : name!, scope })
+  }
+  ensure(open.length === 1 && document.children.length === 1 && /^[ \t\n]*$/.test(document.text), 'malformed')
+  return document.children[0]!
+}
+
+type Pair = { prefix: string; name: string; value: string }
+
+const isDeclaration = ({ prefix, name }: Pair) => prefix === 'xmlns' || (prefix === '' && name === 'xmlns')
+
+function innerScope(outer: Scope, pairs: Pair[]): Scope {
+  const declarations = pairs.filter(isDeclaration)
+  if (declarations.length === 0) return outer
+  const scope: Scope = Object.create(outer)
+  for (const { prefix, name, value } of declarations) {
+    const declared = prefix ? name : ''
+    ensure(namespaceName.test(value) && !/^xml/i.test(declared) && !Object.hasOwn(scope, declared), 'malformed')
+    scope[declared] = value
+  }
+  return scope
+}
+
+function namespaceOf(prefix: string, scope: Scope): string {
+  const namespace = scope[prefix]
+  ensure(namespace !== undefined || prefix === '', 'malformed')
+  return namespace ?? ''
+}
+
+function attributesOf(pairs: Pair[], scope: Scope): Map<string, string> {
+  const attributes = new Map<string, string>()
+  for (const pair of pairs.filter((pair) => !isDeclaration(pair))) {
+    // The library leaves every attribute whose name begins with xmlns out of what is verified.
+    ensure(!/^xmlns/i.test(pair.prefix || pair.name), 'malformed')
+    const name = pair.prefix ? `{${namespaceOf(pair.prefix, scope)}}${pair.name}` : pair.name
+    ensure(!attributes.has(name), 'malformed')
+    attributes.set(name, pair.value)
+  }
+  return attributes
+}
+
+const entities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
+
+function unescaped(text: string): string {
+  return text.replace(/&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([\da-fA-F]{1,6}));|&|]]>/g, (_, name, decimal, hex) => {
+    if (name) return entities[name]!
+    const code = Number.parseInt(decimal ?? hex, decimal ? 10 : 16)
+    ensure(code <= 0x10ffff && !notXmlCharacter.test(String.fromCodePoint(code)), 'malformed')
+    return String.fromCodePoint(code)
+  })
+}
+
+/** Returns the children with a name in a namespace. */
+export function childrenOf(element: XmlElement, namespace: string, name: string): XmlElement[] {
+  return element.children.filter((child) => child.name === name && child.namespace === namespace)
+}
+
+/** Returns the only child with a name in a namespace. Fails the check if there are none or several. */
+export function onlyChild(element: XmlElement, namespace: string, name: string, check: SamlCheck): XmlElement {
+  const [child, another] = childrenOf(element, namespace, name)
+  ensure(child && !another, check)
+  return child
+}
+
+/** Returns an element and all its descendants, in document order. */
+export function selfAndDescendants(element: XmlElement): XmlElement[] {
+  return [element, ...element.children.flatMap(selfAndDescendants)]
+}
