@@ -3,7 +3,7 @@ import { exportSPKI, generateKeyPair } from 'jose'
 import { paths } from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
-import { findConnection } from '../../lib/sso/connection'
+import { findConnection, type OidcConnection } from '../../lib/sso/connection'
 import { userOfIdentity } from '../../lib/sso/identity'
 import { disableConnection, enableConnection, listConnections } from '../../lib/sso/manage'
 import { authorizationUrl } from '../../lib/sso/oidc'
@@ -487,7 +487,11 @@ test.describe('the provider', () => {
     const slug = await connect(provider)
     const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length
     const start = async () =>
-      authorizationUrl((await findConnection(slug))!, { state: 'x', nonce: 'x', codeVerifier: 'x'.repeat(43) })
+      authorizationUrl((await findConnection(slug)) as OidcConnection, {
+        state: 'x',
+        nonce: 'x',
+        codeVerifier: 'x'.repeat(43),
+      })
     await Promise.all([start(), start(), start()])
     expect(fetched()).toBe(1)
     const realNow = performance.now.bind(performance)

@@ -181,19 +181,25 @@ export class Visitor {
   requestId = ''
   private readonly address = newAddress()
 
-  constructor(private readonly url: string) {}
+  constructor(readonly url: string) {}
 
-  /** Opens a URL of ours, and returns where it leads. */
-  async open(path: string): Promise<URL> {
+  /** Requests a URL of ours as this browser. A form is that of another site: without cookies. */
+  request(path: string, form?: URLSearchParams, withCookies = !form): Promise<Response> {
     this.requestId = randomUUID()
-    const response = await fetch(new URL(path, this.url), {
+    return fetch(new URL(path, this.url), {
       redirect: 'manual',
       headers: {
         'X-Request-Id': this.requestId,
         'X-Forwarded-For': this.address,
-        Cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(withCookies && { Cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
       },
+      ...(form && { method: 'POST', body: form }),
     })
+  }
+
+  /** Opens a URL of ours, or posts a form to it, and returns where it leads. */
+  async open(path: string, form?: URLSearchParams, withCookies?: boolean): Promise<URL> {
+    const response = await this.request(path, form, withCookies)
     for (const cookie of response.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!
       this.cookies.set(name!, keepSecret(value!))
@@ -229,7 +235,7 @@ export class Visitor {
 
 /** Records what is secret in a URL, but not what a test put there. */
 function keepSecrets(url: URL): URL {
-  for (const name of ['code', 'state', 'nonce'])
+  for (const name of ['code', 'state', 'nonce', 'RelayState'])
     for (const value of url.searchParams.getAll(name)) if (/^[\w-]{43}$/.test(value)) keepSecret(value)
   return url
 }

@@ -34,6 +34,7 @@ export type Encryption = { content?: string; key?: string }
 export type ResponseOptions = Mode & {
   requestId?: string
   nameId?: string
+  email?: string
   notBefore?: number
   notOnOrAfter?: number
   /** Changes what the provider says, before it signs. */
@@ -107,7 +108,13 @@ export const seconds = (count: number) => new Date(Date.now() + count * 1000).to
 
 function responseXml(
   { acsUrl, entityId, provider }: SamlSettings,
-  { requestId: inResponseTo = requestId, nameId = 'ada', notBefore = -5, notOnOrAfter = 300 }: ResponseOptions,
+  {
+    requestId: inResponseTo = requestId,
+    nameId = 'ada',
+    email = 'Ada@example.com',
+    notBefore = -5,
+    notOnOrAfter = 300,
+  }: ResponseOptions,
 ): string {
   const issuer = `<saml:Issuer>${provider.entityId}</saml:Issuer>`
   const attribute = (name: string, value: string) =>
@@ -122,7 +129,7 @@ function responseXml(
     </saml:Subject>
     <saml:Conditions NotBefore="${seconds(notBefore)}" NotOnOrAfter="${seconds(notOnOrAfter)}"><saml:AudienceRestriction><saml:Audience>${entityId}</saml:Audience></saml:AudienceRestriction></saml:Conditions>
     <saml:AuthnStatement AuthnInstant="${seconds(0)}" SessionIndex="_session" SessionNotOnOrAfter="${seconds(3600)}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>
-    <saml:AttributeStatement>${attribute('mail', 'Ada@example.com')}${attribute('name', 'Ada &lt;Admin&gt; &amp; Lovelace')}</saml:AttributeStatement>
+    <saml:AttributeStatement>${attribute('mail', email)}${attribute('name', 'Ada &lt;Admin&gt; &amp; Lovelace')}</saml:AttributeStatement>
   </saml:Assertion>
 </samlp:Response>`
 }

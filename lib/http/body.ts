@@ -21,16 +21,16 @@ export async function parseJson<Schema extends z.ZodType>(request: Request, sche
   throw new ApiError('VALIDATION_ERROR', { message: 'The body does not match the expected schema.', issues })
 }
 
-/** Reads a form of at most 16 KiB. Throws UNSUPPORTED_MEDIA_TYPE or PAYLOAD_TOO_LARGE. */
-export async function parseForm(request: Request): Promise<URLSearchParams> {
+/** Reads a form of at most 16 KiB, or more. Throws UNSUPPORTED_MEDIA_TYPE or PAYLOAD_TOO_LARGE. */
+export async function parseForm(request: Request, maxBytes = maxBodyBytes): Promise<URLSearchParams> {
   const [mediaType] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
   if (mediaType?.trim() !== 'application/x-www-form-urlencoded' || request.headers.has('content-encoding'))
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
-  return new URLSearchParams(new TextDecoder().decode(await readBody(request)))
+  return new URLSearchParams(new TextDecoder().decode(await readBody(request, maxBytes)))
 }
 
-async function readBody(request: Request): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length')) > maxBodyBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
+async function readBody(request: Request, maxBytes = maxBodyBytes): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length')) > maxBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
   const chunks: Uint8Array[] = []
@@ -43,7 +43,7 @@ async function readBody(request: Request): Promise<Uint8Array> {
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       bytes += part.value.byteLength
-      if (bytes > maxBodyBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
+      if (bytes > maxBytes) throw new ApiError('PAYLOAD_TOO_LARGE')
       chunks.push(part.value)
     }
   } catch (error) {

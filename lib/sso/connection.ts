@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url'
 import { sql } from '../database/sql'
 import { env } from '../settings/env'
-import { ConnectionSettings } from './settings'
+import { ConnectionSettings, type OidcSettings, type SamlSettings } from './settings'
 
 /** What a slug looks like: a segment of a path. */
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
@@ -15,6 +15,21 @@ export type Connection = {
   sealedSecrets: string | null
   provision: boolean
   allowPasswords: boolean
+}
+
+export type OidcConnection = Connection & { settings: OidcSettings }
+export type SamlConnection = Connection & { settings: SamlSettings }
+
+export function isOidc<Some extends Pick<Connection, 'settings'>>(
+  connection: Some,
+): connection is Some & { settings: OidcSettings } {
+  return connection.settings.kind === 'oidc'
+}
+
+export function isSaml<Some extends Pick<Connection, 'settings'>>(
+  connection: Some,
+): connection is Some & { settings: SamlSettings } {
+  return connection.settings.kind === 'saml'
 }
 
 type ConnectionRow = Omit<Connection, 'settings'> & { kind: string; settings: object }
@@ -63,9 +78,19 @@ export function asciiDomain(text: string): string | null {
   return domain.length <= 253 && /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain) ? domain : null
 }
 
-/** Returns the URL to which the identity provider of a connection sends the browser back. */
+/** Returns the URL to which the OpenID provider of a connection sends the browser back. */
 export function redirectUri(slug: string): string {
   return `${env().PUBLIC_URL}/api/auth/sso/${slug}/callback`
+}
+
+/** Returns the URL to which a SAML provider posts its responses (assertion consumer service). */
+export function acsUrl(slug: string): string {
+  return `${env().PUBLIC_URL}/api/auth/sso/${slug}/acs`
+}
+
+/** Returns our entity ID at a SAML provider, which is also the URL of our metadata. */
+export function entityId(slug: string): string {
+  return `${env().PUBLIC_URL}/api/auth/sso/${slug}/metadata`
 }
 
 /** Returns the path at which a sign-in with a connection starts. */

@@ -14,17 +14,21 @@ const doubleSubmitSeconds = 10
 /**
  * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once
  * the identity provider has authenticated the user. With `browser` (the value of the cookie
- * `__Host-browser`), the code works in that browser only. With `connectionId`, it works while that
- * connection is enabled, and so does its session.
+ * `__Host-browser`) or its hash, the code works in that browser only. With `connectionId`, it works
+ * while that connection is enabled, and so does its session.
  */
 export async function issueSsoCode(
   userId: string,
-  { browser, connectionId }: { browser?: string; connectionId?: string } = {},
+  {
+    browser,
+    browserHash = browser ? hashSecret(browser) : null,
+    connectionId,
+  }: { browser?: string; browserHash?: Uint8Array | null; connectionId?: string } = {},
 ): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
   const [row] = await sql<{ expiresAt: Date }>`
     INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, expires_at)
-    VALUES (${hashSecret(secret)}, ${userId}, ${browser ? hashSecret(browser) : null}, ${connectionId ?? null},
+    VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${connectionId ?? null},
             now() + make_interval(secs => ${lifetimes.code}))
     RETURNING expires_at AS "expiresAt"`
   return { secret, expiresAt: row!.expiresAt }

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { part, type Sql, sql, transaction } from '../database/sql'
 import { lockUser, revokeSessions } from '../session/revoke'
 import type { Connection } from './connection'
-import { bindingOf } from './oidc'
-import { type Secrets, sealSecrets } from './sealed-secrets'
-import { ConnectionSettings } from './settings'
+import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
+import { ConnectionSettings, type SamlSettings } from './settings'
 
 const batchSize = 500
 
@@ -41,6 +40,20 @@ export async function addConnection({ secrets, domains, ...connection }: NewConn
     if (taken.length > 0) throw new ConnectionConflict(`Another connection has ${taken.join(', ')}.`)
     return allowPasswords ? 0 : restrictUsers(sql, id)
   })
+}
+
+/**
+ * Replaces what a SAML provider says in its metadata. Returns false if it is another provider by
+ * now: its subjects would be other users.
+ */
+export async function updateProvider(
+  { id }: Pick<Connection, 'id'>,
+  { issuer, ...provider }: Pick<SamlSettings, 'issuer' | 'ssoUrl' | 'certificates'>,
+): Promise<boolean> {
+  const updated = await sql`
+    UPDATE connections SET settings = settings || ${JSON.stringify(provider)}::jsonb
+    WHERE id = ${id} AND kind = 'saml' AND settings->>'issuer' = ${issuer} RETURNING 1`
+  return updated.length === 1
 }
 
 export type ListedConnection = Omit<Connection, 'settings' | 'sealedSecrets'> & {

@@ -1,9 +1,9 @@
 import type { Configuration } from 'openid-client'
-import { type Connection, redirectUri } from './connection'
+import { type OidcConnection, redirectUri } from './connection'
 import type { Contact, Subject } from './identity'
 import { oidcRejection } from './oidc-rejection'
 import { SignInRejected } from './rejection'
-import { type Binding, openSecrets } from './sealed-secrets'
+import { bindingOf, openSecrets } from './sealed-secrets'
 import { isEntra, isGoogle, type OidcSettings } from './settings'
 import type { AttemptSecrets } from './sign-in-attempt'
 
@@ -13,7 +13,10 @@ const discoveryMs = 60 * 60 * 1000
 const maxSubjectLength = 255 // OpenID Connect Core §2
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
-export async function authorizationUrl(connection: Connection, secrets: AttemptSecrets): Promise<URL> {
+export async function authorizationUrl(
+  connection: OidcConnection,
+  secrets: Omit<AttemptSecrets, 'requestId'>,
+): Promise<URL> {
   const client = await import('openid-client')
   const configuration = await discovered(connection)
   return client.buildAuthorizationUrl(configuration, {
@@ -34,9 +37,9 @@ type Authenticated = { identity: Subject; contact: () => Promise<Contact> }
  * query of the callback. Throws SignInRejected.
  */
 export async function authenticate(
-  connection: Connection,
+  connection: OidcConnection,
   search: string,
-  secrets: AttemptSecrets,
+  secrets: Omit<AttemptSecrets, 'requestId'>,
 ): Promise<Authenticated> {
   const client = await import('openid-client')
   const configuration = await discovered(connection)
@@ -108,7 +111,7 @@ const cache = new Map<string, Discovered>() // by connection
  * Returns the metadata and keys of a provider, which are fetched hourly, and at once when the
  * settings change. Throws SignInRejected.
  */
-async function discovered(connection: Connection): Promise<Configuration> {
+async function discovered(connection: OidcConnection): Promise<Configuration> {
   const { id, settings, sealedSecrets } = connection
   const source = JSON.stringify([settings, sealedSecrets])
   let entry = cache.get(id)
@@ -122,7 +125,7 @@ async function discovered(connection: Connection): Promise<Configuration> {
 }
 
 /** Fetches the metadata of a provider. Throws SignInRejected. */
-export async function discover(connection: Connection): Promise<Configuration> {
+export async function discover(connection: OidcConnection): Promise<Configuration> {
   const client = await import('openid-client')
   const { issuer, clientId } = connection.settings
   const clientSecret = await clientSecretOf(connection)
@@ -157,16 +160,14 @@ export async function discover(connection: Connection): Promise<Configuration> {
   }
 }
 
-async function clientSecretOf(connection: Connection): Promise<string> {
+async function clientSecretOf(connection: OidcConnection): Promise<string> {
   try {
-    const { clientSecret } = await openSecrets(connection.sealedSecrets ?? '', bindingOf(connection))
+    const { clientSecret } = await openSecrets<{ clientSecret: string }>(
+      connection.sealedSecrets ?? '',
+      bindingOf(connection),
+    )
     return clientSecret
   } catch (error) {
     throw new SignInRejected('secrets', 'unavailable', error)
   }
-}
-
-/** What the secrets of a connection are sealed for. */
-export function bindingOf({ id, settings }: Pick<Connection, 'id' | 'settings'>): Binding {
-  return { connection: id, issuer: settings.issuer, clientId: settings.clientId }
 }

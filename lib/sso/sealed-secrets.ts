@@ -1,10 +1,12 @@
+import { X509Certificate } from 'node:crypto'
 import { env } from '../settings/env'
+import type { Connection } from './connection'
 
 /** What sealed secrets belong to. Opening fails if any of it has changed. */
-export type Binding = { connection: string; issuer: string; clientId: string }
+export type Binding = { connection: string; issuer: string } & ({ clientId: string } | { certificate: string })
 
-/** The secrets of a connection. */
-export type Secrets = { clientSecret: string }
+/** The secrets of a connection: with OpenID Connect our client secret, with SAML our private key. */
+export type Secrets = { clientSecret: string } | { privateKey: string }
 
 /**
  * Encrypts the secrets of a connection with the first key of CONNECTION_SECRETS_KEY (JWE, RFC 7516).
@@ -19,7 +21,7 @@ export async function sealSecrets(secrets: Secrets, binding: Binding): Promise<s
 }
 
 /** Decrypts what `sealSecrets` returned. Throws if no key fits, or if the binding has changed. */
-export async function openSecrets(sealed: string, binding: Binding): Promise<Secrets> {
+export async function openSecrets<Kind extends Secrets>(sealed: string, binding: Binding): Promise<Kind> {
   const { compactDecrypt } = await import('jose')
   for (const key of secretsKeys()) {
     const opened = await compactDecrypt(sealed, key, {
@@ -29,10 +31,18 @@ export async function openSecrets(sealed: string, binding: Binding): Promise<Sec
     if (!opened) continue
     const { protectedHeader, plaintext } = opened
     const isBound = Object.entries(binding).every(([name, value]) => protectedHeader[name] === value)
-    if (!isBound) throw new Error('The secrets were sealed for another connection, issuer or client.')
+    if (!isBound) throw new Error('The secrets were sealed for another connection, issuer, client or certificate.')
     return JSON.parse(new TextDecoder().decode(plaintext))
   }
   throw new Error('The secrets can’t be opened: none of the keys in CONNECTION_SECRETS_KEY sealed them.')
+}
+
+/** What the secrets of a connection are sealed for. */
+export function bindingOf({ id, settings }: Pick<Connection, 'id' | 'settings'>): Binding {
+  const binding = { connection: id, issuer: settings.issuer }
+  return settings.kind === 'oidc'
+    ? { ...binding, clientId: settings.clientId }
+    : { ...binding, certificate: new X509Certificate(settings.certificate).fingerprint256 }
 }
 
 function secretsKeys(): Uint8Array[] {

@@ -5,12 +5,14 @@ import { isHttps } from '../settings/https'
 const entraHost = 'login.microsoftonline.com'
 const googleIssuer = 'https://accounts.google.com'
 
-const issuer = z
+const url = z
   .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
-  .refine((value) => !/[?#]/.test(value), 'must not contain ? or #')
-  .refine((value) => !value.includes('/.well-known/'), 'must be the issuer, not the URL of its metadata')
   // As for PUBLIC_URL: http only where there is no network. A service with https has one.
   .refine((value) => /^https:/i.test(value) || (!isHttps() && isLoopback(hostOf(value))), 'must begin with https://')
+
+const issuer = url
+  .refine((value) => !/[?#]/.test(value), 'must not contain ? or #')
+  .refine((value) => !value.includes('/.well-known/'), 'must be the issuer, not the URL of its metadata')
 
 const OidcSettings = z
   .strictObject({
@@ -25,11 +27,30 @@ const OidcSettings = z
     error: 'must list the tenants that may sign in, because anybody can have a tenant there',
   })
 
+const certificate = z.string().startsWith('-----BEGIN CERTIFICATE-----')
+
+const SamlSettings = z.strictObject({
+  kind: z.literal('saml'),
+  /** The provider's entity ID (SAML Core §8.3.6), which is not necessarily a URL. */
+  issuer: z.string().min(1).max(1024),
+  ssoUrl: url,
+  /** A signature by any of them is accepted, so that the provider can change its key. PEM. */
+  certificates: z.array(certificate).min(1).max(10),
+  /** What the provider has to sign. `either` is the least that SAML allows. */
+  signed: z.enum(['either', 'response', 'assertion', 'both']),
+  signRequests: z.boolean(),
+  /** Of the key pair that signs our requests, and for which the provider may encrypt. PEM. */
+  certificate,
+  /** The attribute with the e-mail address, if it is none of the usual ones. */
+  emailAttribute: z.string().min(1).max(255).optional(),
+})
+
 /** The settings of a connection, by the kind of its identity provider. */
-export const ConnectionSettings = z.discriminatedUnion('kind', [OidcSettings])
+export const ConnectionSettings = z.discriminatedUnion('kind', [OidcSettings, SamlSettings])
 
 export type ConnectionSettings = z.output<typeof ConnectionSettings>
 export type OidcSettings = z.output<typeof OidcSettings>
+export type SamlSettings = z.output<typeof SamlSettings>
 
 /** Whether the issuer is Entra ID, whose `sub` differs per app and whose `oid` is the user. */
 export function isEntra(issuer: string): boolean {

@@ -1,12 +1,22 @@
 import { createHmac } from 'node:crypto'
 import { lifetimes } from '../contract/lifetimes'
-import { sql } from '../database/sql'
+import { type Part, part, sql } from '../database/sql'
 import { hashSecret, newSecret } from '../secret'
 import { env } from '../settings/env'
 import { SignInRejected } from './rejection'
 
 /** The secrets of one sign-in. `state` goes through the browser; the others are derived from it. */
-export type AttemptSecrets = { state: string; codeVerifier: string; nonce: string }
+export type AttemptSecrets = {
+  state: string
+  /** OpenID Connect. */
+  codeVerifier: string
+  nonce: string
+  /** SAML: the ID of the AuthnRequest, which is an XML name. */
+  requestId: string
+}
+
+// A provider that never says to which request it responds would send the browser in circles.
+const unsolicitedPerMinute = 3
 
 /**
  * Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` is where the user goes
@@ -26,34 +36,50 @@ export async function startAttempt(
   return secretsOf(state, kid)
 }
 
-type Claimed = AttemptSecrets & { next: string | null }
-type Presented = { state: string | null; connectionId: string; browser: string | null }
+/**
+ * Throws SignInRejected if a browser has just begun several sign-ins at a connection that led to no
+ * response to our request. Call it before a start that an unsolicited response causes.
+ */
+export async function rejectLoop(connectionId: string, browser: string): Promise<void> {
+  const [row] = await sql<{ count: number }>`
+    SELECT count(*)::int AS count FROM sign_ins
+    WHERE connection_id = ${connectionId} AND browser_hash = ${hashSecret(browser)} AND claimed_at IS NULL
+      AND created_at > now() - interval '1 minute'`
+  if (row!.count >= unsolicitedPerMinute) throw new SignInRejected('unsolicited_loop', 'response_invalid')
+}
+
+type Claimed = AttemptSecrets & { next: string | null; browserHash: Uint8Array }
+type Presented = {
+  state: string | null
+  connectionId: string
+  browser: string | null
+  /** Whether the request may be a cross-site POST, with which browsers send no cookie of ours. */
+  mayLackCookies?: boolean
+}
 
 /**
  * Uses up the sign-in that a browser brings back. Exactly one concurrent call succeeds. Only the
- * browser that started it, at its own connection, can use it up. Throws SignInRejected.
+ * browser that started it, at its own connection, can use it up; without cookies, the caller has to
+ * bind what follows to `browserHash`. Throws SignInRejected.
  */
-export async function claimAttempt({ state, connectionId, browser }: Presented): Promise<Claimed> {
+export async function claimAttempt({ state, connectionId, browser, mayLackCookies }: Presented): Promise<Claimed> {
   if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
   const stateHash = hashSecret(state)
   const browserHash = browser ? hashSecret(browser) : null
-  const [row] = await sql<{ next: string | null; kid: string }>`
+  const isBrowser = mayLackCookies && browserHash === null ? part`true` : part`(browser_hash = ${browserHash}) IS TRUE`
+  const [row] = await sql<{ next: string | null; kid: string; browserHash: Uint8Array }>`
     UPDATE sign_ins SET claimed_at = now()
-    WHERE state_hash = ${stateHash} AND connection_id = ${connectionId} AND browser_hash = ${browserHash}
+    WHERE state_hash = ${stateHash} AND connection_id = ${connectionId} AND ${isBrowser}
       AND claimed_at IS NULL AND expires_at > now()
-    RETURNING next, kid`
-  if (!row) throw new SignInRejected(await failedCheck(stateHash, connectionId, browserHash), 'attempt_invalid')
-  return { ...secretsOf(state, row.kid), next: row.next }
+    RETURNING next, kid, browser_hash AS "browserHash"`
+  if (!row) throw new SignInRejected(await failedCheck(stateHash, connectionId, isBrowser), 'attempt_invalid')
+  return { ...secretsOf(state, row.kid), next: row.next, browserHash: row.browserHash }
 }
 
 /** Names for the log why a claim failed. */
-async function failedCheck(
-  stateHash: Uint8Array,
-  connectionId: string,
-  browserHash: Uint8Array | null,
-): Promise<string> {
-  const [row] = await sql<{ isConnection: boolean; isBrowser: boolean | null; isClaimed: boolean }>`
-    SELECT connection_id = ${connectionId} AS "isConnection", browser_hash = ${browserHash} AS "isBrowser",
+async function failedCheck(stateHash: Uint8Array, connectionId: string, isBrowser: Part): Promise<string> {
+  const [row] = await sql<{ isConnection: boolean; isBrowser: boolean; isClaimed: boolean }>`
+    SELECT connection_id = ${connectionId} AS "isConnection", ${isBrowser} AS "isBrowser",
       claimed_at IS NOT NULL AS "isClaimed"
     FROM sign_ins WHERE state_hash = ${stateHash}`
   if (!row) return 'state_unknown'
@@ -70,5 +96,10 @@ function secretsOf(state: string, kid: string): AttemptSecrets {
   const key = env().SESSION_SIGNING_KEYS.signInKeys[kid]
   if (!key) throw new SignInRejected('state_key', 'attempt_invalid')
   const derive = (purpose: string) => createHmac('sha256', key).update(`${purpose}:${state}`).digest('base64url')
-  return { state, codeVerifier: derive('code_verifier'), nonce: derive('nonce') }
+  return {
+    state,
+    codeVerifier: derive('code_verifier'),
+    nonce: derive('nonce'),
+    requestId: `_${derive('request_id')}`,
+  }
 }

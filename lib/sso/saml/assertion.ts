@@ -33,9 +33,10 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
   ensure(issuer === expected.issuer, 'issuer')
   const subject = onlyChild(assertion, saml, 'Subject', 'subject')
   const nameId = onlyChild(subject, saml, 'NameID', 'name-id')
-  ensure(nameId.children.length === 0 && /^\S(?:.{0,510}\S)?$/u.test(nameId.text), 'name-id')
+  ensure(nameId.children.length === 0 && /^\S(?:.{0,254}\S)?$/u.test(nameId.text), 'name-id')
   // Another one at each sign-in, so it can't identify a user.
-  ensure(nameId.attributes.get('Format') !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'transient')
+  const format = nameId.attributes.get('Format')
+  ensure(format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'transient')
   checkConfirmation(subject, expected)
   // Core 2.5.1: a condition that is not understood makes the assertion invalid.
   const { children } = onlyChild(assertion, saml, 'Conditions', 'conditions')
@@ -45,7 +46,8 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
   )
   const sessionNotOnOrAfter = sessionEnd(assertion)
   const attributes = attributesOf(assertion)
-  const email = emailOf(attributes, emailAttribute)
+  const isEmail = format === 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'
+  const email = emailOf(attributes, { attribute: emailAttribute, nameId: isEmail ? nameId.text : undefined })
   return {
     issuer,
     subject: nameId.text,

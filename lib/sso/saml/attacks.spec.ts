@@ -599,6 +599,21 @@ for (const [what, [email, attributes, emailAttribute]] of Object.entries(mails))
   })
 }
 
+test('reads the e-mail address of a NameID that is one, if there is no attribute with it', async () => {
+  const emailOfNameId = async (format: string, mail = 'other', settings: Partial<SamlSettings> = {}) => {
+    const formatted = replace('SAML:2.0:nameid-format:persistent', `SAML:${format}`)
+    const edit = inOrder(formatted, replace('Name="mail"', `Name="${mail}"`))
+    const posted = provider.respond({ assertion: true, nameId: 'B@example.com', edit })
+    return (await verifyResponse({ ...provider.settings, ...settings }, posted, { requestId })).email
+  }
+  const emailAddress = '1.1:nameid-format:emailAddress'
+  expect(await emailOfNameId(emailAddress)).toBe('b@example.com')
+  expect(await emailOfNameId(emailAddress, 'mail')).toBe('ada@example.com')
+  expect(await emailOfNameId(emailAddress, 'other', { emailAttribute: 'upn' })).toBeUndefined()
+  expect(await emailOfNameId('2.0:nameid-format:persistent')).toBeUndefined()
+  expect(await emailOfNameId('1.1:nameid-format:unspecified')).toBeUndefined()
+})
+
 test('keeps attributes with names of object properties', async () => {
   const posted = provider.respond({ assertion: true, edit: addAttribute('__proto__', 'x', 'y') })
   const { attributes } = await verifyResponse(provider.settings, posted, { requestId })

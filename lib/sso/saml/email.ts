@@ -9,11 +9,16 @@ const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
 const plainAddress = new RegExp(`^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${label}(?:\\.${label})*$`)
 
 /**
- * Returns the e-mail address in lower case, from the configured attribute or else from the usual
- * ones. Undefined unless they hold exactly one value and it is a plain address.
+ * Returns the e-mail address in lower case, from the configured attribute; or else from the usual
+ * ones, or, without any of them, from a NameID that is an address. Undefined unless there is exactly
+ * one value and it is a plain address.
  */
-export function emailOf(attributes: Map<string, string[]>, configured?: string): string | undefined {
-  const values = (configured ? [configured] : names).flatMap((name) => attributes.get(name) ?? [])
+export function emailOf(
+  attributes: Map<string, string[]>,
+  { attribute, nameId }: { attribute: string | undefined; nameId: string | undefined },
+): string | undefined {
+  const found = (attribute ? [attribute] : names).flatMap((name) => attributes.get(name) ?? [])
+  const values = found.length === 0 && nameId && !attribute ? [nameId] : found
   const [address, another] = new Set(values)
   if (another !== undefined || !address || address.length > 254 || !plainAddress.test(address)) return undefined
   return address.toLowerCase()

@@ -207,7 +207,7 @@ const said: Record<string, [SamlCheck, ((xml: string) => string) | Omit<Response
   'a blank NameID': ['name-id', { nameId: ' ' }],
   'a NameID with a space at its end': ['name-id', { nameId: 'ada ' }],
   'a NameID of two lines': ['name-id', { nameId: 'ada\nroot' }],
-  'a NameID of 600 characters': ['name-id', { nameId: 'x'.repeat(600) }],
+  'a NameID of 257 characters': ['name-id', { nameId: 'x'.repeat(257) }],
   'an element inside the NameID': ['name-id', { nameId: 'ada<saml:Extra/>' }],
   'an encrypted NameID': ['name-id', replace(nameId, '<saml:EncryptedID/>')],
   'a NameID of another namespace': ['name-id', replace(nameId, '<NameID xmlns="urn:other">ada</NameID>')],

@@ -1,3 +1,4 @@
+import { ApiError } from '@/lib/contract/errors'
 import type { AddToLog } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log'
 import { type Connection, findConnection } from '@/lib/sso/connection'
@@ -23,6 +24,8 @@ export async function navigate(
     addToLog({ connection: connection.slug })
     return seeOther(await work(connection, wayOn))
   } catch (thrown) {
+    // a body that is too large, or no form: no browser on its way back sends that
+    if (thrown instanceof ApiError) throw thrown
     if (thrown instanceof SignInRejected) {
       addToLog({ check: thrown.check })
       return seeOther(landing({ error: thrown.error, ...wayOn }))

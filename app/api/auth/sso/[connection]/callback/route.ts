@@ -1,8 +1,10 @@
 import { route } from '@/lib/http/route'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
+import { isOidc } from '@/lib/sso/connection'
 import { issueSsoCode } from '@/lib/sso/exchange'
 import { userOfIdentity } from '@/lib/sso/identity'
 import { authenticate } from '@/lib/sso/oidc'
+import { SignInRejected } from '@/lib/sso/rejection'
 import { claimAttempt } from '@/lib/sso/sign-in-attempt'
 import { landing, navigate } from '../navigation'
 
@@ -11,6 +13,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-callback', method: 'GET' },
   async ({ request, setCookies, ...call }) =>
     navigate(call, async (connection, wayOn) => {
+      if (!isOidc(connection)) throw new SignInRejected('connection_kind', 'connection_unavailable')
       const { search, searchParams } = new URL(request.url)
       const browser = browserOf(request.headers)
       const { next, ...secrets } = await claimAttempt({

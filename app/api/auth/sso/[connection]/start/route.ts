@@ -3,8 +3,11 @@ import { nextDestination } from '@/lib/page/next-path'
 import { newSecret } from '@/lib/secret'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
+import { type Connection, isOidc, isSaml } from '@/lib/sso/connection'
 import { authorizationUrl } from '@/lib/sso/oidc'
-import { startAttempt } from '@/lib/sso/sign-in-attempt'
+import { SignInRejected } from '@/lib/sso/rejection'
+import { samlRequestUrl } from '@/lib/sso/saml'
+import { type AttemptSecrets, rejectLoop, startAttempt } from '@/lib/sso/sign-in-attempt'
 import { navigate } from '../navigation'
 
 /** Starts a sign-in: remembers the browser, and redirects it to the identity provider. */
@@ -14,10 +17,18 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     navigate(call, async (connection, wayOn) => {
       const { PUBLIC_URL, DASHBOARD_URL } = env()
       const browser = browserOf(request.headers) ?? newSecret()
-      wayOn.next = nextDestination(new URL(request.url).searchParams.get('next'), PUBLIC_URL, DASHBOARD_URL)
+      const { searchParams } = new URL(request.url)
+      wayOn.next = nextDestination(searchParams.get('next'), PUBLIC_URL, DASHBOARD_URL)
+      if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
       const secrets = await startAttempt(connection.id, browser, wayOn.next)
-      const { href } = await authorizationUrl(connection, secrets)
+      const url = await providerUrl(connection, secrets)
       setCookies([browserCookie(browser)])
-      return href
+      return url
     }),
 )
+
+async function providerUrl(connection: Connection, secrets: AttemptSecrets): Promise<string> {
+  if (isSaml(connection)) return samlRequestUrl(connection, secrets)
+  if (isOidc(connection)) return (await authorizationUrl(connection, secrets)).href
+  throw new SignInRejected('connection_kind', 'connection_unavailable')
+}

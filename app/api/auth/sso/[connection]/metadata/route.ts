@@ -1,0 +1,16 @@
+import { ApiError } from '@/lib/contract/errors'
+import { route } from '@/lib/http/route'
+import { findConnection, isSaml } from '@/lib/sso/connection'
+import { samlMetadata } from '@/lib/sso/saml'
+
+/** Returns our SAML metadata for the identity provider of a connection. */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  { name: 'sso-metadata', method: 'GET' },
+  async ({ params, addToLog }) => {
+    const connection = await findConnection(params.connection!)
+    if (!connection || !isSaml(connection)) throw new ApiError('NOT_FOUND')
+    addToLog({ connection: connection.slug })
+    const headers = { 'Content-Type': 'application/samlmetadata+xml' }
+    return new Response(await samlMetadata(connection), { headers })
+  },
+)

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import { inflateRawSync } from 'node:zlib'
+import { addConnection, type NewConnection } from '../../lib/sso/manage'
+import type { SamlSettings } from '../../lib/sso/settings'
+import { keepSecret } from './fixtures'
+import { Visitor } from './oidc-provider'
+import type { ResponseOptions, SamlProvider } from './saml-provider'
+
+type Overriding = Partial<Omit<NewConnection, 'settings'>> & { settings?: Partial<SamlSettings> }
+
+/**
+ * Adds a connection to a provider for one domain, and lets the provider know us. `url` is that of
+ * our server. Returns its slug.
+ */
+export async function connectSaml(
+  { settings: ours }: SamlProvider,
+  url: string,
+  { settings, ...overriding }: Overriding = {},
+): Promise<string> {
+  const slug = overriding.slug ?? `saml-${randomBytes(6).toString('hex')}`
+  const { privateKey, certificate, signRequests, provider } = ours
+  Object.assign(ours, {
+    entityId: `${url}/api/auth/sso/${slug}/metadata`,
+    acsUrl: `${url}/api/auth/sso/${slug}/acs`,
+  })
+  const { entityId: issuer, ssoUrl, certificates } = provider
+  await addConnection({
+    slug,
+    name: 'Test',
+    settings: { kind: 'saml', issuer, ssoUrl, certificates, certificate, signRequests, signed: 'either', ...settings },
+    secrets: { privateKey },
+    domains: [`${slug}.example.org`],
+    provision: true,
+    listed: false,
+    allowPasswords: false,
+    ...overriding,
+  })
+  return slug
+}
+
+/** A sign-in that has begun: what the provider got. */
+export type Begun = { slug: string; url: URL; requestId: string; relayState: string }
+
+/** A browser without a screen that signs in with SAML. */
+export class SamlVisitor extends Visitor {
+  async begin(slug: string, next?: string): Promise<Begun> {
+    const url = await this.start(slug, next)
+    const relayState = url.searchParams.get('RelayState')
+    if (!relayState) throw new Error(`The start led to ${url}`)
+    return { slug, url, requestId: requestIdIn(url), relayState }
+  }
+
+  /** Posts a response to our ACS, as the provider's form does. Returns where that leads. */
+  deliver({ slug, relayState }: Pick<Begun, 'slug' | 'relayState'>, response: string, withCookies = false) {
+    const form = new URLSearchParams({ SAMLResponse: response, RelayState: relayState })
+    return this.open(`/api/auth/sso/${slug}/acs`, form, withCookies)
+  }
+}
+
+/** Returns the provider's response to a request, in base64. Signs the assertion unless told otherwise. */
+export function responseTo(provider: SamlProvider, { slug, requestId }: Begun, options: ResponseOptions = {}): string {
+  const signs = options.response === undefined && options.assertion === undefined
+  const email = `ada@${slug}.example.org`
+  return keepSecret(provider.respond({ ...(signs && { assertion: true }), requestId, email, ...options }))
+}
+
+/** The XML of the AuthnRequest in a URL of HTTP-Redirect. */
+export function authnRequestIn(url: URL): string {
+  return inflateRawSync(Buffer.from(url.searchParams.get('SAMLRequest')!, 'base64')).toString()
+}
+
+function requestIdIn(url: URL): string {
+  return / ID="([^"]*)"/.exec(authnRequestIn(url))![1]!
+}
