@@ -1,22 +1,32 @@
-// `npm run connections -- add oidc|list|show|check|disable|enable|remove`: manages the identity
-// providers that users sign in with.
+// `npm run connections -- add oidc|add saml|list|show|check|update|disable|enable|remove`: manages the
+// identity providers that users sign in with.
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
-import type { ListedConnection } from '../lib/sso/manage'
+import type { OidcConnection } from '../lib/sso/connection'
+import type { ListedConnection, NewConnection } from '../lib/sso/manage'
+import { UsageError } from './connections/usage-error'
 import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
 
 const usage = `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
     adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
+    --tenant ID         a tenant of Entra ID that may sign in; required for an issuer that serves several
+npm run connections -- add saml SLUG --metadata FILE --domain DOMAIN [--domain …]
+    adds a SAML provider from its metadata (- for stdin), and prints what to enter at the provider.
+    --want-signed WHAT  response, assertion or both; by default, one of them suffices
+    --sign-requests     signs requests, as metadata may also demand
+    --email-attribute NAME   the attribute with the e-mail address, if it is none of the usual ones
+  Both:
     --name TEXT         the label of its button; by default the slug
     --list              shows a button on the sign-in page
     --provision         creates a user for everybody of the domains who signs in
     --allow-passwords   lets users of the domains have a password too; by default they may only use SSO
-    --tenant ID         a tenant of Entra ID that may sign in; required for an issuer that serves several
+npm run connections -- update SLUG --metadata FILE
+    replaces the endpoint and the certificates of a SAML provider with those of its current metadata
 npm run connections -- list            lists all connections
 npm run connections -- show SLUG       shows a connection, and what to enter at the provider
-npm run connections -- check SLUG      fetches the provider's metadata, and names what is wrong
+npm run connections -- check SLUG      asks the provider, and names what is wrong
 npm run connections -- disable SLUG    ends all sessions of the connection, and lets no new one begin
 npm run connections -- enable SLUG     lets users sign in through a disabled connection again
 npm run connections -- remove SLUG     disables a connection, and forgets who its users are there
@@ -24,10 +34,13 @@ npm run connections -- remove SLUG     disables a connection, and forgets who it
 A slug names the connection in URLs and in the log: lower-case letters, digits and hyphens.
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
-class UsageError extends Error {}
-
-const commands = ['add', 'list', 'show', 'check', 'disable', 'enable', 'remove'] as const
-const flagsOfAdd = ['issuer', 'client-id', 'domain', 'name', 'list', 'provision', 'allow-passwords', 'tenant'] as const
+const commands = ['add', 'update', 'list', 'show', 'check', 'disable', 'enable', 'remove'] as const
+const flagsOfBoth = ['domain', 'name', 'list', 'provision', 'allow-passwords'] as const
+const flagsOfKind = {
+  oidc: ['issuer', 'client-id', 'tenant', ...flagsOfBoth],
+  saml: ['metadata', 'want-signed', 'sign-requests', 'email-attribute', ...flagsOfBoth],
+} as const
+type Kind = keyof typeof flagsOfKind
 
 async function run(): Promise<void> {
   const { values: flags, positionals } = readArguments()
@@ -35,9 +48,10 @@ async function run(): Promise<void> {
   const [given, ...rest] = positionals
   const command = commands.find((name) => name === given)
   const count = { add: 2, list: 0 }[command as string] ?? 1
-  const isComplete = command && rest.length === count && (command !== 'add' || rest[0] === 'oidc')
-  if (!isComplete || (command !== 'add' && flagsOfAdd.some((flag) => flags[flag] !== undefined)))
-    throw new UsageError(usage)
+  const kind = rest[0] === 'oidc' || rest[0] === 'saml' ? rest[0] : null
+  if (!command || rest.length !== count || (command === 'add' && !kind)) throw new UsageError(usage)
+  const accepted: readonly string[] = command === 'add' ? flagsOfKind[kind!] : command === 'update' ? ['metadata'] : []
+  if (Object.keys(flags).some((flag) => !accepted.includes(flag))) throw new UsageError(usage)
 
   readEnvFiles(process.env.NODE_ENV === 'production')
   // the role that serves may not change connections
@@ -47,7 +61,8 @@ async function run(): Promise<void> {
   const port = Number(process.env.PORT || 3000)
   const release = await prepareLocally({ port, purpose: 'command', report: console.error })
   try {
-    if (command === 'add') await add(rest[1]!, flags)
+    if (command === 'add') await add(kind!, rest[1]!, flags)
+    else if (command === 'update') await update(await existing(rest[0]!), flags)
     else if (command === 'list') await list()
     else await act(command, await existing(rest[0]!))
   } finally {
@@ -57,31 +72,24 @@ async function run(): Promise<void> {
 
 type Flags = ReturnType<typeof readArguments>['values']
 
-async function add(slug: string, flags: Flags): Promise<void> {
+async function add(kind: Kind, slug: string, flags: Flags): Promise<void> {
   const { asciiDomain, slugPattern } = await import('../lib/sso/connection')
   const { addConnection, ConnectionConflict } = await import('../lib/sso/manage')
-  const { ConnectionSettings } = await import('../lib/sso/settings')
   if (!slugPattern.test(slug))
     throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
-  const { issuer, 'client-id': clientId, domain: given = [], tenant: tenants } = flags
-  if (!issuer || !clientId || given.length === 0)
-    throw new UsageError('--issuer, --client-id and at least one --domain are required.')
-  const settings = ConnectionSettings.safeParse({ kind: 'oidc', issuer, clientId, ...(tenants && { tenants }) })
-  if (!settings.success) {
-    const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
-    throw new UsageError(problems.join('\n'))
-  }
+  const { domain: given = [] } = flags
+  if (given.length === 0) throw new UsageError('Name at least one --domain.')
   const domains = given.map((name) => {
     const domain = asciiDomain(name)
     if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
     return domain
   })
-  const clientSecret = await secretFromStdin()
+  const { newSamlSettings } = await import('./connections/saml')
+  const ofKind = await (kind === 'oidc' ? newOidcSettings(flags) : newSamlSettings(slug, flags))
   const marked = await addConnection({
     slug,
     name: flags.name ?? slug,
-    settings: settings.data,
-    secrets: { clientSecret },
+    ...ofKind,
     domains: [...new Set(domains)],
     provision: flags.provision ?? false,
     listed: flags.list ?? false,
@@ -91,8 +99,20 @@ async function add(slug: string, flags: Flags): Promise<void> {
   })
   console.log(`Added ${slug}.`)
   reportMarked(marked)
-  await printEntries(slug)
+  await printEntries(await existing(slug))
   console.log(`\nThen: npm run connections -- check ${slug}`)
+}
+
+async function newOidcSettings(flags: Flags): Promise<Pick<NewConnection, 'settings' | 'secrets'>> {
+  const { ConnectionSettings } = await import('../lib/sso/settings')
+  const { issuer, 'client-id': clientId, tenant: tenants } = flags
+  if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
+  const settings = ConnectionSettings.safeParse({ kind: 'oidc', issuer, clientId, ...(tenants && { tenants }) })
+  if (!settings.success) {
+    const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
+    throw new UsageError(problems.join('\n'))
+  }
+  return { settings: settings.data, secrets: { clientSecret: await secretFromStdin() } }
 }
 
 function flagOf(setting: string): string {
@@ -107,9 +127,12 @@ async function secretFromStdin(): Promise<string> {
 }
 
 /** Prints what an operator has to enter at the provider. */
-async function printEntries(slug: string): Promise<void> {
-  const { redirectUri } = await import('../lib/sso/connection')
+async function printEntries(connection: ListedConnection): Promise<void> {
+  const { isSaml, redirectUri } = await import('../lib/sso/connection')
   const { env } = await import('../lib/settings/env')
+  const { printSamlEntries } = await import('./connections/saml')
+  const { slug } = connection
+  if (isSaml(connection)) return printSamlEntries(connection)
   console.log(`
 At the identity provider, enter:
   application type             Web application (confidential), authorization code flow
@@ -125,15 +148,23 @@ function reportMarked(count: number): void {
   console.log('To exempt one, for emergencies: npm run users -- allow-password EMAIL')
 }
 
+async function update(connection: ListedConnection, { metadata }: Flags): Promise<void> {
+  const { isSaml } = await import('../lib/sso/connection')
+  const { updateSaml } = await import('./connections/saml')
+  if (!isSaml(connection))
+    throw new UsageError(`${connection.slug} has no metadata to update: it speaks OpenID Connect.`)
+  await updateSaml(connection, metadata)
+}
+
 async function existing(slug: string): Promise<ListedConnection> {
   const { listConnections } = await import('../lib/sso/manage')
   const [connection] = await listConnections(slug)
-  if (!connection) throw new UsageError(`There is no connection ${slug}. Add it with npm run connections -- add oidc`)
+  if (!connection) throw new UsageError(`There is no connection ${slug}. Add it with npm run connections -- add`)
   return connection
 }
 
 async function act(
-  command: Exclude<(typeof commands)[number], 'add' | 'list'>,
+  command: Exclude<(typeof commands)[number], 'add' | 'update' | 'list'>,
   connection: ListedConnection,
 ): Promise<void> {
   const { slug, disabledAt } = connection
@@ -174,9 +205,12 @@ function summaryOf(connection: ListedConnection): string {
 }
 
 async function show(connection: ListedConnection): Promise<void> {
+  const { isOidc, isSaml } = await import('../lib/sso/connection')
+  const { showSaml } = await import('./connections/saml')
   console.log(summaryOf(connection))
-  console.log(`client ID: ${connection.settings.clientId}`)
-  await printEntries(connection.slug)
+  if (isOidc(connection)) console.log(`client ID: ${connection.settings.clientId}`)
+  if (isSaml(connection)) showSaml(connection)
+  await printEntries(connection)
 }
 
 const advice: Record<string, string> = {
@@ -192,6 +226,13 @@ const advice: Record<string, string> = {
 }
 
 async function check(connection: ListedConnection): Promise<void> {
+  const { isOidc, isSaml } = await import('../lib/sso/connection')
+  const { checkSaml } = await import('./connections/saml')
+  if (isSaml(connection)) await checkSaml(connection)
+  if (isOidc(connection)) await checkOidc(connection)
+}
+
+async function checkOidc(connection: ListedConnection & OidcConnection): Promise<void> {
   const { discover } = await import('../lib/sso/oidc')
   const { SignInRejected } = await import('../lib/sso/rejection')
   try {
@@ -224,6 +265,10 @@ function readArguments() {
         'client-id': { type: 'string' },
         domain: { type: 'string', multiple: true },
         tenant: { type: 'string', multiple: true },
+        metadata: { type: 'string' },
+        'want-signed': { type: 'string' },
+        'sign-requests': { type: 'boolean' },
+        'email-attribute': { type: 'string' },
         name: { type: 'string' },
         list: { type: 'boolean' },
         provision: { type: 'boolean' },
