@@ -93,6 +93,8 @@ function expectKeysOnly(scans: Record<string, string[]>): void {
     'INSERT INTO sign_ins',
     'UPDATE sign_ins',
     'FROM sign_ins WHERE state_hash',
+    'FROM sign_ins WHERE connection_id',
+    'connection_id = $2 AND true',
     'SELECT user_id FROM identities',
     'INSERT INTO identities',
     'INSERT INTO users',

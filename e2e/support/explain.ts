@@ -19,7 +19,7 @@ import { endSessions } from '../../lib/session/revoke'
 import { findConnection, findConnectionOfEmail, signInChoices } from '../../lib/sso/connection'
 import { exchangeSsoCode, issueSsoCode } from '../../lib/sso/exchange'
 import { userOfIdentity } from '../../lib/sso/identity'
-import { claimAttempt, startAttempt } from '../../lib/sso/sign-in-attempt'
+import { claimAttempt, rejectLoop, startAttempt } from '../../lib/sso/sign-in-attempt'
 import { createUser, findUserByEmail } from '../../lib/user'
 
 const email = 'ada@example.com'
@@ -75,6 +75,12 @@ async function signIn(): Promise<void> {
   await findConnectionOfEmail(email)
   const connection = (await findConnection('acme'))!
   const { state } = await startAttempt(connection.id, 'browser', null)
+  const overSaml = await startAttempt(connection.id, 'browser', null)
+  await rejectLoop(connection.id, 'browser')
+  for (const _ of ['claimed', 'used'])
+    await claimAttempt({ ...overSaml, connectionId: connection.id, browser: null, mayLackCookies: true }).catch(
+      () => {},
+    )
   await claimAttempt({ state, connectionId: connection.id, browser: 'browser' })
   await claimAttempt({ state, connectionId: connection.id, browser: 'browser' }).catch(() => {}) // used
   for (const address of [email, 'grace@example.com', email])

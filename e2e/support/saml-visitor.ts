@@ -69,6 +69,7 @@ export function authnRequestIn(url: URL): string {
   return inflateRawSync(Buffer.from(url.searchParams.get('SAMLRequest')!, 'base64')).toString()
 }
 
-function requestIdIn(url: URL): string {
+/** The ID of the AuthnRequest in a URL of HTTP-Redirect. */
+export function requestIdIn(url: URL): string {
   return / ID="([^"]*)"/.exec(authnRequestIn(url))![1]!
 }

@@ -1,0 +1,200 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { project } from '../../bin/local'
+import { newKeyPair } from '../../lib/sso/saml/key-pair'
+import { expect, test } from '../support/fixtures'
+import { newSamlProvider, type SamlProvider } from '../support/saml-provider'
+import { responseTo, SamlVisitor } from '../support/saml-visitor'
+
+type Ended = { code: number; stdout: string; stderr: string }
+
+/** Runs `npm run connections` with text on stdin, until it exits. */
+function connections(parameters: string[], stdin = '', settings: Record<string, string> = {}): Promise<Ended> {
+  const env = { ...process.env, ...settings }
+  const command = ['run', '--silent', 'connections', '--', ...parameters]
+  return new Promise((resolve) => {
+    const child = execFile('npm', command, { cwd: project, env }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    )
+    child.stdin!.end(stdin)
+  })
+}
+
+test.describe.configure({ timeout: 240_000 }) // each command is a process of its own
+
+let provider: SamlProvider
+let slug: string
+let domain: string
+test.beforeEach(async () => {
+  provider = await newSamlProvider()
+  slug = `cli-${randomBytes(6).toString('hex')}`
+  domain = `${slug}.example.org`
+})
+
+type Metadata = { entityId?: string; ssoUrl?: string; certificates?: string[]; attributes?: string }
+
+function metadataOf(
+  { settings }: SamlProvider,
+  { entityId, ssoUrl, certificates, attributes = '' }: Metadata = {},
+): string {
+  const { provider: own } = settings
+  const keys = (certificates ?? own.certificates).map(
+    (pem) =>
+      `<KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${pem.replace(/-----.*-----/g, '')}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></KeyDescriptor>`,
+  )
+  return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId ?? own.entityId}"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"${attributes}>${keys.join('')}<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${ssoUrl ?? own.ssoUrl}"/></IDPSSODescriptor></EntityDescriptor>`
+}
+
+const add = (more: string[] = [], metadata = metadataOf(provider)) =>
+  connections(['add', 'saml', slug, '--metadata', '-', '--domain', domain, ...more], metadata)
+
+async function signIn(
+  url: string,
+  signing: { privateKey?: string; certificate?: string } = {},
+): Promise<string | null> {
+  const visitor = new SamlVisitor(url)
+  const begun = await visitor.begin(slug)
+  Object.assign(provider.settings, {
+    entityId: `${url}/api/auth/sso/${slug}/metadata`,
+    acsUrl: `${url}/api/auth/sso/${slug}/acs`,
+  })
+  const landing = await visitor.deliver(begun, responseTo(provider, begun, { assertion: true, signing }))
+  return landing.searchParams.get('error')
+}
+
+test('add, sign in, rotate the provider’s certificate', async ({ sql, url }, testInfo) => {
+  const file = testInfo.outputPath('idp.xml')
+  writeFileSync(file, metadataOf(provider))
+  const added = await connections(['add', 'saml', slug, '--metadata', file, '--domain', domain, '--provision'])
+  expect([added.code, added.stderr]).toEqual([0, ''])
+  for (const text of [
+    `Added ${slug}.`,
+    `${url}/api/auth/sso/${slug}/metadata`,
+    `${url}/api/auth/sso/${slug}/acs`,
+    'the response, the assertion, or both, with RSA-SHA256',
+    'requests                     not signed',
+  ])
+    expect(added.stdout).toContain(text)
+  const [row] = await sql('SELECT kind, settings, sealed_secrets FROM connections WHERE slug = $1', [slug])
+  const { entityId: issuer, ssoUrl, certificates } = provider.settings.provider
+  expect(row).toEqual({
+    kind: 'saml',
+    settings: {
+      issuer,
+      ssoUrl,
+      certificates,
+      certificate: expect.stringContaining('BEGIN CERTIFICATE'),
+      signed: 'either',
+      signRequests: false,
+    },
+    sealed_secrets: expect.stringMatching(/^[\w-]+\.\.[\w.-]+$/),
+  })
+  expect(await signIn(url)).toBeNull()
+
+  const { nextKey } = provider
+  expect(await signIn(url, nextKey)).toBe('response_invalid')
+  const both = metadataOf(provider, { certificates: [...certificates, nextKey.certificate] })
+  const updated = await connections(['update', slug, '--metadata', '-'], both)
+  expect([updated.code, updated.stderr, updated.stdout.match(/certificate .* until/g)?.length]).toEqual([0, '', 2])
+  for (const key of [{}, nextKey]) expect(await signIn(url, key)).toBeNull()
+  await connections(['update', slug, '--metadata', '-'], metadataOf(provider, { certificates: [nextKey.certificate] }))
+  expect(await signIn(url)).toBe('response_invalid')
+  expect(await signIn(url, nextKey)).toBeNull()
+
+  const other = metadataOf(provider, { entityId: 'https://other.example' })
+  const wrong = await connections(['update', slug, '--metadata', '-'], other)
+  expect([wrong.code, wrong.stdout]).toEqual([2, ''])
+  expect(wrong.stderr).toContain(`The metadata is of https://other.example, but ${slug} is ${issuer}.`)
+  const shown = (await connections(['show', slug])).stdout
+  for (const text of [`${slug}  saml  ${issuer}  ${domain}  1 users  provisions`, ssoUrl, `${slug}/acs`])
+    expect(shown).toContain(text)
+})
+
+test('add with all flags', async ({ sql }) => {
+  const flags = ['--want-signed', 'both', '--sign-requests', '--email-attribute', 'upn', '--name', 'Acme', '--list']
+  const { stdout } = await add([...flags, '--allow-passwords'])
+  for (const text of ['here: upn', 'the response and the assertion', 'signed with the certificate in our metadata'])
+    expect(stdout).toContain(text)
+  const [row] = await sql('SELECT * FROM connections WHERE slug = $1', [slug])
+  expect(row).toMatchObject({
+    name: 'Acme',
+    provision: false,
+    listed: true,
+    allow_passwords: true,
+    settings: { signed: 'both', signRequests: true, emailAttribute: 'upn' },
+  })
+})
+
+test('metadata can demand signed requests, and relax nothing', async ({ sql }) => {
+  await add([], metadataOf(provider, { attributes: ' WantAuthnRequestsSigned="true" WantAssertionsSigned="false"' }))
+  const [row] = await sql('SELECT settings FROM connections WHERE slug = $1', [slug])
+  expect(row!.settings).toMatchObject({ signRequests: true, signed: 'either' })
+})
+
+test('add rejects what it can’t use, and writes nothing', async ({ sql }) => {
+  const expired = (await newKeyPair('idp', new Date('2010-01-01T00:00:00Z'))).certificate
+  const addAt = (parameters: string[], stdin = '') =>
+    connections(['add', 'saml', slug, '--domain', domain, ...parameters], stdin)
+  for (const [attempt, message] of [
+    [addAt([]), '--metadata is required'],
+    [addAt(['--metadata', '/nowhere.xml']), '/nowhere.xml can’t be read.'],
+    [add([], '<html>'), 'This is not XML that can be read.'],
+    [add([], metadataOf(provider, { certificates: [] })), 'no signing certificate'],
+    [add([], metadataOf(provider, { certificates: [expired] })), 'Every signing certificate has expired.'],
+    [add([], metadataOf(provider, { ssoUrl: 'http://idp.example/' })), 'is not an https URL'],
+    [add(['--want-signed', 'nothing']), '--want-signed must be one of: response, assertion, both.'],
+    [add(['--issuer', 'https://idp.example']), 'npm run connections'],
+    [connections(['update', slug, '--metadata', '-'], metadataOf(provider)), `There is no connection ${slug}.`],
+    [connections(['update', slug, '--list']), 'npm run connections'],
+  ] as const) {
+    const { code, stdout, stderr } = await attempt
+    expect([code, stdout], message).toEqual([2, ''])
+    expect(stderr).toContain(message)
+  }
+  expect(await sql('SELECT 1 FROM connections WHERE slug = $1', [slug])).toEqual([])
+})
+
+test('check asks the provider, and says what is wrong', async ({ sql }) => {
+  let status = 200
+  const requested: string[] = []
+  const idp = createServer((request, response) => {
+    requested.push(request.url!)
+    response.writeHead(status).end()
+  })
+  await new Promise<void>((resolve) => idp.listen(0, '127.0.0.1', resolve))
+  const ssoUrl = `http://127.0.0.1:${(idp.address() as AddressInfo).port}/sso`
+  await add([], metadataOf(provider, { ssoUrl }))
+  const check = (settings?: Record<string, string>) => connections(['check', slug], '', settings)
+  expect(await check()).toEqual({
+    code: 0,
+    stdout: `${slug}: the provider’s sign-on endpoint responds with 200.\n`,
+    stderr: '',
+  })
+  expect(requested[0]).toMatch(/^\/sso\?SAMLRequest=/)
+  status = 404
+  expect((await check()).stdout).toContain('is this service registered there?')
+
+  // A certificate of 10 years, made at this time.
+  const certificateFrom = async (days: number) => {
+    const start = new Date(Date.now() + days * 86_400_000)
+    start.setUTCFullYear(start.getUTCFullYear() - 10)
+    return (await newKeyPair('idp', start)).certificate
+  }
+  const [soon, late, ended] = await Promise.all([20, 100, -1].map(certificateFrom))
+  const checkWith = async (certificates: (string | undefined)[]) => {
+    await sql(`UPDATE connections SET settings = settings || $2 WHERE slug = $1`, [slug, { certificates }])
+    return (await check()).stdout
+  }
+  expect(await checkWith([soon])).toContain('The last certificate expires on ')
+  expect(await checkWith([ended])).toContain('The last certificate expired on ')
+  expect(await checkWith([ended, soon, late])).not.toContain('certificate')
+
+  const otherKey = await check({ CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64') })
+  expect([otherKey.code, otherKey.stderr]).toEqual([1, expect.stringContaining('CONNECTION_SECRETS_KEY has changed')])
+  idp.closeAllConnections()
+  await new Promise((resolve) => idp.close(resolve))
+  expect((await check()).stderr).toContain('provider_unreachable')
+})
