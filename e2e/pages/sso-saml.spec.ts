@@ -1,0 +1,77 @@
+import { expect, heading, keepSecret, type Sql, test } from '../support/fixtures'
+import { startSamlPages } from '../support/saml-pages'
+import { newSamlProvider, type SamlProvider } from '../support/saml-provider'
+import { connectSaml, requestIdIn } from '../support/saml-visitor'
+
+// Whole sign-ins in a browser, whose cookies a form of another site does not carry.
+
+let provider: SamlProvider
+let pages: Awaited<ReturnType<typeof startSamlPages>>
+let slug: string
+/** Whether the provider responds to requests. */
+let isAttentive: boolean
+/** The cookies of each POST to the ACS. */
+let posted: (string | undefined)[]
+
+test.beforeEach(async ({ url, page }) => {
+  provider = await newSamlProvider()
+  isAttentive = true
+  pages = await startSamlPages((request) => {
+    const relayState = request.searchParams.get('RelayState')
+    if (relayState) keepSecret(relayState)
+    const requestId = relayState && isAttentive ? requestIdIn(request) : '_unsolicited'
+    const response = provider.respond({ response: true, requestId, email: `ada@${slug}.example.org` })
+    return {
+      acsUrl: provider.settings.acsUrl,
+      response: keepSecret(response),
+      relayState: isAttentive ? (relayState ?? '') : '',
+    }
+  })
+  provider.settings.provider.ssoUrl = pages.ssoUrl
+  slug = await connectSaml(provider, url, { name: 'Acme SAML' })
+  posted = []
+  page.on('request', async (request) => {
+    if (request.url() === provider.settings.acsUrl) posted.push((await request.allHeaders()).cookie)
+  })
+})
+test.afterEach(() => pages.stop())
+
+const sessionsOf = (sql: Sql) =>
+  sql('SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email = $1', [`ada@${slug}.example.org`])
+
+test('by e-mail address: from the start page to the dashboard, with `next` intact', async ({ page, sql }) => {
+  await page.goto('/?next=/reports?year=2026')
+  await page.getByRole('link', { name: 'Sign in', exact: true }).click()
+  await page.getByLabel('Email address').fill(`ada@${slug}.example.org`)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.waitForURL('/reports?year=2026')
+  expect(posted).toEqual([undefined])
+  expect(await sessionsOf(sql)).toHaveLength(1)
+  await page.goto('/')
+  await expect(heading(page)).toHaveText('You’re signed in')
+  await expect(page.getByText(`ada@${slug}.example.org`)).toBeVisible()
+})
+
+test('from a tile in the portal of the provider', async ({ page, sql }) => {
+  await page.goto(pages.ssoUrl)
+  await page.waitForURL('/')
+  await expect(page.getByText(`ada@${slug}.example.org`)).toBeVisible()
+  expect(posted).toEqual([undefined, undefined])
+  expect(await sessionsOf(sql)).toHaveLength(1)
+})
+
+test('a provider that never responds to our request ends readably, not in circles', async ({ page, sql }) => {
+  isAttentive = false
+  await page.goto(pages.ssoUrl)
+  await expect(heading(page)).toHaveText('We couldn’t verify your sign-in')
+  expect(posted).toEqual(Array(4).fill(undefined))
+  expect(await sessionsOf(sql)).toEqual([])
+})
+
+test('a rejected response ends readably, and `next` survives', async ({ page, sql }) => {
+  provider.settings.provider.entityId = 'https://other.example'
+  await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
+  await expect(heading(page)).toHaveText('We couldn’t verify your sign-in')
+  await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute('href', '/sign-in?next=%2Freports')
+  expect(await sessionsOf(sql)).toEqual([])
+})

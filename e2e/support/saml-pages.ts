@@ -1,0 +1,32 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+type Respond = (request: URL) => { acsUrl: string; response: string; relayState: string }
+
+/**
+ * Serves the page of a SAML provider on 127.0.0.1, which is another site than localhost: it posts the
+ * response to the request in its URL at once, as providers do.
+ */
+export async function startSamlPages(respond: Respond): Promise<{ ssoUrl: string; stop: () => Promise<void> }> {
+  const server = createServer((request, response) => {
+    const url = new URL(request.url!, 'http://127.0.0.1')
+    response.setHeader('Content-Type', 'text/html; charset=utf-8')
+    response.end(url.pathname === '/favicon.ico' ? '' : pageOf(url))
+  })
+  const pageOf = (url: URL) => {
+    const { acsUrl, response, relayState } = respond(url)
+    return `<!doctype html><title>Provider</title><form method="post" action="${acsUrl}">
+        <input type="hidden" name="SAMLResponse" value="${response}">
+        <input type="hidden" name="RelayState" value="${relayState}"></form>
+      <script>document.forms[0].submit()</script>`
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    ssoUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/sso`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
