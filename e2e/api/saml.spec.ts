@@ -1,4 +1,5 @@
 import { randomUUID, verify, X509Certificate } from 'node:crypto'
+import { paths } from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { disableConnection, listConnections } from '../../lib/sso/manage'
 import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
@@ -441,6 +442,40 @@ test('each kind of connection has its own way back', async ({ sql }) => {
   expect((await visitor.request(`/api/auth/sso/${oidc}/metadata`)).status).toBe(404)
   expect(await unclaimed(sql)).toBe(1)
   await oidcProvider.stop()
+})
+
+test('a session is not renewed after the provider has ended its own', async ({ sql }) => {
+  const begun = await visitor.begin(slug)
+  const landing = await visitor.deliver(begun, responseTo(provider, begun))
+  const { status, body } = await exchange(landing, visitor)
+  expect(status).toBe(200)
+  const [session] = await sql(
+    `SELECT sessions.id, extract(epoch FROM renewable_until - created_at)::int AS seconds, sessions.expires_at - now() > '6 days' AS is_long
+     FROM sessions WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)`,
+    [slug],
+  )
+  expect(Math.abs(session!.seconds - 3_600)).toBeLessThan(60)
+  expect(session!.is_long).toBe(true)
+  const refresh = async () =>
+    (await postTo(server.url + paths.refreshSession, { refreshToken: body.refreshToken })).status
+  const renewsPage = async () =>
+    (await (await fetch(server.url, { headers: { Cookie: `refresh=${body.refreshToken}` } })).text()).includes(slug)
+  expect([await refresh(), await renewsPage()]).toEqual([200, true])
+  await sql('UPDATE sessions SET renewable_until = now() WHERE id = $1', [session!.id])
+  expect([await refresh(), await renewsPage()]).toEqual([400, false])
+})
+
+test('a provider that names no end of its session limits nothing', async ({ sql }) => {
+  const begun = await visitor.begin(slug)
+  const endless = replace(/ SessionNotOnOrAfter="[^"]*"/, '')
+  const landing = await visitor.deliver(begun, responseTo(provider, begun, { assertion: true, edit: endless }))
+  const { body } = await exchange(landing, visitor)
+  const [session] = await sql(
+    'SELECT renewable_until FROM sessions WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)',
+    [slug],
+  )
+  expect(session).toEqual({ renewable_until: null })
+  expect((await postTo(server.url + paths.refreshSession, { refreshToken: body.refreshToken })).status).toBe(200)
 })
 
 // Users

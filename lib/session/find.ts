@@ -22,7 +22,8 @@ export async function findRefreshableSession(refreshToken: string): Promise<Live
   return findLive(
     sessionId,
     part`(generation = ${generation} OR generation = ${generation} + 1
-      AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))`,
+      AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))
+      AND (renewable_until IS NULL OR renewable_until > now())`,
   )
 }
 

@@ -29,6 +29,7 @@ export async function refreshSession(refreshToken: string | null): Promise<Refre
       rotated_at = CASE WHEN ${rotates} THEN now() ELSE rotated_at END,
       revoked_at = CASE WHEN ${isReuse} THEN now() END
     WHERE id = ${sessionId} AND revoked_at IS NULL AND expires_at > now() AND generation >= ${generation}
+      AND (renewable_until IS NULL OR renewable_until > now())
       AND (SELECT disabled_at IS NULL FROM users WHERE users.id = user_id)
       AND (connection_id IS NULL OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
     RETURNING id AS "sessionId", user_id AS "userId", generation, revoked_at IS NOT NULL AS reused,

@@ -15,7 +15,8 @@ const doubleSubmitSeconds = 10
  * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once
  * the identity provider has authenticated the user. With `browser` (the value of the cookie
  * `__Host-browser`) or its hash, the code works in that browser only. With `connectionId`, it works
- * while that connection is enabled, and so does its session.
+ * while that connection is enabled, and so does its session, which can be renewed until
+ * `renewableUntil`.
  */
 export async function issueSsoCode(
   userId: string,
@@ -23,13 +24,14 @@ export async function issueSsoCode(
     browser,
     browserHash = browser ? hashSecret(browser) : null,
     connectionId,
-  }: { browser?: string; browserHash?: Uint8Array | null; connectionId?: string } = {},
+    renewableUntil,
+  }: { browser?: string; browserHash?: Uint8Array | null; connectionId?: string; renewableUntil?: Date } = {},
 ): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
   const [row] = await sql<{ expiresAt: Date }>`
-    INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, expires_at)
+    INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, renewable_until, expires_at)
     VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${connectionId ?? null},
-            now() + make_interval(secs => ${lifetimes.code}))
+            ${renewableUntil ?? null}, now() + make_interval(secs => ${lifetimes.code}))
     RETURNING expires_at AS "expiresAt"`
   return { secret, expiresAt: row!.expiresAt }
 }
@@ -63,8 +65,8 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
         AND (browser_hash IS NULL OR browser_hash = ${browserHash})
         AND (connection_id IS NULL
           OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
-      RETURNING user_id, connection_id
-    ), ${startSession(sessionId, part`connection_id`)},
+      RETURNING user_id, connection_id, renewable_until
+    ), ${startSession(sessionId, part`connection_id`, part`renewable_until`)},
     ${revokeSessions(part`id = ${presenter.sessionId}::uuid AND EXISTS (SELECT FROM claimed)`)}
     SELECT (SELECT user_id FROM started) AS "userId", (SELECT now FROM started) AS now,
       (SELECT ends_at FROM started) AS "endsAt",

@@ -15,8 +15,8 @@ export async function samlRequestUrl(
   return authnRequestUrl({ ...publicSettings(connection), privateKey }, { id: requestId, relayState: state })
 }
 
-/** An identity that the provider has signed, and its e-mail address. */
-type Authenticated = { identity: Subject; contact: () => Promise<Contact> }
+/** An identity that the provider has signed, its e-mail address, and when its session there ends. */
+type Authenticated = { identity: Subject; contact: () => Promise<Contact>; sessionEnd: Date | undefined }
 
 /** Verifies a posted response (base64) to the request of a claimed attempt. Throws SignInRejected. */
 export async function authenticateSaml(
@@ -27,9 +27,13 @@ export async function authenticateSaml(
   const privateKey = await privateKeyOf(connection)
   try {
     const settings = { ...publicSettings(connection), privateKey }
-    const { issuer, subject, email } = await verifyResponse(settings, samlResponse, { requestId })
+    const { issuer, subject, email, sessionNotOnOrAfter } = await verifyResponse(settings, samlResponse, { requestId })
     // SAML has no word for “unverified”: the provider vouches for the addresses of its domains.
-    return { identity: { issuer, subject }, contact: async () => ({ email: email ?? null, isVerified: true }) }
+    return {
+      identity: { issuer, subject },
+      contact: async () => ({ email: email ?? null, isVerified: true }),
+      sessionEnd: sessionNotOnOrAfter,
+    }
   } catch (error) {
     if (!(error instanceof SamlRejected)) throw error
     // The provider itself ended the sign-in, in an envelope whose signature does not matter.

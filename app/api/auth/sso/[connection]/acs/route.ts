@@ -36,9 +36,14 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         mayLackCookies: true,
       })
       wayOn.next = next
-      const { identity, contact } = await authenticateSaml(connection, form.get('SAMLResponse') ?? '', secrets)
+      const response = form.get('SAMLResponse') ?? ''
+      const { identity, contact, sessionEnd } = await authenticateSaml(connection, response, secrets)
       const userId = await userOfIdentity(connection, identity, contact)
-      const { secret: code } = await issueSsoCode(userId, { browserHash, connectionId: connection.id })
+      const { secret: code } = await issueSsoCode(userId, {
+        browserHash,
+        connectionId: connection.id,
+        ...(sessionEnd && { renewableUntil: sessionEnd }),
+      })
       call.addToLog({ userId })
       return landing({ code, next })
     }),
