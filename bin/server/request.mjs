@@ -25,7 +25,7 @@ const headerCount = 100
 /** The parser of HTTP keeps one header more than are accepted, so that an excess is known. */
 export const keptHeaders = headerCount + 1
 // The cookies of lib/session/cookie.ts. Next.js would parse thousands of others.
-const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser)=[^;]*/g
+const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser|known)=[^;]*/g
 const maxChunks = 256
 
 /**

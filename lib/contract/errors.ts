@@ -11,6 +11,7 @@ export const errors = {
       `Each sign-in works once, for ${codeLifetime}, in the browser where you started it.`,
     ].join(' '),
   },
+  SIGN_IN_INVALID: { status: 400, message: 'The e-mail address or the password is wrong.' },
   REFRESH_INVALID: { status: 400, message: 'This session has ended. Sign in again.' },
   VALIDATION_ERROR: { status: 400, message: 'The request is invalid; see `issues`.' },
   SESSION_INVALID: { status: 401, message: 'There is no valid session. Refresh it, or sign in again.' },
@@ -35,6 +36,8 @@ export const errors = {
 
 /** More specific messages, used in place of the default message of their code. */
 export const invalidTokenMessage = 'This link is unknown, was already used, or has expired. Request a new one.'
+export const tooManyPasswordsMessage =
+  'There were too many sign-ins with wrong passwords. Wait as long as the Retry-After header says.'
 export const outcomeUnknownMessage =
   'The database connection was lost, so the outcome is unknown. Do not retry automatically.'
 

@@ -12,6 +12,8 @@ export const lifetimes = {
   signIn: 20 * 60,
   /** The cookie that binds a sign-in to the browser in which it began. */
   browser: 30 * 60,
+  /** The cookie of a browser in which a user has signed in with a password. */
+  knownBrowser: 180 * 24 * 60 * 60,
 } as const
 
 /**
@@ -19,3 +21,12 @@ export const lifetimes = {
  * requests and lost responses are answered; the chain never forks.
  */
 export const refreshGraceSeconds = 10
+
+/** How many wrong passwords may be tried within a window, before the next has to wait. */
+export const passwordLimits = {
+  windowSeconds: 15 * 60,
+  perAccountAndNetwork: 10,
+  perAccount: 100,
+  perNetwork: 60,
+  perKnownBrowser: 10,
+} as const

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type ErrorCode, type Issue, invalidTokenMessage } from './errors'
-import { refreshGraceSeconds } from './lifetimes'
+import { passwordLimits, refreshGraceSeconds } from './lifetimes'
 import { paths } from './paths'
 import {
   ForgotPasswordRequest,
@@ -11,6 +11,7 @@ import {
   ResetPasswordRequest,
   SessionResponse,
   SessionTokensResponse,
+  SignInRequest,
   SsoExchangeRequest,
 } from './schemas'
 
@@ -79,6 +80,38 @@ export const operations = {
     issueExamples: {
       code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' },
       ...bodyIssueExamples,
+    },
+  },
+  signIn: {
+    name: 'sign-in',
+    method: 'POST',
+    path: paths.signIn,
+    tag: 'Operations',
+    summary: 'Sign in with an e-mail address and a password.',
+    description: [
+      'Unless `PASSWORD_SIGN_IN` is `true`, the path is 404. Over a live session in the same browser, a success ends',
+      `that session. Within ${passwordLimits.windowSeconds / 60} minutes, ${passwordLimits.perAccountAndNetwork} attempts`,
+      `per account and network may fail, ${passwordLimits.perAccount} per account and ${passwordLimits.perNetwork} per`,
+      `network; a browser that signed in to the account before has ${passwordLimits.perKnownBrowser} of its own.`,
+      'Further ones are 429, with the same response for accounts that do not exist.',
+    ].join('\n'),
+    request: SignInRequest,
+    requestExample: { email: 'ada@example.com', password: 'lantern meadow otter' },
+    response: SessionTokensResponse,
+    responseDescription: 'The session. Browsers also receive both tokens as cookies, and one that makes them known.',
+    responseExample: exampleTokens,
+    cookies: 'sets',
+    errors: ['SIGN_IN_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    badRequestDescription: [
+      'There is no such user, the user may not sign in with a password, or the password is wrong;',
+      'or this is not one e-mail address; or the body does not match the schema.',
+    ].join('\n'),
+    issueExamples: {
+      email: {
+        path: ['email'],
+        code: 'invalid_email',
+        message: 'Enter one e-mail address, like name@example.com.',
+      },
     },
   },
   resetPassword: {

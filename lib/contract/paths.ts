@@ -2,6 +2,7 @@
 export const paths = {
   exchangeSsoCode: '/api/auth/sso/exchange',
   findSsoConnection: '/api/auth/sso/find',
+  signIn: '/api/auth/sign-in',
   resetPassword: '/api/auth/reset-password',
   forgotPassword: '/api/auth/forgot-password',
   refreshSession: '/api/auth/refresh',

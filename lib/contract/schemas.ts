@@ -29,6 +29,15 @@ export const ResetPasswordRequest = z.object(
   object,
 )
 
+/** Ignores unknown fields. lib/password checks the address. Any password may be tried. */
+export const SignInRequest = z.object(
+  {
+    email: text.meta({ description: 'One e-mail address. Upper and lower case count as equal.' }),
+    password: text.meta({ description: 'The password. Never trimmed or normalised.' }),
+  },
+  object,
+)
+
 /** Ignores unknown fields. lib/password checks the address. */
 export const ForgotPasswordRequest = z.object(
   { email: text.meta({ description: 'One e-mail address. Upper and lower case count as equal.' }) },

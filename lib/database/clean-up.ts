@@ -1,6 +1,18 @@
 import { lifetimes } from '../contract/lifetimes'
 import { sql } from './sql'
 
+/**
+ * Deletes up to `limit` counters of password sign-ins whose window has ended, and returns one row
+ * for each. Every sign-in calls it too: an attacker who invents accounts must not fill the table.
+ */
+export function deleteExpiredAttempts(limit: number): Promise<object[]> {
+  return sql`
+    DELETE FROM password_attempts WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM password_attempts WHERE expires_at < now()
+      ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))
+    RETURNING 1`
+}
+
 /** A used code must be recognised for as long as the session that it started can live. */
 const retentionSeconds = lifetimes.session
 const signInRetentionSeconds = 60 * 60 // a late way back is then told apart from a forged one
@@ -36,11 +48,12 @@ const batches = {
       SELECT ctid FROM mails WHERE requested_at < now() - make_interval(secs => ${retentionSeconds})
       ORDER BY requested_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
     RETURNING 1`,
+  password_attempts: () => deleteExpiredAttempts(batchSize),
 }
 
 /**
- * Deletes rows that expired, and mails that were requested, more than a week ago, and sign-in attempts
- * an hour after they expired. Returns the number of deleted rows per table.
+ * Deletes rows that expired, and mails that were requested, more than a week ago, sign-in attempts
+ * an hour after they expired, and counters of passwords as their window ends. Returns the number of deleted rows per table.
  * Stops after `withinMs` milliseconds; the next run continues. Concurrent runs share the work.
  */
 export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {

@@ -10,3 +10,11 @@ export function clientAddress({ headers }: { headers: Headers }): string {
   if (VERCEL) return networkOf(headers.get('x-vercel-forwarded-for')?.split(',').at(-1)?.trim() ?? '')
   return clientNetwork(headers.get('x-forwarded-for') ?? '', TRUSTED_PROXIES)
 }
+
+/**
+ * Returns the network of a client, as attempts to guess passwords are counted: an IPv4 /24 or an
+ * IPv6 /64.
+ */
+export function clientSubnet(request: { headers: Headers }): string {
+  return clientAddress(request).replace(/^(\d+\.\d+\.\d+)\.\d+$/, '$1.0/24')
+}

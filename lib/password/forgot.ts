@@ -1,21 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseEmailAddress } from '../contract/email-address'
-import { invalid } from '../contract/errors'
 import { describeCause, log } from '../log'
 import { type MailRequest, queueResetMail } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
 import { InTurn } from './in-turn'
-
-/**
- * Returns the forms in which the e-mail address of a user may be stored: as given, and with its
- * domain in ASCII. Throws VALIDATION_ERROR unless the text is exactly one address.
- */
-export function parseEmail(text: string): string[] {
-  const given = text.trim()
-  const ascii = parseEmailAddress(given)
-  if (ascii === null) throw invalid(['email'], 'invalid_email', 'Enter one e-mail address, like name@example.com.')
-  return [given.toLowerCase(), ascii.toLowerCase()]
-}
 
 // The user has been told to expect a mail, so a database that is briefly unavailable must not lose it.
 const retryAfterMs = [1_000, 5_000, 10_000]

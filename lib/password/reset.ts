@@ -35,13 +35,14 @@ const attempts = new InTurnByKey()
 /**
  * Sets a new password with a reset token and revokes all sessions of the user. A weak password
  * leaves the token valid, for up to 30 attempts. Throws VALIDATION_ERROR for `token` or `password`,
- * or SERVICE_UNAVAILABLE if the hashing queue is full. If this service sends e-mail, queues a notice
- * that names the request.
+ * or SERVICE_UNAVAILABLE if the hashing queue is full, in which networks take turns. If this service
+ * sends e-mail, queues a notice that names the request.
  */
 export async function resetPassword(
   token: string,
   password: string,
   request: MailRequest = { language: 'en', device: null },
+  network = '',
 ): Promise<{ userId: string }> {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
@@ -55,7 +56,8 @@ export async function resetPassword(
     // Another attempt may have used the token meanwhile. This attempt is already counted, hence the
     // higher limit.
     if (hadToWait && !(await findUserByToken(tokenHash, maxAttempts + 1))) throw invalidToken()
-    const passwordHash = await hashNewPassword(password, [user.email, env().APP_NAME]).catch(async (error) => {
+    const context = [user.email, env().APP_NAME]
+    const passwordHash = await hashNewPassword(password, context, network).catch(async (error) => {
       if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await uncountAttempt(tokenHash)
       throw error
     })

@@ -23,9 +23,15 @@ export function passwordFormatError(password: string): ApiError | undefined {
     const message = `Use at most ${max} bytes: ${max} plain letters, fewer with accents or emoji.`
     return passwordError('too_long', message)
   }
-  if (password.includes('\0') || !isWellFormed(password)) {
+  if (!isHashable(password)) {
     return passwordError('invalid_characters', 'Remove the invisible control character and try again.')
   }
+}
+
+/** Whether bcrypt uses every byte of a password, and no other password has the same bytes. */
+export function isHashable(password: string): boolean {
+  const bytes = Buffer.byteLength(password, 'utf8')
+  return bytes <= maxPasswordBytes && !password.includes('\0') && isWellFormed(password)
 }
 
 /** Creates a VALIDATION_ERROR about the password. */

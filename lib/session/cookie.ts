@@ -3,7 +3,7 @@ import { newSecret } from '../secret'
 import { isHttps } from '../settings/https'
 import type { SessionTokens } from './tokens'
 
-type CookieName = 'session' | 'refresh' | 'browser'
+type CookieName = 'session' | 'refresh' | 'browser' | 'known'
 
 /**
  * Returns the full name of a cookie. With https it has the prefix `__Host-`, which prevents
@@ -35,6 +35,11 @@ export function browserCookie(current: string | null): string {
 export function browserOf(headers: Headers): string | null {
   const value = cookieOf(headers, 'browser')
   return value && /^[\w-]{43}$/.test(value) ? value : null
+}
+
+/** Returns the `Set-Cookie` value by which lib/password/known-browser.ts recognises a browser. */
+export function knownBrowserCookie(value: string): string {
+  return setCookie('known', value, lifetimes.knownBrowser)
 }
 
 /** Returns the unverified value of a request's cookie, or null if there is none. */

@@ -48,6 +48,7 @@ const Settings = z.object({
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
   CRON_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   VERCEL: z.string().optional(),
+  PASSWORD_SIGN_IN: flag.default(false),
   PASSWORD_MIN_LENGTH: z.coerce.number().int().min(8).max(64).default(8),
   PASSWORD_BREACH_CHECK: flag,
   PASSWORD_BREACH_URL: httpUrl.default('https://api.pwnedpasswords.com'),

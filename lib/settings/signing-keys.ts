@@ -17,6 +17,7 @@ type PublicJwk = z.infer<typeof PublicJwkSchema>
 /**
  * The key that signs, its ID, the public keys for the JWKS, and the secrets of refresh tokens: the
  * first makes them, all verify them. `signInKeys` are the secrets of sign-in attempts, by `kid`.
+ * `knownBrowserKeys` work like those of refresh tokens; `attemptKey` hides who tries a password.
  */
 export type SigningKeys = {
   kid: string
@@ -24,6 +25,8 @@ export type SigningKeys = {
   published: PublicJwk[]
   refreshKeys: Uint8Array[]
   signInKeys: Record<string, Uint8Array>
+  knownBrowserKeys: Uint8Array[]
+  attemptKey: Uint8Array
 }
 
 const P256Jwk = z.looseObject({
@@ -57,11 +60,15 @@ export function parseSigningKeys(json: string): SigningKeys {
     signInKeys: Object.fromEntries(
       keys.flatMap(({ d }, index) => (d ? [[published[index]!.kid, derivedKey(d, 'sign-in-v1')]] : [])),
     ),
+    knownBrowserKeys: keys.flatMap(({ d }) => (d ? [derivedKey(d, 'known-browser-v1')] : [])),
+    attemptKey: derivedKey(first.d, 'password-attempts-v1'),
   }
 }
 
+type Purpose = 'refresh-v1' | 'sign-in-v1' | 'known-browser-v1' | 'password-attempts-v1'
+
 /** Derives a secret for one purpose (HKDF, RFC 5869), so that no key has two uses. */
-function derivedKey(privatePart: string, purpose: 'refresh-v1' | 'sign-in-v1'): Uint8Array {
+function derivedKey(privatePart: string, purpose: Purpose): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', Buffer.from(privatePart, 'base64url'), '', purpose, 32))
 }
 

@@ -4,7 +4,8 @@ import { parseForm } from '@/lib/http/body'
 import { route } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { mailRequestOf } from '@/lib/mail/request'
-import { mailResetLink, parseEmail } from '@/lib/password/forgot'
+import { mailResetLink } from '@/lib/password/forgot'
+import { parseEmail } from '@/lib/password/parse-email'
 import { sendsMail } from '@/lib/settings/env'
 
 /** Mails a reset link to the address in the form of the forgot-password page. Works without scripts. */

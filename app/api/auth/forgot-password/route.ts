@@ -2,7 +2,8 @@ import { after } from 'next/server'
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { mailRequestOf } from '@/lib/mail/request'
-import { mailResetLink, parseEmail } from '@/lib/password/forgot'
+import { mailResetLink } from '@/lib/password/forgot'
+import { parseEmail } from '@/lib/password/parse-email'
 import { sendsMail } from '@/lib/settings/env'
 
 /** Mails a reset link. The response is the same, and comes before any look-up, for every address. */

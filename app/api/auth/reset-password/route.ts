@@ -1,5 +1,6 @@
 import { after } from 'next/server'
 import { operations } from '@/lib/contract/operations'
+import { clientSubnet } from '@/lib/http/client-address'
 import { route } from '@/lib/http/route'
 import { mailRequestOf } from '@/lib/mail/request'
 import { sendAfterRequest } from '@/lib/mail/sender'
@@ -9,8 +10,8 @@ import { sendsMail } from '@/lib/settings/env'
 /** Sets a new password with the token of a reset e-mail. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.resetPassword,
-  async ({ request: { headers }, body: { token, password }, respond, addToLog }) => {
-    addToLog(await resetPassword(token, password, mailRequestOf(headers)))
+  async ({ request, body: { token, password }, respond, addToLog }) => {
+    addToLog(await resetPassword(token, password, mailRequestOf(request.headers), clientSubnet(request)))
     if (sendsMail()) after(sendAfterRequest)
     return respond({ ok: true })
   },

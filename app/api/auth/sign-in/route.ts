@@ -1,0 +1,24 @@
+import { operations } from '@/lib/contract/operations'
+import { clientSubnet } from '@/lib/http/client-address'
+import { route } from '@/lib/http/route'
+import { signIn } from '@/lib/password/sign-in'
+import { cookieOf, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
+import { sessionIdOfBrowser } from '@/lib/session/presented'
+import { env } from '@/lib/settings/env'
+
+/** Starts a session for a user who knows the password, and sets its cookies. */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  operations.signIn,
+  async ({ request, body: { email, password }, respond, setCookies, addToLog }) => {
+    const { headers } = request
+    const { userId, sessionId, knownBrowser, ...tokens } = await signIn(email, password, {
+      subnet: clientSubnet(request),
+      sessionId: await sessionIdOfBrowser(headers),
+      knownBrowser: cookieOf(headers, 'known'),
+    })
+    addToLog({ userId, sessionId })
+    setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser)])
+    return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
+  },
+  () => env().PASSWORD_SIGN_IN,
+)

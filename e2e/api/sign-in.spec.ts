@@ -1,0 +1,462 @@
+import { randomUUID } from 'node:crypto'
+import bcrypt from 'bcrypt'
+import pg from 'pg'
+import { project } from '../../bin/local'
+import { passwordLimits } from '../../lib/contract/lifetimes'
+import { paths } from '../../lib/contract/paths'
+import { issueResetToken } from '../../lib/password/reset'
+import { documentedFetch } from '../support/documented'
+import {
+  type ApiResponse,
+  exchangePath,
+  expect,
+  keepSecret,
+  newAddress,
+  newCode,
+  newPassword,
+  postTo,
+  resetPath,
+  type Sql,
+  test,
+} from '../support/fixtures'
+import { newPasswordUser, type PasswordUser } from '../support/password-user'
+import { type Server, startServer } from '../support/server'
+
+test.describe.configure({ mode: 'serial' }) // one server, whose work is counted
+
+let server: Server
+test.beforeAll(async () => {
+  server = await startServer({
+    PASSWORD_SIGN_IN: 'true',
+    NODE_OPTIONS: `--import=file://${project}e2e/support/hash-work.mjs`,
+  })
+})
+test.afterAll(() => server?.stop())
+
+const wrong = 'not the password'
+const full = 2 ** 12
+
+type Attempt = { email: string; password: string }
+
+/** Signs in from a network of its own, unless `headers` has another. */
+function signIn({ email, password }: Attempt, headers: Record<string, string> = {}): Promise<ApiResponse> {
+  return postTo(server.url + paths.signIn, { email, password }, { 'X-Forwarded-For': newAddress(), ...headers })
+}
+
+async function statusOf(attempt: Attempt, headers?: Record<string, string>): Promise<number> {
+  return (await signIn(attempt, headers)).status
+}
+
+/** The bcrypt costs of the work that the server did for `act`. */
+async function workOf(act: () => Promise<unknown>): Promise<number[]> {
+  const before = server.output().length
+  await act()
+  const printed = () => server.output().slice(before)
+  return [...printed().matchAll(/hashed 2\^(\d+)/g)].map(([, cost]) => Number(cost))
+}
+
+const sum = (costs: number[]) => costs.reduce((total, cost) => total + 2 ** cost, 0)
+
+const sessionsOf = (sql: Sql, { id }: { id: string }) =>
+  sql('SELECT id, revoked_at, connection_id, expires_at - created_at AS lifetime FROM sessions WHERE user_id = $1', [
+    id,
+  ])
+
+/** The cookies that a response sets, as a browser would send them. */
+function cookiesOf({ headers }: ApiResponse): Record<string, string> {
+  const pairs = headers.getSetCookie().map((cookie) => cookie.split(';')[0]!.split('=') as [string, string])
+  for (const [, value] of pairs) keepSecret(value)
+  return Object.fromEntries(pairs)
+}
+
+async function knownCookie(user: PasswordUser): Promise<string> {
+  return `known=${cookiesOf(await signIn(user)).known}`
+}
+
+test('the path does not exist unless the setting says so', async ({ url, user }) => {
+  for (const method of ['POST', 'GET', 'OPTIONS'] as const) {
+    const response = await documentedFetch(url + paths.signIn, {
+      method,
+      headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
+      ...(method === 'POST' && { body: JSON.stringify({ email: user.email, password: wrong }) }),
+    })
+    expect([method, response.status, (await response.json()).code]).toEqual([method, 404, 'NOT_FOUND'])
+  }
+})
+
+test('the right password starts a session, like an exchange', async ({ sql }) => {
+  const user = await newPasswordUser(sql)
+  let response!: ApiResponse
+  expect(
+    await workOf(async () => (response = await signIn({ ...user, email: ` ${user.email.toUpperCase()} ` }))),
+  ).toEqual([12])
+  const { status, headers, body } = response
+  expect(status).toBe(200)
+  expect(body).toEqual({ ok: true, token: expect.any(String), refreshToken: expect.any(String) })
+  const [session] = await sessionsOf(sql, user)
+  expect(session).toMatchObject({ revoked_at: null, connection_id: null, lifetime: { days: 7 } })
+
+  const [token, refresh, known] = headers.getSetCookie()
+  expect(token).toMatch(/^session=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax$/)
+  expect(refresh).toMatch(/^refresh=[\w-]{48}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/)
+  expect(known).toMatch(/^known=[\w-]{48}; Path=\/; Max-Age=15552000; HttpOnly; SameSite=Lax$/)
+  expect(headers.getSetCookie().length).toBe(3)
+
+  const who = await documentedFetch(server.url + paths.getSession, {
+    headers: { Authorization: `Bearer ${body.token}`, 'X-Forwarded-For': newAddress() },
+  })
+  expect(await who.json()).toMatchObject({ user: { id: user.id, email: user.email }, sessionId: session!.id })
+  const renewed = await postTo(server.url + paths.refreshSession, { refreshToken: body.refreshToken })
+  expect(renewed.status).toBe(200)
+
+  const line = server
+    .output()
+    .split('\n')
+    .find((text) => text.includes(headers.get('x-request-id')!))
+  expect(JSON.parse(line!)).toMatchObject({ route: 'sign-in', status: 200, userId: user.id, sessionId: session!.id })
+  expect(server.output().toLowerCase()).not.toContain(user.email)
+})
+
+test('over https, all three cookies belong to this host alone', async ({ sql }) => {
+  const user = await newPasswordUser(sql, { cost: 4 })
+  const https = await startServer({ PASSWORD_SIGN_IN: 'true', PUBLIC_URL: 'https://login.example.com' })
+  const response = await postTo(https.url + paths.signIn, user)
+  cookiesOf(response)
+  await https.stop()
+  const names = ['session', 'refresh', 'known']
+  expect(response.headers.getSetCookie()).toEqual(
+    names.map((name) =>
+      expect.stringMatching(new RegExp(`^__Host-${name}=.*; Path=/; .*; HttpOnly; SameSite=Lax; Secure$`)),
+    ),
+  )
+})
+
+test('a sign-in ends the session that the browser held, and a rejected one does not', async ({
+  sql,
+  post,
+  user: other,
+}) => {
+  const user = await newPasswordUser(sql)
+  const held = await post(exchangePath, { code: await newCode(other) })
+  const headers = { Cookie: `session=${held.body.token}` }
+  expect(await statusOf({ ...user, password: wrong }, headers)).toBe(400)
+  expect((await sessionsOf(sql, other))[0]!.revoked_at).toBeNull()
+  expect(await statusOf(user, headers)).toBe(200)
+  expect((await sessionsOf(sql, other))[0]!.revoked_at).not.toBeNull()
+  expect((await sessionsOf(sql, user))[0]!.revoked_at).toBeNull()
+})
+
+const longest = `${'lantern meadow otter '.repeat(3)}123456789`
+
+/** Every reason for which a sign-in is rejected. */
+const reasons: Record<string, (sql: Sql) => Promise<Attempt>> = {
+  'a wrong password': async (sql) => ({ ...(await newPasswordUser(sql)), password: wrong }),
+  'an empty password': async (sql) => ({ ...(await newPasswordUser(sql)), password: '' }),
+  'an unknown user': async () => ({ email: `${randomUUID()}@example.com`, password: wrong }),
+  'a disabled user': async (sql) => changed(sql, 'disabled_at = now()'),
+  'a user who may only use SSO': async (sql) => changed(sql, 'sso_only = true'),
+  'a user without a password': async (sql) => changed(sql, 'password_hash = NULL'),
+  'a hash that bcrypt does not know': async (sql) => changed(sql, `password_hash = '$2y$12$' || repeat('.', 53)`),
+  'a hash that is damaged': async (sql) => changed(sql, `password_hash = 'x'`),
+  'an older hash and a wrong password': async (sql) => ({
+    ...(await newPasswordUser(sql, { cost: 10 })),
+    password: wrong,
+  }),
+  'the cheapest hash and a wrong password': async (sql) => ({
+    ...(await newPasswordUser(sql, { cost: 4 })),
+    password: wrong,
+  }),
+  'over 72 bytes': async (sql) => ({ ...(await newPasswordUser(sql, { password: longest })), password: `${longest}x` }),
+  'over 72 bytes, with an older hash': async (sql) => {
+    const user = await newPasswordUser(sql, { cost: 4, password: longest })
+    return { ...user, password: `${longest}x` }
+  },
+  'a NUL byte': async (sql) => {
+    const user = await newPasswordUser(sql)
+    return { ...user, password: `${user.password}\0` }
+  },
+  'a lone surrogate': async (sql) => {
+    const user = await newPasswordUser(sql, { password: 'lantern \ufffd meadow' })
+    return { ...user, password: 'lantern \ud800 meadow' }
+  },
+}
+
+async function changed(sql: Sql, assignment: string): Promise<PasswordUser> {
+  const user = await newPasswordUser(sql)
+  await sql(`UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
+  return user
+}
+
+test('every reason has the same response and the same work', async ({ sql }) => {
+  test.setTimeout(120_000)
+  expect(Buffer.byteLength(longest)).toBe(72)
+  const headersOf = ({ headers }: ApiResponse) => [...headers.keys()].filter((name) => name !== 'date').sort()
+  let first: ApiResponse | undefined
+  for (const [reason, make] of Object.entries(reasons)) {
+    const attempt = await make(sql)
+    let response!: ApiResponse
+    const work = await workOf(async () => (response = await signIn(attempt)))
+    first ??= response
+    const { requestId, ...body } = response.body
+    expect([reason, response.status, body]).toEqual([
+      reason,
+      400,
+      { ok: false, code: 'SIGN_IN_INVALID', message: 'The e-mail address or the password is wrong.' },
+    ])
+    expect(headersOf(response), reason).toEqual(headersOf(first))
+    expect(response.headers.getSetCookie(), reason).toEqual([])
+    expect(sum(work), reason).toBe(full)
+    expect(
+      await sql('SELECT 1 FROM sessions WHERE user_id = (SELECT id FROM users WHERE email = $1)', [attempt.email]),
+    ).toEqual([])
+    const line = server
+      .output()
+      .split('\n')
+      .find((text) => text.includes(String(requestId)))
+    expect(JSON.parse(line!)).not.toHaveProperty('userId')
+  }
+})
+
+test('72 bytes are accepted, and what is no e-mail address is not counted', async ({ sql }) => {
+  expect(await statusOf(await newPasswordUser(sql, { password: longest }))).toBe(200)
+  const before = await sql('SELECT count(*)::int AS rows FROM password_attempts')
+  for (const email of ['', 'ada', 'a@example.com, b@example.com']) {
+    const { status, body } = await signIn({ email, password: wrong })
+    expect([status, body.issues?.[0]]).toEqual([
+      400,
+      { path: ['email'], code: 'invalid_email', message: expect.any(String) },
+    ])
+  }
+  expect(await sql('SELECT count(*)::int AS rows FROM password_attempts')).toEqual(before)
+})
+
+test('a success raises the cost of an older hash, once', async ({ sql }) => {
+  const user = await newPasswordUser(sql, { cost: 6 })
+  await sql(`UPDATE users SET password_changed_at = '2020-01-01' WHERE id = $1`, [user.id])
+  expect(await workOf(() => signIn(user))).toEqual([6, 12])
+  const [stored] = await sql('SELECT password_hash, password_changed_at FROM users WHERE id = $1', [user.id])
+  expect(stored!.password_hash).toMatch(/^\$2b\$12\$/)
+  expect(await bcrypt.compare(user.password, stored!.password_hash)).toBe(true)
+  expect(stored!.password_changed_at).toEqual(new Date('2020-01-01'))
+  expect(await workOf(() => signIn(user))).toEqual([12])
+})
+
+/** Holds back the sign-in of a user between its verification and its session, and changes the user meanwhile. */
+async function changeMeanwhile(user: PasswordUser, text: string, values: unknown[]): Promise<ApiResponse> {
+  const holder = new pg.Client({ connectionString: process.env.DATABASE_URL })
+  await holder.connect()
+  try {
+    await holder.query('BEGIN')
+    await holder.query('SELECT 1 FROM users WHERE id = $1 FOR UPDATE', [user.id])
+    await holder.query(text, values)
+    const pending = signIn(user)
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`
+    const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
+    await expect.poll(async () => (await holder.query(waits, [rows[0].pid])).rows.length).toBe(1)
+    await holder.query('COMMIT')
+    return await pending
+  } finally {
+    await holder.end()
+  }
+}
+
+test('a reset between the verification and the session wins', async ({ sql }) => {
+  const user = await newPasswordUser(sql)
+  const other = await bcrypt.hash(newPassword(), 12)
+  const change = 'UPDATE users SET password_hash = $2 WHERE id = $1'
+  expect((await changeMeanwhile(user, change, [user.id, other])).body.code).toBe('SIGN_IN_INVALID')
+  expect(await sessionsOf(sql, user)).toEqual([])
+  expect(await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])).toEqual([{ password_hash: other }])
+})
+
+test('so does a user who is disabled, or may only use SSO', async ({ sql }) => {
+  for (const assignment of ['disabled_at = now()', 'sso_only = true']) {
+    const user = await newPasswordUser(sql)
+    const response = await changeMeanwhile(user, `UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
+    expect([assignment, response.body.code]).toEqual([assignment, 'SIGN_IN_INVALID'])
+    expect(await sessionsOf(sql, user)).toEqual([])
+  }
+})
+
+test('another hash of the same password does no harm: concurrent sign-ins raise the cost together', async ({ sql }) => {
+  const user = await newPasswordUser(sql, { cost: 4 })
+  const raised = await bcrypt.hash(user.password, 12)
+  const change = 'UPDATE users SET password_hash = $2 WHERE id = $1'
+  expect((await changeMeanwhile(user, change, [user.id, raised])).status).toBe(200)
+  expect((await sessionsOf(sql, user)).length).toBe(1)
+})
+
+test('a reset ends the session, and only the new password works', async ({ sql }) => {
+  const user = await newPasswordUser(sql)
+  expect(await statusOf(user)).toBe(200)
+  const password = newPassword()
+  const token = keepSecret((await issueResetToken(user.id)).secret)
+  expect((await postTo(server.url + resetPath, { token, password })).status).toBe(200)
+  expect((await sessionsOf(sql, user))[0]!.revoked_at).not.toBeNull()
+  expect(await statusOf(user)).toBe(400)
+  expect(await statusOf({ ...user, password })).toBe(200)
+})
+
+const { perAccount, perNetwork, perAccountAndNetwork, perKnownBrowser, windowSeconds } = passwordLimits
+const times = <Result>(count: number, act: (index: number) => Result) => Array.from({ length: count }, (_, i) => act(i))
+
+/** Counts attempts as if they had been made: of an account from networks of its own, or of a network. */
+async function countOf(sql: Sql, attempt: Attempt, address: string, count: number): Promise<string[]> {
+  const before = (await sql('SELECT key_hash FROM password_attempts')).map((row) => row.key_hash.toString('hex'))
+  await signIn(attempt, { 'X-Forwarded-For': address })
+  const keys = (await sql('SELECT key_hash FROM password_attempts'))
+    .map((row) => row.key_hash.toString('hex') as string)
+    .filter((key) => !before.includes(key))
+  expect(count).toBeGreaterThan(0)
+  return keys
+}
+
+function expectLimited({ status, body, headers }: ApiResponse): void {
+  const { requestId: _, ...rest } = body
+  expect([status, rest]).toEqual([
+    429,
+    {
+      ok: false,
+      code: 'RATE_LIMITED',
+      message: 'There were too many sign-ins with wrong passwords. Wait as long as the Retry-After header says.',
+    },
+  ])
+  const seconds = Number(headers.get('retry-after'))
+  expect(seconds).toBeGreaterThan(windowSeconds - 120)
+  expect(seconds).toBeLessThanOrEqual(windowSeconds)
+}
+
+test('of 50 parallel guesses, 10 are verified; a known browser of the owner still gets in', async ({ sql }) => {
+  test.setTimeout(120_000)
+  for (const isKnown of [true, false]) {
+    const user = isKnown ? await newPasswordUser(sql) : { email: `${randomUUID()}@example.com`, password: wrong }
+    const cookie = isKnown ? await knownCookie(user as PasswordUser) : ''
+    const address = newAddress()
+    const sameNetwork = address.replace(/\d+$/, '254')
+    let responses: ApiResponse[] = []
+    const work = await workOf(async () => {
+      const guess = () => signIn({ ...user, password: `guess ${randomUUID()}` }, { 'X-Forwarded-For': address })
+      responses = await Promise.all(times(50, guess))
+    })
+    const limited = responses.filter(({ status }) => status === 429)
+    expect([responses.filter(({ status }) => status === 400).length, limited.length]).toEqual([10, 40])
+    expect(sum(work)).toBe(10 * full)
+    limited.forEach(expectLimited)
+    const none = await workOf(async () => {
+      expectLimited(await signIn(user, { 'X-Forwarded-For': sameNetwork })) // even with the right password
+    })
+    expect(none).toEqual([])
+    if (!isKnown) continue
+    expect(await statusOf(user), 'from another network').toBe(200)
+    expect(await statusOf(user, { 'X-Forwarded-For': address, Cookie: cookie }), 'from a known browser').toBe(200)
+  }
+})
+
+test('an account has 100 attempts from all networks, and rejected ones use up none of them', async ({ sql }) => {
+  test.setTimeout(180_000)
+  const user = await newPasswordUser(sql)
+  const cookie = await knownCookie(user)
+  const address = newAddress()
+  const [keys] = [await countOf(sql, { ...user, password: wrong }, address, 1)]
+  expect(keys.length).toBe(3)
+  for (const _ of times(perAccountAndNetwork + 5, () => 0))
+    await signIn({ ...user, password: wrong }, { 'X-Forwarded-For': address })
+  const counts = async () =>
+    (await sql(`SELECT count FROM password_attempts WHERE encode(key_hash, 'hex') = ANY ($1) ORDER BY 1`, [keys])).map(
+      ({ count }) => count,
+    )
+  expect((await counts()).every((count) => count === perAccountAndNetwork || count === perAccountAndNetwork + 1)).toBe(
+    true,
+  )
+
+  // as if nine more networks had tried
+  await sql(`UPDATE password_attempts SET count = $2 WHERE encode(key_hash, 'hex') = ANY ($1) AND count <= 11`, [
+    keys,
+    perAccount - 1,
+  ])
+  expect(await statusOf({ ...user, password: wrong })).toBe(400)
+  expectLimited(await signIn({ ...user, password: wrong }))
+  expectLimited(await signIn(user))
+  expect(await statusOf(user, { Cookie: cookie })).toBe(200)
+})
+
+test('a network has 60 attempts for all accounts, and successes are not among them', async ({ sql }) => {
+  test.setTimeout(180_000)
+  const user = await newPasswordUser(sql, { cost: 4 })
+  const headers = { 'X-Forwarded-For': newAddress() }
+  for (const _ of times(perAccountAndNetwork + 3, () => 0)) expect(await statusOf(user, headers)).toBe(200)
+  const guess = () => signIn({ email: `${randomUUID()}@example.com`, password: wrong }, headers)
+  const before = await sql('SELECT count(*)::int AS rows FROM password_attempts WHERE count > 0')
+  const statuses = []
+  for (let batch = 0; batch < 8; batch++)
+    statuses.push(...(await Promise.all(times(10, guess))).map(({ status }) => status))
+  expect([
+    statuses.filter((status) => status === 400).length,
+    statuses.filter((status) => status === 429).length,
+  ]).toEqual([perNetwork, 20])
+  const after = await sql('SELECT count(*)::int AS rows FROM password_attempts WHERE count > 0')
+  expect(after[0]!.rows - before[0]!.rows, 'rows of made-up accounts').toBeLessThanOrEqual(2 * perNetwork + 1)
+  expectLimited(await signIn(user, headers))
+  expect(await statusOf(user)).toBe(200)
+})
+
+test('a known browser has 10 attempts of its own, for its account alone, for 180 days', async ({ sql }) => {
+  test.setTimeout(120_000)
+  const [user, other] = [await newPasswordUser(sql), await newPasswordUser(sql)]
+  const cookie = await knownCookie(user)
+  const address = newAddress()
+  const from = (more = {}) => ({ 'X-Forwarded-For': address, ...more })
+  const guess = (attempt: Attempt, headers: Record<string, string>) => signIn({ ...attempt, password: wrong }, headers)
+  await Promise.all(times(perKnownBrowser, () => guess(user, from({ Cookie: cookie }))))
+  expectLimited(await signIn(user, from({ Cookie: cookie })))
+  expect(await statusOf(user, from()), 'without the cookie, the network has all its attempts').toBe(200)
+
+  const again = await knownCookie(user) // another browser
+  expect(await statusOf(user, from({ Cookie: again }))).toBe(200)
+  const renewed = cookiesOf(await signIn(user, from({ Cookie: again }))).known!
+  expect(Buffer.from(renewed, 'base64url').subarray(0, 16)).toEqual(
+    Buffer.from(again.slice(6), 'base64url').subarray(0, 16),
+  )
+  const expiry = Buffer.from(renewed, 'base64url').readUInt32BE(16)
+  expect(Math.abs(expiry - Date.now() / 1000 - 180 * 24 * 3600)).toBeLessThan(60)
+
+  // the cookie of another account, or a forged one, is worth nothing
+  const forged = Buffer.from(again.slice(6), 'base64url')
+  forged[0]! ^= 1
+  for (const worthless of [await knownCookie(other), `known=${forged.toString('base64url')}`, 'known=x', 'known=']) {
+    const limited = { email: `${randomUUID()}@example.com`, password: wrong }
+    const target = worthless.startsWith('known=') && worthless.length > 20 ? user : limited
+    const network = newAddress()
+    await Promise.all(times(perAccountAndNetwork, () => guess(target, { 'X-Forwarded-For': network })))
+    expectLimited(await signIn(target, { 'X-Forwarded-For': network, Cookie: worthless }))
+  }
+})
+
+test('a window ends 15 minutes after its first attempt, and its rows are deleted', async ({ sql }) => {
+  const user = await newPasswordUser(sql)
+  const headers = { 'X-Forwarded-For': newAddress() }
+  await Promise.all(times(perAccountAndNetwork, () => signIn({ ...user, password: wrong }, headers)))
+  expectLimited(await signIn(user, headers))
+  await sql(`UPDATE password_attempts SET expires_at = now() - interval '1 millisecond'`)
+  expect(await statusOf({ ...user, password: wrong }, headers)).toBe(400)
+  const live = await sql('SELECT count FROM password_attempts WHERE expires_at > now()')
+  expect(live).toEqual(times(3, () => ({ count: 1 })))
+  for (let round = 0; round < 100; round++) {
+    await signIn({ ...user, password: 'x' }, headers)
+    const [left] = await sql('SELECT count(*)::int AS rows FROM password_attempts WHERE expires_at < now()')
+    if (left!.rows === 0) break
+    await sql(`UPDATE password_attempts SET count = 0`)
+  }
+  expect(await sql('SELECT 1 FROM password_attempts WHERE expires_at < now()')).toEqual([])
+})
+
+test('the table holds no e-mail address and no IP address, not even a plain hash of one', async ({ sql }) => {
+  const columns = await sql(
+    `SELECT column_name AS name, data_type AS type FROM information_schema.columns WHERE table_name = 'password_attempts' ORDER BY 1`,
+  )
+  expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual([
+    'count integer',
+    'expires_at timestamp with time zone',
+    'key_hash bytea',
+  ])
+})

@@ -1,0 +1,14 @@
+// Loaded into a server under test with `NODE_OPTIONS=--import …`. Prints `hashed 2^12` for each bcrypt
+// that the server starts, so that a test can count the work of a request.
+import { createRequire } from 'node:module'
+
+const bcrypt = createRequire(import.meta.url)('bcrypt')
+const { compare, hash } = bcrypt
+bcrypt.compare = (password, stored) => {
+  console.log(`hashed 2^${Number(stored.slice(4, 6))}`)
+  return compare(password, stored)
+}
+bcrypt.hash = (password, cost) => {
+  console.log(`hashed 2^${cost}`)
+  return hash(password, cost)
+}

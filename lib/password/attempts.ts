@@ -1,0 +1,99 @@
+import { createHmac } from 'node:crypto'
+import { ApiError, tooManyPasswordsMessage } from '../contract/errors'
+import { passwordLimits } from '../contract/lifetimes'
+import { deleteExpiredAttempts } from '../database/clean-up'
+import { NotExecuted } from '../database/not-executed'
+import { type Part, part, sql } from '../database/sql'
+import { env } from '../settings/env'
+
+/** Who tries a password for which account. `browser` is the ID of one that is known to the account. */
+export type Attempt = { account: string; subnet: string; browser: string | null }
+
+type Counter = { key: string; limit: number }
+
+// Each attempt adds three rows at most, so the table can't outgrow the windows that are open.
+const deletedPerAttempt = 10
+
+/**
+ * Counts an attempt, before any work for it: concurrent ones would otherwise all pass the limits.
+ * Executes the same statements for known and unknown accounts. Returns the keys for
+ * `refundAttempt`. Throws RATE_LIMITED.
+ */
+export async function countAttempt(attempt: Attempt): Promise<string[]> {
+  const counters = countersOf(attempt)
+  const keys = counters.map(({ key }) => key)
+  const limits = counters.map(({ limit }) => String(limit))
+  // One statement counts everything, or nothing if a limit is reached: rejected attempts of one
+  // network must not use up the limit of an account. It takes the rows in one order, so that two
+  // can't deadlock.
+  const rows = await sql<{ key: string; count: number; waitSeconds: number }>`
+    WITH reached AS MATERIALIZED (
+      SELECT key, stored.count + 1 AS count, expires_at
+      FROM unnest(${keys}::text[], ${limits}::int[]) AS given (key, most), LATERAL (
+        SELECT count, expires_at FROM password_attempts
+        WHERE key_hash = decode(key, 'hex') AND expires_at > now() OFFSET 0
+      ) AS stored
+      WHERE stored.count >= most
+    ), counted AS (
+      INSERT INTO password_attempts AS stored (key_hash, count, expires_at)
+      SELECT decode(key, 'hex'), 1, now() + make_interval(secs => ${passwordLimits.windowSeconds})
+      FROM unnest(${keys}::text[]) AS given (key)
+      WHERE NOT EXISTS (SELECT FROM reached) ORDER BY 1
+      ON CONFLICT (key_hash) DO UPDATE SET
+        count = CASE WHEN stored.expires_at > now() THEN stored.count + 1 ELSE 1 END,
+        expires_at = CASE WHEN stored.expires_at > now() THEN stored.expires_at ELSE EXCLUDED.expires_at END
+      RETURNING encode(key_hash, 'hex') AS key, count, expires_at
+    )
+    SELECT key, count, ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
+    FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NotExecuted.rethrow)
+  deleteExpiredAttempts(deletedPerAttempt).catch(() => {}) // the next attempt goes on
+
+  const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
+  if (exceeded.length === 0) return keys
+  // Counted, if others were faster since the statement began.
+  if (rows.length === keys.length) await uncountAttempt(keys)
+  throw new ApiError('RATE_LIMITED', {
+    message: tooManyPasswordsMessage,
+    retryAfterSeconds: Math.max(1, ...exceeded.map(({ waitSeconds }) => waitSeconds)),
+  })
+}
+
+/** Returns the CTE that takes an attempt back if `condition` holds: one that succeeded. */
+export function refundAttempt(keys: string[], condition: Part = part`true`): Part {
+  return part`
+    refunded AS (
+      UPDATE password_attempts SET count = count - 1 WHERE key_hash = ANY (ARRAY(
+        SELECT key_hash FROM password_attempts
+        WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest(${keys}::text[]) AS given (key)))
+          AND count > 0 AND expires_at > now() AND ${condition}
+        ORDER BY key_hash FOR NO KEY UPDATE))
+      RETURNING 1
+    )`
+}
+
+/** Takes back an attempt for which no password was verified. */
+export async function uncountAttempt(keys: string[]): Promise<void> {
+  await sql`WITH ${refundAttempt(keys)} SELECT 1 FROM refunded`.catch(() => {}) // it then stays counted
+}
+
+/**
+ * A known browser shares no counter with anybody else, so that strangers can't lock the owner of an
+ * account out. All of an account together have a limit too: whoever knew an earlier password may
+ * have made many known.
+ */
+function countersOf({ account, subnet, browser }: Attempt): Counter[] {
+  const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser } = passwordLimits
+  if (browser !== null)
+    return [counter(perKnownBrowser, 'browser', account, browser), counter(perAccount, 'browsers', account)]
+  return [
+    counter(perAccountAndNetwork, 'account and network', account, subnet),
+    counter(perAccount, 'account', account),
+    counter(perNetwork, 'network', subnet),
+  ]
+}
+
+/** A keyed hash, so that the table does not tell who tried to sign in, or from where. */
+function counter(limit: number, ...what: string[]): Counter {
+  const { attemptKey } = env().SESSION_SIGNING_KEYS
+  return { key: createHmac('sha256', attemptKey).update(JSON.stringify(what)).digest('hex'), limit }
+}

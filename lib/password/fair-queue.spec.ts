@@ -1,0 +1,49 @@
+import { expect, test } from 'playwright/test'
+import { FairQueue } from './fair-queue'
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** A queue, the tasks that it ran, and a function that adds tasks by name: `a1` is of network `a`. */
+function queueOf(maxRunning: number, maxPending: number) {
+  const queue = new FairQueue(maxRunning, maxPending, 5)
+  const ran: string[] = []
+  let running = 0
+  let most = 0
+  const add = (...names: string[]) =>
+    names.map((name) =>
+      queue
+        .add(name[0]!, async () => {
+          most = Math.max(most, ++running)
+          ran.push(name)
+          await nextTurn()
+          running--
+          if (name.endsWith('!')) throw new Error(name)
+        })
+        .then(
+          () => 'done',
+          (error) => error.code ?? 'failed',
+        ),
+    )
+  return { ran, add, most: () => most }
+}
+
+test('networks take turns, and a task that fails does not stop the others', async () => {
+  const { ran, add, most } = queueOf(2, 20)
+  const results = await Promise.all(add('a1', 'a2!', 'a3', 'a4!', 'a5', 'b1', 'b2', 'c1'))
+  expect(ran).toEqual(['a1', 'a2!', 'a3', 'b1', 'c1', 'a4!', 'b2', 'a5'])
+  expect(results).toEqual(['done', 'failed', 'done', 'failed', 'done', 'done', 'done', 'done'])
+  expect(most()).toBe(2)
+  expect(await Promise.all(add('d1', 'd2', 'd3'))).toEqual(['done', 'done', 'done'])
+  expect(most()).toBe(2)
+})
+
+test('a full queue rejects the newest task of the network that has the most', async () => {
+  const { ran, add } = queueOf(1, 5)
+  const results = await Promise.all(add('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'b1', 'b2', 'c1', 'd1', 'b3'))
+  const full = 'SERVICE_UNAVAILABLE'
+  // a6 finds no room; b1, b2 and c1 take that of a5, a4 and b2; d1 and b3 would gain nothing for fairness
+  expect(results).toEqual(['done', 'done', 'done', full, full, full, 'done', full, 'done', 'done', full])
+  expect(ran).toEqual(
+    ['a1', 'a2', 'b1', 'c1', 'd1', 'a3'].filter((name) => results[Number(name)] !== full && ran.includes(name)),
+  )
+})

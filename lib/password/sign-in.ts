@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { ApiError } from '../contract/errors'
+import { NotExecuted } from '../database/not-executed'
+import { part, sql } from '../database/sql'
+import { describeCause, log } from '../log'
+import { revokeSessions } from '../session/revoke'
+import { startSession } from '../session/start'
+import { type SessionTokens, sessionTokens } from '../session/tokens'
+import { countAttempt, refundAttempt, uncountAttempt } from './attempts'
+import { type Verified, verifyPassword } from './hash'
+import { makeKnownBrowser, readKnownBrowser } from './known-browser'
+import { parseEmail } from './parse-email'
+
+/** Who signs in: the network, the session that the browser holds, and its cookie `__Host-known`. */
+export type Client = { subnet: string; sessionId: string | null; knownBrowser: string | null }
+
+type SignIn = SessionTokens & { userId: string; sessionId: string; knownBrowser: string }
+type StoredUser = { userId: string; passwordHash: string }
+
+/**
+ * Starts a session for a user who knows the password, and ends the session that the browser held
+ * before. Throws SIGN_IN_INVALID, whatever the reason and after the same work; RATE_LIMITED after
+ * too many attempts, for known and unknown accounts alike; SERVICE_UNAVAILABLE if the hashing queue
+ * is full; or VALIDATION_ERROR for what is no e-mail address.
+ */
+export async function signIn(email: string, password: string, client: Client): Promise<SignIn> {
+  const emails = parseEmail(email)
+  const account = emails[1]
+  const browser = readKnownBrowser(client.knownBrowser, account)
+  const attempt = await countAttempt({ account, subnet: client.subnet, browser })
+
+  // A second look, because the stored hash can change between its verification and the session: by a
+  // reset, which wins, or by a sign-in that raised its cost.
+  for (let look = 0; look < 2; look++) {
+    const { user, verified } = await verify(emails, password, client.subnet).catch(async (error) => {
+      await uncountAttempt(attempt)
+      throw error
+    })
+    if (!user || !verified) break
+    const session = await start(user, client.sessionId, attempt)
+    if (!session) continue
+    if (verified.upgraded) await upgrade(user, verified.upgraded)
+    return { ...session, knownBrowser: makeKnownBrowser(account, browser, session.startedAt) }
+  }
+  throw new ApiError('SIGN_IN_INVALID')
+}
+
+async function verify(
+  emails: string[],
+  password: string,
+  subnet: string,
+): Promise<{ user?: StoredUser; verified: Verified | null }> {
+  const [user] = await sql<StoredUser>`
+    SELECT id AS "userId", password_hash AS "passwordHash" FROM users
+    WHERE email = ANY (${emails}) AND disabled_at IS NULL AND NOT sso_only AND password_hash IS NOT NULL
+    ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NotExecuted.rethrow)
+  return { user, verified: await verifyPassword(password, user?.passwordHash ?? null, subnet) }
+}
+
+/** Starts the session, unless the user was changed since the password was verified. */
+async function start({ userId, passwordHash }: StoredUser, heldSessionId: string | null, attempt: string[]) {
+  const sessionId = randomUUID()
+  // `claimed` locks the user first, like everything that ends all sessions of a user: of a sign-in
+  // and a reset at the same time, the later one sees what the earlier one did.
+  const [row] = await sql<{ now: number; endsAt: number }>`
+    WITH claimed AS MATERIALIZED (
+      SELECT id AS user_id FROM users
+      WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND NOT sso_only
+      FOR KEY SHARE
+    ), ${startSession(sessionId)},
+    ${revokeSessions(part`id = ${heldSessionId}::uuid AND EXISTS (SELECT FROM claimed)`)},
+    ${refundAttempt(attempt, part`EXISTS (SELECT FROM claimed)`)}
+    SELECT now, ends_at AS "endsAt" FROM started`
+  if (!row) return null
+  return { ...sessionTokens({ sessionId, userId, generation: 0, ...row }), userId, sessionId, startedAt: row.now }
+}
+
+/** Replaces a hash with one of a higher cost, unless a reset was faster. */
+async function upgrade({ userId, passwordHash }: StoredUser, upgraded: string): Promise<void> {
+  const statement = sql`
+    UPDATE users SET password_hash = ${upgraded} WHERE id = ${userId} AND password_hash = ${passwordHash}`
+  await statement.catch((error) => {
+    log.warn({ userId, cause: describeCause(error) }, 'the cost of a password hash could not be raised')
+  })
+}
