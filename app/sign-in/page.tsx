@@ -1,4 +1,5 @@
 import { headers } from 'next/headers'
+import { NeedsScript } from '@/app/_ui/needs-script'
 import { Screen } from '@/app/_ui/screen'
 import { texts } from '@/lib/page/language'
 import { nextDestination } from '@/lib/page/next-path'
@@ -6,15 +7,17 @@ import { env } from '@/lib/settings/env'
 import { findConnection, signInChoices, startPath } from '@/lib/sso/connection'
 import continueScript from './continue.js?raw'
 import { EmailForm } from './email-form'
+import { SignInForm } from './sign-in-form'
 
 /**
  * Where a user signs in: `/sign-in?next=…`. The e-mail address leads to the organisation's identity
- * provider (`?connection=…`); listed connections have a button. Works without scripts.
+ * provider (`?connection=…`); listed connections have a button. Works without scripts, but for a
+ * password (PASSWORD_SIGN_IN).
  */
 export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>) {
   const parameters = await searchParams
-  const { app, home, shared, signIn } = await texts()
-  const { DASHBOARD_URL, PUBLIC_URL } = env()
+  const { app, language, home, reset, shared, signIn, sso } = await texts()
+  const { DASHBOARD_URL, FORGOT_PASSWORD_URL, PASSWORD_SIGN_IN, PUBLIC_URL } = env()
   const next = nextDestination(parameters.next, PUBLIC_URL, DASHBOARD_URL)
 
   const chosen = typeof parameters.connection === 'string' ? await findConnection(parameters.connection) : null
@@ -40,7 +43,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
   }
 
   const { listed, any } = await signInChoices()
-  if (!any) {
+  if (!any && !PASSWORD_SIGN_IN) {
     return (
       <Screen app={app} title={shared.signIn} icon="lock">
         <p>{home.signedOutWithoutLink}</p>
@@ -48,14 +51,32 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     )
   }
   const { error } = parameters
+  const emailFirst = any && parameters.step !== 'password'
+  const form = PASSWORD_SIGN_IN ? (
+    <SignInForm
+      {...{ app, language, shared, next, emailFirst }}
+      texts={signIn}
+      passwordTexts={reset}
+      destination={next ?? DASHBOARD_URL}
+      forgotPasswordUrl={FORGOT_PASSWORD_URL}
+    />
+  ) : (
+    <EmailForm
+      {...{ app, next }}
+      title={shared.signIn}
+      texts={signIn}
+      error={error === undefined ? undefined : error === 'email' ? signIn.invalidEmail : signIn.unknownEmail}
+    />
+  )
   return (
     <>
-      <EmailForm
-        {...{ app, next }}
-        title={shared.signIn}
-        texts={signIn}
-        error={error === undefined ? undefined : error === 'email' ? signIn.invalidEmail : signIn.unknownEmail}
-      />
+      {PASSWORD_SIGN_IN && !emailFirst ? (
+        <NeedsScript shared={shared} texts={sso}>
+          {form}
+        </NeedsScript>
+      ) : (
+        form
+      )}
       {listed.length > 0 && (
         <ul className="choices">
           {listed.map(({ slug, name }) => (

@@ -4,34 +4,40 @@ import pg from 'pg'
 import { project } from '../../bin/local'
 import { passwordLimits } from '../../lib/contract/lifetimes'
 import { paths } from '../../lib/contract/paths'
-import { issueResetToken } from '../../lib/password/reset'
+import { hashSecret, newSecret } from '../../lib/secret'
 import { documentedFetch } from '../support/documented'
 import {
   type ApiResponse,
-  exchangePath,
   expect,
   keepSecret,
   newAddress,
-  newCode,
   newPassword,
   postTo,
   resetPath,
   type Sql,
   test,
 } from '../support/fixtures'
+import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { type Server, startServer } from '../support/server'
 
 test.describe.configure({ mode: 'serial' }) // one server, whose work is counted
 
+let database: OwnDatabase
 let server: Server
+const sql: Sql = (text, values) => database.sql(text, values)
 test.beforeAll(async () => {
+  database = await openOwnDatabase()
   server = await startServer({
+    DATABASE_URL: database.url(),
     PASSWORD_SIGN_IN: 'true',
     NODE_OPTIONS: `--import=file://${project}e2e/support/hash-work.mjs`,
   })
 })
-test.afterAll(() => server?.stop())
+test.afterAll(async () => {
+  await server?.stop()
+  await database?.drop()
+})
 
 const wrong = 'not the password'
 const full = 2 ** 12
@@ -57,7 +63,7 @@ async function workOf(act: () => Promise<unknown>): Promise<number[]> {
 
 const sum = (costs: number[]) => costs.reduce((total, cost) => total + 2 ** cost, 0)
 
-const sessionsOf = (sql: Sql, { id }: { id: string }) =>
+const sessionsOf = ({ id }: { id: string }) =>
   sql('SELECT id, revoked_at, connection_id, expires_at - created_at AS lifetime FROM sessions WHERE user_id = $1', [
     id,
   ])
@@ -75,7 +81,7 @@ async function knownCookie(user: PasswordUser): Promise<string> {
 
 test('the path does not exist unless the setting says so', async ({ url, user }) => {
   for (const method of ['POST', 'GET', 'OPTIONS'] as const) {
-    const response = await documentedFetch(url + paths.signIn, {
+    const response = await fetch(url + paths.signIn, {
       method,
       headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
       ...(method === 'POST' && { body: JSON.stringify({ email: user.email, password: wrong }) }),
@@ -84,7 +90,7 @@ test('the path does not exist unless the setting says so', async ({ url, user })
   }
 })
 
-test('the right password starts a session, like an exchange', async ({ sql }) => {
+test('the right password starts a session, like an exchange', async () => {
   const user = await newPasswordUser(sql)
   let response!: ApiResponse
   expect(
@@ -93,7 +99,7 @@ test('the right password starts a session, like an exchange', async ({ sql }) =>
   const { status, headers, body } = response
   expect(status).toBe(200)
   expect(body).toEqual({ ok: true, token: expect.any(String), refreshToken: expect.any(String) })
-  const [session] = await sessionsOf(sql, user)
+  const [session] = await sessionsOf(user)
   expect(session).toMatchObject({ revoked_at: null, connection_id: null, lifetime: { days: 7 } })
 
   const [token, refresh, known] = headers.getSetCookie()
@@ -117,9 +123,13 @@ test('the right password starts a session, like an exchange', async ({ sql }) =>
   expect(server.output().toLowerCase()).not.toContain(user.email)
 })
 
-test('over https, all three cookies belong to this host alone', async ({ sql }) => {
+test('over https, all three cookies belong to this host alone', async () => {
   const user = await newPasswordUser(sql, { cost: 4 })
-  const https = await startServer({ PASSWORD_SIGN_IN: 'true', PUBLIC_URL: 'https://login.example.com' })
+  const https = await startServer({
+    DATABASE_URL: database.url(),
+    PASSWORD_SIGN_IN: 'true',
+    PUBLIC_URL: 'https://login.example.com',
+  })
   const response = await postTo(https.url + paths.signIn, user)
   cookiesOf(response)
   await https.stop()
@@ -131,69 +141,66 @@ test('over https, all three cookies belong to this host alone', async ({ sql }) 
   )
 })
 
-test('a sign-in ends the session that the browser held, and a rejected one does not', async ({
-  sql,
-  post,
-  user: other,
-}) => {
+test('a sign-in ends the session that the browser held, and a rejected one does not', async () => {
   const user = await newPasswordUser(sql)
-  const held = await post(exchangePath, { code: await newCode(other) })
+  const other = await newPasswordUser(sql)
+  const held = await signIn(other)
   const headers = { Cookie: `session=${held.body.token}` }
   expect(await statusOf({ ...user, password: wrong }, headers)).toBe(400)
-  expect((await sessionsOf(sql, other))[0]!.revoked_at).toBeNull()
+  expect((await sessionsOf(other))[0]!.revoked_at).toBeNull()
   expect(await statusOf(user, headers)).toBe(200)
-  expect((await sessionsOf(sql, other))[0]!.revoked_at).not.toBeNull()
-  expect((await sessionsOf(sql, user))[0]!.revoked_at).toBeNull()
+  expect((await sessionsOf(other))[0]!.revoked_at).not.toBeNull()
+  expect((await sessionsOf(user))[0]!.revoked_at).toBeNull()
 })
 
 const longest = `${'lantern meadow otter '.repeat(3)}123456789`
 
 /** Every reason for which a sign-in is rejected. */
-const reasons: Record<string, (sql: Sql) => Promise<Attempt>> = {
-  'a wrong password': async (sql) => ({ ...(await newPasswordUser(sql)), password: wrong }),
-  'an empty password': async (sql) => ({ ...(await newPasswordUser(sql)), password: '' }),
+const reasons: Record<string, () => Promise<Attempt>> = {
+  'a wrong password': async () => ({ ...(await newPasswordUser(sql)), password: wrong }),
+  'an empty password': async () => ({ ...(await newPasswordUser(sql)), password: '' }),
   'an unknown user': async () => ({ email: `${randomUUID()}@example.com`, password: wrong }),
-  'a disabled user': async (sql) => changed(sql, 'disabled_at = now()'),
-  'a user who may only use SSO': async (sql) => changed(sql, 'sso_only = true'),
-  'a user without a password': async (sql) => changed(sql, 'password_hash = NULL'),
-  'a hash that bcrypt does not know': async (sql) => changed(sql, `password_hash = '$2y$12$' || repeat('.', 53)`),
-  'a hash that is damaged': async (sql) => changed(sql, `password_hash = 'x'`),
-  'an older hash and a wrong password': async (sql) => ({
+  'a disabled user': async () => changed('disabled_at = now()'),
+  'a user who may only use SSO': async () => changed('sso_only = true'),
+  'a user without a password': async () => changed('password_hash = NULL'),
+  'a hash that bcrypt does not know': async () => changed(`password_hash = '$2y$12$' || repeat('.', 53)`),
+  'a hash that is damaged': async () => changed(`password_hash = 'x'`),
+  'an older hash and a wrong password': async () => ({
     ...(await newPasswordUser(sql, { cost: 10 })),
     password: wrong,
   }),
-  'the cheapest hash and a wrong password': async (sql) => ({
+  'the cheapest hash and a wrong password': async () => ({
     ...(await newPasswordUser(sql, { cost: 4 })),
     password: wrong,
   }),
-  'over 72 bytes': async (sql) => ({ ...(await newPasswordUser(sql, { password: longest })), password: `${longest}x` }),
-  'over 72 bytes, with an older hash': async (sql) => {
+  'over 72 bytes': async () => ({ ...(await newPasswordUser(sql, { password: longest })), password: `${longest}x` }),
+  'over 72 bytes, with an older hash': async () => {
     const user = await newPasswordUser(sql, { cost: 4, password: longest })
     return { ...user, password: `${longest}x` }
   },
-  'a NUL byte': async (sql) => {
+  'a NUL byte': async () => {
     const user = await newPasswordUser(sql)
     return { ...user, password: `${user.password}\0` }
   },
-  'a lone surrogate': async (sql) => {
+  'a lone surrogate': async () => {
     const user = await newPasswordUser(sql, { password: 'lantern \ufffd meadow' })
     return { ...user, password: 'lantern \ud800 meadow' }
   },
 }
 
-async function changed(sql: Sql, assignment: string): Promise<PasswordUser> {
+async function changed(assignment: string): Promise<PasswordUser> {
   const user = await newPasswordUser(sql)
   await sql(`UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
   return user
 }
 
-test('every reason has the same response and the same work', async ({ sql }) => {
+test('every reason has the same response and the same work', async () => {
   test.setTimeout(120_000)
   expect(Buffer.byteLength(longest)).toBe(72)
   const headersOf = ({ headers }: ApiResponse) => [...headers.keys()].filter((name) => name !== 'date').sort()
   let first: ApiResponse | undefined
   for (const [reason, make] of Object.entries(reasons)) {
-    const attempt = await make(sql)
+    const attempt = await make()
     let response!: ApiResponse
     const work = await workOf(async () => (response = await signIn(attempt)))
     first ??= response
@@ -217,7 +224,7 @@ test('every reason has the same response and the same work', async ({ sql }) => 
   }
 })
 
-test('72 bytes are accepted, and what is no e-mail address is not counted', async ({ sql }) => {
+test('72 bytes are accepted, and what is no e-mail address is not counted', async () => {
   expect(await statusOf(await newPasswordUser(sql, { password: longest }))).toBe(200)
   const before = await sql('SELECT count(*)::int AS rows FROM password_attempts')
   for (const email of ['', 'ada', 'a@example.com, b@example.com']) {
@@ -230,7 +237,7 @@ test('72 bytes are accepted, and what is no e-mail address is not counted', asyn
   expect(await sql('SELECT count(*)::int AS rows FROM password_attempts')).toEqual(before)
 })
 
-test('a success raises the cost of an older hash, once', async ({ sql }) => {
+test('a success raises the cost of an older hash, once', async () => {
   const user = await newPasswordUser(sql, { cost: 6 })
   await sql(`UPDATE users SET password_changed_at = '2020-01-01' WHERE id = $1`, [user.id])
   expect(await workOf(() => signIn(user))).toEqual([6, 12])
@@ -243,7 +250,7 @@ test('a success raises the cost of an older hash, once', async ({ sql }) => {
 
 /** Holds back the sign-in of a user between its verification and its session, and changes the user meanwhile. */
 async function changeMeanwhile(user: PasswordUser, text: string, values: unknown[]): Promise<ApiResponse> {
-  const holder = new pg.Client({ connectionString: process.env.DATABASE_URL })
+  const holder = new pg.Client({ connectionString: database.url() })
   await holder.connect()
   try {
     await holder.query('BEGIN')
@@ -260,39 +267,43 @@ async function changeMeanwhile(user: PasswordUser, text: string, values: unknown
   }
 }
 
-test('a reset between the verification and the session wins', async ({ sql }) => {
+test('a reset between the verification and the session wins', async () => {
   const user = await newPasswordUser(sql)
   const other = await bcrypt.hash(newPassword(), 12)
   const change = 'UPDATE users SET password_hash = $2 WHERE id = $1'
   expect((await changeMeanwhile(user, change, [user.id, other])).body.code).toBe('SIGN_IN_INVALID')
-  expect(await sessionsOf(sql, user)).toEqual([])
+  expect(await sessionsOf(user)).toEqual([])
   expect(await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])).toEqual([{ password_hash: other }])
 })
 
-test('so does a user who is disabled, or may only use SSO', async ({ sql }) => {
+test('so does a user who is disabled, or may only use SSO', async () => {
   for (const assignment of ['disabled_at = now()', 'sso_only = true']) {
     const user = await newPasswordUser(sql)
     const response = await changeMeanwhile(user, `UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
     expect([assignment, response.body.code]).toEqual([assignment, 'SIGN_IN_INVALID'])
-    expect(await sessionsOf(sql, user)).toEqual([])
+    expect(await sessionsOf(user)).toEqual([])
   }
 })
 
-test('another hash of the same password does no harm: concurrent sign-ins raise the cost together', async ({ sql }) => {
+test('another hash of the same password does no harm: concurrent sign-ins raise the cost together', async () => {
   const user = await newPasswordUser(sql, { cost: 4 })
   const raised = await bcrypt.hash(user.password, 12)
   const change = 'UPDATE users SET password_hash = $2 WHERE id = $1'
   expect((await changeMeanwhile(user, change, [user.id, raised])).status).toBe(200)
-  expect((await sessionsOf(sql, user)).length).toBe(1)
+  expect((await sessionsOf(user)).length).toBe(1)
 })
 
-test('a reset ends the session, and only the new password works', async ({ sql }) => {
+test('a reset ends the session, and only the new password works', async () => {
   const user = await newPasswordUser(sql)
   expect(await statusOf(user)).toBe(200)
   const password = newPassword()
-  const token = keepSecret((await issueResetToken(user.id)).secret)
+  const token = keepSecret(newSecret())
+  await sql(`INSERT INTO reset_tokens (token_hash, user_id, expires_at) VALUES ($1, $2, now() + interval '1 hour')`, [
+    Buffer.from(hashSecret(token)),
+    user.id,
+  ])
   expect((await postTo(server.url + resetPath, { token, password })).status).toBe(200)
-  expect((await sessionsOf(sql, user))[0]!.revoked_at).not.toBeNull()
+  expect((await sessionsOf(user))[0]!.revoked_at).not.toBeNull()
   expect(await statusOf(user)).toBe(400)
   expect(await statusOf({ ...user, password })).toBe(200)
 })
@@ -300,15 +311,13 @@ test('a reset ends the session, and only the new password works', async ({ sql }
 const { perAccount, perNetwork, perAccountAndNetwork, perKnownBrowser, windowSeconds } = passwordLimits
 const times = <Result>(count: number, act: (index: number) => Result) => Array.from({ length: count }, (_, i) => act(i))
 
-/** Counts attempts as if they had been made: of an account from networks of its own, or of a network. */
-async function countOf(sql: Sql, attempt: Attempt, address: string, count: number): Promise<string[]> {
-  const before = (await sql('SELECT key_hash FROM password_attempts')).map((row) => row.key_hash.toString('hex'))
-  await signIn(attempt, { 'X-Forwarded-For': address })
-  const keys = (await sql('SELECT key_hash FROM password_attempts'))
-    .map((row) => row.key_hash.toString('hex') as string)
-    .filter((key) => !before.includes(key))
-  expect(count).toBeGreaterThan(0)
-  return keys
+/** Signs in, and returns the keys of the counters that are new since. */
+async function newKeys(attempt: Attempt, headers: Record<string, string>): Promise<string[]> {
+  const read = async () =>
+    (await sql(`SELECT encode(key_hash, 'hex') AS key FROM password_attempts`)).map(({ key }) => key)
+  const before = await read()
+  await signIn(attempt, headers)
+  return (await read()).filter((key) => !before.includes(key))
 }
 
 function expectLimited({ status, body, headers }: ApiResponse): void {
@@ -326,7 +335,7 @@ function expectLimited({ status, body, headers }: ApiResponse): void {
   expect(seconds).toBeLessThanOrEqual(windowSeconds)
 }
 
-test('of 50 parallel guesses, 10 are verified; a known browser of the owner still gets in', async ({ sql }) => {
+test('of 50 parallel guesses, 10 are verified; a known browser of the owner still gets in', async () => {
   test.setTimeout(120_000)
   for (const isKnown of [true, false]) {
     const user = isKnown ? await newPasswordUser(sql) : { email: `${randomUUID()}@example.com`, password: wrong }
@@ -352,27 +361,23 @@ test('of 50 parallel guesses, 10 are verified; a known browser of the owner stil
   }
 })
 
-test('an account has 100 attempts from all networks, and rejected ones use up none of them', async ({ sql }) => {
-  test.setTimeout(180_000)
+test('an account has 100 attempts from all networks, and rejected ones use up none of them', async () => {
+  test.setTimeout(120_000)
   const user = await newPasswordUser(sql)
   const cookie = await knownCookie(user)
-  const address = newAddress()
-  const [keys] = [await countOf(sql, { ...user, password: wrong }, address, 1)]
-  expect(keys.length).toBe(3)
-  for (const _ of times(perAccountAndNetwork + 5, () => 0))
-    await signIn({ ...user, password: wrong }, { 'X-Forwarded-For': address })
-  const counts = async () =>
-    (await sql(`SELECT count FROM password_attempts WHERE encode(key_hash, 'hex') = ANY ($1) ORDER BY 1`, [keys])).map(
-      ({ count }) => count,
-    )
-  expect((await counts()).every((count) => count === perAccountAndNetwork || count === perAccountAndNetwork + 1)).toBe(
-    true,
-  )
+  const headers = { 'X-Forwarded-For': newAddress() }
+  const keys = await newKeys({ ...user, password: wrong }, headers)
+  for (const _ of times(perAccountAndNetwork + 5, () => 0)) await signIn({ ...user, password: wrong }, headers)
+  await Promise.all(times(20, () => signIn({ ...user, password: wrong }, headers)))
+  const ofKeys = `encode(key_hash, 'hex') = ANY ($1)`
+  const counts = (await sql(`SELECT count FROM password_attempts WHERE ${ofKeys}`, [keys])).map(({ count }) => count)
+  expect(counts).toEqual([perAccountAndNetwork, perAccountAndNetwork]) // that of the account is older
 
   // as if nine more networks had tried
-  await sql(`UPDATE password_attempts SET count = $2 WHERE encode(key_hash, 'hex') = ANY ($1) AND count <= 11`, [
-    keys,
+  await sql(`UPDATE password_attempts SET count = $1 WHERE count = $2 AND NOT encode(key_hash, 'hex') = ANY ($3)`, [
     perAccount - 1,
+    perAccountAndNetwork,
+    keys,
   ])
   expect(await statusOf({ ...user, password: wrong })).toBe(400)
   expectLimited(await signIn({ ...user, password: wrong }))
@@ -380,7 +385,7 @@ test('an account has 100 attempts from all networks, and rejected ones use up no
   expect(await statusOf(user, { Cookie: cookie })).toBe(200)
 })
 
-test('a network has 60 attempts for all accounts, and successes are not among them', async ({ sql }) => {
+test('a network has 60 attempts for all accounts, and successes are not among them', async () => {
   test.setTimeout(180_000)
   const user = await newPasswordUser(sql, { cost: 4 })
   const headers = { 'X-Forwarded-For': newAddress() }
@@ -400,7 +405,7 @@ test('a network has 60 attempts for all accounts, and successes are not among th
   expect(await statusOf(user)).toBe(200)
 })
 
-test('a known browser has 10 attempts of its own, for its account alone, for 180 days', async ({ sql }) => {
+test('a known browser has 10 attempts of its own, for its account alone, for 180 days', async () => {
   test.setTimeout(120_000)
   const [user, other] = [await newPasswordUser(sql), await newPasswordUser(sql)]
   const cookie = await knownCookie(user)
@@ -432,7 +437,7 @@ test('a known browser has 10 attempts of its own, for its account alone, for 180
   }
 })
 
-test('a window ends 15 minutes after its first attempt, and its rows are deleted', async ({ sql }) => {
+test('a window ends 15 minutes after its first attempt, and its rows are deleted', async () => {
   const user = await newPasswordUser(sql)
   const headers = { 'X-Forwarded-For': newAddress() }
   await Promise.all(times(perAccountAndNetwork, () => signIn({ ...user, password: wrong }, headers)))
@@ -441,16 +446,14 @@ test('a window ends 15 minutes after its first attempt, and its rows are deleted
   expect(await statusOf({ ...user, password: wrong }, headers)).toBe(400)
   const live = await sql('SELECT count FROM password_attempts WHERE expires_at > now()')
   expect(live).toEqual(times(3, () => ({ count: 1 })))
-  for (let round = 0; round < 100; round++) {
-    await signIn({ ...user, password: 'x' }, headers)
-    const [left] = await sql('SELECT count(*)::int AS rows FROM password_attempts WHERE expires_at < now()')
-    if (left!.rows === 0) break
-    await sql(`UPDATE password_attempts SET count = 0`)
-  }
-  expect(await sql('SELECT 1 FROM password_attempts WHERE expires_at < now()')).toEqual([])
+  const expired = 'SELECT 1 FROM password_attempts WHERE expires_at < now()'
+  const before = (await sql(expired)).length
+  expect(before).toBeGreaterThan(25)
+  for (const _ of times(2, () => 0)) await signIn({ ...user, password: wrong }, headers)
+  await expect.poll(async () => (await sql(expired)).length).toBeLessThanOrEqual(before - 20)
 })
 
-test('the table holds no e-mail address and no IP address, not even a plain hash of one', async ({ sql }) => {
+test('the table holds no e-mail address and no IP address, not even a plain hash of one', async () => {
   const columns = await sql(
     `SELECT column_name AS name, data_type AS type FROM information_schema.columns WHERE table_name = 'password_attempts' ORDER BY 1`,
   )

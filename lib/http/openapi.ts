@@ -11,6 +11,7 @@ import {
   ResetPasswordRequest,
   SessionResponse,
   SessionTokensResponse,
+  SignInRequest,
   SsoExchangeRequest,
 } from '../contract/schemas'
 import { platformLimit } from './rate-limit/policies'
@@ -20,6 +21,7 @@ const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
 const table: Operation[] = Object.values(operations)
 const namedSchemas = {
   SsoExchangeRequest,
+  SignInRequest,
   ResetPasswordRequest,
   ForgotPasswordRequest,
   RefreshTokenRequest,
@@ -56,16 +58,17 @@ const headerObjects = {
   'Set-Cookie': header(
     [
       'Two fields: the session JWT and the refresh token, where no script can read them. Over https the names are',
-      '`__Host-session` and `__Host-refresh`, on http://localhost `session` and `refresh`.',
+      '`__Host-session` and `__Host-refresh`, on http://localhost `session` and `refresh`. After a sign-in with a',
+      'password, a third one, `__Host-known` or `known`, gives the browser attempts of its own for this account.',
     ].join('\n'),
-    { pattern: cookiePattern('[^;]+', '[1-9]\\d*') },
+    { pattern: cookiePattern('[^;]+', '[1-9]\\d*', 'session|refresh|known') },
   ),
 }
 
 const deletes = { 'Set-Cookie': header('Two fields, which delete both cookies.', { pattern: cookiePattern('', '0') }) }
 
-function cookiePattern(value: string, seconds: string): string {
-  return `^(__Host-)?(session|refresh)=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax(; Secure)?$`
+function cookiePattern(value: string, seconds: string, names = 'session|refresh'): string {
+  return `^(__Host-)?(${names})=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax(; Secure)?$`
 }
 
 /** The errors that do not share their status with another: their description and extra headers. */
@@ -74,7 +77,7 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
   METHOD_NOT_ALLOWED: ['For every other method.', 'Allow'],
   PAYLOAD_TOO_LARGE: ['The body is larger than 16 KiB. It was not read to its end.'],
   UNSUPPORTED_MEDIA_TYPE: ['The body is not application/json in UTF-8, or it is compressed.', 'Accept-Post'],
-  RATE_LIMITED: ['Over the platform limit. Nothing was done.', 'Retry-After'],
+  RATE_LIMITED: ['Over the platform limit, or too many attempts to sign in. Nothing was done.', 'Retry-After'],
   SESSION_INVALID: ['The JWT is missing, invalid or expired, or its session has ended.', 'WWW-Authenticate'],
   INTERNAL_ERROR: ['An unexpected server error. The log has its cause, under the request ID.'],
   SERVICE_UNAVAILABLE: [

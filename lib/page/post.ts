@@ -42,7 +42,7 @@ export async function outcomeOf({ requestId: sentId, response: pending }: Sent):
   if (response.status === 429) return { kind: 'limited', waitSeconds, requestId }
   if (!code || outcome === 'unknown') return { kind: 'unknown', requestId }
   if (code === 'SERVICE_UNAVAILABLE') return { kind: 'unavailable', waitSeconds, requestId }
-  if (code === 'SSO_EXCHANGE_INVALID' || code === 'VALIDATION_ERROR')
+  if (code === 'SSO_EXCHANGE_INVALID' || code === 'SIGN_IN_INVALID' || code === 'VALIDATION_ERROR')
     return { kind: 'rejected', issue: issues?.[0], requestId }
   return { kind: 'failed', requestId }
 }

@@ -45,6 +45,37 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       'Wir wissen nicht, wo sich diese Adresse anmeldet. Prüfen Sie sie, oder fragen Sie Ihre Administration.',
     going: 'Es geht weiter bei Ihrer Organisation',
     goingBody: 'Sie melden sich mit {name} an und kommen dann hierher zurück.',
+    bodyWithPassword: 'Geben Sie Ihre E‑Mail-Adresse ein, um fortzufahren.',
+    password: 'Passwort',
+    passwordTitle: 'Passwort eingeben',
+    change: 'Ändern',
+    changeLabel: 'E‑Mail-Adresse ändern',
+    forgotPassword: 'Passwort vergessen?',
+    early: 'Wird geladen … Sie werden angemeldet, sobald diese Seite bereit ist.',
+    sending: 'Sie werden angemeldet',
+    slow: 'Die Anmeldung läuft noch. Lassen Sie diese Seite geöffnet.',
+    problem: 'Es gibt ein Problem',
+    wrongPassword: 'Die E‑Mail-Adresse oder das Passwort ist falsch. Prüfen Sie beides und versuchen Sie es erneut.',
+    limited: {
+      title: 'Die Anmeldung ist vorübergehend gesperrt',
+      body: 'Mit dieser Adresse oder aus Ihrem Netzwerk gab es zu viele Versuche. Sie können es {when} erneut versuchen.',
+    },
+    unavailable: {
+      title: 'Die Anmeldung ist gerade nicht möglich',
+      body: 'Sie sind nicht angemeldet. Warten Sie ein paar Sekunden und versuchen Sie es erneut.',
+    },
+    offline: {
+      title: 'Sie sind offline',
+      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da. Stellen Sie eine Internetverbindung her und versuchen Sie es erneut.',
+    },
+    unknown: {
+      title: 'Die Verbindung ist abgebrochen',
+      body: 'Wir können nicht feststellen, ob Sie angemeldet sind. Versuchen Sie es erneut.',
+    },
+    failed: {
+      title: 'Anmeldung fehlgeschlagen',
+      body: 'Bei uns ist ein Fehler aufgetreten. Versuchen Sie es erneut. Wenn das Problem weiter besteht, nennen Sie dem Support die Referenznummer unten.',
+    },
   },
   notFound: {
     title: 'Seite nicht gefunden',

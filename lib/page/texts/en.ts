@@ -45,6 +45,37 @@ export const en = (app: string, passwordMinLength: number) => ({
     unknownEmail: 'We don’t know where this address signs in. Check it, or ask your administrator.',
     going: 'Taking you to your organisation',
     goingBody: 'You sign in with {name}, and then come back here.',
+    bodyWithPassword: 'Enter your email address to continue.',
+    password: 'Password',
+    passwordTitle: 'Enter your password',
+    change: 'Change',
+    changeLabel: 'Change email address',
+    forgotPassword: 'Forgot your password?',
+    early: 'Loading… You’ll be signed in as soon as this page is ready.',
+    sending: 'Signing you in',
+    slow: 'Still signing you in. Keep this page open.',
+    problem: 'There is a problem',
+    wrongPassword: 'The email address or the password is wrong. Check both, then try again.',
+    limited: {
+      title: 'Sign-in is paused',
+      body: 'There have been too many attempts with this address or from your network. You can try again {when}.',
+    },
+    unavailable: {
+      title: 'Sign-in isn’t available right now',
+      body: 'You’re not signed in. Wait a few seconds, then try again.',
+    },
+    offline: {
+      title: 'You’re offline',
+      body: 'Nothing was sent, and what you typed is still here. Connect to the internet, then try again.',
+    },
+    unknown: {
+      title: 'We lost the connection',
+      body: 'We can’t tell whether you’re signed in. Try again.',
+    },
+    failed: {
+      title: 'We couldn’t sign you in',
+      body: 'Something went wrong on our side. Try again; if it keeps happening, contact support with the reference below.',
+    },
   },
   notFound: {
     title: 'Page not found',

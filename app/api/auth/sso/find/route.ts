@@ -1,3 +1,4 @@
+import { invalid } from '@/lib/contract/errors'
 import { parseForm } from '@/lib/http/body'
 import { route } from '@/lib/http/route'
 import { nextDestination } from '@/lib/page/next-path'
@@ -6,19 +7,25 @@ import { domainOf, findConnectionOfEmail } from '@/lib/sso/connection'
 
 /**
  * Receives the form of the sign-in page, and redirects to the screen that leads on: the policy of the
- * page lets no form end at another site. The e-mail address appears in no URL.
+ * page lets no form end at another site. The e-mail address appears in no URL. The script of the page
+ * gets the same as JSON, because it keeps the address while it asks for the password.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-find', method: 'POST' },
   async ({ request }) => {
     const form = await parseForm(request)
-    const { PUBLIC_URL, DASHBOARD_URL } = env()
+    const { PUBLIC_URL, DASHBOARD_URL, PASSWORD_SIGN_IN } = env()
     const email = form.get('email') ?? ''
     const isAddress = /^[^@]+@[^@]+$/.test(email) && domainOf(email) !== null
     const connection = isAddress ? await findConnectionOfEmail(email) : null
     const next = nextDestination(form.get('next'), PUBLIC_URL, DASHBOARD_URL)
-    const wayOn = new URLSearchParams(connection ? { connection } : { error: isAddress ? 'unknown' : 'email' })
+    const withoutConnection = PASSWORD_SIGN_IN ? { step: 'password' } : { error: 'unknown' }
+    const wayOn = new URLSearchParams(connection ? { connection } : isAddress ? withoutConnection : { error: 'email' })
     if (next) wayOn.set('next', next)
+    if (request.headers.get('accept') === 'application/json') {
+      if (!isAddress) throw invalid(['email'], 'invalid_email', 'Enter one e-mail address, like name@example.com.')
+      return Response.json({ ok: true, wayOn: connection && `/sign-in?${wayOn}` })
+    }
     return new Response(null, { status: 303, headers: { Location: `/sign-in?${wayOn}` } })
   },
 )

@@ -1,0 +1,59 @@
+import { useEffect, useState } from 'react'
+import type { Texts } from '@/lib/page/texts/en'
+
+type Properties = {
+  texts: Pick<Texts['reset'], 'show' | 'hide' | 'showLabel' | 'hideLabel' | 'shown' | 'hidden'>
+  pending: boolean
+  /** Of the input. Uncontrolled, to keep what was typed before this script loaded. */
+  input: Omit<React.ComponentProps<'input'>, 'id' | 'name' | 'type'>
+}
+
+/**
+ * A password that the user can reveal (GOV.UK Design System, “Password input”). Hidden again while it
+ * is sent, and when the page is restored.
+ */
+export function PasswordInput({ texts, pending, input }: Properties) {
+  const [visible, setVisible] = useState(false)
+  const [toggled, setToggled] = useState(false)
+
+  useEffect(() => {
+    if (pending) setVisible(false)
+  }, [pending])
+
+  useEffect(() => {
+    const hide = () => setVisible(false) // the page may be restored from the back-forward cache
+    addEventListener('pageshow', hide)
+    return () => removeEventListener('pageshow', hide)
+  }, [])
+
+  return (
+    <>
+      <div className="input">
+        <input
+          id="password"
+          name="password"
+          type={visible ? 'text' : 'password'}
+          autoCapitalize="none"
+          autoCorrect="off"
+          spellCheck={false}
+          {...input}
+        />
+        <button
+          type="button"
+          className="show"
+          aria-controls="password"
+          aria-label={visible ? texts.hideLabel : texts.showLabel}
+          onClick={() => {
+            setVisible(!visible)
+            setToggled(true)
+          }}
+        >
+          {visible ? texts.hide : texts.show}
+        </button>
+      </div>
+      <span className="visually-hidden" role="status">
+        {toggled && (visible ? texts.shown : texts.hidden)}
+      </span>
+    </>
+  )
+}

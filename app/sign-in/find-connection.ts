@@ -1,0 +1,28 @@
+import { paths } from '@/lib/contract/paths'
+import { type Outcome, outcomeOf } from '@/lib/page/post'
+
+const limitMs = 30_000
+
+/**
+ * Asks where an e-mail address signs in. `wayOn` leads to the identity provider of its domain, if it
+ * has one. Never throws.
+ */
+export async function findConnection(
+  email: string,
+  next: string | null,
+): Promise<{ outcome: Outcome; wayOn: string | null }> {
+  if (!navigator.onLine) return { outcome: { kind: 'offline' }, wayOn: null }
+  let wayOn: string | null = null
+  const response = fetch(paths.findSsoConnection, {
+    method: 'POST',
+    headers: { Accept: 'application/json' },
+    body: new URLSearchParams(next ? { email, next } : { email }),
+    signal: AbortSignal.timeout(limitMs),
+  }).then(async (response) => {
+    wayOn = ((await response.clone().json()) as { wayOn?: string }).wayOn ?? null
+    return response
+  })
+  const outcome = await outcomeOf({ response })
+  // Nothing can have happened, so that a lost response is like none.
+  return { outcome: outcome.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : outcome, wayOn }
+}

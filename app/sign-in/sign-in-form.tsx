@@ -1,0 +1,224 @@
+'use client'
+
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { PasswordInput } from '@/app/_ui/password-input'
+import { takeFocus } from '@/app/_ui/screen'
+import { type Step, useAttempts } from '@/app/_ui/use-attempts'
+import { paths } from '@/lib/contract/paths'
+import { markPageReady } from '@/lib/page/page-readiness'
+import { type Outcome, post } from '@/lib/page/post'
+import { inRelativeTime } from '@/lib/page/relative-time'
+import type { Texts } from '@/lib/page/texts/en'
+import { findConnection } from './find-connection'
+
+type Properties = {
+  app: string
+  language: string
+  texts: Texts['signIn']
+  shared: Texts['shared']
+  /** Those of the password field on the other page. */
+  passwordTexts: React.ComponentProps<typeof PasswordInput>['texts']
+  /** Asks for the e-mail address alone first, because it may belong to a connection. */
+  emailFirst: boolean
+  next: string | null
+  destination: string
+  forgotPasswordUrl?: string
+}
+
+/**
+ * Asks for the e-mail address, and then, unless that leads to an identity provider, for the password.
+ * Every error keeps the form, with what was typed.
+ */
+export function SignInForm(properties: Properties) {
+  const { app, language, texts, shared, passwordTexts, emailFirst, next, destination, forgotPasswordUrl } = properties
+  const { step, setStep, track } = useAttempts(true)
+  const [asksPassword, setAsksPassword] = useState(!emailFirst)
+  const form = useRef<HTMLFormElement>(null)
+  const sending = useRef(false)
+
+  const inputOf = (name: 'email' | 'password') => form.current?.elements.namedItem(name) as HTMLInputElement | null
+
+  async function submit(): Promise<void> {
+    const email = inputOf('email')?.value
+    if (sending.current || email === undefined) return // e.g. a second click
+    sending.current = true
+    if (asksPassword) {
+      const outcome = await track(post(paths.signIn, { email, password: inputOf('password')?.value }))
+      if (outcome.kind === 'done') location.replace(destination) // so that Back skips this page
+    } else await find(email)
+    sending.current = false
+  }
+
+  async function find(email: string): Promise<void> {
+    let wayOn: string | null = null
+    const found = findConnection(email, next).then((connection): Outcome => {
+      wayOn = connection.wayOn
+      return connection.outcome
+    })
+    const { kind } = await track(found)
+    if (kind !== 'done') return
+    if (wayOn) return location.assign(wayOn)
+    setAsksPassword(true)
+    setStep({ kind: 'ready' })
+  }
+
+  useLayoutEffect(() => {
+    if (markPageReady()) submit()
+  }, [])
+
+  useEffect(() => {
+    // restored from the back-forward cache
+    const reset = ({ persisted }: PageTransitionEvent) => persisted && setStep({ kind: 'ready' })
+    addEventListener('pageshow', reset)
+    return () => removeEventListener('pageshow', reset)
+  }, [setStep])
+
+  const isFirstStep = useRef(true)
+  useEffect(() => {
+    if (!isFirstStep.current) inputOf(asksPassword ? 'password' : 'email')?.focus()
+    isFirstStep.current = false
+  }, [asksPassword])
+
+  const problem = problemOf(step, texts, language)
+  const pending = step.kind === 'sending' || step.kind === 'slow' || step.kind === 'done'
+  const title = asksPassword && emailFirst ? texts.passwordTitle : shared.signIn
+  return (
+    <>
+      <title>{`${problem ? texts.errorPrefix : ''}${title} – ${app}`}</title>
+      {problem && (
+        <div className="error-summary" role="alert" tabIndex={-1} ref={takeFocus} key={problem.text}>
+          <h2>{problem.title ?? texts.problem}</h2>
+          {problem.field ? (
+            <a
+              href={`#${problem.field}`}
+              onClick={(event) => {
+                event.preventDefault()
+                inputOf(problem.field!)?.focus()
+              }}
+            >
+              {problem.text}
+            </a>
+          ) : (
+            <p>{problem.text}</p>
+          )}
+        </div>
+      )}
+      <h1>{title}</h1>
+      {!asksPassword && <p>{texts.bodyWithPassword}</p>}
+      <form
+        className="reset-form"
+        method="post"
+        action={asksPassword ? '/sign-in' : paths.findSsoConnection}
+        data-needs-script={asksPassword ? '' : undefined}
+        ref={form}
+        onSubmit={(event) => {
+          event.preventDefault()
+          submit()
+        }}
+      >
+        {next && <input type="hidden" name="next" value={next} />}
+        <div className={problem?.field === 'email' ? 'field invalid' : 'field'}>
+          <label htmlFor="email">{texts.label}</label>
+          {problem?.field === 'email' && <FieldError id="email-error" prefix={texts.errorPrefix} text={problem.text} />}
+          <div className="input">
+            <input
+              id="email"
+              name="email"
+              type="email"
+              required
+              maxLength={254}
+              readOnly={asksPassword && emailFirst}
+              autoComplete="username"
+              autoCapitalize="none"
+              autoCorrect="off"
+              spellCheck={false}
+              aria-describedby={problem?.field === 'email' ? 'email-error' : undefined}
+              aria-invalid={problem?.field === 'email' ? true : undefined}
+            />
+            {asksPassword && emailFirst && (
+              <button
+                type="button"
+                className="show"
+                aria-label={texts.changeLabel}
+                onClick={() => {
+                  setAsksPassword(false)
+                  setStep({ kind: 'ready' })
+                }}
+              >
+                {texts.change}
+              </button>
+            )}
+          </div>
+        </div>
+        {asksPassword && (
+          <div className={problem?.field === 'password' ? 'field invalid' : 'field'}>
+            <label htmlFor="password">{texts.password}</label>
+            {problem?.field === 'password' && (
+              <FieldError id="password-error" prefix={texts.errorPrefix} text={problem.text} />
+            )}
+            <PasswordInput
+              texts={passwordTexts}
+              pending={pending}
+              input={{
+                required: true,
+                autoComplete: 'current-password',
+                'aria-describedby': problem?.field === 'password' ? 'password-error' : undefined,
+                'aria-invalid': problem?.field === 'password' ? true : undefined,
+              }}
+            />
+          </div>
+        )}
+        <button className="button wide" type="submit" aria-disabled={pending}>
+          {!asksPassword ? texts.submit : pending ? texts.sending : shared.signIn}
+        </button>
+      </form>
+      <p className="note" role="status">
+        {step.kind === 'ready' && <span className="early">{texts.early}</span>}
+        {step.kind === 'sending' && <span className="visually-hidden">{texts.sending}</span>}
+        {step.kind === 'slow' && texts.slow}
+      </p>
+      {asksPassword && forgotPasswordUrl && (
+        <p className="note">
+          <a href={forgotPasswordUrl}>{texts.forgotPassword}</a>
+        </p>
+      )}
+      {problem?.requestId && (
+        <p className="reference">
+          {shared.requestId} <code>{problem.requestId}</code>
+        </p>
+      )}
+    </>
+  )
+}
+
+function FieldError({ id, prefix, text }: { id: string; prefix: string; text: string }) {
+  return (
+    <p id={id} className="field-error">
+      <span className="visually-hidden">{prefix}</span>
+      {text}
+    </p>
+  )
+}
+
+type Problem = { title?: string; text: string; field?: 'email' | 'password'; requestId?: string }
+
+function problemOf(step: Step, texts: Properties['texts'], language: string): Problem | null {
+  switch (step.kind) {
+    case 'rejected':
+      return step.issue?.path[0] === 'email'
+        ? { field: 'email', text: texts.invalidEmail }
+        : { field: 'password', text: texts.wrongPassword }
+    case 'limited': {
+      const when = inRelativeTime(step.waitSeconds, language)
+      return { title: texts.limited.title, text: texts.limited.body.replace('{when}', () => when) }
+    }
+    case 'unavailable':
+    case 'offline':
+    case 'unknown':
+      return { title: texts[step.kind].title, text: texts[step.kind].body }
+    case 'failed':
+      return { title: texts.failed.title, text: texts.failed.body, requestId: step.requestId }
+    default:
+      return null
+  }
+}
