@@ -51,12 +51,13 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     )
   }
   const { error } = parameters
+  const { show, hide, showLabel, hideLabel, shown, hidden } = reset
   const emailFirst = any && parameters.step !== 'password'
   const form = PASSWORD_SIGN_IN ? (
     <SignInForm
       {...{ app, language, shared, next, emailFirst }}
       texts={signIn}
-      passwordTexts={reset}
+      passwordTexts={{ show, hide, showLabel, hideLabel, shown, hidden }}
       destination={next ?? DASHBOARD_URL}
       forgotPasswordUrl={FORGOT_PASSWORD_URL}
     />

@@ -1,6 +1,8 @@
 import type { Page, Route } from 'playwright/test'
+import { paths } from '../../lib/contract/paths'
 import { addConnection, ConnectionConflict } from '../../lib/sso/manage'
 import { exchangePath, holdScripts, resetPath } from './fixtures'
+import { type Server, startServer } from './server'
 
 type State = { title: string; open: (page: Page) => Promise<unknown> }
 
@@ -99,6 +101,79 @@ const states: Record<string, State> = {
     open: async (page) => {
       await openSignIn(page, '?error=unknown')
       await page.locator('#email-error').waitFor()
+    },
+  },
+
+  'password sign-in: e-mail first': {
+    title: 'Sign in',
+    open: async (page) => {
+      await openPasswordSignIn(page, '')
+      await page.getByText('Enter your email address').waitFor()
+    },
+  },
+  'password sign-in: password': { title: 'Enter your password', open: (page) => openPasswordStep(page) },
+  'password sign-in: both at once, shown': {
+    title: 'Sign in',
+    open: async (page) => {
+      await openPasswordSignIn(page, '?step=password')
+      await page.getByRole('button', { name: 'Show password' }).click()
+      await page.getByLabel('Password', { exact: true }).fill(typed)
+    },
+  },
+  'password sign-in: no e-mail address': {
+    title: 'Sign in',
+    open: async (page) => {
+      await openPasswordSignIn(page, '')
+      await page.getByLabel('Email address').fill('ada@localhost')
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.locator('#email-error').waitFor()
+    },
+  },
+  'password sign-in: wrong': {
+    title: 'Enter your password',
+    open: (page) => submitPassword(page, respondWith(400, { code: 'SIGN_IN_INVALID' }), 'There is a problem'),
+  },
+  'password sign-in: sending': {
+    title: 'Enter your password',
+    open: (page) => submitPassword(page, () => {}, 'Signing you in'),
+  },
+  'password sign-in: still sending': {
+    title: 'Enter your password',
+    open: (page) => submitPassword(page, () => {}, 'Still signing you in'),
+  },
+  'password sign-in: too many attempts': {
+    title: 'Enter your password',
+    open: (page) => submitPassword(page, respondWith(429, { code: 'RATE_LIMITED' }, 700), 'Sign-in is paused'),
+  },
+  'password sign-in: unavailable': {
+    title: 'Enter your password',
+    open: (page) =>
+      submitPassword(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 5), 'Sign-in isn’t available right now'),
+  },
+  'password sign-in: outcome unknown': {
+    title: 'Enter your password',
+    open: (page) => submitPassword(page, (route) => route.abort(), 'We lost the connection'),
+  },
+  'password sign-in: failed': {
+    title: 'Enter your password',
+    open: (page) => submitPassword(page, respondWith(500, { code: 'INTERNAL_ERROR' }), 'Support reference'),
+  },
+  'password sign-in: offline': {
+    title: 'Enter your password',
+    open: async (page) => {
+      await openPasswordStep(page)
+      await page.evaluate(() => Object.defineProperty(navigator, 'onLine', { value: false }))
+      await page.getByLabel('Password', { exact: true }).fill(typed)
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.getByText('You’re offline').waitFor()
+    },
+  },
+  'password sign-in: scripts fail to load': {
+    title: 'Sign in',
+    open: async (page) => {
+      await page.route('**/_next/static/**', (route) => route.abort())
+      await openPasswordSignIn(page, '?step=password')
+      await page.getByText('This page hasn’t loaded fully').waitFor()
     },
   },
 
@@ -213,8 +288,42 @@ const states: Record<string, State> = {
 
 const statesSlug = 'page-states'
 
+let passwordServer: Promise<Server> | undefined
+
+/** Opens the sign-in page of another server of this process, on which users have passwords. */
+async function openPasswordSignIn(page: Page, query: string): Promise<void> {
+  passwordServer ??= startServer({ PASSWORD_SIGN_IN: 'true', FORGOT_PASSWORD_URL: '/forgot-password' }).then(
+    (server) => {
+      process.once('exit', () => server.process.kill('SIGKILL'))
+      return server
+    },
+  )
+  await addStatesConnection()
+  await page.goto(`${(await passwordServer).url}/sign-in${query}`, { waitUntil: 'commit' })
+}
+
+async function openPasswordStep(page: Page): Promise<void> {
+  await openPasswordSignIn(page, '')
+  await page.getByLabel('Email address').fill('ada@example.com')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByLabel('Password', { exact: true }).waitFor()
+}
+
+async function submitPassword(page: Page, act: (route: Route) => unknown, text: string): Promise<void> {
+  await page.route(`**${paths.signIn}`, act)
+  await openPasswordStep(page)
+  await page.getByLabel('Password', { exact: true }).fill(typed)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByText(text).first().waitFor()
+}
+
 /** Opens the sign-in page with at least one connection, which has a button. */
 async function openSignIn(page: Page, query: string): Promise<void> {
+  await addStatesConnection()
+  await page.goto(`/sign-in${query}`, { waitUntil: 'commit' })
+}
+
+async function addStatesConnection(): Promise<void> {
   await addConnection({
     slug: statesSlug,
     name: 'Northwind Traders',
@@ -227,7 +336,6 @@ async function openSignIn(page: Page, query: string): Promise<void> {
   }).catch((error) => {
     if (!(error instanceof ConnectionConflict)) throw error // another state added it
   })
-  await page.goto(`/sign-in${query}`, { waitUntil: 'commit' })
 }
 
 export const stateNames = Object.keys(states)

@@ -19,7 +19,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const isAddress = /^[^@]+@[^@]+$/.test(email) && domainOf(email) !== null
     const connection = isAddress ? await findConnectionOfEmail(email) : null
     const next = nextDestination(form.get('next'), PUBLIC_URL, DASHBOARD_URL)
-    const withoutConnection = PASSWORD_SIGN_IN ? { step: 'password' } : { error: 'unknown' }
+    const withoutConnection: Record<string, string> = PASSWORD_SIGN_IN ? { step: 'password' } : { error: 'unknown' }
     const wayOn = new URLSearchParams(connection ? { connection } : isAddress ? withoutConnection : { error: 'email' })
     if (next) wayOn.set('next', next)
     if (request.headers.get('accept') === 'application/json') {

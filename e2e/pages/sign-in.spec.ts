@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto'
+import type { Page } from 'playwright/test'
+import { addConnection } from '../../lib/sso/manage'
+import { expect, heading, holdScripts, keepSecret, newAddress, newPassword, test } from '../support/fixtures'
+import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
+import { axe, complaintsOf } from '../support/page-checks'
+import { newPasswordUser } from '../support/password-user'
+import { type Server, startServer } from '../support/server'
+import { type Smtp, startSmtp } from '../support/smtp'
+
+let database: OwnDatabase
+let smtp: Smtp
+let server: Server
+let mixed: Server
+
+const domain = `sign-in-${randomUUID()}.example`
+const slug = domain.slice(0, 20)
+
+test.beforeAll(async () => {
+  database = await openOwnDatabase()
+  smtp = await startSmtp()
+  server = await startServer({
+    ...smtp.settings,
+    DATABASE_URL: database.url(),
+    PASSWORD_SIGN_IN: 'true',
+    DASHBOARD_URL: '/?dashboard',
+  })
+  // The database that all tests share has connections.
+  mixed = await startServer({ PASSWORD_SIGN_IN: 'true' })
+  await addConnection({
+    slug,
+    name: 'Northwind Traders',
+    settings: { kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x' },
+    secrets: { clientSecret: 'x' },
+    domains: [domain],
+    provision: false,
+    listed: false,
+    allowPasswords: true,
+  })
+})
+test.afterAll(async () => {
+  await server?.stop()
+  await mixed?.stop()
+  await smtp?.stop()
+  await database?.drop()
+})
+
+const password = (page: Page) => page.getByLabel('Password', { exact: true })
+const email = (page: Page) => page.getByRole('textbox', { name: 'Email address' })
+const button = (page: Page) => page.getByRole('button', { name: 'Sign in', exact: true })
+
+async function fill(page: Page, address: string, secret: string): Promise<void> {
+  await email(page).fill(address)
+  await password(page).fill(secret)
+  await button(page).click()
+}
+
+async function keepCookies(page: Page): Promise<string[]> {
+  const cookies = await page.context().cookies()
+  for (const { value } of cookies) keepSecret(value)
+  return cookies.map(({ name }) => name).sort()
+}
+
+test('a forgotten password: link, new password, sign-in with it; the old one is refused', async ({ page }) => {
+  const complaints = complaintsOf(page.context())
+  const user = await newPasswordUser(database.sql)
+  const changed = newPassword()
+  await page.goto(`${server.url}/sign-in`)
+  expect((await axe(page).analyze()).violations).toEqual([])
+  await page.getByRole('link', { name: 'Forgot your password?' }).click()
+  await page.getByLabel('Email address').fill(user.email)
+  await page.getByRole('button', { name: 'Send the link' }).click()
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  await page.goto(`${server.url}/reset-password?token=${smtp.mailsTo(user.email)[0]!.token}`)
+  await page.getByLabel('New password').fill(changed)
+  await page.getByRole('button', { name: 'Save password' }).click()
+  await page.getByRole('link', { name: 'Sign in' }).click()
+
+  await expect(heading(page)).toHaveText('Sign in')
+  await fill(page, user.email, user.password)
+  await expect(page.getByRole('alert').filter({ hasText: 'There is a problem' })).toBeFocused()
+  await expect(page).toHaveTitle('Error: Sign in – Dashboard')
+  await expect(page.getByLabel('Email address')).toHaveValue(user.email)
+  await expect(password(page)).toHaveAttribute('aria-invalid', 'true')
+  await page.getByRole('link', { name: 'The email address or the password is wrong' }).click()
+  await expect(password(page)).toBeFocused()
+  expect((await axe(page).analyze()).violations).toEqual([])
+  expect(await page.context().cookies()).toEqual([])
+
+  await password(page).fill(changed)
+  await password(page).press('Enter')
+  await page.waitForURL(`${server.url}/?dashboard`)
+  await expect(heading(page)).toHaveText('You’re signed in')
+  await expect(page.getByText(user.email)).toBeVisible()
+  expect(await keepCookies(page)).toEqual(['known', 'refresh', 'session'])
+  await page.goBack()
+  await expect(page, 'Back skips the form').not.toHaveURL(/sign-in$/)
+  expect(complaints).toEqual([])
+})
+
+test('with connections, the e-mail address comes first, and decides', async ({ page, sql }) => {
+  const complaints = complaintsOf(page.context())
+  const user = await newPasswordUser(sql)
+  const requests: string[] = []
+  page.on('request', (request) => requests.push(request.url()))
+  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
+  await expect(password(page)).toHaveCount(0)
+  await email(page).fill(user.email)
+  await email(page).press('Enter')
+  await expect(heading(page)).toHaveText('Enter your password')
+  await expect(password(page)).toBeFocused()
+  await expect(email(page)).toHaveValue(user.email)
+  await expect(email(page)).toHaveAttribute('readonly')
+  await expect(email(page)).toHaveAttribute('autocomplete', 'username')
+  await expect(password(page)).toHaveAttribute('autocomplete', 'current-password')
+
+  await page.getByRole('button', { name: 'Change email address' }).click()
+  await expect(email(page)).toBeFocused()
+  await expect(email(page)).toBeEditable()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await password(page).fill(user.password)
+  await page.getByRole('button', { name: 'Show password' }).click()
+  await expect(password(page)).toHaveAttribute('type', 'text')
+  await button(page).click()
+  await page.waitForURL(`${mixed.url}/?after`)
+  await expect(heading(page)).toHaveText('You’re signed in')
+  await keepCookies(page)
+  expect(requests.filter((url) => url.includes('@') || url.includes('%40'))).toEqual([])
+  expect(complaints).toEqual([])
+
+  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
+  await page.route('**/start?next=*', (route) => route.fulfill({ body: 'the identity provider' }))
+  await email(page).fill(`ada@${domain.toUpperCase()}`)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.waitForURL(`${mixed.url}/api/auth/sso/${slug}/start?next=${encodeURIComponent('/?after')}`)
+})
+
+test('attempts that are paused, and a password typed early, keep the form', async ({ page }) => {
+  const user = await newPasswordUser(database.sql)
+  await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
+  const release = await holdScripts(page)
+  await page.goto(`${server.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
+  await fill(page, user.email, 'wrong')
+  await expect(page.getByText('You’ll be signed in as soon as this page is ready.')).toBeVisible()
+  release()
+  await expect(page.getByText('There is a problem')).toBeVisible()
+  for (let count = 2; count <= 10; count++) {
+    const response = page.waitForResponse('**/api/auth/sign-in')
+    await button(page).click()
+    expect((await response).status()).toBe(400)
+    await expect(button(page)).toHaveAttribute('aria-disabled', 'false')
+  }
+  await password(page).fill(user.password)
+  await button(page).click()
+  await expect(page.getByRole('alert').getByRole('heading', { name: 'Sign-in is paused' })).toBeVisible()
+  await expect(page.getByText(/You can try again in 1[45] minutes/)).toBeVisible()
+  await expect(password(page)).toHaveValue(user.password)
+
+  await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
+  await button(page).click()
+  await page.waitForURL(`${server.url}/?after`)
+  await keepCookies(page)
+})
+
+test('without JavaScript, it leads to an identity provider, and says that a password needs it', async ({
+  browserProcess,
+}) => {
+  const context = await browserProcess.newContext({
+    javaScriptEnabled: false,
+    locale: 'de-DE',
+    extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
+  })
+  const page = await context.newPage()
+  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
+  await page.getByLabel('E‑Mail-Adresse').fill(`ada@${domain}`)
+  await page.getByRole('button', { name: 'Weiter', exact: true }).click()
+  await expect(heading(page)).toHaveText('Es geht weiter bei Ihrer Organisation')
+
+  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
+  await page.getByLabel('E‑Mail-Adresse').fill('ada@example.com')
+  await page.getByRole('button', { name: 'Weiter', exact: true }).click()
+  await expect(page).toHaveURL(`${mixed.url}/sign-in?step=password&next=%2F%3Fafter`)
+  await expect(page.getByRole('heading', { name: 'Diese Seite braucht JavaScript' })).toBeVisible()
+  await expect(page.getByLabel('Passwort', { exact: true })).toBeHidden()
+  await context.close()
+})
+
+test('without the setting, there is no password', async ({ page, url }) => {
+  await page.goto('/sign-in')
+  await expect(page.getByLabel('Email address')).toBeVisible() // the shared database has connections
+  await page.getByLabel('Email address').fill('ada@example.com')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await expect(page).toHaveURL(`${url}/sign-in?error=unknown`)
+  await page.goto('/sign-in?step=password')
+  await expect(page.locator('input[type=password]')).toHaveCount(0)
+})
