@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { applyMigrations } from '../prisma/migrate'
 
 const userCount = 1_000
+const signInUsers = 100
 const run = randomBytes(6).toString('hex')
 
 export type Database = {
@@ -14,6 +16,8 @@ export type Database = {
   newTokens: (count: number) => Promise<() => string>
   /** Starts sessions. The returned function returns a different one each time. */
   newSessions: (count: number) => Promise<() => { sessionId: string; userId: string }>
+  /** Gives users a password. The returned function returns what a different one signs in with each time. */
+  newSignIns: () => Promise<() => { email: string; password: string }>
   /**
    * Adds `count` codes and sessions that are old enough for the clean-up to delete.
    */
@@ -84,6 +88,17 @@ export async function openDatabase(
       )
       let next = 0
       return () => begun[next++]
+    },
+    newSignIns: async () => {
+      const password = 'lantern meadow river'
+      const hash = await bcrypt.hash(password, 12)
+      await client.query(
+        `UPDATE users SET password_hash = $1
+         WHERE email IN (SELECT 'user-' || number || '@example.com' FROM generate_series(0, $2::int - 1) number)`,
+        [hash, signInUsers],
+      )
+      let next = 0
+      return () => ({ email: `user-${next++ % signInUsers}@example.com`, password })
     },
     addExpired: async (count) => {
       await client.query(

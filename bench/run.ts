@@ -66,9 +66,9 @@ async function main(): Promise<void> {
     const servers = {
       floor: await start(floorBuild),
       product: await start(productBuild),
-      // For rejected requests, resets and floods, so that they do not affect the servers whose
+      // For rejected requests, resets, sign-ins and floods, so that they do not affect the servers whose
       // exchanges are compared.
-      mixed: await start(productBuild),
+      mixed: await start(productBuild, { PASSWORD_SIGN_IN: 'true' }),
       cleaner: await start(productBuild, { DATABASE_URL: large.url, CRON_SECRET: cronSecret }),
       smallPool: await start(productBuild, { DATABASE_POOL_SIZE: '3' }),
       upstash: await start(productBuild, upstash.message),

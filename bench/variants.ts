@@ -10,6 +10,7 @@ export const unknownCode = 'x'.repeat(43)
 export const cronSecret = 'the secret of the clean-up'
 const expiredRows = 30_000
 const floodEveryMs = 20
+const signInEveryMs = 50
 const floodAtMost = 500
 const windowMs = 15 * 60_000
 let overdrawn = 0
@@ -83,6 +84,24 @@ export function variantsOf(
       name: 'reset, 1 connection',
       baseline: 'floor: bcrypt, 1 connection',
       run: async () => measure({ ...password(mixed, resetPath, await small.newTokens(hashes.amount + 10)), ...hashes }),
+    },
+    {
+      name: 'sign-in, 1 connection',
+      baseline: 'floor: bcrypt, 1 connection',
+      run: async () =>
+        measure({ server: mixed, path: paths.signIn, body: await small.newSignIns(), status: 200, ...hashes }),
+    },
+    {
+      name: `exchange while ${1_000 / signInEveryMs} sign-ins a second are offered`,
+      baseline: 'exchange',
+      run: async () => {
+        const body = await small.newSignIns()
+        const { result, statuses } = await meanwhile(
+          { server: mixed, path: paths.signIn, body, everyMs: signInEveryMs, atMost: floodAtMost },
+          () => good(mixed, small),
+        )
+        return { ...result, meanwhile: statuses }
+      },
     },
     {
       name: 'exchange while resets flood',

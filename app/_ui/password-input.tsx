@@ -5,7 +5,7 @@ type Properties = {
   texts: Pick<Texts['reset'], 'show' | 'hide' | 'showLabel' | 'hideLabel' | 'shown' | 'hidden'>
   pending: boolean
   /** Of the input. Uncontrolled, to keep what was typed before this script loaded. */
-  input: Omit<React.ComponentProps<'input'>, 'id' | 'name' | 'type'>
+  input: Omit<React.ComponentProps<'input'>, 'id' | 'type'>
 }
 
 /**

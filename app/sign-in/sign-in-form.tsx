@@ -150,24 +150,24 @@ export function SignInForm(properties: Properties) {
             )}
           </div>
         </div>
-        {asksPassword && (
-          <div className={problem?.field === 'password' ? 'field invalid' : 'field'}>
-            <label htmlFor="password">{texts.password}</label>
-            {problem?.field === 'password' && (
-              <FieldError id="password-error" prefix={texts.errorPrefix} text={problem.text} />
-            )}
-            <PasswordInput
-              texts={passwordTexts}
-              pending={pending}
-              input={{
-                required: true,
-                autoComplete: 'current-password',
-                'aria-describedby': problem?.field === 'password' ? 'password-error' : undefined,
-                'aria-invalid': problem?.field === 'password' ? true : undefined,
-              }}
-            />
-          </div>
-        )}
+        {/* There from the start, so that a password manager fills both fields. Without a name, it isn't sent. */}
+        <div className={problem?.field === 'password' ? 'field invalid' : 'field'} hidden={!asksPassword}>
+          <label htmlFor="password">{texts.password}</label>
+          {problem?.field === 'password' && (
+            <FieldError id="password-error" prefix={texts.errorPrefix} text={problem.text} />
+          )}
+          <PasswordInput
+            texts={passwordTexts}
+            pending={pending}
+            input={{
+              name: asksPassword ? 'password' : undefined,
+              required: asksPassword,
+              autoComplete: 'current-password',
+              'aria-describedby': problem?.field === 'password' ? 'password-error' : undefined,
+              'aria-invalid': problem?.field === 'password' ? true : undefined,
+            }}
+          />
+        </div>
         <button className="button wide" type="submit" aria-disabled={pending}>
           {!asksPassword ? texts.submit : pending ? texts.sending : shared.signIn}
         </button>

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { project } from '../../bin/local'
 import { paths } from '../../lib/contract/paths'
@@ -36,6 +37,7 @@ test.beforeAll(async () => {
     DATABASE_URL: database.url(role, role),
     DIRECT_DATABASE_URL: database.url(),
     CRON_SECRET: cronSecret,
+    PASSWORD_SIGN_IN: 'true',
     DATABASE_POOL_SIZE: '1',
   }
   server = await startServer(settings)
@@ -91,7 +93,7 @@ async function issue(kind: 'sso-code' | 'reset-token', ...flags: string[]): Prom
 }
 
 /** Runs every database operation of a server. Throws if one does not work. */
-async function useServer(): Promise<void> {
+async function useServer({ withPasswords = false } = {}): Promise<void> {
   const headers = { 'X-Forwarded-For': newAddress() }
   const { sql } = database
   const demand = (what: string, works: unknown) => {
@@ -119,11 +121,23 @@ async function useServer(): Promise<void> {
   await fetch(`${server.url}/sign-out`, { method: 'POST', headers: cookie, redirect: 'manual' })
   const revoked = 'SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NOT NULL'
   demand('end of both sessions', (await sql(revoked, [user!.id])).length === 2)
-  demand('reset', (await postTo(server.url + resetPath, { token, password: newPassword() }, headers)).status === 200)
+  const password = newPassword()
+  demand('reset', (await postTo(server.url + resetPath, { token, password }, headers)).status === 200)
   demand(
     'password',
     (await sql('SELECT 1 FROM users WHERE id = $1 AND password_hash IS NOT NULL', [user!.id])).length === 1,
   )
+  if (withPasswords) {
+    const email = user!.email.toUpperCase()
+    const signIn = async (secret: string) =>
+      (await postTo(server.url + paths.signIn, { email, password: secret }, headers)).status
+    demand('wrong password', (await signIn('wrong')) === 400)
+    const old = await bcrypt.hash(password, 4)
+    await sql('UPDATE users SET password_hash = $1 WHERE id = $2', [old, user!.id])
+    demand('sign-in', (await signIn(password)) === 200)
+    const raised = `SELECT 1 FROM users WHERE id = $1 AND password_hash LIKE '$2b$12$%'`
+    demand('raised cost', (await sql(raised, [user!.id])).length === 1)
+  }
   const cron = (job: string) =>
     fetch(`${server.url}/api/cron/${job}`, { headers: { ...headers, Authorization: `Bearer ${cronSecret}` } })
   demand(
@@ -142,10 +156,11 @@ async function useServer(): Promise<void> {
 
   for (const table of ['exchange_codes', 'reset_tokens', 'sessions', 'sign_ins'])
     await sql(`UPDATE ${table} SET expires_at = now() - interval '8 days'`)
+  await sql(`INSERT INTO password_attempts VALUES (sha256('x'), 1, now() - interval '1 minute')`)
   await sql(`UPDATE mails SET requested_at = now() - interval '8 days'`)
   demand('clean-up', (await cron('clean-up')).status === 200)
   const left =
-    'SELECT 1 FROM exchange_codes UNION ALL SELECT 1 FROM reset_tokens UNION ALL SELECT 1 FROM sessions UNION ALL SELECT 1 FROM sign_ins UNION ALL SELECT 1 FROM mails'
+    'SELECT 1 FROM exchange_codes UNION ALL SELECT 1 FROM reset_tokens UNION ALL SELECT 1 FROM sessions UNION ALL SELECT 1 FROM sign_ins UNION ALL SELECT 1 FROM mails UNION ALL SELECT 1 FROM password_attempts WHERE expires_at < now()'
   demand('clean-up of all', (await sql(left)).length === 0)
 }
 
@@ -196,8 +211,10 @@ test('the role can do nothing else, and owns nothing', async () => {
   expect((await run(['migrate'])).stdout).toBe('No pending migrations.\n')
 })
 
-test('the role needs each of its privileges', async () => {
-  test.setTimeout(300_000)
+test('it may read password hashes where users sign in with them, and then needs each of its privileges', async () => {
+  test.setTimeout(400_000)
+  await expect(useServer({ withPasswords: true })).rejects.toThrow('wrong password')
+  await database.sql(blocks['serving-role-passwords']!.text.replaceAll('the_role', role))
   const whole = await database.sql(
     `SELECT table_name AS "table", privilege_type AS privilege, NULL AS "column" FROM information_schema.role_table_grants WHERE grantee = $1`,
     [role],
@@ -214,7 +231,7 @@ test('the role needs each of its privileges', async () => {
   const privileges = [...whole, ...columns]
   expect(privileges.length).toBeGreaterThan(0)
   const works = () =>
-    useServer()
+    useServer({ withPasswords: true })
       .then(() => database.sql('DELETE FROM users'))
       .then(() => issue('sso-code', '--create'))
       .then(() => issue('reset-token'))

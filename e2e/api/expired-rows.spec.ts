@@ -52,7 +52,14 @@ test('a sign-in attempt is deleted an hour after it expired', async ({ sql }) =>
 
 test('a run stops at its time limit, and the next run continues', async ({ user, sql }) => {
   await sql(fill(2_500, '8 days'), [user.id])
-  expect(await deleteExpiredRows(0)).toEqual({ exchange_codes: 0, reset_tokens: 0, sessions: 0, sign_ins: 0, mails: 0 })
+  expect(await deleteExpiredRows(0)).toEqual({
+    exchange_codes: 0,
+    reset_tokens: 0,
+    sessions: 0,
+    sign_ins: 0,
+    mails: 0,
+    password_attempts: 0,
+  })
   await deleteExpiredRows()
   expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
 })
@@ -67,6 +74,22 @@ test('mails are deleted a week after they were requested, sent or not', async ({
   expect((await deleteExpiredRows()).mails).toBeGreaterThanOrEqual(3)
   const kept = `SELECT count(*)::int AS kept, min(requested_at) > now() - interval '7 days' AS recent FROM mails WHERE user_id = $1`
   expect(await sql(kept, [user.id])).toEqual([{ kept: 3, recent: true }])
+})
+
+test('a counter of passwords is deleted as its window ends', async ({ sql }) => {
+  const keys = ['1 millisecond', '-1 minute', '-14 minutes']
+  await sql(
+    `INSERT INTO password_attempts (key_hash, count, expires_at)
+     SELECT sha256((age || $2)::bytea), 1, now() - age::interval FROM unnest($1::text[]) AS age`,
+    [keys, 'deleted as its window ends'],
+  )
+  expect((await deleteExpiredRows()).password_attempts).toBeGreaterThanOrEqual(1)
+  const rows = await sql(
+    `SELECT age FROM unnest($1::text[]) AS age
+     WHERE EXISTS (SELECT FROM password_attempts WHERE key_hash = sha256((age || $2)::bytea))`,
+    [keys, 'deleted as its window ends'],
+  )
+  expect(rows.map(({ age }) => age)).toEqual(keys.slice(1))
 })
 
 test('a mail is in one state, and holds no text of a client', async ({ user, sql }) => {
@@ -129,6 +152,7 @@ test('the cron job deletes expired rows; repeated and concurrent runs are harmle
           sessions: expect.any(Number),
           sign_ins: expect.any(Number),
           mails: expect.any(Number),
+          password_attempts: expect.any(Number),
         },
       },
     ])

@@ -15,6 +15,7 @@ const tables = [
   'exchange_codes',
   'identities',
   'mails',
+  'password_attempts',
   'reset_tokens',
   'sessions',
   'sign_ins',

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
+import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { openDatabase } from '../../bench/database'
 import { project } from '../../bin/local'
@@ -10,7 +11,7 @@ import { startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 
 const rows = 200_000
-const tables = ['exchange_codes', 'mails', 'reset_tokens', 'sessions', 'users']
+const tables = ['exchange_codes', 'mails', 'password_attempts', 'reset_tokens', 'sessions', 'users']
 
 test('no operation of the service scans a table, with 200,000 rows in each', async () => {
   test.setTimeout(180_000)
@@ -31,12 +32,18 @@ test('no operation of the service scans a table, with 200,000 rows in each', asy
      FROM generate_series(1, $1::int) number`,
     [rows],
   )
+  await client.query(
+    `INSERT INTO password_attempts (key_hash, count, expires_at)
+     SELECT sha256(number::text::bytea), 1, now() + (number % 2000 - 100) * interval '1 second'
+     FROM generate_series(1, $1::int) number`,
+    [rows],
+  )
   const [code, token] = [await database.newCodes(3), await database.newTokens(2)]
   await client.query('VACUUM ANALYZE')
   const before = await readsOf(client)
 
   const smtp = await startSmtp()
-  const settings = { DATABASE_URL: database.url, ...smtp.settings }
+  const settings = { DATABASE_URL: database.url, PASSWORD_SIGN_IN: 'true', ...smtp.settings }
   const server = await startServer(settings)
   const send = (path: string, body: object) => postTo(server.url + path, body)
   const used = code()
@@ -57,6 +64,15 @@ test('no operation of the service scans a table, with 200,000 rows in each', asy
   expect((await send(exchangePath, { code: 'unknown' })).status).toBe(400)
   expect((await send(resetPath, { token: 'unknown', password: newPassword() })).status).toBe(400)
   expect((await send(resetPath, { token: token(), password: newPassword() })).status).toBe(200)
+  const password = newPassword()
+  await client.query(`UPDATE users SET password_hash = $1 WHERE email = 'user-8@example.com'`, [
+    await bcrypt.hash(password, 4),
+  ])
+  for (const [secret, expected] of [
+    [password, 200],
+    [newPassword(), 400],
+  ] as const)
+    expect((await send(paths.signIn, { email: 'user-8@example.com', password: secret })).status).toBe(expected)
   expect((await send(paths.forgotPassword, { email: 'user-9@example.com' })).status).toBe(200)
   expect((await send(paths.forgotPassword, { email: 'nobody@example.com' })).status).toBe(200)
   await expect.poll(() => smtp.mails.length).toBeGreaterThan(0)

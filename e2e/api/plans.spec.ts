@@ -14,6 +14,7 @@ const tables = [
   'exchange_codes',
   'identities',
   'mails',
+  'password_attempts',
   'reset_tokens',
   'sessions',
   'sign_ins',
@@ -98,6 +99,12 @@ function expectKeysOnly(scans: Record<string, string[]>): void {
     'SELECT user_id FROM identities',
     'INSERT INTO identities',
     'INSERT INTO users',
+    'INSERT INTO password_attempts',
+    'UPDATE password_attempts SET count',
+    'DELETE FROM password_attempts',
+    'FROM users WHERE email = ANY ($1) AND disabled_at IS NULL AND NOT sso_only AND password_hash',
+    'AND password_hash = $2 AND disabled_at IS NULL',
+    'UPDATE users SET password_hash = $1 WHERE id = $2 AND password_hash',
   ]) {
     expect(
       statements.some((statement) => statement.includes(part)),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { paths } from '../../lib/contract/paths'
 import { expect, newAddress, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
+import { rankZ } from '../support/rank-test'
 import { startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 
@@ -64,12 +65,3 @@ test('response times, and those of the next request, tell nothing about an addre
     await database.drop()
   }
 })
-
-/** The standardised statistic of the Mann-Whitney U test: 0 where neither sample tends to be larger. */
-function rankZ(one: number[], other: number[]): number {
-  const all = [...one.map((value) => ({ value, isOne: true })), ...other.map((value) => ({ value, isOne: false }))]
-  all.sort((a, b) => a.value - b.value)
-  const rankSum = all.reduce((sum, { isOne }, index) => sum + (isOne ? index + 1 : 0), 0)
-  const [n, m] = [one.length, other.length]
-  return (rankSum - (n * (n + m + 1)) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12)
-}

@@ -104,7 +104,7 @@ test('with connections, the e-mail address comes first, and decides', async ({ p
   const requests: string[] = []
   page.on('request', (request) => requests.push(request.url()))
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
-  await expect(password(page)).toHaveCount(0)
+  await expect(password(page)).toBeHidden()
   await email(page).fill(user.email)
   await email(page).press('Enter')
   await expect(heading(page)).toHaveText('Enter your password')

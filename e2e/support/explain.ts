@@ -1,5 +1,6 @@
 // Runs every statement of the service once, on one connection of the pool, and prints their generic
 // plans as JSON. A separate process, because the pool keeps the settings that it was created with.
+import bcrypt from 'bcrypt'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { databasePool } from '../../lib/database/pool'
 import {
@@ -12,7 +13,9 @@ import {
   retryLater,
   retryNow,
 } from '../../lib/mail/outbox'
+import { uncountAttempt } from '../../lib/password/attempts'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
+import { signIn as signInWithPassword } from '../../lib/password/sign-in'
 import { findRefreshableSession, findSession } from '../../lib/session/find'
 import { refreshSession } from '../../lib/session/refresh'
 import { endSessions } from '../../lib/session/revoke'
@@ -36,6 +39,14 @@ async function run(): Promise<void> {
   await refreshSession(refreshToken)
   await endSessions([sessionId])
   await resetPassword((await issueResetToken(id)).secret, 'lantern meadow otter')
+  await signInWithPassword(email, 'lantern meadow otter', {
+    subnet: '192.0.2.0/24',
+    sessionId: null,
+    knownBrowser: null,
+  })
+  await uncountAttempt([])
+  await databasePool().query('UPDATE users SET password_hash = $1', [await bcrypt.hash('lantern meadow otter', 4)])
+  await signInWithPassword(email, 'lantern meadow otter', { subnet: '192.0.2.0/24', sessionId, knownBrowser: null })
   await signIn()
   await queueResetMail([email], { language: 'en', device: null })
   const mail = (await claimMail())! // the notice of the reset

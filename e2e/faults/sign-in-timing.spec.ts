@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import bcrypt from 'bcrypt'
+import { paths } from '../../lib/contract/paths'
+import { expect, newAddress, test } from '../support/fixtures'
+import { openOwnDatabase } from '../support/own-database'
+import { rankZ } from '../support/rank-test'
+import { startServer } from '../support/server'
+
+const rounds = 60
+const maxZ = 4 // chance exceeds it once in 16,000 comparisons
+const kinds = ['unknown', 'wrong', 'disabled', 'ssoOnly', 'without', 'older', 'cheapest', 'tooLong'] as const
+
+test('response times of sign-in failures tell nothing about an account', async () => {
+  test.setTimeout(900_000)
+  const database = await openOwnDatabase()
+  const server = await startServer({ DATABASE_URL: database.url(), PASSWORD_SIGN_IN: 'true', LOG_LEVEL: 'silent' })
+  const password = 'not the right password'
+  const hashes = await Promise.all([12, 10, 4].map((cost) => bcrypt.hash(randomUUID(), cost)))
+  await database.sql(
+    `INSERT INTO users (email, disabled_at, sso_only, password_hash)
+     SELECT lower(kind) || '-' || round || '@example.com', CASE kind WHEN 'disabled' THEN now() END, kind = 'ssoOnly',
+       CASE kind WHEN 'without' THEN NULL WHEN 'older' THEN $3 WHEN 'cheapest' THEN $4 ELSE $2 END
+     FROM unnest($5::text[]) kind, generate_series(1, $1::int) round`,
+    [rounds, ...hashes, kinds.filter((kind) => kind !== 'unknown')],
+  )
+  const attempt = async (kind: (typeof kinds)[number], round: number) => {
+    const body = { email: `${kind}-${round}@example.com`, password: kind === 'tooLong' ? 'x'.repeat(1_000) : password }
+    const startedAt = performance.now()
+    const response = await fetch(server.url + paths.signIn, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
+      body: JSON.stringify(body),
+    })
+    await response.text()
+    expect(response.status).toBe(400)
+    return performance.now() - startedAt
+  }
+  try {
+    for (let warmUp = 0; warmUp < 10; warmUp++) await attempt('unknown', -1 - warmUp)
+    const times = Object.fromEntries(kinds.map((kind) => [kind, [] as number[]]))
+    for (let round = 1; round <= rounds; round++) {
+      for (const kind of [...kinds].sort(() => Math.random() - 0.5)) times[kind]!.push(await attempt(kind, round))
+    }
+    const scores = kinds
+      .filter((kind) => kind !== 'unknown')
+      .map((kind) => ({ kind, z: rankZ(times[kind]!, times.unknown!) }))
+    console.log(scores.map(({ kind, z }) => `${kind}: z = ${z.toFixed(2)}`).join(', '))
+    for (const { kind, z } of scores) expect(Math.abs(z), kind).toBeLessThan(maxZ)
+  } finally {
+    await server.stop()
+    await database.drop()
+  }
+})
