@@ -27,6 +27,13 @@ test('the required settings are sufficient', () => {
   expect(parseEnv(good).PUBLIC_URL).toBe('https://login.example.com')
 })
 
+test('users sign in with a password only if a setting says so', () => {
+  expect(parseEnv(good).PASSWORD_SIGN_IN).toBe(false)
+  expect(parseEnv({ ...good, PASSWORD_SIGN_IN: 'false' }).PASSWORD_SIGN_IN).toBe(false)
+  expect(parseEnv({ ...good, PASSWORD_SIGN_IN: 'true' }).PASSWORD_SIGN_IN).toBe(true)
+  expect(problems({ ...good, PASSWORD_SIGN_IN: 'yes' }).length).toBe(1)
+})
+
 test('all missing settings are listed at once; an empty setting is missing', () => {
   const names = (lines: string[]) => lines.map((line) => line.split(' ')[0])
   const all = ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'UPSTASH_REDIS_REST_URL']

@@ -1,0 +1,36 @@
+import { expect, test } from 'playwright/test'
+import { lifetimes } from '../contract/lifetimes'
+import { makeRefreshToken } from '../session/refresh-token'
+import { makeKnownBrowser, readKnownBrowser } from './known-browser'
+
+const account = 'ada@example.com'
+const now = () => Math.floor(Date.now() / 1000)
+
+test('a browser is known to one account, and keeps its ID when the cookie is renewed', () => {
+  const cookie = makeKnownBrowser(account, null, now())
+  expect(cookie).toMatch(/^[\w-]{48}$/)
+  const browser = readKnownBrowser(cookie, account)
+  expect(browser).toMatch(/^[0-9a-f]{32}$/)
+  expect(readKnownBrowser(makeKnownBrowser(account, browser, now()), account)).toBe(browser)
+  expect(readKnownBrowser(makeKnownBrowser(account, null, now()), account)).not.toBe(browser)
+  for (const other of ['', 'ada@example.co', 'eve@example.com']) expect(readKnownBrowser(cookie, other)).toBeNull()
+})
+
+test('it is forgotten after 180 days', () => {
+  expect(readKnownBrowser(makeKnownBrowser(account, null, now() - lifetimes.knownBrowser + 10), account)).not.toBeNull()
+  expect(readKnownBrowser(makeKnownBrowser(account, null, now() - lifetimes.knownBrowser - 1), account)).toBeNull()
+})
+
+test('no bit of the cookie can be changed, and no refresh token is one', () => {
+  const bytes = Buffer.from(makeKnownBrowser(account, null, now()), 'base64url')
+  for (let bit = 0; bit < bytes.length * 8; bit++) {
+    const forged = Buffer.from(bytes)
+    forged[bit >> 3]! ^= 1 << (bit & 7)
+    expect(readKnownBrowser(forged.toString('base64url'), account)).toBeNull()
+  }
+  const token = makeRefreshToken({ sessionId: '0c9d4e0e-52a7-4f1e-8f2c-1d3b5a7e9f60', generation: now() + 1_000 })
+  for (const other of [null, '', 'x', token]) {
+    expect(readKnownBrowser(other, '')).toBeNull()
+    expect(readKnownBrowser(other, account)).toBeNull()
+  }
+})
