@@ -6,7 +6,7 @@ import { openOwnDatabase } from '../support/own-database'
 import { rankZ } from '../support/rank-test'
 import { startServer } from '../support/server'
 
-const rounds = 60
+const rounds = 40
 const maxZ = 4 // chance exceeds it once in 16,000 comparisons
 const kinds = ['unknown', 'wrong', 'disabled', 'ssoOnly', 'without', 'older', 'cheapest', 'tooLong'] as const
 
