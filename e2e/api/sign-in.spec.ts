@@ -259,7 +259,8 @@ async function changeMeanwhile(user: PasswordUser, text: string, values: unknown
     const pending = signIn(user)
     const waits = `SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`
     const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
-    await expect.poll(async () => (await holder.query(waits, [rows[0].pid])).rows.length).toBe(1)
+    // On another connection: within a transaction, pg_stat_activity does not change.
+    await expect.poll(async () => (await sql(waits, [rows[0].pid])).length, { intervals: [50] }).toBe(1)
     await holder.query('COMMIT')
     return await pending
   } finally {
