@@ -22,6 +22,7 @@ async function run(): Promise<number> {
   const mailbox = process.env.SMTP_URL ? null : await (await import('./mailbox')).startMailbox()
   try {
     if (mailbox) Object.assign(process.env, { SMTP_URL: mailbox.smtpUrl, MAIL_FROM: 'login@example.com' })
+    process.env.PASSWORD_SIGN_IN ||= 'true' // so that the new password is of use
     rememberPublicUrl()
     if (production) build()
     const disconnect = await connectLocalProvider()

@@ -177,6 +177,11 @@ export function SignInForm(properties: Properties) {
         {step.kind === 'sending' && <span className="visually-hidden">{texts.sending}</span>}
         {step.kind === 'slow' && texts.slow}
       </p>
+      {!asksPassword && (
+        <p className="note">
+          <a href={passwordStep(next)}>{texts.usePassword}</a>
+        </p>
+      )}
       {asksPassword && forgotPasswordUrl && (
         <p className="note">
           <a href={forgotPasswordUrl}>{texts.forgotPassword}</a>
@@ -189,6 +194,11 @@ export function SignInForm(properties: Properties) {
       )}
     </>
   )
+}
+
+/** Asks for the password at once: for users who have one although their domain has a connection. */
+function passwordStep(next: string | null): string {
+  return `/sign-in?${new URLSearchParams(next ? { step: 'password', next } : { step: 'password' })}`
 }
 
 function FieldError({ id, prefix, text }: { id: string; prefix: string; text: string }) {

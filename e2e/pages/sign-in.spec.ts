@@ -135,6 +135,19 @@ test('with connections, the e-mail address comes first, and decides', async ({ p
   await page.waitForURL(`${mixed.url}/api/auth/sso/${slug}/start?next=${encodeURIComponent('/?after')}`)
 })
 
+test('a user of a connection’s domain who has a password signs in with it, and `next` survives', async ({
+  page,
+  sql,
+}) => {
+  const user = await newPasswordUser(sql, { domain })
+  await page.goto(`${mixed.url}/sign-in?next=/%3Fwanted`)
+  await page.getByRole('link', { name: 'Sign in with a password' }).click()
+  await fill(page, user.email, user.password)
+  await page.waitForURL(`${mixed.url}/?wanted`)
+  await expect(page.getByText(user.email)).toBeVisible()
+  await keepCookies(page)
+})
+
 test('attempts that are paused, and a password typed early, keep the form', async ({ page }) => {
   const user = await newPasswordUser(database.sql)
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })

@@ -47,6 +47,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     goingBody: 'Sie melden sich mit {name} an und kommen dann hierher zurück.',
     bodyWithPassword: 'Geben Sie Ihre E‑Mail-Adresse ein, um fortzufahren.',
     password: 'Passwort',
+    usePassword: 'Mit Passwort anmelden',
     passwordTitle: 'Passwort eingeben',
     change: 'Ändern',
     changeLabel: 'E‑Mail-Adresse ändern',

@@ -47,6 +47,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     goingBody: 'You sign in with {name}, and then come back here.',
     bodyWithPassword: 'Enter your email address to continue.',
     password: 'Password',
+    usePassword: 'Sign in with a password',
     passwordTitle: 'Enter your password',
     change: 'Change',
     changeLabel: 'Change email address',
