@@ -614,6 +614,22 @@ test('reads the e-mail address of a NameID that is one, if there is no attribute
   expect(await emailOfNameId('1.1:nameid-format:unspecified')).toBeUndefined()
 })
 
+test('reads no e-mail address from two attributes of one name', async () => {
+  const edit = addAttribute('mail', 'b@example.com')
+  const posted = provider.respond({ assertion: true, edit })
+  expect((await verifyResponse(provider.settings, posted, { requestId })).email).toBeUndefined()
+})
+
+test('of two ends of the session, the earlier one counts', async () => {
+  const second = replace(parts.authnStatement, (first) => first! + first!.replace(/SessionNotOnOrAfter="[^"]*"/, end))
+  const end = `SessionNotOnOrAfter="${new Date(Date.now() + 600_000).toISOString()}"`
+  for (const order of [second, inOrder(second, replace(/SessionNotOnOrAfter="[^"]*"/, end))]) {
+    const posted = provider.respond({ assertion: true, edit: order })
+    const { sessionNotOnOrAfter } = await verifyResponse(provider.settings, posted, { requestId })
+    expect(sessionNotOnOrAfter!.getTime()).toBeLessThanOrEqual(Date.now() + 600_000)
+  }
+})
+
 test('keeps attributes with names of object properties', async () => {
   const posted = provider.respond({ assertion: true, edit: addAttribute('__proto__', 'x', 'y') })
   const { attributes } = await verifyResponse(provider.settings, posted, { requestId })
