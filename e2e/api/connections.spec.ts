@@ -1,21 +1,8 @@
-import { execFile } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { project } from '../../bin/local'
+import { runScript as run } from '../support/command'
 import { exchangePath, expect, newPassword, newToken, resetPath, type Sql, test } from '../support/fixtures'
 import { clientSecret, type Provider, startProvider, Visitor } from '../support/oidc-provider'
 
-type Ended = { code: number; stdout: string; stderr: string }
-
-/** Runs a script of package.json with text on stdin, until it exits. */
-function run(command: string[], stdin = '', settings: Record<string, string> = {}): Promise<Ended> {
-  const env = { ...process.env, ...settings }
-  return new Promise((resolve) => {
-    const child = execFile('npm', ['run', '--silent', ...command], { cwd: project, env }, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
-    )
-    child.stdin!.end(stdin)
-  })
-}
 const connections = (command: string, ...parameters: string[]) => run(['connections', '--', command, ...parameters])
 
 test.describe.configure({ timeout: 240_000 }) // each command is a process of its own

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import type { Page } from 'playwright/test'
+import { connections } from '../support/command'
+import { expect, heading, keepSecret, test } from '../support/fixtures'
+import { type LemonLdap, startLemonLdap } from '../support/lemonldap'
+import { type Server, startServer } from '../support/server'
+import { connectionState } from '../support/sign-ins'
+
+// LemonLDAP::NG sends no `iss` parameter, and an `aud` that is an array. It is on another site than
+// the app: on 127.0.0.1 instead of localhost.
+
+test.describe.configure({ mode: 'serial' }) // one provider
+
+let server: Server
+let lemonLdap: LemonLdap
+let slug: string
+let secret: string
+
+test.beforeAll(async () => {
+  server = await startServer()
+  slug = `lemon-${randomBytes(6).toString('hex')}`
+  secret = keepSecret(randomBytes(16).toString('hex'))
+  lemonLdap = await startLemonLdap(`${slug}.example.org`)
+  const redirectUri = `${server.url}/api/auth/sso/${slug}/callback`
+  await lemonLdap.configure({ oidcClients: [{ id: 'the-app', secret, redirectUri }] })
+})
+test.afterAll(async () => {
+  await lemonLdap?.stop()
+  await server?.stop()
+})
+test.afterEach(() => connections(['remove', slug]))
+
+const connect = (clientSecret: string) => {
+  const provider = ['--issuer', lemonLdap.issuer, '--client-id', 'the-app', '--domain', `${slug}.example.org`]
+  return connections(['add', 'oidc', slug, ...provider, '--provision', '--list'], clientSecret)
+}
+
+async function signInAtProvider(page: Page): Promise<void> {
+  await page.locator('[name=user]').fill(lemonLdap.userName)
+  await page.locator('[name=password]').fill(lemonLdap.userName)
+  await page.locator('[type=submit]').first().click()
+}
+
+test('LemonLDAP::NG: from /sign-in to the dashboard; the second sign-in is the same user', async ({
+  page,
+  sql,
+  browserProcess,
+}) => {
+  await connect(secret)
+  expect(await connections(['check', slug])).toContain(`the provider responds, and names itself ${lemonLdap.issuer}.`)
+  await page.goto(`${server.url}/sign-in?next=/reports?year=2026`)
+  await page.getByLabel('Email address').fill(lemonLdap.email)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await signInAtProvider(page)
+  await page.getByRole('button', { name: 'Accept' }).click() // asked once per user and client
+  await page.waitForURL(`${server.url}/reports?year=2026`)
+  await page.goto(server.url)
+  await expect(heading(page)).toHaveText('You’re signed in')
+  await expect(page.getByText(lemonLdap.email)).toBeVisible()
+
+  const another = await browserProcess.newContext()
+  const second = await another.newPage()
+  await second.goto(`${server.url}/sign-in?next=/reports`)
+  await second.getByRole('link', { name: `Sign in with ${slug}` }).click()
+  await signInAtProvider(second)
+  await second.waitForURL(`${server.url}/reports`)
+  await another.close()
+
+  const { email, userName, issuer } = lemonLdap
+  expect(await connectionState(sql, slug)).toEqual({
+    users: [email],
+    identities: [{ issuer, subject: userName, email }],
+    sessions: Array(2).fill({ email, revoked: false }),
+    signIns: Array(2).fill({ claimed: true }),
+  })
+})
+
+test('LemonLDAP::NG: a wrong client secret is named in the log, and not to the user', async ({ page, sql }) => {
+  await connect(keepSecret(`wrong-${secret}`))
+  await page.goto(`${server.url}/api/auth/sso/${slug}/start?next=/reports`)
+  await signInAtProvider(page)
+  await expect(heading(page)).toHaveText('This way to sign in isn’t available')
+  const line = server
+    .output()
+    .split('\n')
+    .find((text) => text.includes('"sso-callback"') && text.includes('"check"'))
+  expect(JSON.parse(line!)).toMatchObject({ connection: slug, check: 'token_invalid_client' })
+  expect(await page.content()).not.toContain('client')
+  expect(await connectionState(sql, slug)).toMatchObject({
+    identities: [],
+    sessions: [],
+    signIns: [{ claimed: true }],
+  })
+})

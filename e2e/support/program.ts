@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type Program = { output: () => string; stop: () => Promise<void> }
+
+/**
+ * Starts a program in the foreground and waits until it is ready. Its output is not searched for
+ * secrets: other people’s servers log what they like.
+ */
+export async function startProgram(
+  command: string[],
+  isReady: () => Promise<boolean>,
+  settings: Record<string, string> = {},
+): Promise<Program> {
+  const [program, ...parameters] = command
+  const child = spawn(program!, parameters, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...settings } })
+  const printed: string[] = []
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => printed.push(chunk.toString()))
+  const output = () => printed.join('')
+  let failure: Error | undefined
+  child.on('error', (error) => (failure = error))
+  const isRunning = () => !failure && child.exitCode === null && child.signalCode === null
+  const kill = () => child.kill()
+  process.once('exit', kill)
+  while (isRunning() && !(await isReady())) await sleep(50)
+  if (!isRunning()) throw new Error(`${program} did not start: ${failure?.message ?? ''}\n${output()}`)
+  return {
+    output,
+    stop: async () => {
+      process.off('exit', kill)
+      if (!isRunning()) return
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
+
+/** Whether something responds at a URL. */
+export async function responds(url: string): Promise<boolean> {
+  return fetch(url, { redirect: 'manual' }).then(
+    (response) => response.ok,
+    () => false,
+  )
+}
+
+/** A folder for the configuration and the data of a program. */
+export function temporaryFolder(name: string): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(realpathSync(tmpdir()), `${name}-`))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
