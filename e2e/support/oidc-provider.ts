@@ -36,7 +36,7 @@ export type Provider = {
   stop: () => Promise<void>
 }
 
-export const clientSecret = 'the-secret-of-the-test-client'
+export const clientSecret = 'the-secret_of+the%test:client' // with what has to be encoded, and what need not be
 export const kid = 'key-1'
 
 export async function startProvider(behaviour: Behaviour = {}): Promise<Provider> {

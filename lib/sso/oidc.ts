@@ -1,4 +1,4 @@
-import type { Configuration } from 'openid-client'
+import type { ClientAuth, Configuration } from 'openid-client'
 import { type OidcConnection, redirectUri } from './connection'
 import type { Contact, Subject } from './identity'
 import { oidcRejection } from './oidc-rejection'
@@ -141,7 +141,7 @@ export async function discover(connection: OidcConnection): Promise<Configuratio
       (server, metadata, body, headers) => {
         const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
         const authentication = methods.includes('client_secret_basic')
-          ? client.ClientSecretBasic(clientSecret)
+          ? clientSecretBasic(clientSecret)
           : client.ClientSecretPost(clientSecret)
         return authentication(server, metadata, body, headers)
       },
@@ -158,6 +158,21 @@ export async function discover(connection: OidcConnection): Promise<Configuratio
   } catch (error) {
     throw oidcRejection(error, 'discovery')
   }
+}
+
+/**
+ * HTTP Basic authentication (RFC 6749 §2.3.1). As openid-client does it, but it also encodes - and _,
+ * which nobody has to: providers that do not decode, such as LemonLDAP::NG, then reject most clients.
+ */
+function clientSecretBasic(clientSecret: string): ClientAuth {
+  return (_server, { client_id: clientId }, _body, headers) => {
+    const credentials = [clientId, clientSecret].map(formEncode).join(':')
+    headers.set('Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
+  }
+}
+
+function formEncode(value: string): string {
+  return new URLSearchParams({ value }).toString().slice('value='.length)
 }
 
 async function clientSecretOf(connection: OidcConnection): Promise<string> {
