@@ -26,6 +26,8 @@ export type LemonLdap = {
   email: string
   /** Makes it know other clients and service providers, instead of those before. */
   configure: (next: Partial<Clients>) => Promise<void>
+  /** What a tile in its portal links to. */
+  tileOf: (serviceProviderId: string) => string
   output: () => string
   stop: () => Promise<void>
 }
@@ -104,6 +106,7 @@ status = 0
     userName,
     email,
     configure,
+    tileOf: (id) => `${origin}/saml/singleSignOn?IDPInitiated=1&sp=${encodeURIComponent(id)}`,
     output: () => program!.output(),
     stop: async () => {
       await program?.stop()

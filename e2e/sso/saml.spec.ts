@@ -1,0 +1,235 @@
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import type { Page } from 'playwright/test'
+import { connections } from '../support/command'
+import { expect, heading, keepSecret, type Sql, test } from '../support/fixtures'
+import { type LemonLdap, type ServiceProvider, startLemonLdap } from '../support/lemonldap'
+import { temporaryFolder } from '../support/program'
+import { type Server, startServer } from '../support/server'
+import { connectionState } from '../support/sign-ins'
+import { type SimpleSaml, type SimpleSamlOptions, startSimpleSaml } from '../support/simplesamlphp'
+
+// The providers are on another site than the app: on 127.0.0.1 instead of localhost. So the response
+// is a cross-site POST, to which browsers add no SameSite cookies.
+
+test.describe.configure({ mode: 'default' }) // one after the other: they share the provider
+
+let server: Server
+let slug: string
+const domain = () => `${slug}.example.org`
+const serviceProviderId = () => `${server.url}/api/auth/sso/${slug}/metadata`
+
+test.beforeAll(async () => {
+  server = await startServer()
+})
+test.afterAll(() => server?.stop())
+test.beforeEach(() => {
+  slug = `saml-${randomBytes(6).toString('hex')}`
+})
+
+/** Adds a connection with the metadata of the provider. Returns our metadata. */
+async function exchangeMetadata(metadataUrl: string, parameters: string[] = []): Promise<string> {
+  const folder = temporaryFolder('metadata')
+  const file = `${folder.path}/metadata.xml`
+  writeFileSync(file, await (await fetch(metadataUrl)).text())
+  await connections(['add', 'saml', slug, '--metadata', file, '--domain', domain(), '--provision', ...parameters])
+  folder.remove()
+  const response = await fetch(serviceProviderId())
+  expect(response.status).toBe(200)
+  return response.text()
+}
+
+/** Starts at our sign-in page, and goes to the provider. */
+async function goToProvider(page: Page): Promise<void> {
+  await page.goto(`${server.url}/sign-in?next=/reports?year=2026`)
+  await page.getByLabel('Email address').fill(`ada@${domain()}`)
+  await page.getByRole('button', { name: 'Continue' }).click()
+}
+
+/** What the provider signed and encrypted in the response that the browser posts. */
+type Protection = { response: boolean; assertion: boolean; encrypted: boolean }
+
+function watchResponse(page: Page): () => Protection {
+  let xml = ''
+  page.on('request', (request) => {
+    if (request.method() !== 'POST' || !request.url().endsWith('/acs')) return
+    const form = new URLSearchParams(request.postData() ?? '')
+    keepSecret(form.get('RelayState')!)
+    xml = Buffer.from(form.get('SAMLResponse')!, 'base64').toString()
+  })
+  return () => {
+    const encrypted = /<(\w+:)?EncryptedAssertion[ >]/.test(xml)
+    const [envelope, assertion] = xml.split(/<(?:\w+:)?(?:Encrypted)?Assertion[ >]/)
+    const isSigned = (part = '') => /<(\w+:)?Signature[ >]/.test(part)
+    return { response: isSigned(envelope), assertion: isSigned(assertion), encrypted }
+  }
+}
+
+async function expectSignedIn(page: Page, sql: Sql, identity: { issuer: string; subject: unknown }): Promise<void> {
+  await page.waitForURL(`${server.url}/reports?year=2026`, { timeout: 30_000 })
+  const email = `ada@${domain()}`
+  await page.goto(server.url)
+  await expect(page.getByText(email)).toBeVisible()
+  expect(await connectionState(sql, slug)).toEqual({
+    users: [email],
+    identities: [{ ...identity, email }],
+    sessions: [{ email, revoked: false }],
+    signIns: [{ claimed: true }],
+  })
+}
+
+/** The check in the log of a rejected sign-in. */
+function loggedCheck(): string | undefined {
+  const lines = server
+    .output()
+    .split('\n')
+    .filter((text) => text.includes(`"connection":"${slug}"`) && text.includes('"check"'))
+  return lines.length === 0 ? undefined : JSON.parse(lines.at(-1)!).check
+}
+
+async function change(sql: Sql, settings: { signed?: string; signRequests?: boolean }): Promise<void> {
+  await sql('UPDATE connections SET settings = settings || $2 WHERE slug = $1', [slug, settings])
+}
+
+test.describe('SimpleSAMLphp', () => {
+  let provider: SimpleSaml
+  test.beforeAll(async () => {
+    provider = await startSimpleSaml()
+  })
+  test.afterAll(() => provider?.stop())
+
+  async function connect(options: SimpleSamlOptions, parameters: string[] = []): Promise<void> {
+    const serviceProvider = await exchangeMetadata(provider.metadataUrl, parameters)
+    provider.configure({ serviceProvider, email: `ada@${domain()}`, options })
+  }
+
+  async function signIn(page: Page): Promise<void> {
+    await page.locator('[name=username]').fill(provider.userName)
+    await page.locator('[name=password]').fill(provider.password)
+    await page.locator('[name=password]').press('Enter')
+  }
+
+  const identity = () => ({ issuer: provider.entityId, subject: provider.userName })
+
+  for (const [title, wanted, response, assertion, encrypted] of [
+    ['signed response', 'response', true, false, false],
+    ['signed assertion', 'assertion', false, true, false],
+    ['both signed', 'both', true, true, false],
+    ['signed response, encrypted assertion', 'response', true, false, true],
+    ['both signed, encrypted assertion', 'both', true, true, true],
+  ] as const) {
+    test(title, async ({ page, sql }) => {
+      await connect(
+        { 'saml20.sign.response': response, 'saml20.sign.assertion': assertion, 'assertion.encryption': encrypted },
+        ['--want-signed', wanted],
+      )
+      const protection = watchResponse(page)
+      await goToProvider(page)
+      await signIn(page)
+      await expectSignedIn(page, sql, identity())
+      // the signature of an encrypted assertion is inside
+      expect(protection()).toEqual({ response, assertion: assertion && !encrypted, encrypted })
+    })
+  }
+
+  for (const missing of ['response', 'assertion'] as const) {
+    test(`a missing signature of the ${missing} is named in the log`, async ({ page, sql }) => {
+      const given = missing === 'response' ? 'assertion' : 'response'
+      const signs = { 'saml20.sign.response': given === 'response', 'saml20.sign.assertion': given === 'assertion' }
+      await connect(signs, ['--want-signed', given])
+      await change(sql, { signed: missing }) // after the provider has read what we want
+      const protection = watchResponse(page)
+      await goToProvider(page)
+      await signIn(page)
+      await expect(heading(page)).toHaveText('We couldn’t verify your sign-in')
+      expect(protection()).toMatchObject({ [missing]: false, [given]: true })
+      expect(loggedCheck()).toMatch(/^saml_.*sign/)
+      expect(await connectionState(sql, slug)).toMatchObject({ users: [], identities: [], sessions: [] })
+    })
+  }
+
+  test('signed requests', async ({ page, sql }) => {
+    await connect({ 'validate.authnrequest': true }, ['--sign-requests'])
+    await goToProvider(page)
+    await signIn(page)
+    await expectSignedIn(page, sql, identity())
+
+    await change(sql, { signRequests: false })
+    await page.context().clearCookies()
+    await goToProvider(page)
+    await expect(page.locator('body')).toContainText('SimpleSAML_Error_Error')
+    await expect(page.locator('[name=username]')).toHaveCount(0)
+  })
+
+  test('a tile in its portal leads to our own start, and signs in', async ({ page, sql }) => {
+    await connect({})
+    await page.goto(provider.tileOf(serviceProviderId()))
+    await signIn(page)
+    await page.waitForURL(`${server.url}/`)
+    await expect(page.getByText(`ada@${domain()}`)).toBeVisible()
+    expect(await connectionState(sql, slug)).toMatchObject({
+      identities: [identity()],
+      sessions: [{ revoked: false }],
+      signIns: [{ claimed: true }],
+    })
+  })
+})
+
+test.describe('LemonLDAP::NG', () => {
+  let provider: LemonLdap
+
+  async function connect(service: Omit<ServiceProvider, 'metadata'>, parameters: string[] = []): Promise<void> {
+    provider = await startLemonLdap(domain())
+    const metadata = await exchangeMetadata(provider.metadataUrl, parameters)
+    await provider.configure({ serviceProviders: [{ metadata, ...service }] })
+  }
+  test.afterEach(() => provider?.stop())
+
+  async function signIn(page: Page): Promise<void> {
+    await page.locator('[name=user]').fill(provider.userName)
+    await page.locator('[name=password]').fill(provider.userName)
+    await page.locator('[type=submit]').first().click()
+  }
+
+  const identity = () => ({ issuer: provider.metadataUrl, subject: expect.stringMatching(/\S/) })
+
+  for (const [title, service] of [
+    ['signed', {}],
+    ['signed, encrypted assertion', { encrypts: 'assertion' }],
+    ['signed, encrypted NameID', { encrypts: 'nameid' }],
+  ] as const) {
+    test(title, async ({ page, sql }) => {
+      await connect(service)
+      const protection = watchResponse(page)
+      await goToProvider(page)
+      await signIn(page)
+      await expectSignedIn(page, sql, identity())
+      expect(protection()).toMatchObject({ response: true, encrypted: title.includes('encrypted assertion') })
+    })
+  }
+
+  test('signed requests', async ({ page, sql }) => {
+    await connect({ requireSignedRequests: true })
+    await goToProvider(page)
+    await signIn(page)
+    await expectSignedIn(page, sql, identity())
+
+    await change(sql, { signRequests: false })
+    await page.context().clearCookies()
+    await goToProvider(page)
+    await expect(page.locator('[name=user]')).toHaveCount(0)
+  })
+
+  test('a tile in its portal leads to our own start, and signs in', async ({ page, sql }) => {
+    await connect({})
+    await page.goto(provider.tileOf(serviceProviderId()))
+    await signIn(page)
+    await page.waitForURL(`${server.url}/`)
+    await expect(page.getByText(`ada@${domain()}`)).toBeVisible()
+    expect(await connectionState(sql, slug)).toMatchObject({
+      identities: [identity()],
+      sessions: [{ revoked: false }],
+      signIns: [{ claimed: true }],
+    })
+  })
+})
