@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { type Certificate, newCertificate } from './certificate'
+import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { type Program, responds, startProgram, temporaryFolder } from './program'
 import { freePort } from './server'
 import { findLemonLdap } from './tools'
@@ -11,8 +11,7 @@ export type OidcClient = { id: string; secret: string; redirectUri: string; requ
 export type ServiceProvider = {
   /** Its metadata. */
   metadata: string
-  /** What LemonLDAP::NG encrypts. Default: nothing. */
-  encrypts?: 'assertion' | 'nameid'
+  encryptAssertions?: boolean
   requireSignedRequests?: boolean
 }
 
@@ -62,7 +61,7 @@ export async function startLemonLdap(domain: string): Promise<LemonLdap> {
   const metadataUrl = `${origin}/saml/metadata`
   const userName = 'ada'
   const email = `${userName}@${domain}`
-  const keys = newCertificate('LemonLDAP::NG')
+  const keys = await newKeyPair('LemonLDAP::NG')
   for (const name of ['conf', 'cache', 'sessions/lock', 'psessions/lock'])
     mkdirSync(`${folder.path}/${name}`, { recursive: true })
   writeFileSync(`${folder.path}/portal.psgi`, application(userName, email))
@@ -115,7 +114,12 @@ status = 0
   }
 }
 
-type Configuration = Clients & { cfgNum: number; origin: string; folder: string; keys: Certificate }
+type Configuration = Clients & {
+  cfgNum: number
+  origin: string
+  folder: string
+  keys: Awaited<ReturnType<typeof newKeyPair>>
+}
 
 function configurationOf({ cfgNum, origin, folder, keys, oidcClients, serviceProviders }: Configuration): object {
   const { privateKey, certificate } = keys
@@ -174,11 +178,11 @@ function configurationOf({ cfgNum, origin, folder, keys, oidcClients, servicePro
     samlSPMetaDataExportedAttributes: services(() => ({
       mail: '1;mail;urn:oasis:names:tc:SAML:2.0:attrname-format:basic;',
     })),
-    samlSPMetaDataOptions: services(({ encrypts = 'none', requireSignedRequests }) => ({
+    samlSPMetaDataOptions: services(({ encryptAssertions, requireSignedRequests }) => ({
       samlSPMetaDataOptionsNameIDFormat: 'persistent',
       samlSPMetaDataOptionsSignSSOMessage: 1,
       samlSPMetaDataOptionsCheckSSOMessageSignature: requireSignedRequests ? 1 : 0,
-      samlSPMetaDataOptionsEncryptionMode: encrypts,
+      samlSPMetaDataOptionsEncryptionMode: encryptAssertions ? 'assertion' : 'none',
       samlSPMetaDataOptionsEnableIDPInitiatedURL: 1,
     })),
   }

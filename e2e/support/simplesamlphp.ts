@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { newCertificate } from './certificate'
+import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { responds, startProgram, temporaryFolder } from './program'
 import { freePort } from './server'
 import { findSimpleSamlPhp } from './tools'
@@ -35,7 +35,7 @@ export async function startSimpleSaml(): Promise<SimpleSaml> {
   const origin = `http://127.0.0.1:${port}`
   const metadataUrl = `${origin}/saml2/idp/metadata.php`
   const [userName, password] = ['ada', 'a password of ada']
-  const keys = newCertificate('SimpleSAMLphp')
+  const keys = await newKeyPair('SimpleSAMLphp')
   for (const name of ['cert', 'data', 'metadata', 'sessions', 'tmp']) mkdirSync(at(name))
   writeFileSync(at('cert/idp.pem'), keys.privateKey)
   writeFileSync(at('cert/idp.crt'), keys.certificate)
