@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { type Program, responds, startProgram, temporaryFolder } from './program'
 import { freePort } from './server'
-import { findLemonLdap } from './tools'
 
 /** A client of the OpenID provider. */
 export type OidcClient = { id: string; secret: string; redirectUri: string; requirePkce?: boolean }
@@ -54,7 +53,6 @@ const quoted = (entries: Record<string, string>) =>
 
 /** Starts LemonLDAP::NG with a user of a domain, as OpenID provider and SAML identity provider. */
 export async function startLemonLdap(domain: string): Promise<LemonLdap> {
-  const starman = findLemonLdap()
   const folder = temporaryFolder('lemonldap')
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
@@ -95,7 +93,7 @@ status = 0
     writeFileSync(`${folder.path}/conf/lmConf-${version}.json`, JSON.stringify(configuration))
     // Several workers: Chromium opens connections in advance, and each keeps a worker busy.
     const options = ['--listen', `127.0.0.1:${port}`, '--workers', '4', '--preload-app'] // ends if it can’t load
-    const command = [starman, ...options, `${folder.path}/portal.psgi`]
+    const command = ['/usr/bin/starman', ...options, `${folder.path}/portal.psgi`]
     program = await startProgram(command, () => responds(metadataUrl), settings)
   }
   await configure({})

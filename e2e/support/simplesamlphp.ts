@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { responds, startProgram, temporaryFolder } from './program'
 import { freePort } from './server'
-import { findSimpleSamlPhp } from './tools'
 
 /** How the identity provider responds, in the words of its own configuration. */
 export type SimpleSamlOptions = {
@@ -28,7 +27,6 @@ export type SimpleSaml = {
 
 /** Starts SimpleSAMLphp as SAML identity provider. */
 export async function startSimpleSaml(): Promise<SimpleSaml> {
-  const php = findSimpleSamlPhp()
   const folder = temporaryFolder('simplesamlphp')
   const at = (name: string) => `${folder.path}/${name}`
   const port = await freePort()
@@ -88,7 +86,7 @@ $metadata['${metadataUrl}'] = ${readSettings}['options'] + [
 `,
   )
   const program = await startProgram(
-    [php, '-S', `127.0.0.1:${port}`, '-t', '/usr/share/simplesamlphp/www'],
+    ['/usr/bin/php', '-S', `127.0.0.1:${port}`, '-t', '/usr/share/simplesamlphp/www'],
     () => responds(metadataUrl),
     { SIMPLESAMLPHP_CONFIG_DIR: folder.path },
   )

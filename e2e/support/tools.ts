@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { type ExecFileSyncOptions, execFileSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { chromium } from 'playwright'
 
@@ -26,53 +26,39 @@ export function findRedisServer(): string {
   return findProgram('redis-server') ?? missing('redis-server', 'apt-get install redis-server', 'brew install redis')
 }
 
-// LemonLDAP::NG without the modules of the second half says only “Initialization failed”.
-const lemonLdapPackages = [
-  'lemonldap-ng-handler',
-  'liblemonldap-ng-portal-perl',
-  'starman',
-  'liblasso-perl',
-  'libxml-simple-perl',
-  'libgd-securityimage-perl',
-  'libgd-perl',
-  'libimage-magick-perl',
-  'libcrypt-jwt-perl',
-  'libcrypt-openssl-bignum-perl',
-  'libstring-random-perl',
-  'libio-string-perl',
+const providerPackages = [
+  'opensmtpd',
+  ...['simplesamlphp', 'php-cli', 'php-xml', 'php-mbstring', 'php-sqlite3'],
+  ...['lemonldap-ng-handler', 'liblemonldap-ng-portal-perl', 'starman'],
+  // without these, LemonLDAP::NG says only “Initialization failed”
+  ...['liblasso-perl', 'libxml-simple-perl', 'libgd-securityimage-perl', 'libgd-perl', 'libimage-magick-perl'],
+  ...['libcrypt-jwt-perl', 'libcrypt-openssl-bignum-perl', 'libstring-random-perl', 'libio-string-perl'],
   'libemail-sender-perl',
 ]
-const simpleSamlPackages = ['simplesamlphp', 'php-cli', 'php-xml', 'php-mbstring', 'php-sqlite3']
 
-/** The path of Starman, which runs LemonLDAP::NG. Installs both if possible, else throws. */
-export function findLemonLdap(): string {
-  const files = [
-    '/usr/share/lemonldap-ng/portal/templates',
-    '/usr/share/perl5/Crypt/JWT.pm',
-    '/usr/share/perl5/XML/Simple.pm',
-  ]
-  const found = () => (files.every((file) => existsSync(file)) ? findProgram('starman') : undefined)
-  if (!found()) install(...lemonLdapPackages)
-  return found() ?? missing('LemonLDAP::NG', debianCommand(lemonLdapPackages))
+/**
+ * Installs the identity providers and the mail server of the tests in e2e/sso if possible, else
+ * throws with the command to install them.
+ */
+export function installProviders(): void {
+  if (!areInstalled(providerPackages)) install(...providerPackages)
+  if (!areInstalled(providerPackages))
+    missing('packages of Debian 12', `apt-get install --no-install-recommends ${providerPackages.join(' ')}`)
 }
 
-/** The path of PHP, which runs SimpleSAMLphp. Installs both if possible, else throws. */
-export function findSimpleSamlPhp(): string {
-  const found = () => (existsSync('/usr/share/simplesamlphp/www/index.php') ? findProgram('php') : undefined)
-  if (!found()) install(...simpleSamlPackages)
-  return found() ?? missing('SimpleSAMLphp', debianCommand(simpleSamlPackages))
+function areInstalled(debianPackages: string[]): boolean {
+  try {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a format of dpkg-query
+    const query = ['--show', '--showformat', '${db:Status-Status}\n', ...debianPackages]
+    const states = execFileSync('dpkg-query', query, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    return states
+      .trim()
+      .split('\n')
+      .every((state) => state === 'installed')
+  } catch {
+    return false // at least one is unknown, or this is not Debian
+  }
 }
-
-/** The path of OpenSMTPD. Installs it if possible, else throws. */
-export function findOpenSmtpd(): string {
-  if (process.getuid?.() !== 0) throw new Error('OpenSMTPD starts only as root. Run: sudo npm run test:sso')
-  const found = () => ['/usr/sbin/smtpd'].find((path) => existsSync(path))
-  if (!found()) install('opensmtpd')
-  return found() ?? missing('OpenSMTPD', debianCommand(['opensmtpd']))
-}
-
-const debianCommand = (packages: string[]) =>
-  `apt-get install --no-install-recommends ${packages.join(' ')}   # Debian 12`
 
 function findProgram(name: string): string | undefined {
   return (process.env.PATH ?? '')
@@ -87,7 +73,10 @@ const servicePolicy = '/usr/sbin/policy-rc.d'
 function install(...debianPackages: string[]): void {
   if (process.getuid?.() !== 0 || !findProgram('apt-get')) return
   console.log(`Installing ${debianPackages.join(', ')} …`)
-  const options = { stdio: 'pipe', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } } as const
+  const options = {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  } satisfies ExecFileSyncOptions
   const aptGet = (...parameters: string[]) =>
     execFileSync('apt-get', ['-o', 'DPkg::Lock::Timeout=300', ...parameters], options)
   const isOurPolicy = !existsSync(servicePolicy)
