@@ -139,7 +139,7 @@ test('a user of a connection’s domain who has a password signs in with it, and
   page,
   sql,
 }) => {
-  const user = await newPasswordUser(sql, { domain })
+  const user = await newPasswordUser(sql, { email: `user-${randomUUID()}@${domain}` })
   await page.goto(`${mixed.url}/sign-in?next=/%3Fwanted`)
   await page.getByRole('link', { name: 'Sign in with a password' }).click()
   await fill(page, user.email, user.password)

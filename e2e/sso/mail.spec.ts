@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { exchangePath, expect, heading, newCode, newPassword, postTo, test } from '../support/fixtures'
+import type { Page } from 'playwright/test'
+import { expect, heading, newPassword, test } from '../support/fixtures'
 import { type OpenSmtpd, startOpenSmtpd } from '../support/opensmtpd'
+import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
+import { newPasswordUser } from '../support/password-user'
 import { type Server, startServer } from '../support/server'
 
 // A whole recovery, through a mail server that nobody here wrote.
@@ -11,23 +14,34 @@ test.describe.configure({ mode: 'default' }) // one after the other: only one ca
 let domain: string
 let smtpd: OpenSmtpd
 let server: Server
+let database: OwnDatabase // without connections, so that the sign-in page asks for the password at once
 
 test.beforeAll(async () => {
+  database = await openOwnDatabase()
   domain = `mail-${randomBytes(6).toString('hex')}.example`
   smtpd = await startOpenSmtpd(domain)
-  server = await startServer(smtpd.settings)
+  server = await startServer({ ...smtpd.settings, DATABASE_URL: database.url(), PASSWORD_SIGN_IN: 'true' })
 })
 test.afterAll(async () => {
   await server?.stop()
   await smtpd?.stop()
+  await database?.drop()
 })
 
-test('OpenSMTPD: forgotten, mailed, new password, notice', async ({ page, sql }) => {
+async function signIn(page: Page, email: string, password: string): Promise<void> {
+  await page.goto(`${server.url}/sign-in`)
+  await page.getByRole('textbox', { name: 'Email address' }).fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+test('OpenSMTPD: forgotten, mailed, new password, notice, sign-in', async ({ page }) => {
+  const { sql } = database
   const email = `ada@${domain}`
-  const [user] = await sql('INSERT INTO users (email) VALUES ($1) RETURNING id, email', [email])
-  const { id } = user as { id: string }
-  const code = await newCode({ id, email })
-  expect((await postTo(`${server.url}${exchangePath}`, { code })).status).toBe(200) // a session from before
+  const { id, password: old } = await newPasswordUser(sql, { email })
+  await signIn(page, email, old) // a session from before
+  await expect(heading(page)).toHaveText('You’re signed in')
+  await page.context().clearCookies()
 
   await page.goto(`${server.url}/forgot-password`)
   await page.getByLabel('Email address').fill(email)
@@ -39,9 +53,10 @@ test('OpenSMTPD: forgotten, mailed, new password, notice', async ({ page, sql })
   expect(mail).toMatchObject({ from: { address: 'login@example.com' }, to: [{ address: email }] })
   const link = mail!.text!.match(/http\S+\/reset-password\?token=\S+/)![0]
   expect(link.startsWith(server.url)).toBe(true)
+  const changed = newPassword()
   await page.goto(link)
   await expect(heading(page)).toHaveText('Choose a new password')
-  await page.getByLabel('New password').fill(newPassword())
+  await page.getByLabel('New password').fill(changed)
   await page.getByRole('button', { name: 'Save password' }).click()
   await expect(heading(page)).toHaveText('Your password has been changed')
 
@@ -50,18 +65,21 @@ test('OpenSMTPD: forgotten, mailed, new password, notice', async ({ page, sql })
   expect(notice!.subject).toBe('Your password for Dashboard was changed')
   expect(notice!.text).not.toContain('token=')
 
-  expect(
-    await sql(
-      'SELECT password_hash IS NOT NULL AS has_password, password_changed_at > created_at AS changed FROM users WHERE id = $1',
-      [id],
-    ),
-  ).toEqual([{ has_password: true, changed: true }])
+  await signIn(page, email, old)
+  await expect(page.getByRole('link', { name: 'The email address or the password is wrong' })).toBeVisible()
+  await signIn(page, email, changed)
+  await expect(heading(page)).toHaveText('You’re signed in')
+  await expect(page.getByText(email)).toBeVisible()
+
+  expect(await sql('SELECT password_changed_at > created_at AS changed FROM users WHERE id = $1', [id])).toEqual([
+    { changed: true },
+  ])
   expect(await sql('SELECT used_at IS NOT NULL AS used FROM reset_tokens WHERE user_id = $1', [id])).toEqual([
     { used: true },
   ])
-  expect(await sql('SELECT revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1', [id])).toEqual([
-    { revoked: true },
-  ])
+  expect(
+    await sql('SELECT revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1 ORDER BY created_at', [id]),
+  ).toEqual([{ revoked: true }, { revoked: false }])
   expect(
     await sql('SELECT kind, sent_at IS NOT NULL AS sent FROM mails WHERE user_id = $1 ORDER BY requested_at', [id]),
   ).toEqual([
@@ -70,7 +88,8 @@ test('OpenSMTPD: forgotten, mailed, new password, notice', async ({ page, sql })
   ])
 })
 
-test('OpenSMTPD: a recipient that it rejects is not tried again', async ({ page, sql }) => {
+test('OpenSMTPD: a recipient that it rejects is not tried again', async ({ page }) => {
+  const { sql } = database
   const email = `ada@elsewhere-${randomBytes(6).toString('hex')}.example`
   const [user] = await sql('INSERT INTO users (email) VALUES ($1) RETURNING id', [email])
   await page.goto(`${server.url}/forgot-password`)

@@ -7,9 +7,8 @@ export type PasswordUser = User & { password: string }
 /** Creates a user with a password. Hash it at a lower cost to test an older account. */
 export async function newPasswordUser(
   sql: Sql,
-  { cost = 12, password = newPassword(), domain = 'example.com' } = {},
+  { cost = 12, password = newPassword(), email = `user-${randomUUID()}@example.com` } = {},
 ): Promise<PasswordUser> {
-  const email = `user-${randomUUID()}@${domain}`
   const hash = await bcrypt.hash(password, cost)
   const [row] = await sql('INSERT INTO users (email, password_hash) VALUES ($1, $2) RETURNING id', [email, hash])
   return { id: row!.id, email, password }
