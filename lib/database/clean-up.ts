@@ -53,8 +53,9 @@ const batches = {
 
 /**
  * Deletes rows that expired, and mails that were requested, more than a week ago, sign-in attempts
- * an hour after they expired, and counters of passwords as their window ends. Returns the number of deleted rows per table.
- * Stops after `withinMs` milliseconds; the next run continues. Concurrent runs share the work.
+ * an hour after they expired, and counters of passwords as their window ends. Returns the number of
+ * deleted rows per table. Stops after `withinMs` milliseconds; the next run continues. Concurrent
+ * runs share the work.
  */
 export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {
   const endsAt = performance.now() + withinMs
