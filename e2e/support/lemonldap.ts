@@ -4,7 +4,7 @@ import { type Program, responds, startProgram, temporaryFolder } from './program
 import { freePort } from './server'
 
 /** A client of the OpenID provider. */
-export type OidcClient = { id: string; secret: string; redirectUri: string; requirePkce?: boolean }
+export type OidcClient = { id: string; secret: string; redirectUri: string }
 
 /** A service provider of the SAML identity provider. */
 export type ServiceProvider = {
@@ -157,11 +157,11 @@ function configurationOf({ cfgNum, origin, folder, keys, oidcClients, servicePro
     oidcServicePublicKeySig: certificate,
     oidcServiceKeyIdSig: 'key-of-lemonldap',
     oidcRPMetaDataExportedVars: clients(() => ({ email: 'mail', name: 'cn' })),
-    oidcRPMetaDataOptions: clients(({ id, secret, redirectUri, requirePkce }) => ({
+    oidcRPMetaDataOptions: clients(({ id, secret, redirectUri }) => ({
       oidcRPMetaDataOptionsClientID: id,
       oidcRPMetaDataOptionsClientSecret: secret,
       oidcRPMetaDataOptionsRedirectUris: redirectUri,
-      oidcRPMetaDataOptionsRequirePKCE: requirePkce ? 1 : 0,
+      oidcRPMetaDataOptionsRequirePKCE: 1,
       oidcRPMetaDataOptionsIDTokenSignAlg: 'RS256',
       oidcRPMetaDataOptionsBypassConsent: 0,
     })),
