@@ -24,13 +24,13 @@ export async function startLocalProvider({ redirectUris, people }: Options): Pro
   const { Provider } = await quietly(() => import('oidc-provider'))
   const configuration: Configuration = {
     clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
-    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    // Browsers do not send the cookie of the session back, so every sign-in asks who it is.
+    cookies: { keys: [randomBytes(32).toString('base64url')], long: { path: '/never' } },
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false } },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
-    // A session of one second: every sign-in asks who it is.
-    ttl: { Session: 1, Interaction: 1200, Grant: 1200, AuthorizationCode: 60, AccessToken: 600, IdToken: 600 },
+    ttl: { Session: 1200, Interaction: 1200, Grant: 1200, AuthorizationCode: 60, AccessToken: 600, IdToken: 600 },
     findAccount: async (_context, id) => {
       const person = people.find((each) => each.id === id)
       if (!person) return undefined
