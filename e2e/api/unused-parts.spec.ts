@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { exchangePath, expect, newCode, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
+import { type Server, startServer } from '../support/server'
+
+// What is optional costs nothing while it is off.
+
+const probe = { NODE_OPTIONS: `--import ${new URL('../support/loaded-files.mjs', import.meta.url).href}` }
+// Words that occur in the code of a library, and nowhere else.
+const libraries = {
+  'openid-client': /enableNonRepudiationChecks/,
+  'node-saml': /getAuthorizeUrlAsync/,
+  nodemailer: /class SMTPConnection/,
+}
+
+async function loadedFiles({ process }: Server): Promise<string[]> {
+  return new Promise((resolve) => {
+    process.on('message', (message) => {
+      const { files } = message as { files?: string[] }
+      if (files) resolve(files)
+    })
+    process.send('list-files')
+  })
+}
+
+async function loadedLibraries(server: Server): Promise<string[]> {
+  const files = await loadedFiles(server)
+  expect(files.length).toBeGreaterThan(50)
+  const texts = files
+    .map((file) => (file.startsWith('file:') ? fileURLToPath(file) : file))
+    .filter((file) => file.startsWith('/') && existsSync(file))
+    .map((file) => readFileSync(file, 'utf8'))
+  return Object.entries(libraries).flatMap(([name, words]) => (texts.some((text) => words.test(text)) ? name : []))
+}
+
+test('an exchange and a reset load no identity provider’s library and no mailer', async ({ user }) => {
+  const server = await startServer(probe)
+  expect((await postTo(server.url + exchangePath, { code: await newCode(user) })).status).toBe(200)
+  const reset = { token: await newToken(user), password: newPassword() }
+  expect((await postTo(server.url + resetPath, reset)).status).toBe(200)
+  expect(await loadedLibraries(server)).toEqual([])
+  await server.stop()
+})
+
+test('a service that sends mail loads the mailer', async () => {
+  const server = await startServer({ ...probe, SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'login@example.com' })
+  await fetch(server.url) // the first request waits for what is loaded at start
+  expect(await loadedLibraries(server)).toEqual(['nodemailer'])
+  await server.stop()
+})
