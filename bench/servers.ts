@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, cpSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { project } from '../bin/local'
 import { freePort } from '../e2e/support/server'
 
@@ -43,7 +43,8 @@ export function buildProduct(commit?: string): string {
     ])
       cpSync(project + part, target + part, { recursive: true })
   }
-  for (const part of ['bench', 'e2e']) rmSync(target + part, { recursive: true, force: true })
+  const specs = readdirSync(target, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.spec.ts'))
+  for (const part of ['bench', 'e2e', ...specs]) rmSync(target + part, { recursive: true, force: true })
   // Without a lock file, Next.js uses the project as the root, where node_modules is.
   rmSync(`${target}package-lock.json`, { force: true })
   return build(target)

@@ -24,6 +24,7 @@ const acceptsGzip = /\bgzip\b(?!;q=0(\.0+)?(,|$))/i
  * @returns {[string, { type: string, body: Buffer, gzip: Buffer | null, caching: string }][]}
  */
 export function readFiles(folder, prefix, caching) {
+  if (!existsSync(folder)) return [] // public/ may be missing
   const files = []
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath ?? entry.path, entry.name)
