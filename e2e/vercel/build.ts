@@ -196,10 +196,11 @@ async function startFunction(folder: string, name: string) {
     cwd: target,
     env,
   })
-  const [port] = await Promise.race([
+  const [{ port, loadMs }] = await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(([code]) => assert.fail(`${name} exited with ${code}`)),
   ])
+  console.log(`${name}: loaded in ${Math.round(loadMs)} ms of CPU time`)
   const url = `http://localhost:${port}/${name}`
   const post = (body: object) =>
     fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })

@@ -5,11 +5,15 @@ const { createServer } = require('node:http')
 const [folder, handler] = process.argv.slice(2)
 // required by `attachDatabasePool`
 globalThis[Symbol.for('@vercel/request-context')] = { get: () => ({ waitUntil: () => {} }) }
+const before = process.cpuUsage()
 const handle = require(`${folder}/${handler}`)
+const { user, system } = process.cpuUsage(before)
 const server = createServer((request, response) => {
   request.headers['x-matched-path'] = request.url.split('?')[0] // set by Vercel's routing
   request.headers['x-vercel-forwarded-for'] = request.socket.remoteAddress
   handle(request, response)
 })
-server.listen(0, 'localhost', () => process.send(server.address().port))
+server.listen(0, 'localhost', () =>
+  process.send({ port: server.address().port, loadMs: (user + system) / 1000 }),
+)
 process.on('disconnect', () => process.exit())
