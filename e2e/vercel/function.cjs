@@ -13,7 +13,5 @@ const server = createServer((request, response) => {
   request.headers['x-vercel-forwarded-for'] = request.socket.remoteAddress
   handle(request, response)
 })
-server.listen(0, 'localhost', () =>
-  process.send({ port: server.address().port, loadMs: (user + system) / 1000 }),
-)
+server.listen(0, 'localhost', () => process.send({ port: server.address().port, loadMs: (user + system) / 1000 }))
 process.on('disconnect', () => process.exit())
