@@ -21,6 +21,7 @@ import { readFiles, sendFile } from './server/files.mjs'
 import {
   isBodyTooLarge,
   isPageMethodUnknown,
+  isWrite,
   keptHeaders,
   limitChunks,
   plainUrl,
@@ -123,9 +124,9 @@ function respond(request, response) {
     return reject(response, 405, 'This page accepts GET and HEAD only.', { Allow: 'GET, HEAD' })
   }
   const network = clientNetwork(headers['x-forwarded-for'], trustedProxies)
-  if (path.startsWith('/api/')) {
+  if (path.startsWith('/api/') || isWrite(request, path)) {
     // Not compressed: the responses are too small.
-    const kind = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write'
+    const kind = isWrite(request, path) ? 'write' : 'read'
     admission.inTurn(kind, network, response, () => handle(request, response))
   } else if (files?.has(path)) {
     admission.inTurn('file', network, response, () => sendFile(files.get(path), request, response))

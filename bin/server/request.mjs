@@ -110,6 +110,11 @@ export function isPageMethodUnknown({ method }, path) {
   return method !== 'GET' && method !== 'HEAD' && !isApi(path) && !routes.has(path)
 }
 
+/** Whether a request waits for its body, as one to the API does, instead of rendering. */
+export function isWrite({ method }, path) {
+  return method !== 'GET' && method !== 'HEAD' && (isApi(path) || forms.has(path))
+}
+
 function isApi(path) {
   return path === '/api' || path.startsWith('/api/')
 }

@@ -804,3 +804,26 @@ test('`next` of another site is dropped', async () => {
     expect([...landing.searchParams.keys()], next).toEqual(['code'])
   }
 })
+
+test('every start deletes a few sign-ins that ended long ago, so that starts alone never fill the table', async ({
+  sql,
+}) => {
+  const slug = await connect(provider)
+  const old = (minutes: number) =>
+    sql(
+      `INSERT INTO sign_ins (state_hash, connection_id, browser_hash, kid, expires_at)
+       SELECT sha256(gen_random_uuid()::text::bytea), id, sha256('old'), 'x', now() - make_interval(mins => $2)
+       FROM connections, generate_series(1, 6) WHERE slug = $1`,
+      [slug, minutes],
+    )
+  const left = () =>
+    sql(
+      `SELECT count(*)::int AS left FROM sign_ins
+       WHERE connection_id = (SELECT id FROM connections WHERE slug = $1) AND browser_hash = sha256('old')`,
+      [slug],
+    )
+  await old(50)
+  await old(100_000) // older than those of other tests
+  for (let index = 0; index < 2; index++) await new Visitor(server.url).start(slug)
+  await expect.poll(left).toEqual([{ left: 6 }]) // those that ended within the last hour
+})

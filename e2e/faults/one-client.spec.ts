@@ -376,6 +376,33 @@ async function unreadCapacity(): Promise<number> {
   return taken
 }
 
+test('forms whose bodies never arrive hold no turns of pages', async () => {
+  const server = await startServer({ SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'login@example.com' })
+  await readWhole(await fetch(server.url)) // the first page takes longer
+  const addresses = Array.from({ length: 8 }, newAddress)
+  let ended = 0
+  const sockets = Array.from({ length: 64 }, (_, index) =>
+    open(
+      server,
+      [
+        'POST /forgot-password/send HTTP/1.1',
+        'Host: x',
+        `X-Forwarded-For: ${addresses[index % 8]}`,
+        'Content-Type: application/x-www-form-urlencoded',
+        'Content-Length: 20',
+        '',
+        'email=',
+      ].join('\r\n'),
+    ).once('data', () => ended++),
+  )
+  await sleep(500)
+  const page = await fetch(server.url, { headers: { 'X-Forwarded-For': newAddress() } })
+  expect(page.status).toBe(200)
+  expect(ended).toBe(0) // the page did not wait for the end of one
+  for (const socket of sockets) socket.destroy()
+  await server.stop()
+})
+
 test('clients that do not read their responses do not block others', async () => {
   const server = await startServer()
   const html = await (await fetch(`${server.url}/`)).text()

@@ -7,7 +7,7 @@ import { eventLoopDuring, withEventLoopProbe } from '../support/event-loop'
 import { exchangePath, expect, newAddress, postTo, test } from '../support/fixtures'
 import { clientSecret, startProvider, Visitor } from '../support/oidc-provider'
 import { newSamlProvider } from '../support/saml-provider'
-import { connectSaml, SamlVisitor } from '../support/saml-visitor'
+import { type Begun, connectSaml, responseTo, SamlVisitor } from '../support/saml-visitor'
 import { freePort, type Server, startServer } from '../support/server'
 
 const logins = 200
@@ -152,6 +152,40 @@ test('100 SAML bombs at once block the event loop little more than requests of t
   }
   await server.stop()
 })
+
+test('large SAML responses that a stranger signed leave half of the event loop to others', async () => {
+  const server = await startServer({ LOG_LEVEL: 'error' })
+  const provider = await newSamlProvider()
+  const slug = await connectSaml(provider, server.url)
+  const forged: { visitor: SamlVisitor; begun: Begun; response: string }[] = []
+  for (let index = 0; index < 24; index++) {
+    const visitor = new SamlVisitor(server.url)
+    const begun = await visitor.begin(slug)
+    const xml = Buffer.from(responseTo(provider, begun), 'base64').toString()
+    const larger = xml.replace('</saml:AttributeStatement>', `${filler}</saml:AttributeStatement>`)
+    expect(larger).not.toBe(xml)
+    forged.push({ visitor, begun, response: Buffer.from(larger).toString('base64') })
+  }
+  let ended = 0
+  const landings = forged.map(async ({ visitor, begun, response }) => {
+    const landing = await visitor.deliver(begun, response)
+    ended++
+    return landing.searchParams.get('error')
+  })
+  // Another client asks again and again. Without pauses, its requests get a turn for several responses each.
+  let served = 0
+  for (const address = newAddress(); ended < forged.length; served++)
+    await (await fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': address } })).text()
+  expect(new Set(await Promise.all(landings))).toEqual(new Set(['response_invalid']))
+  console.log(`${served} requests of another client during ${forged.length} verifications`)
+  expect(served).toBeGreaterThan(3 * forged.length)
+  await server.stop()
+})
+
+// As many elements as are accepted, within as many namespaces as one may declare: slow to canonicalize.
+const declarations = (depth: number) =>
+  Array.from({ length: 31 }, (_, index) => `xmlns:n${depth}x${index}="u:${depth}:${index}"`).join(' ')
+const filler = `<saml:Attribute Name="z"><saml:AttributeValue>${Array.from({ length: 30 }, (_, depth) => `<e ${declarations(depth)}>`).join('')}${'<f/>'.repeat(800)}${'</e>'.repeat(30)}</saml:AttributeValue></saml:Attribute>`
 
 function postForm({ url }: Server, path: string, response: string, relayState: string): Promise<unknown> {
   return fetch(url + path, {

@@ -13,9 +13,23 @@ export function deleteExpiredAttempts(limit: number): Promise<object[]> {
     RETURNING 1`
 }
 
+const signInRetentionSeconds = 60 * 60 // a late way back is then told apart from a forged one
+
+/**
+ * Deletes up to `limit` sign-ins with identity providers an hour after they expired, and returns one
+ * row for each. Every start of one calls it too: a client that only starts them must not fill the
+ * table.
+ */
+export function deleteExpiredSignIns(limit: number): Promise<object[]> {
+  return sql`
+    DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM sign_ins WHERE expires_at < now() - make_interval(secs => ${signInRetentionSeconds})
+      ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))
+    RETURNING 1`
+}
+
 /** A used code must be recognised for as long as the session that it started can live. */
 const retentionSeconds = lifetimes.session
-const signInRetentionSeconds = 60 * 60 // a late way back is then told apart from a forged one
 const batchSize = 1_000
 
 /**
@@ -37,11 +51,7 @@ const batches = {
       SELECT ctid FROM sessions WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
       ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
     RETURNING 1`,
-  sign_ins: () => sql`
-    DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM sign_ins WHERE expires_at < now() - make_interval(secs => ${signInRetentionSeconds})
-      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
-    RETURNING 1`,
+  sign_ins: () => deleteExpiredSignIns(batchSize),
   // No mail is tried for longer than a day, and the caps look back no further.
   mails: () => sql`
     DELETE FROM mails WHERE ctid = ANY (ARRAY(

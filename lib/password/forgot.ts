@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describeCause, log } from '../log'
 import { type MailRequest, queueResetMail } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
-import { InTurn } from './in-turn'
+import { InTurn } from '../queue/in-turn'
 
 // The user has been told to expect a mail, so a database that is briefly unavailable must not lose it.
 const retryAfterMs = [1_000, 5_000, 10_000]

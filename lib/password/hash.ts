@@ -1,9 +1,8 @@
 import { availableParallelism } from 'node:os'
-import { setImmediate, setTimeout } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
+import { FairQueue } from '../queue/fair-queue'
+import { HalfTime } from '../queue/in-turn'
 import { isBreached } from './breach'
-import { FairQueue } from './fair-queue'
-import { InTurn } from './in-turn'
 import { isHashable, passwordError } from './rules'
 import { countGuesses, minGuesses } from './strength'
 
@@ -33,25 +32,13 @@ export function hashNewPassword(password: string, context: string[], network: st
   })
 }
 
-const strengthChecks = new InTurn()
-let idleUntil = 0
+const strengthChecks = new HalfTime() // each blocks the event loop for about 20 ms
 
-/**
- * A check blocks the event loop for about 20 ms. At most one runs per turn of the event loop, and
- * checks take at most half of the time. Otherwise every other request would wait for a check at
- * each of its steps.
- */
-function checkStrength(password: string, context: string[]): Promise<void> {
-  return strengthChecks.add(async () => {
-    await setImmediate()
-    if (performance.now() < idleUntil) await setTimeout(idleUntil - performance.now())
-    const startedAt = performance.now()
-    const guesses = countGuesses(password, context)
-    idleUntil = performance.now() + (performance.now() - startedAt)
-    if (guesses >= minGuesses) return
-    const advice = 'This password is easy to guess. Use three or more unrelated words, or something longer.'
-    throw passwordError('too_guessable', advice)
-  })
+async function checkStrength(password: string, context: string[]): Promise<void> {
+  const guesses = await strengthChecks.add(() => countGuesses(password, context))
+  if (guesses >= minGuesses) return
+  const advice = 'This password is easy to guess. Use three or more unrelated words, or something longer.'
+  throw passwordError('too_guessable', advice)
 }
 
 /** A password that matches. `upgraded` is a hash of it at today's cost, if the stored one is cheaper. */

@@ -3,11 +3,11 @@ import { lifetimes } from '../contract/lifetimes'
 import { NotExecuted } from '../database/not-executed'
 import { part, sql, transaction } from '../database/sql'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
+import { InTurnByKey } from '../queue/in-turn'
 import { hashSecret, newSecret } from '../secret'
 import { endAllSessions, lockUser } from '../session/revoke'
 import { env, sendsMail } from '../settings/env'
 import { hashNewPassword } from './hash'
-import { InTurnByKey } from './in-turn'
 import { passwordFormatError } from './rules'
 
 const maxAttempts = 30 // each costs a strength check, and perhaps a breach check and a hash

@@ -3,6 +3,8 @@ import { sql } from '../database/sql'
 import { env } from '../settings/env'
 import { ConnectionSettings, type OidcSettings, type SamlSettings } from './settings'
 
+const maxDomainLength = 253 // RFC 1035 §2.3.4, as text
+
 /** What a slug looks like: a segment of a path. */
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
@@ -74,8 +76,9 @@ export function domainOf(email: string): string | null {
 
 /** Returns a domain in its ASCII form and in lower case, or null if it is none. */
 export function asciiDomain(text: string): string | null {
+  if (text.length > maxDomainLength) return null // the conversion takes time with the square of it
   const domain = domainToASCII(text.trim()).toLowerCase()
-  return domain.length <= 253 && /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain) ? domain : null
+  return domain.length <= maxDomainLength && /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain) ? domain : null
 }
 
 /** Returns the URL to which the OpenID provider of a connection sends the browser back. */

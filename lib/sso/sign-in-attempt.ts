@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { lifetimes } from '../contract/lifetimes'
+import { deleteExpiredSignIns } from '../database/clean-up'
 import { type Part, part, sql } from '../database/sql'
 import { hashSecret, newSecret } from '../secret'
 import { env } from '../settings/env'
@@ -17,6 +18,7 @@ export type AttemptSecrets = {
 
 // A provider that never says to which request it responds would send the browser in circles.
 const unsolicitedPerMinute = 3
+const deletedPerStart = 4
 
 /**
  * Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` is where the user goes
@@ -33,6 +35,7 @@ export async function startAttempt(
     INSERT INTO sign_ins (state_hash, connection_id, browser_hash, next, kid, expires_at)
     VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
             now() + make_interval(secs => ${lifetimes.signIn}))`
+  deleteExpiredSignIns(deletedPerStart).catch(() => {}) // the next start goes on
   return secretsOf(state, kid)
 }
 

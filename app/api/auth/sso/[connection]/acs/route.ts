@@ -1,4 +1,5 @@
 import { parseForm } from '@/lib/http/body'
+import { clientAddress } from '@/lib/http/client-address'
 import { route } from '@/lib/http/route'
 import { browserOf } from '@/lib/session/cookie'
 import { isSaml, startPath } from '@/lib/sso/connection'
@@ -37,7 +38,12 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       })
       wayOn.next = next
       const response = form.get('SAMLResponse') ?? ''
-      const { identity, contact, sessionEnd } = await authenticateSaml(connection, response, secrets)
+      const { identity, contact, sessionEnd } = await authenticateSaml(
+        connection,
+        response,
+        secrets,
+        clientAddress(request),
+      )
       const userId = await userOfIdentity(connection, identity, contact)
       const { secret: code } = await issueSsoCode(userId, {
         browserHash,

@@ -1,3 +1,5 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
+
 /** Runs one task at a time, in order. A task that fails does not stop the next one. */
 export class InTurn {
   private last: Promise<unknown> = Promise.resolve()
@@ -32,5 +34,28 @@ export class InTurnByKey {
     } finally {
       if (--entry.count === 0) this.entries.delete(key)
     }
+  }
+}
+
+/**
+ * Runs tasks that block the event loop: at most one in each turn of it, and for at most half of the
+ * time. Otherwise every other request would wait for a task at each of its steps.
+ */
+export class HalfTime {
+  private readonly turns = new InTurn()
+  private idleUntil = 0
+
+  /** Runs `work` after all earlier tasks and a pause as long as the last one took. */
+  add<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+    return this.turns.add(async () => {
+      await setImmediate()
+      if (performance.now() < this.idleUntil) await setTimeout(this.idleUntil - performance.now())
+      const startedAt = performance.now()
+      try {
+        return await work()
+      } finally {
+        this.idleUntil = performance.now() + (performance.now() - startedAt)
+      }
+    })
   }
 }

@@ -45,3 +45,24 @@ test('a full queue rejects the newest task of the network that has the most', as
   expect(results).toEqual(['done', 'done', full, full, full, full, 'done', full, 'done', 'done', full])
   expect(ran).toEqual(['a1', 'a2', 'b1', 'c1', 'd1'])
 })
+
+test('the networks of one owner count as one: 24 of them keep nobody out, and take every other turn', async () => {
+  const queue = new FairQueue(1, 24, 5)
+  const ran: string[] = []
+  const add = (network: string) =>
+    queue
+      .add(network, async () => {
+        ran.push(network)
+        await nextTurn()
+      })
+      .then(
+        () => 'done',
+        (error) => error.code,
+      )
+  const ofOwner = Array.from({ length: 24 }, (_, index) => add(`2001:db8:5:${index.toString(16)}::/64`))
+  const others = ['198.51.100.7', '2001:db8:6:1::/64', '203.0.113.7'].map(add)
+  expect(await Promise.all(others)).toEqual(['done', 'done', 'done'])
+  const outcomes = await Promise.all(ofOwner)
+  expect(outcomes.filter((outcome) => outcome === 'SERVICE_UNAVAILABLE')).toHaveLength(3)
+  expect(ran.slice(2, 5)).toEqual(['198.51.100.7', '2001:db8:6:1::/64', '203.0.113.7'])
+})

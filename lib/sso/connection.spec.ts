@@ -1,0 +1,22 @@
+import { domainToASCII } from 'node:url'
+import { expect, test } from 'playwright/test'
+import { domainOf } from './connection'
+
+test('the domain of an e-mail address, in ASCII', () => {
+  expect(domainOf('ada@Bücher.example')).toBe('xn--bcher-kva.example')
+  expect(domainOf(`ada@${'ü'.repeat(40)}.example`)).toMatch(/^xn--/)
+  for (const email of ['ada', 'ada@', 'ada@localhost', 'ada@exa mple.org', `ada@${'a.'.repeat(200)}org`])
+    expect(domainOf(email), email).toBeNull()
+})
+
+test('a domain that is too long is not converted, which would take 100 times as long as to reject it', () => {
+  const domain = `${Array.from({ length: 8_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')}.org`
+  const cpuOf = (work: () => unknown) => {
+    const before = process.cpuUsage()
+    for (let repetition = 0; repetition < 10; repetition++) work()
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  const converting = cpuOf(() => domainToASCII(domain))
+  expect(cpuOf(() => domainOf(`ada@${domain}`))).toBeLessThan(converting / 10)
+})
