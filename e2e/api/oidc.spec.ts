@@ -1,12 +1,13 @@
-import { createHmac, createPublicKey, randomUUID } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, randomUUID } from 'node:crypto'
 import { exportSPKI, generateKeyPair } from 'jose'
+import { lifetimes } from '../../lib/contract/lifetimes'
 import { paths } from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
-import { findConnection, type OidcConnection } from '../../lib/sso/connection'
+import { findConnection, type OidcConnection, redirectUri } from '../../lib/sso/connection'
 import { userOfIdentity } from '../../lib/sso/identity'
 import { disableConnection, enableConnection, listConnections } from '../../lib/sso/manage'
-import { authorizationUrl } from '../../lib/sso/oidc'
+import { authenticate, authorizationUrl } from '../../lib/sso/oidc'
 import { ConnectionSettings } from '../../lib/sso/settings'
 import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
 import {
@@ -83,6 +84,10 @@ test('a sign-in: PKCE, state and nonce, a user of its own, and a session in this
     code_challenge: expect.stringMatching(/^[\w-]{43}$/),
     code_challenge_method: 'S256',
   })
+  const challenges = [parameters.state!, parameters.nonce!].map((value) =>
+    createHash('sha256').update(value).digest('base64url'),
+  )
+  expect(challenges, 'the URL holds no code verifier').not.toContain(parameters.code_challenge)
 
   const landing = await visitor.comeBack(await visitor.authorize(authorization))
   expect(Object.fromEntries(landing.searchParams)).toEqual({
@@ -251,8 +256,16 @@ test('a browser keeps its cookie over several sign-ins, and each sign-in renews 
   const cookie = visitor.cookies.get('browser')
   const second = await visitor.start(slug)
   expect(visitor.cookies.get('browser')).toBe(cookie)
-  for (const authorization of [second, first!])
-    expect(errorOf(await visitor.comeBack(await visitor.authorize(authorization)))).toBeNull()
+  for (const authorization of [second, first!]) {
+    const { pathname, search } = await visitor.authorize(authorization)
+    const { headers } = await visitor.request(pathname + search)
+    expect(headers.getSetCookie()).toEqual([
+      `browser=${cookie}; Path=/; Max-Age=${lifetimes.browser}; HttpOnly; SameSite=Lax`,
+    ])
+    expect(headers.get('referrer-policy'), 'of a URL with a code').toBe('no-referrer')
+    const landing = new URL(headers.get('location')!, server.url)
+    expect((await exchange(landing, visitor)).status).toBe(200)
+  }
 })
 
 const { privateKey: foreignKey } = await generateKeyPair('RS256', { extractable: true })
@@ -412,6 +425,8 @@ test.describe('the provider', () => {
       }
       await expectRejected(slug, check, shown)
     }
+    const landing = await new Visitor(server.url).signIn(slug, '/reports')
+    expect(landing.search, 'the way on survives').toBe('?error=other&next=%2Freports')
   })
 
   test('its error counts only with the state of this browser', async () => {
@@ -462,6 +477,8 @@ test.describe('the provider', () => {
       { metadata: (given) => ({ ...given, issuer: 'https://accounts.google.com' }) },
     ],
     'no endpoint': ['discovery_metadata', { metadata: ({ authorization_endpoint: _, ...given }) => given }],
+    'no token endpoint': ['discovery_metadata', { metadata: ({ token_endpoint: _, ...given }) => given }],
+    'no keys': ['discovery_metadata', { metadata: ({ jwks_uri: _, ...given }) => given }],
   }
   for (const [what, [check, behaviour]] of Object.entries(undiscoverable)) {
     test(`metadata with ${what}: ${check}`, async () => {
@@ -522,6 +539,101 @@ test.describe('the provider', () => {
     expect((await logged(visitor)).check).toBe('secrets')
     expect(thief.requests).toEqual([])
     await thief.stop()
+  })
+
+  test('the secret works at no other connection, and for no other client', async ({ sql }) => {
+    const [slug, other] = [await connect(provider), await connect(provider)]
+    await sql(
+      `UPDATE connections SET sealed_secrets = (SELECT sealed_secrets FROM connections WHERE slug = $2) WHERE slug = $1`,
+      [slug, other],
+    )
+    await sql(`UPDATE connections SET settings = settings || '{"clientId":"another"}' WHERE slug = $1`, [other])
+    for (const changed of [slug, other]) {
+      const visitor = new Visitor(server.url)
+      expect(errorOf(await visitor.start(changed))).toBe('unavailable')
+      expect((await logged(visitor)).check).toBe('secrets')
+    }
+  })
+})
+
+test.describe('a provider with https', () => {
+  const secrets = { state: newSecret(), nonce: newSecret(), codeVerifier: newSecret() }
+
+  /** Runs `work` while this process finds the provider of the test at an issuer with https. */
+  async function standingIn<Result>(
+    issuer: string,
+    work: (connection: OidcConnection, slug: string) => Promise<Result>,
+  ): Promise<Result> {
+    const { metadata, claims } = provider.behaviour
+    Object.assign(provider.behaviour, {
+      metadata: (genuine) => {
+        const moved = Object.entries(genuine).map(([name, value]) => [
+          name,
+          typeof value === 'string' ? value.replace(provider.issuer, issuer) : value,
+        ])
+        const own = Object.fromEntries(moved)
+        return metadata?.(own) ?? own
+      },
+      claims: (genuine) => ({ ...genuine, iss: issuer, ...claims?.(genuine) }),
+      response: (given) => given.set('iss', issuer),
+    } satisfies Behaviour)
+    const slug = await connect(provider, { settings: { kind: 'oidc', issuer, clientId: 'the-client' } })
+    const realFetch = fetch
+    try {
+      globalThis.fetch = (url, options) => realFetch(String(url).replace(issuer, provider.issuer), options)
+      return await work((await findConnection(slug)) as OidcConnection, slug)
+    } finally {
+      globalThis.fetch = realFetch
+    }
+  }
+
+  const signIn = (issuer: string) =>
+    standingIn(issuer, async (connection, slug) => {
+      const url = await authorizationUrl(connection, secrets)
+      const back = await new Visitor(server.url).authorize(new URL(url.href.replace(issuer, provider.issuer)))
+      expect(back.origin + back.pathname).toBe(redirectUri(slug))
+      const { identity, contact } = await authenticate(connection, back.search, secrets)
+      return { identity, contact: await contact() }
+    })
+
+  test('with https has no endpoint with http', async () => {
+    for (const endpoint of ['authorization_endpoint', 'token_endpoint', 'jwks_uri']) {
+      provider.behaviour = { metadata: (own) => ({ ...own, [endpoint]: `${provider.issuer}/${endpoint}` }) }
+      await expect(signIn('https://idp.example.com'), endpoint).rejects.toThrow(/HTTPS|provider_http/)
+    }
+    provider.behaviour = {}
+    expect((await signIn('https://idp.example.com')).identity.subject).toBe(provider.person.sub)
+  })
+
+  test('Entra ID: oid is the user, because sub differs per app', async () => {
+    const issuer = `https://login.microsoftonline.com/${randomUUID()}/v2.0`
+    const oid = randomUUID()
+    provider.behaviour = { claims: () => ({ oid }) }
+    expect((await signIn(issuer)).identity).toEqual({ issuer, subject: oid })
+    for (const other of [undefined, '', 7]) {
+      provider.behaviour = { claims: () => ({ oid: other }) }
+      await expect(signIn(issuer), String(other)).rejects.toMatchObject({ check: 'id_token_sub' })
+    }
+  })
+
+  test('Google: hd in the ID token is the domain that it hosts', async () => {
+    const issuer = 'https://accounts.google.com'
+    for (const [hd, hostedDomain] of [
+      ['example.com', 'example.com'],
+      [undefined, null],
+      [['example.com'], null],
+    ]) {
+      provider.behaviour = { claims: () => ({ hd }) }
+      expect((await signIn(issuer)).contact.hostedDomain, String(hd)).toBe(hostedDomain)
+    }
+    provider.behaviour = { claims: () => ({ email: undefined }), userInfo: (own) => ({ ...own, hd: 'example.com' }) }
+    const { contact } = await signIn(issuer)
+    expect(contact).toEqual({ email: provider.person.email, isVerified: true, hostedDomain: null })
+  })
+
+  test('another issuer than Google has no word on hosted domains', async () => {
+    provider.behaviour = { claims: () => ({ hd: 'example.com' }) }
+    expect((await signIn('https://accounts.google.com.example.com')).contact.hostedDomain).toBeUndefined()
   })
 })
 
@@ -618,6 +730,47 @@ test.describe('accounts', () => {
       expect(await usersOf(sql, slug)).toEqual([])
     })
   }
+
+  test('an address of another connection: nobody is linked or created', async ({ sql }) => {
+    const slug = await connect(provider)
+    await connect(provider) // whose domain the person now has
+    await expectRejected(slug, 'email_domain', 'no_access')
+    expect(await usersOf(sql, slug)).toEqual([])
+  })
+
+  /** What happens after the provider has authenticated a person of the connection. */
+  const arrive = async (slug: string, issuer: string, subject: string, name: string) =>
+    userOfIdentity((await findConnection(slug))!, { issuer, subject }, async () => ({
+      email: `${name}@${slug}.example.org`,
+      isVerified: true,
+    }))
+
+  test('an identity is known by connection, issuer and subject', async () => {
+    const [slug, other] = [await connect(provider), await connect(provider)]
+    const id = await arrive(slug, 'https://a.example', 'one', 'ada')
+    expect(await arrive(slug, 'https://a.example', 'one', 'anything')).toBe(id)
+    const others = [
+      await arrive(other, 'https://a.example', 'one', 'ada'),
+      await arrive(slug, 'https://b.example', 'one', 'bob'),
+      await arrive(slug, 'https://a.example', 'two', 'eve'),
+    ]
+    expect(new Set([id, ...others]).size).toBe(4)
+  })
+
+  test('first sign-ins at once: a subject with two addresses, and two subjects with an address', async () => {
+    for (let round = 0; round < 10; round++) {
+      const slug = await connect(provider)
+      const [first, second] = await Promise.all(
+        ['ada', 'bob'].map((name) => arrive(slug, 'https://a.example', 'one', name)),
+      )
+      expect(second).toBe(first)
+      const outcomes = await Promise.allSettled(
+        ['two', 'three'].map((subject) => arrive(slug, 'https://a.example', subject, 'eve')),
+      )
+      const rejected = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? outcome.reason.check : []))
+      expect(rejected).toEqual(['identity_other_subject'])
+    }
+  })
 
   test('an address in Unicode is matched in its ASCII form', async ({ sql }) => {
     const domain = `xn--bcher-kva.${randomUUID()}.example.org`
@@ -739,6 +892,7 @@ test.describe('a disabled connection', () => {
 
     await enableConnection(connection)
     expect(errorOf(await returning!.comeBack(back)), 'the attempt was not used up').toBeNull()
+    expect((await exchange(landing, exchanging!)).body.code, 'the code is gone').toBe('SSO_EXCHANGE_INVALID')
   })
 
   test('no code of it can be exchanged, and no session refreshed, even if they were left over', async ({ sql }) => {
@@ -826,4 +980,25 @@ test('every start deletes a few sign-ins that ended long ago, so that starts alo
   await old(100_000) // older than those of other tests
   for (let index = 0; index < 2; index++) await new Visitor(server.url).start(slug)
   await expect.poll(left).toEqual([{ left: 6 }]) // those that ended within the last hour
+})
+
+test('an address leads to its connection, while that is enabled', async () => {
+  const name = `Acme ${randomUUID()}`
+  const slug = await connect(provider, { name, listed: true })
+  const find = async (next: string) => {
+    const visitor = new Visitor(server.url)
+    const { pathname, search } = await visitor.open(
+      paths.findSsoConnection,
+      new URLSearchParams({ email: `ada@${slug.toUpperCase()}.example.org`, next }),
+    )
+    const page = await (await visitor.request('/sign-in')).text()
+    return { wayOn: pathname + search, isOffered: page.includes(name) }
+  }
+  expect(await find('/reports')).toEqual({
+    wayOn: `/sign-in?connection=${slug}&next=%2Freports`,
+    isOffered: true,
+  })
+  expect((await find('https://evil.example/')).wayOn).toBe(`/sign-in?connection=${slug}`)
+  await disableConnection((await listConnections(slug))[0]!)
+  expect(await find('/reports')).toEqual({ wayOn: '/sign-in?error=unknown&next=%2Freports', isOffered: false })
 })

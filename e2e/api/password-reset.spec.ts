@@ -125,6 +125,22 @@ for (const [who, change] of [
     expect([status, body]).toEqual([400, invalidLink])
     expect(await storedHash(sql, user)).toBeNull()
   })
+
+  test(`so does a user who is ${who} meanwhile`, async ({ user, post, sql }) => {
+    const changing = new pg.Client({ connectionString: process.env.DATABASE_URL })
+    await changing.connect()
+    await changing.query('BEGIN')
+    await changing.query(`UPDATE users SET ${change} WHERE id = $1`, [user.id])
+    const { rows } = await changing.query('SELECT pg_backend_pid() AS pid')
+    const resetting = post(resetPath, { token: await newToken(user), password: newPassword() })
+    const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))'
+    await expect.poll(async () => (await sql(waiting, [rows[0].pid])).length).toBe(1)
+    await changing.query('COMMIT')
+    await changing.end()
+    const { status, body } = await resetting
+    expect([status, body]).toEqual([400, invalidLink])
+    expect(await storedHash(sql, user)).toBeNull()
+  })
 }
 
 test.describe('password rules', () => {
