@@ -360,6 +360,16 @@ const ownEncryption =
     )(xml)
 const encrypted: Record<string, [SamlCheck, ResponseOptions]> = {
   'a key encrypted with RSA PKCS #1 v1.5': ['encryption', { encryption: { key: `${xenc}rsa-1_5` } }],
+  'RSA PKCS #1 v1.5 in an encryption method of another namespace': [
+    'encryption',
+    {
+      encryption: { key: `${xenc}rsa-1_5` },
+      tamper: replace(
+        `<xenc:EncryptionMethod Algorithm="${xenc}rsa-1_5">`,
+        `<x:EncryptionMethod xmlns:x="urn:x" Algorithm="${xenc}rsa-1_5"/><xenc:EncryptionMethod Algorithm="${xenc}rsa-oaep-mgf1p">`,
+      ),
+    },
+  ],
   'triple DES': ['encryption', { encryption: { content: `${xenc}tripledes-cbc` } }],
   'no algorithm of the key': [
     'encryption',

@@ -89,6 +89,7 @@ test('our metadata holds the entity ID, the ACS for HTTP-POST, and our certifica
   expect(keys).toEqual({ signing: settings.certificate, encryption: settings.certificate })
   expect(role.get('AuthnRequestsSigned')).toBe('true')
   expect(role.get('WantAssertionsSigned')).toBe('true')
+  expect(xml, 'the provider chooses the form of the NameID').not.toContain('NameIDFormat')
   expect(xml).not.toContain('PRIVATE')
   expect(await serviceMetadata(settings)).toBe(xml)
 })

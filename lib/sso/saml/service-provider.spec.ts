@@ -54,6 +54,22 @@ const ada = {
   attributes: { mail: ['Ada@example.com'], name: ['Ada <Admin> & Lovelace'] },
 }
 
+test('the identity is that of the bytes that the library verified', async () => {
+  const { SAML } = await import('@node-saml/node-saml')
+  const { validatePostResponseAsync: validate } = SAML.prototype
+  SAML.prototype.validatePostResponseAsync = async function (posted) {
+    const { profile, ...validated } = await validate.call(this, posted)
+    const verified = profile!.getAssertionXml!().replace('>ada<', '>verified<')
+    return { ...validated, profile: { ...profile!, getAssertionXml: () => verified } }
+  }
+  try {
+    for (const mode of Object.values(modes))
+      expect((await verifyPosted(provider.respond(mode))).subject).toBe('verified')
+  } finally {
+    SAML.prototype.validatePostResponseAsync = validate
+  }
+})
+
 for (const [name, mode] of Object.entries(modes)) {
   test(`accepts ${name}`, async () => {
     const { sessionNotOnOrAfter, ...identity } = await verifyPosted(provider.respond(mode))
