@@ -86,9 +86,10 @@ test('reads an endpoint on localhost', () => {
   expect(readProviderMetadata(local(good())).ssoUrl).toBe('http://localhost:8080/redirect?a=b&c=d')
 })
 
-const weak = (type: 'rsa' | 'ec') =>
+const unsupported = (type: 'rsa' | 'rsa-pss' | 'ec', modulusLength: number) =>
   generateKeyPairSync(type as 'rsa', {
-    ...(type === 'rsa' ? { modulusLength: 1024 } : { modulusLength: 0, namedCurve: 'P-256' }),
+    modulusLength,
+    ...(type === 'ec' && { namedCurve: 'P-256' }),
     publicKeyEncoding: { type: 'spki', format: 'der' },
     privateKeyEncoding: { type: 'pkcs8', format: 'der' },
   }).publicKey
@@ -141,8 +142,9 @@ const unusable: Record<string, [ProviderMetadataError['problem'], () => string]>
   'no certificate': ['no-certificate', () => entity(role(''))],
   'a certificate for encryption only': ['no-certificate', () => entity(role(key(current, ' use="encryption"')))],
   'a certificate that can’t be read': ['bad-certificate', () => entity(role(key('AAAA')))],
-  'an RSA key of 1024 bits': ['unsupported-key', () => entity(role(key(certificateOf(weak('rsa')))))],
-  'an elliptic-curve key': ['unsupported-key', () => entity(role(key(certificateOf(weak('ec')))))],
+  'an RSA key of 1024 bits': ['unsupported-key', () => entity(role(key(certificateOf(unsupported('rsa', 1024)))))],
+  'an RSA key for PSS alone': ['unsupported-key', () => entity(role(key(certificateOf(unsupported('rsa-pss', 2048)))))],
+  'an elliptic-curve key': ['unsupported-key', () => entity(role(key(certificateOf(unsupported('ec', 0)))))],
   'an expired certificate': ['expired-certificate', () => entity(role(key(expired)))],
 }
 for (const [what, [problem, make]] of Object.entries(unusable)) {

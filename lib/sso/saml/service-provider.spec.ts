@@ -187,6 +187,10 @@ const said: Record<string, [SamlCheck, ((xml: string) => string) | Omit<Response
       '<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"><samlp:StatusCode $1/></samlp:StatusCode>',
     ),
   ],
+  'a failure after success': [
+    'status',
+    replace(/<samlp:StatusCode [^>]*>/, '$&<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"/>'),
+  ],
   'no status': ['status', replace(status, '')],
   'two statuses': ['status', replace(status, '$&$&')],
   'another destination': ['destination', replace(/Destination="[^"]*"/, 'Destination="https://other.example/acs"')],
