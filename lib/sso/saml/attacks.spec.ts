@@ -164,6 +164,14 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     ofResponse,
     replace('<ds:SignatureValue>', '$&<ds:X>AAAA</ds:X>'),
   ],
+  'a signature value of another namespace': [
+    'signature-form',
+    ofResponse,
+    replace(
+      /<ds:SignatureValue>([^<]*)<\/ds:SignatureValue>/,
+      '<x:SignatureValue xmlns:x="urn:x">$1</x:SignatureValue>',
+    ),
+  ],
   'another signature method inside the canonicalization method': [
     'signature-form',
     ofResponse,
