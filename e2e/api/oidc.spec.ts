@@ -1,5 +1,6 @@
 import { createHash, createHmac, createPublicKey, randomUUID } from 'node:crypto'
 import { exportSPKI, generateKeyPair } from 'jose'
+import pg from 'pg'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import { paths } from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
@@ -915,6 +916,34 @@ test.describe('a disabled connection', () => {
         'REFRESH_INVALID',
       )
     }
+  })
+
+  test('a session that is starting when its connection is disabled ends', async ({ sql }) => {
+    const { slug, connection } = await setUp()
+    await new Visitor(server.url).signIn(slug)
+    const [user] = await usersOf(sql, slug)
+    const starting = new pg.Client({ connectionString: process.env.DATABASE_URL })
+    await starting.connect()
+    try {
+      await starting.query('BEGIN')
+      await starting.query(
+        `INSERT INTO sessions (user_id, connection_id, expires_at) VALUES ($1, $2, now() + interval '1 day')`,
+        [user!.id, connection.id],
+      )
+      const { rows } = await starting.query('SELECT pg_backend_pid() AS pid')
+      const disabling = disableConnection(connection)
+      const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))'
+      await expect.poll(async () => (await sql(waiting, [rows[0].pid])).length).toBe(1)
+      const isDisabled = await sql('SELECT 1 FROM connections WHERE id = $1 AND disabled_at IS NOT NULL', [
+        connection.id,
+      ])
+      expect(isDisabled, 'no other session starts meanwhile').toHaveLength(1)
+      await starting.query('COMMIT')
+      expect(await disabling).toBe(1)
+    } finally {
+      await starting.end()
+    }
+    expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user!.id])).toEqual([])
   })
 
   test('disabled while codes are exchanged: no live session is left, and nothing deadlocks', async ({ sql }) => {
