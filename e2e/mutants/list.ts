@@ -1,5 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of other files
 
+import { oidcMutants } from './oidc'
+import { samlMutants } from './saml'
+
 /** A fault: a text that occurs once in a file, its replacement, and the test that must fail. */
 export type Mutant = {
   name: string
@@ -12,7 +15,7 @@ export type Mutant = {
   project: 'unit' | 'api' | 'faults' | 'pages'
 }
 
-export const mutants: Mutant[] = [
+const others: Mutant[] = [
   {
     name: 'upgrades stay open',
     file: 'bin/server.mjs',
@@ -599,3 +602,5 @@ export const mutants: Mutant[] = [
     project: 'faults',
   },
 ]
+
+export const mutants: Mutant[] = [...others, ...samlMutants, ...oidcMutants]
