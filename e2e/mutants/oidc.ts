@@ -439,13 +439,13 @@ export const oidcMutants: Mutant[] = [
     {
       name: 'SSO: the state is stored',
       find: 'VALUES (${hashSecret(state)}, ${connectionId}',
-      replace: 'VALUES (${Buffer.from(state)}, ${connectionId}',
+      replace: `VALUES (\${Buffer.from(state, 'base64url')}, \${connectionId}`,
       title: 'nothing secret is stored',
     },
     {
       name: 'SSO: the cookie of the browser is stored',
       find: '${connectionId}, ${hashSecret(browser)}, ${next}',
-      replace: '${connectionId}, ${Buffer.from(browser)}, ${next}',
+      replace: `\${connectionId}, \${Buffer.from(browser, 'base64url')}, \${next}`,
       title: 'nothing secret is stored',
     },
     {

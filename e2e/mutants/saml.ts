@@ -6,7 +6,19 @@ type Fault = Pick<Mutant, 'name' | 'find' | 'replace' | 'tests' | 'title'>
 const inFile = (file: string, faults: Fault[]): Mutant[] =>
   faults.map((fault) => ({ file: `lib/sso/saml/${file}`, project: 'unit', ...fault }))
 
-/** Faults of the strict layer around the SAML library: each check left out in turn, and parts of it. */
+/**
+ * Faults of the strict layer around the SAML library: each check left out in turn, and parts of it.
+ * No single fault shows in these checks, because another one rejects the same:
+ * - the length of a posted text: the ACS limits the form, and `parseXml` the document
+ * - InResponseTo of the response, and the request that the library knows: each covers the other
+ * - the names of response and assertion: the counts of both, and the library
+ * - a second encrypted key: encryption methods and values are counted
+ * - the conditions in `readIdentity`: `checkAssertionForm` counts them first
+ * - the ID of a signed element: the library compares it with the reference
+ * - the namespace of a signature: signatures of any namespace are counted
+ * - xmlns as a prefix of an attribute: such a prefix can’t be declared
+ * - an assertion of the library that is none: it responds with one, or throws
+ */
 export const samlMutants: Mutant[] = [
   ...inFile('service-provider.ts', [
     {
@@ -272,6 +284,13 @@ export const samlMutants: Mutant[] = [
       title: 'rejects XSW 3: another assertion before the original',
     },
     {
+      name: 'SAML: an encrypted assertion is of any namespace',
+      find: `ensure(assertion.namespace === namespaces.assertion, 'assertion-count')`,
+      replace: `ensure((assertion.namespace === namespaces.assertion) || true, 'assertion-count')`,
+      tests: 'saml/attacks.spec',
+      title: 'rejects, encrypted: an encrypted assertion of another namespace',
+    },
+    {
       name: 'SAML: a signature is anywhere in the response',
       find: `ensure(elements.filter(({ name }) => name === 'Signature').length === signatures, 'signature-place')`,
       replace: `ensure((elements.filter(({ name }) => name === 'Signature').length === signatures) || true, 'signature-place')`,
@@ -298,6 +317,114 @@ export const samlMutants: Mutant[] = [
       replace: `ensure((/^[A-Za-z_][\\w.-]*$/.test(value) && !ids.has(value)) || true, 'id')`,
       tests: 'saml/attacks.spec',
       title: 'rejects XSW 7: another assertion with the same ID in an extension',
+    },
+    {
+      name: 'SAML: bytes that are not UTF-8 are replaced',
+      find: 'fatal: true, ',
+      replace: '',
+      tests: 'saml/attacks.spec',
+      title: 'rejects bytes that are not UTF-8',
+    },
+    {
+      name: 'SAML: a byte order mark is skipped',
+      find: ', ignoreBOM: true',
+      replace: '',
+      tests: 'saml/attacks.spec',
+      title: 'rejects a byte order mark',
+    },
+    {
+      name: 'SAML: a signed response needs no destination',
+      find: '(destination === undefined && !isSigned)',
+      replace: 'destination === undefined',
+      tests: 'saml/attacks.spec',
+      title: 'rejects no destination of a signed response',
+    },
+    {
+      name: 'SAML: a response has several issuers',
+      find: ' && others.length === 0',
+      replace: ' && ((others.length === 0) || true)',
+      tests: 'saml/attacks.spec',
+      title: 'rejects an assertion that was encrypted for somebody else',
+    },
+    {
+      name: 'SAML: a response with an encrypted assertion needs no issuer',
+      find: `: !isSigned && !isEncrypted, 'issuer'`,
+      replace: `: !isSigned, 'issuer'`,
+      tests: 'saml/attacks.spec',
+      title: 'rejects no issuer of a response with an encrypted assertion',
+    },
+    {
+      name: 'SAML: a signed response needs no issuer',
+      find: `: !isSigned && !isEncrypted, 'issuer'`,
+      replace: `: !isEncrypted, 'issuer'`,
+      tests: 'saml/attacks.spec',
+      title: 'rejects no issuer of a signed response',
+    },
+    {
+      name: 'SAML: the assertion is anywhere in the response',
+      find: ' && response.children.includes(assertion)',
+      replace: ' && ((response.children.includes(assertion)) || true)',
+      tests: 'saml/attacks.spec',
+      title: 'rejects an assertion inside the status',
+    },
+    {
+      name: 'SAML: any form of encryption',
+      find: `  if (isEncrypted) checkEncryption(assertion)
+`,
+      replace: '',
+      tests: 'saml/attacks.spec',
+      title: `rejects, encrypted: a key encrypted with RSA PKCS #1 v1\\.5`,
+    },
+    {
+      name: 'SAML: IDs in what was decrypted are any text',
+      find: `'assertion-count')
+  checkIds(elements)
+`,
+      replace: `'assertion-count')
+`,
+      tests: 'saml/attacks.spec',
+      title: 'rejects, encrypted: an ID twice in the assertion',
+    },
+    {
+      name: 'SAML: IDs in the response are any text',
+      find: `'version')
+  checkIds(elements)
+`,
+      replace: `'version')
+`,
+      tests: 'saml/attacks.spec',
+      title: 'rejects XSW 7: another assertion with the same ID in an extension',
+    },
+    {
+      name: 'SAML: an ID has one spelling',
+      find: `/^(?:\\{.*\\})?id$/i`,
+      replace: '/^ID$/',
+      tests: 'saml/attacks.spec',
+      title: 'rejects an ID twice in a signed response',
+    },
+    {
+      name: 'SAML: an ID has no namespace',
+      find: `/^(?:\\{.*\\})?id$/i`,
+      replace: '/^id$/i',
+      tests: 'saml/attacks.spec',
+      title: 'rejects an ID twice under a prefix',
+    },
+    {
+      name: 'SAML: an encrypted assertion is no assertion',
+      find: `|| name === 'EncryptedAssertion'
+`,
+      replace: `
+`,
+      tests: 'saml/attacks.spec',
+      title: 'rejects no signature, encrypted',
+    },
+    {
+      name: 'SAML: the posted assertion needs no conditions',
+      find: `  onlyChild(assertion, namespaces.assertion, 'Conditions', 'conditions')
+`,
+      replace: '',
+      tests: 'saml/service-provider.spec',
+      title: 'rejects no conditions',
     },
     {
       name: 'SAML: the first of several statuses counts',
@@ -668,6 +795,13 @@ export const samlMutants: Mutant[] = [
 `,
       tests: 'saml/service-provider.spec',
       title: 'rejects RSA-SHA1',
+    },
+    {
+      name: 'SAML: a digest with SHA-1',
+      find: `['http://www.w3.org/2001/04/xmlenc#sha256', `,
+      replace: `['http://www.w3.org/2000/09/xmldsig#sha1', 'http://www.w3.org/2001/04/xmlenc#sha256', `,
+      tests: 'saml/service-provider.spec',
+      title: 'rejects a digest with SHA-1',
     },
   ]),
   ...inFile('encryption.ts', [
