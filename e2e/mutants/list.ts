@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of other files
+import { signInMutants } from './sign-in'
 
 import { oidcMutants } from './oidc'
 import { samlMutants } from './saml'
@@ -601,6 +602,7 @@ const others: Mutant[] = [
     title: 'requests and abandons',
     project: 'faults',
   },
+  ...signInMutants,
 ]
 
 export const mutants: Mutant[] = [...others, ...samlMutants, ...oidcMutants]
