@@ -41,7 +41,7 @@ test.describe('npm run mail', () => {
   test('sends a test mail, says why one fails, retries, and counts; users can be invited', async () => {
     test.setTimeout(180_000)
     const database = await openOwnDatabase()
-    const smtp = await startSmtp()
+    const [smtp, untrusted] = [await startSmtp(), await startSmtp({ tls: true })]
     const settings = { DATABASE_URL: database.url(), ...smtp.settings }
     const mail = (...command: string[]) => run(['mail', '--', ...command], settings)
     try {
@@ -64,6 +64,15 @@ test.describe('npm run mail', () => {
       })
       expect(smtp.recipients).toHaveLength(named)
 
+      // with TLS, only a certificate that can be verified will do, even on this host
+      expect(
+        await run(['mail', '--', 'test', 'ada@example.com'], { ...settings, ...untrusted.settings }),
+      ).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('certificate'),
+      })
+      expect(untrusted.recipients).toEqual([])
+
       smtp.respondWith(() => 451)
       const invite = (...parameters: string[]) => run(['users', '--', 'invite', ...parameters], settings)
       expect((await invite('Ada@example.com', '--language', 'de')).stdout).toContain('Added ada@example.com.')
@@ -72,6 +81,12 @@ test.describe('npm run mail', () => {
         code: 2,
         stderr: expect.stringContaining('too many mails'),
       })
+      expect((await run(['users', '--', 'add', 'eve@example.com', '--sso-only'], settings)).code).toBe(0)
+      expect(await invite('eve@example.com')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('eve@example.com can only sign in through SSO'),
+      })
+      expect(await database.sql('SELECT count(*)::int AS mails FROM mails')).toEqual([{ mails: 1 }])
       smtp.respondWith(() => undefined)
       await database.sql(`UPDATE mails SET due_at = now() + interval '5 minutes'`)
       expect((await mail('retry')).stdout).toContain('reset: 1 sent, 0 waiting')
@@ -82,6 +97,7 @@ test.describe('npm run mail', () => {
       const without = await run(['mail', '--', 'retry'], { DATABASE_URL: database.url() })
       expect(without).toMatchObject({ code: 2, stderr: 'SMTP_URL and MAIL_FROM are not set.\n' })
     } finally {
+      await untrusted.stop()
       await smtp.stop()
       await database.drop()
     }

@@ -162,7 +162,7 @@ test('the cron job deletes expired rows; repeated and concurrent runs are harmle
   expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
 })
 
-test('the cron job responds with 404 without the right secret, or if no secret is set', async ({ url }) => {
+test('the cron jobs respond with 404 without the right secret, or if no secret is set', async ({ url }) => {
   const server = await startServer({ CRON_SECRET: secret })
   const wrong = [
     '',
@@ -183,12 +183,14 @@ test('the cron job responds with 404 without the right secret, or if no secret i
     ...wrong.map((Authorization) => [url, 'GET', { Authorization }] as const),
     [url, 'GET', { Authorization: `Bearer ${secret}` }] as const,
   ]
-  for (const [base, method, headers] of calls) {
-    const response = await documentedFetch(base + cron, {
-      method,
-      headers: { 'X-Forwarded-For': newAddress(), ...headers },
-    })
-    expect(response.status, `${method} ${JSON.stringify(headers)}`).toBe(404)
+  for (const path of [cron, '/api/cron/mail']) {
+    for (const [base, method, headers] of calls) {
+      const response = await documentedFetch(base + path, {
+        method,
+        headers: { 'X-Forwarded-For': newAddress(), ...headers },
+      })
+      expect(response.status, `${path} ${method} ${JSON.stringify(headers)}`).toBe(404)
+    }
   }
   await server.stop()
 })

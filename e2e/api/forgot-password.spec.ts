@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { paths } from '../../lib/contract/paths'
 import { documentedFetch } from '../support/documented'
 import { expect, keepSecret, newAddress, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
@@ -71,6 +72,20 @@ const makeDue = (user: NewUser) =>
 const age = (user: NewUser, interval: string) =>
   database.sql('UPDATE mails SET requested_at = requested_at - $2::interval WHERE user_id = $1', [user.id, interval])
 
+/** Runs `act` while another transaction holds what `lock` locks; its changes are committed at the end. */
+async function whileLocked(lock: string, values: unknown[], act: (holder: pg.Client) => Promise<void>): Promise<void> {
+  const holder = new pg.Client({ connectionString: database.url() })
+  await holder.connect()
+  try {
+    await holder.query('BEGIN')
+    await holder.query(lock, values)
+    await act(holder)
+    await holder.query('COMMIT')
+  } finally {
+    await holder.end()
+  }
+}
+
 test('mails a link that sets a password, then a notice; the outbox holds neither address nor secret', async () => {
   const user = await newUser()
   const { status, body } = await forgot(user.email.toUpperCase(), { 'User-Agent': firefox })
@@ -118,6 +133,17 @@ test('unknown, disabled and SSO-only users get the same response, and no mail', 
   }
   await settled()
   for (const user of users) expect(await mailsOf(user)).toEqual([])
+})
+
+test('the response comes before any look-up: it does not wait for a locked table', async () => {
+  const [user, other] = [await newUser(), await newUser()]
+  await whileLocked('LOCK TABLE users IN ACCESS EXCLUSIVE MODE', [], async () => {
+    expect((await forgot(user.email)).status).toBe(200)
+    const form = { method: 'POST', body: new URLSearchParams({ email: other.email }), redirect: 'manual' } as const
+    const { status, headers } = await fetch(`${server.url}/forgot-password/send`, form)
+    expect([status, headers.get('location')]).toEqual([303, '/forgot-password?sent'])
+  })
+  for (const { email } of [user, other]) await expect.poll(() => smtp.mailsTo(email).length).toBe(1)
 })
 
 const rejected: unknown[] = [
@@ -188,6 +214,28 @@ test('two servers at once: still one mail', async () => {
   await settled()
   expect(await mailsOf(user)).toHaveLength(1)
   await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+})
+
+test('a request waits for one before it of the same user, and not for a sign-in', async () => {
+  const user = await newUser()
+  await whileLocked('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [user.id], async (holder) => {
+    const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
+    await forgot(user.email)
+    const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))'
+    await expect.poll(async () => (await database.sql(waiting, [rows[0].pid])).length).toBe(1)
+    await holder.query(
+      `INSERT INTO mails (kind, user_id, language, due_at, sent_at) VALUES ('reset', $1, 'en', NULL, now())`,
+      [user.id],
+    )
+  })
+  await settled()
+  expect(await mailsOf(user)).toHaveLength(1)
+
+  const other = await newUser()
+  await whileLocked('SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE', [other.id], async () => {
+    await forgot(other.email)
+    await expect.poll(async () => (await mailsOf(other)).length).toBe(1)
+  })
 })
 
 test('caps per user: one a minute, three an hour, one an hour after ten in a day', async () => {
@@ -298,6 +346,67 @@ test('a notice is tried again for a day', async () => {
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
 })
 
+test('senders at the same time send each mail once', async () => {
+  const emails = Array.from({ length: 40 }, () => `user-${randomUUID()}@example.com`)
+  await database.sql(
+    `WITH created AS (INSERT INTO users (email) SELECT unnest($1::text[]) RETURNING id)
+     INSERT INTO mails (kind, user_id, language) SELECT 'password-changed', id, 'en' FROM created`,
+    [emails],
+  )
+  await Promise.all([sendDue(), sendDue(), sendDue(), sendDue()])
+  const unsent = 'SELECT 1 FROM mails WHERE sent_at IS NULL'
+  await expect.poll(async () => (await database.sql(unsent)).length).toBe(0)
+  const attempts = await database.sql('SELECT DISTINCT attempts FROM mails')
+  expect(attempts).toEqual([{ attempts: 1 }])
+  for (const email of emails) expect(smtp.mailsTo(email)).toHaveLength(1)
+})
+
+test('a sender whose claim has passed to another sends nothing', async () => {
+  const user = await newUser()
+  const releases: (() => void)[] = []
+  smtp.respondWith(async (stage, recipient) => {
+    if (stage === 'RCPT' && recipient === user.email) await new Promise<void>((resolve) => releases.push(resolve))
+    return undefined
+  })
+  const before = server.output().length
+  await forgot(user.email)
+  await expect.poll(() => releases.length).toBe(1)
+  await makeDue(user) // two minutes later
+  const sent = sendDue()
+  await expect.poll(() => releases.length).toBe(2)
+  releases[0]!()
+  await expect.poll(() => server.output().slice(before)).toContain('"attempt":1,"msg":"a mail was withdrawn"')
+  releases[1]!()
+  await sent
+  expect(smtp.mailsTo(user.email)).toHaveLength(1)
+  expect(await mailsOf(user)).toEqual([expect.objectContaining({ attempts: 2, due_at: null, gave_up_at: null })])
+  expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
+})
+
+test('a reset whose notice cannot be stored changes nothing', async () => {
+  const user = await newUser()
+  await forgot(user.email)
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  const { token } = smtp.mailsTo(user.email)[0]!
+  const state = () =>
+    database.sql(
+      `SELECT password_hash, (SELECT used_at FROM reset_tokens WHERE user_id = users.id) FROM users WHERE id = $1`,
+      [user.id],
+    )
+  await database.sql(`
+    CREATE FUNCTION reject_mail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'rejected by the test'; END $$;
+    CREATE TRIGGER reject_notices BEFORE INSERT ON mails FOR EACH ROW WHEN (NEW.kind = 'password-changed')
+      EXECUTE FUNCTION reject_mail()`)
+  try {
+    expect((await reset(token!)).status).toBe(500)
+  } finally {
+    await database.sql('DROP FUNCTION reject_mail CASCADE')
+  }
+  expect(await state()).toEqual([{ password_hash: null, used_at: null }])
+  expect((await reset(token!)).status).toBe(200)
+  expect(await state()).toEqual([{ password_hash: expect.any(String), used_at: expect.any(Date) }])
+})
+
 test('a mail that was queued before a successful reset sends no link after it', async () => {
   const user = await newUser()
   await forgot(user.email)
@@ -389,17 +498,15 @@ test('no secret of any mail is in the database or in the log', async () => {
   const tokens = smtp.mails.flatMap(({ token }) => token ?? [])
   expect(tokens.length).toBeGreaterThan(0)
   const tables = await database.sql(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
-  const rows = await Promise.all(
-    tables.map(async ({ tablename }) =>
-      (await database.sql(`SELECT "${tablename}"::text AS row FROM "${tablename}"`)).map(({ row }) => row),
-    ),
-  )
-  const stored = rows.flat().join('\n')
+  let stored = ''
+  for (const { tablename } of tables) {
+    const rows = await database.sql(`SELECT "${tablename}"::text AS row FROM "${tablename}"`)
+    stored += rows.map(({ row }) => `${row}\n`).join('')
+  }
   expect(stored).toContain(user.email) // of the users table
   for (const token of tokens) {
     const forms = [token, Buffer.from(token, 'base64url').toString('hex'), Buffer.from(token).toString('hex')]
     for (const form of forms) expect(stored.includes(form) || server.output().includes(form)).toBe(false)
   }
-  const addresses = smtp.mails.flatMap(({ to }) => to)
-  for (const address of addresses) expect(server.output()).not.toContain(address)
+  for (const address of smtp.recipients) expect(server.output()).not.toContain(address)
 })

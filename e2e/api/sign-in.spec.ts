@@ -370,6 +370,30 @@ test('of 50 parallel guesses, 10 are verified; a known browser of the owner stil
   }
 })
 
+test('of two guesses that are counted at the same time, with room for one, one is verified', async () => {
+  const user = { ...(await newPasswordUser(sql)), password: wrong }
+  const headers = { 'X-Forwarded-For': newAddress() }
+  const keys = await newKeys(user, headers)
+  const ofKeys = `encode(key_hash, 'hex') = ANY ($1)`
+  await sql(`UPDATE password_attempts SET count = $2 WHERE ${ofKeys}`, [keys, perAccountAndNetwork - 1])
+  const holder = new pg.Client({ connectionString: database.url() })
+  await holder.connect()
+  try {
+    // Both see a count below the limit, and wait to raise it.
+    await holder.query('BEGIN')
+    await holder.query(`SELECT 1 FROM password_attempts WHERE ${ofKeys} FOR UPDATE`, [keys])
+    const pending = times(2, () => statusOf(user, headers))
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    await expect.poll(async () => (await sql(waiting)).length, { intervals: [50] }).toBe(2)
+    await holder.query('COMMIT')
+    expect((await Promise.all(pending)).sort()).toEqual([400, 429])
+  } finally {
+    await holder.end()
+  }
+  const counts = await sql(`SELECT count FROM password_attempts WHERE ${ofKeys}`, [keys])
+  expect(counts, 'the other was taken back').toEqual(times(3, () => ({ count: perAccountAndNetwork })))
+})
+
 test('an account has 100 attempts from all networks, and rejected ones use up none of them', async () => {
   test.setTimeout(120_000)
   const user = await newPasswordUser(sql)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
+import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { keepSecret } from './fixtures'
 
 /** A mail that the server accepted. `token` is that of the link in it. */
@@ -9,6 +10,9 @@ export type ReceivedMail = { from: string; to: string[]; token?: string; raw: st
   Email,
   'subject' | 'text' | 'html' | 'headers' | 'messageId'
 >
+
+type Status = number | undefined
+type Decide = (stage: 'RCPT' | 'DATA', recipient: string) => Status | Promise<Status>
 
 export type Smtp = {
   /** The settings for a server that sends through it. */
@@ -19,27 +23,29 @@ export type Smtp = {
   /** Every recipient that a client named, accepted or not. */
   recipients: string[]
   /** From now on, decides about each recipient and each message: a status such as 451, or undefined to accept. */
-  respondWith: (decide: (stage: 'RCPT' | 'DATA', recipient: string) => number | undefined) => void
+  respondWith: (decide: Decide) => void
   /** From now on, calls this before it accepts a message. */
   beforeAccepting: (act: (mail: ReceivedMail) => Promise<unknown>) => void
   stop: () => Promise<void>
 }
 
-/** Starts an SMTP server in this process. */
-export async function startSmtp(): Promise<Smtp> {
-  let decide: Parameters<Smtp['respondWith']>[0] = () => undefined
+/** Starts an SMTP server in this process. With `tls`, its certificate is one that nobody trusts. */
+export async function startSmtp({ tls = false } = {}): Promise<Smtp> {
+  let decide: Decide = () => undefined
   let act: Parameters<Smtp['beforeAccepting']>[0] = async () => {}
   const mails: ReceivedMail[] = []
   const recipients: string[] = []
-  const rejection = (status: number | undefined) =>
+  const rejection = (status: Status) =>
     status ? Object.assign(new Error('Rejected by the test.'), { responseCode: status }) : null
+  const keyPair = tls ? await newKeyPair('127.0.0.1') : null
   const server = new SMTPServer({
+    ...(keyPair && { secure: true, key: keyPair.privateKey, cert: keyPair.certificate }),
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
-    onRcptTo({ address }, _session, done) {
+    async onRcptTo({ address }, _session, done) {
       recipients.push(address)
-      done(rejection(decide('RCPT', address)))
+      done(rejection(await decide('RCPT', address)))
     },
     async onData(stream, { envelope }, done) {
       const raw = await textOf(stream)
@@ -50,7 +56,7 @@ export async function startSmtp(): Promise<Smtp> {
       const to = envelope.rcptTo.map(({ address }) => address)
       const from = envelope.mailFrom ? envelope.mailFrom.address : ''
       const mail = { from, to, token, raw, subject, text, html, headers, messageId }
-      const rejected = rejection(decide('DATA', to[0]!))
+      const rejected = rejection(await decide('DATA', to[0]!))
       if (rejected) return done(rejected)
       await act(mail)
       mails.push(mail)
@@ -62,7 +68,7 @@ export async function startSmtp(): Promise<Smtp> {
   await once(server.server, 'listening')
   const { port } = server.server.address() as AddressInfo
   return {
-    settings: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'login@example.com' },
+    settings: { SMTP_URL: `${tls ? 'smtps' : 'smtp'}://127.0.0.1:${port}`, MAIL_FROM: 'login@example.com' },
     mails,
     mailsTo: (email) => mails.filter(({ to }) => to.includes(email)),
     recipients,
