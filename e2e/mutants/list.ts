@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of other files
+import { mailMutants } from './mail'
 import { signInMutants } from './sign-in'
 
 import { oidcMutants } from './oidc'
@@ -603,6 +604,7 @@ const others: Mutant[] = [
     project: 'faults',
   },
   ...signInMutants,
+  ...mailMutants,
 ]
 
 export const mutants: Mutant[] = [...others, ...samlMutants, ...oidcMutants]

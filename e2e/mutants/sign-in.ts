@@ -126,7 +126,7 @@ export const signInMutants: Mutant[] = [
     find: 'if (exceeded.length === 0) return keys',
     replace: 'if (exceeded.length === 0 || rows.length === keys.length) return keys',
     tests: 'api/sign-in.spec',
-    title: 'of 50 parallel guesses',
+    title: 'with room for one',
     project: 'api',
   },
   {
@@ -135,7 +135,7 @@ export const signInMutants: Mutant[] = [
     find: 'if (rows.length === keys.length) await',
     replace: 'if (rows.length < 0) await',
     tests: 'api/sign-in.spec',
-    title: 'of 50 parallel guesses',
+    title: 'with room for one',
     project: 'api',
   },
   {
