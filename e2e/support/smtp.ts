@@ -35,8 +35,9 @@ export async function startSmtp({ tls = false } = {}): Promise<Smtp> {
   let act: Parameters<Smtp['beforeAccepting']>[0] = async () => {}
   const mails: ReceivedMail[] = []
   const recipients: string[] = []
-  const rejection = (status: Status) =>
-    status ? Object.assign(new Error('Rejected by the test.'), { responseCode: status }) : null
+  // quotes the address, as most servers do
+  const rejection = (status: Status, recipient: string) =>
+    status ? Object.assign(new Error(`<${recipient}> is rejected by the test.`), { responseCode: status }) : null
   const keyPair = tls ? await newKeyPair('127.0.0.1') : null
   const server = new SMTPServer({
     ...(keyPair && { secure: true, key: keyPair.privateKey, cert: keyPair.certificate }),
@@ -45,7 +46,7 @@ export async function startSmtp({ tls = false } = {}): Promise<Smtp> {
     disableReverseLookup: true,
     async onRcptTo({ address }, _session, done) {
       recipients.push(address)
-      done(rejection(await decide('RCPT', address)))
+      done(rejection(await decide('RCPT', address), address))
     },
     async onData(stream, { envelope }, done) {
       const raw = await textOf(stream)
@@ -56,7 +57,7 @@ export async function startSmtp({ tls = false } = {}): Promise<Smtp> {
       const to = envelope.rcptTo.map(({ address }) => address)
       const from = envelope.mailFrom ? envelope.mailFrom.address : ''
       const mail = { from, to, token, raw, subject, text, html, headers, messageId }
-      const rejected = rejection(await decide('DATA', to[0]!))
+      const rejected = rejection(await decide('DATA', to[0]!), to[0]!)
       if (rejected) return done(rejected)
       await act(mail)
       mails.push(mail)
