@@ -1,9 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of other files
 import { mailMutants } from './mail'
-import { signInMutants } from './sign-in'
-
 import { oidcMutants } from './oidc'
 import { samlMutants } from './saml'
+import { signInMutants } from './sign-in'
 
 /** A fault: a text that occurs once in a file, its replacement, and the test that must fail. */
 export type Mutant = {
@@ -66,8 +65,8 @@ const others: Mutant[] = [
   {
     name: 'requests of a network do not wait',
     file: 'bin/server/admission.mjs',
-    find: "own.request(response, () => all.request(response, kind === 'page' ? startPage : start))",
-    replace: 'void [own, all, startPage, start()]',
+    find: "own.request(response, () => all.request(response, kind === 'page' ? () => this.#afterAccepting(start) : start))",
+    replace: 'void [own, all, start()]',
     tests: 'one-client',
     title: '60 connections',
     project: 'faults',
@@ -246,8 +245,8 @@ const others: Mutant[] = [
   {
     name: 'pages are rendered before connections are accepted',
     file: 'bin/server/admission.mjs',
-    find: 'const startPage = () => this.#afterAccepting(start)',
-    replace: 'const startPage = start',
+    find: "kind === 'page' ? () => this.#afterAccepting(start) : start",
+    replace: 'start',
     tests: 'one-client',
     title: 'as another network has new',
     project: 'faults',
@@ -588,7 +587,7 @@ const others: Mutant[] = [
   {
     name: 'abandoned pages free their turns',
     file: 'bin/server/admission.mjs',
-    find: 'if (!this.#working.has(response)) this.#endTurn(response)',
+    find: 'if (!this.#rendering.has(response)) this.#endTurn(response)\n      else',
     replace: 'this.#endTurn(response)',
     tests: 'one-client',
     title: 'requests and abandons',
@@ -597,7 +596,7 @@ const others: Mutant[] = [
   {
     name: 'pages are rendered for clients that have gone',
     file: 'bin/server/admission.mjs',
-    find: 'if (!response.socket?.writable) return // `close` follows, and ends the turn',
+    find: 'if (!response.socket?.writable) return this.#endTurn(response)',
     replace: '',
     tests: 'one-client',
     title: 'requests and abandons',
