@@ -539,8 +539,8 @@ for (const [what, [check, post]] of Object.entries(bombs)) {
     expect(await outcomeOf(provider, provider.respond(encryptedOnly))).toBe('accepted') // loads the library
     const posted = post()
     const costsMs: number[] = []
-    // The least of three, because the process may also collect garbage of other tests.
-    for (let run = 0; run < 3; run++) {
+    // The least of ten, because the process may also collect garbage of other tests.
+    for (let run = 0; run < 10 && !(Math.min(...costsMs) < 50); run++) {
       const before = process.cpuUsage()
       expect(await outcomeOf(provider, posted)).toBe(check)
       const { user, system } = process.cpuUsage(before)
