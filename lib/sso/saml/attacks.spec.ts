@@ -164,6 +164,11 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     ofResponse,
     replace('<ds:SignatureValue>', '$&<ds:X>AAAA</ds:X>'),
   ],
+  'a list of prefixes in the signature value': [
+    'signature-form',
+    ofResponse,
+    replace('<ds:SignatureValue>', '$&<InclusiveNamespaces xmlns="http://www.w3.org/2001/10/xml-exc-c14n#"/>'),
+  ],
   'a signature value of another namespace': [
     'signature-form',
     ofResponse,
