@@ -780,6 +780,13 @@ export const samlMutants: Mutant[] = [
       title: 'rejects another signature method inside the canonicalization method',
     },
     {
+      name: 'SAML: a list of prefixes is anywhere in a signature',
+      find: 'listsPrefixes && name',
+      replace: 'name',
+      tests: 'saml/attacks.spec',
+      title: 'rejects a list of prefixes in the signature value',
+    },
+    {
       name: 'SAML: a signature is of any namespace',
       find: `namespace === namespaces.signature ? name : '?'`,
       replace: `namespace ? name : '?'`,
