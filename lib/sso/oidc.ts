@@ -19,14 +19,19 @@ export async function authorizationUrl(
 ): Promise<URL> {
   const client = await import('openid-client')
   const configuration = await discovered(connection)
-  return client.buildAuthorizationUrl(configuration, {
+  const parameters = {
     redirect_uri: redirectUri(connection.slug),
     scope: 'openid email profile',
     state: secrets.state,
     nonce: secrets.nonce,
     code_challenge: await client.calculatePKCECodeChallenge(secrets.codeVerifier),
     code_challenge_method: 'S256',
-  })
+  }
+  try {
+    return client.buildAuthorizationUrl(configuration, parameters)
+  } catch (error) {
+    throw oidcRejection(error, 'discovery') // such as an endpoint without https
+  }
 }
 
 /** An identity that the provider has signed, and how to learn its e-mail address. */
