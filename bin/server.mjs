@@ -119,7 +119,9 @@ function respond(request, response) {
   if (!dev) removeHeaders(headers)
   limitChunks(request)
   const [path] = request.url.split('?', 1)
-  if (isBodyTooLarge(request, path)) return reject(response, 413, 'This path does not accept this request body.')
+  // in development, the error overlay sends bodies of its own
+  if (!dev && isBodyTooLarge(request, path))
+    return reject(response, 413, 'This path does not accept this request body.')
   if (!dev && isPageMethodUnknown(request, path)) {
     return reject(response, 405, 'This page accepts GET and HEAD only.', { Allow: 'GET, HEAD' })
   }

@@ -95,11 +95,11 @@ function html({ language, direction, app }: Texts, { subject, title, paragraphs,
     `<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px"><tr>
 <td class="button" bgcolor="${light.accent}" style="border-radius:10px;background:${light.accent}"><a href="${url}" class="button" \
 style="display:inline-block;padding:12px 24px;border-radius:10px;font-size:16px;line-height:24px;font-weight:600;\
-color:${light.onAccent};background:${light.accent};text-decoration:none">${escapeHtml(link.label)}</a></td>
+text-align:center;color:${light.onAccent};background:${light.accent};text-decoration:none">${escapeHtml(link.label)}</a></td>
 </tr></table>
 ${note(link.introduction)}
-<p style="margin:0 0 24px;font-size:14px;line-height:21px;word-break:break-all"><a href="${url}" class="link" \
-style="color:${light.accentText}">${url}</a></p>`
+<p style="margin:0 0 24px;font-size:14px;line-height:21px;word-break:break-word;overflow-wrap:anywhere">\
+<a href="${url}" class="link" style="color:${light.accentText}">${url}</a></p>`
   return `<!doctype html>
 <html lang="${language}" dir="${direction}">
 <head>
@@ -123,7 +123,7 @@ style="color:${light.accentText}">${url}</a></p>`
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:480px"><tr>
 <td class="ink" style="padding:0 0 16px;font-size:16px;font-weight:600;color:#1c1d1a;${font}">${escapeHtml(app)}</td>
 </tr><tr>
-<td class="card" style="padding:32px;border:1px solid #dfddd5;border-radius:16px;background:${light.surface};${font}">
+<td class="card" style="padding:24px 24px 8px;border:1px solid #dfddd5;border-radius:16px;background:${light.surface};${font}">
 <h1 class="ink" style="margin:0 0 16px;font-size:24px;line-height:30px;color:#1c1d1a">${escapeHtml(title)}</h1>
 ${paragraphs.map(body).join('\n')}
 ${button ?? ''}
