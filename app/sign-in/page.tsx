@@ -56,6 +56,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
   const form = PASSWORD_SIGN_IN ? (
     <SignInForm
       {...{ app, language, shared, next, emailFirst }}
+      sentNoAddress={emailFirst && error === 'email'}
       texts={signIn}
       passwordTexts={{ show, hide, showLabel, hideLabel, shown, hidden }}
       destination={next ?? DASHBOARD_URL}

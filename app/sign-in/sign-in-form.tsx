@@ -20,6 +20,8 @@ type Properties = {
   passwordTexts: React.ComponentProps<typeof PasswordInput>['texts']
   /** Asks for the e-mail address alone first, because it may belong to a connection. */
   emailFirst: boolean
+  /** Whether the browser itself sent the form, before or without scripts, with no e-mail address. */
+  sentNoAddress: boolean
   next: string | null
   destination: string
   forgotPasswordUrl?: string
@@ -31,6 +33,7 @@ type Properties = {
  */
 export function SignInForm(properties: Properties) {
   const { app, language, texts, shared, passwordTexts, emailFirst, next, destination, forgotPasswordUrl } = properties
+  const [sentNoAddress, setSentNoAddress] = useState(properties.sentNoAddress)
   const { step, setStep, track } = useAttempts(true)
   const [asksPassword, setAsksPassword] = useState(!emailFirst)
   const form = useRef<HTMLFormElement>(null)
@@ -41,6 +44,7 @@ export function SignInForm(properties: Properties) {
   async function submit(): Promise<void> {
     const email = inputOf('email')?.value
     if (sending.current || email === undefined) return // e.g. a second click
+    setSentNoAddress(false)
     sending.current = true
     if (asksPassword) {
       const outcome = await track(post(paths.signIn, { email, password: inputOf('password')?.value }))
@@ -79,7 +83,8 @@ export function SignInForm(properties: Properties) {
     isFirstStep.current = false
   }, [asksPassword])
 
-  const problem = problemOf(step, texts, language)
+  const noAddress: Problem = { field: 'email', text: texts.invalidEmail }
+  const problem = sentNoAddress ? noAddress : problemOf(step, texts, language)
   const pending = step.kind === 'sending' || step.kind === 'slow' || step.kind === 'done'
   const title = asksPassword && emailFirst ? texts.passwordTitle : shared.signIn
   return (

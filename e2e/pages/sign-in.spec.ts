@@ -195,6 +195,13 @@ test('without JavaScript, it leads to an identity provider, and says that a pass
   await expect(page).toHaveURL(`${mixed.url}/sign-in?step=password&next=%2F%3Fafter`)
   await expect(page.getByRole('heading', { name: 'Diese Seite braucht JavaScript' })).toBeVisible()
   await expect(page.getByLabel('Passwort', { exact: true })).toBeHidden()
+
+  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
+  await page.getByLabel('E‑Mail-Adresse').fill('ada@localhost')
+  await page.getByRole('button', { name: 'Weiter', exact: true }).click()
+  await expect(page).toHaveURL(`${mixed.url}/sign-in?error=email&next=%2F%3Fafter`)
+  await expect(page.getByRole('alert')).toContainText('Geben Sie eine E‑Mail-Adresse ein')
+  await expect(page.getByLabel('E‑Mail-Adresse')).toHaveAccessibleDescription(/Geben Sie eine E‑Mail-Adresse ein/)
   await context.close()
 })
 
