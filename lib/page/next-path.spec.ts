@@ -198,3 +198,18 @@ test.describe('a URL of the dashboard', () => {
     expect(acceptedCount).toBeGreaterThan(500)
   })
 })
+
+test('a value that is too long is not parsed, which would take ten times as long as to reject it', () => {
+  const host = Array.from({ length: 8_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')
+  const cpuOf = (work: () => unknown) => {
+    const before = process.cpuUsage()
+    for (let repetition = 0; repetition < 10; repetition++) work()
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  for (const next of [`https://${host}.org/`, `//${host}.org/`]) {
+    const parsing = cpuOf(() => URL.canParse(next, 'https://login.example.com'))
+    const rejecting = cpuOf(() => nextDestination(next, 'https://login.example.com', 'https://www.example.com/'))
+    expect(rejecting).toBeLessThan(parsing / 10)
+  }
+})

@@ -45,9 +45,12 @@ export async function startAttempt(
  */
 export async function rejectLoop(connectionId: string, browser: string): Promise<void> {
   const [row] = await sql<{ count: number }>`
-    SELECT count(*)::int AS count FROM sign_ins
-    WHERE connection_id = ${connectionId} AND browser_hash = ${hashSecret(browser)} AND claimed_at IS NULL
-      AND created_at > now() - interval '1 minute'`
+    SELECT count(*)::int AS count FROM (
+      SELECT FROM sign_ins
+      WHERE connection_id = ${connectionId} AND browser_hash = ${hashSecret(browser)} AND claimed_at IS NULL
+        AND created_at > now() - interval '1 minute'
+      LIMIT ${unsolicitedPerMinute}
+    ) AS recent`
   if (row!.count >= unsolicitedPerMinute) throw new SignInRejected('unsolicited_loop', 'response_invalid')
 }
 
