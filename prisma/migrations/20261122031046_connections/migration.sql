@@ -69,7 +69,7 @@ CREATE INDEX "connection_domains_connection_id_idx" ON "connection_domains"("con
 CREATE UNIQUE INDEX "identities_user_id_connection_id_key" ON "identities"("user_id", "connection_id");
 
 -- CreateIndex
-CREATE INDEX "sign_ins_connection_id_browser_hash_idx" ON "sign_ins"("connection_id", "browser_hash");
+CREATE INDEX "sign_ins_connection_id_idx" ON "sign_ins"("connection_id");
 
 -- CreateIndex
 CREATE INDEX "sign_ins_expires_at_idx" ON "sign_ins"("expires_at");
