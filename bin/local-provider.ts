@@ -37,7 +37,7 @@ export async function startLocalProvider({ redirectUris, people }: Options): Pro
       const { name, email } = person
       return { accountId: id, claims: async () => ({ sub: id, name, email, email_verified: true }) }
     },
-    // nobody is asked for consent
+    // without a question for consent
     loadExistingGrant: async ({ oidc }) => {
       const grant = new oidc.provider.Grant({ clientId: oidc.client!.clientId, accountId: oidc.session!.accountId! })
       grant.addOIDCScope('openid email profile')

@@ -32,7 +32,7 @@ test('200 sign-ins through two servers while PostgreSQL restarts: no attempt cou
   const codesOfState = new Map<string, number>()
   const errors: Record<string, number> = {}
   let successes = 0
-  /** Signs in once: starts at one server, comes back to both at once, and exchanges the code at one. */
+  /** Signs in once: starts at one server, opens the callback at both at once, and exchanges the code at one. */
   const signIn = async (): Promise<boolean> => {
     const visitor = new Visitor(servers[successes % 2]!.url)
     const authorization = await visitor.start('acme')

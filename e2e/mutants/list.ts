@@ -647,6 +647,15 @@ const others: Mutant[] = [
     title: 'without JavaScript',
     project: 'pages',
   },
+  {
+    name: 'tasks that block run without a pause',
+    file: 'lib/queue/in-turn.ts',
+    find: 'if (performance.now() < this.idleUntil)',
+    replace: 'if (false)',
+    tests: 'queue/in-turn',
+    title: 'half of the time',
+    project: 'unit',
+  },
   ...signInMutants,
   ...mailMutants,
 ]

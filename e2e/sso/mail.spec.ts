@@ -8,7 +8,6 @@ import { type Server, startServer } from '../support/server'
 
 // A whole recovery, through a mail server that nobody here wrote.
 
-test.skip(process.getuid?.() !== 0, 'OpenSMTPD starts only as root: sudo npm run test:sso')
 test.describe.configure({ mode: 'default' }) // one after the other: only one can run at a time
 
 let domain: string

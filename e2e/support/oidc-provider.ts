@@ -18,7 +18,7 @@ export type Behaviour = {
   token?: (genuine: Claims) => Reply
   userInfo?: (genuine: Claims) => Claims
   jwks?: (genuine: Claims) => Reply
-  /** Changes the parameters with which the browser comes back. */
+  /** Changes the parameters of the redirect to the callback. */
   response?: (genuine: URLSearchParams) => void
 }
 
@@ -220,7 +220,7 @@ export class Visitor {
     return keepSecrets(new URL(response.headers.get('location')!))
   }
 
-  /** Comes back from the provider. Returns the URL of the landing page. */
+  /** Opens the callback, to which the provider redirects. Returns the URL of the landing page. */
   comeBack({ pathname, search }: URL): Promise<URL> {
     return this.open(pathname + search)
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'playwright/test'
-import { InTurn, InTurnByKey } from './in-turn'
+import { HalfTime, InTurn, InTurnByKey } from './in-turn'
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -35,4 +35,30 @@ test('keys do not wait for each other, and nothing is kept of a key without work
   await add('x', 'x3')
   expect(log.at(-1)).toBe('x3 at once')
   expect(turns.size).toBe(0)
+})
+
+test('tasks that block take at most half of the time, in turns of their own, also after an error', async () => {
+  const tasks = new HalfTime()
+  const times: { start: number; end: number; turn: number }[] = []
+  let turn = 0
+  let running = true
+  const countTurns = () => {
+    turn++
+    if (running) setImmediate(countTurns)
+  }
+  countTurns()
+  const block = () => {
+    const start = performance.now()
+    while (performance.now() < start + 20);
+    times.push({ start, end: performance.now(), turn })
+    if (times.length === 2) throw new Error('of a task')
+  }
+  const results = await Promise.allSettled(Array.from({ length: 5 }, () => tasks.add(block)))
+  running = false
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled'])
+  for (const [index, { start, end, turn }] of times.slice(0, -1).entries()) {
+    const next = times[index + 1]!
+    expect(next.start - end).toBeGreaterThan(0.9 * (end - start)) // timers are exact to a millisecond
+    expect(next.turn).toBeGreaterThan(turn)
+  }
 })
