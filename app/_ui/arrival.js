@@ -38,19 +38,26 @@
     return { requestId, response }
   }
 
-  // The browser would send a form submitted before the page is ready, and lose its input.
+  // The browser would send a form submitted before the page is ready, and lose its input. If the
+  // scripts fail to load, a form that works without them is sent after all.
+  let sendHeldForm
   document.addEventListener(
     'submit',
     (event) => {
-      if ('ready' in marks || !('needsScript' in event.target.dataset)) return
+      const form = event.target
+      const needsScript = 'needsScript' in form.dataset
+      if ('ready' in marks || !(needsScript || ('prefersScript' in form.dataset && !('stuck' in marks)))) return
       event.preventDefault()
       marks.submittedEarly = ''
+      if (!needsScript) sendHeldForm = () => form.submit()
     },
     true,
   )
   const markStuckAfter = (ms) =>
     setTimeout(() => {
-      if (!('ready' in marks)) marks.stuck = ''
+      if ('ready' in marks) return
+      marks.stuck = ''
+      sendHeldForm?.()
     }, ms)
   addEventListener('error', ({ target }) => target instanceof HTMLScriptElement && markStuckAfter(brokenLoadMs), true)
   markStuckAfter(slowLoadMs)

@@ -115,6 +115,7 @@ export function SignInForm(properties: Properties) {
         method="post"
         action={asksPassword ? '/sign-in' : paths.findSsoConnection}
         data-needs-script={asksPassword ? '' : undefined}
+        data-prefers-script={asksPassword ? undefined : ''}
         ref={form}
         onSubmit={(event) => {
           event.preventDefault()

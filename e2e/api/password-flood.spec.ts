@@ -12,7 +12,7 @@ import {
 } from '../support/fixtures'
 import { startServer } from '../support/server'
 
-test('a flood of resets is rejected before any token is used, and exchanges still succeed', async ({ sql }) => {
+test('a flood of resets is rejected before any token is used, and exchanges still succeed', async ({ sql, user }) => {
   const server = await startServer()
   const users = (await sql(
     `INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, 120) RETURNING id, email`,
@@ -26,8 +26,8 @@ test('a flood of resets is rejected before any token is used, and exchanges stil
     flooding = false
   })
   const waits: number[] = []
-  for (let index = 0; flooding; index++) {
-    const code = await newCode(users[index % users.length]!)
+  while (flooding) {
+    const code = await newCode(user) // of a user without a reset, which would delete the code
     const startedAt = performance.now()
     expect((await send(exchangePath, { code })).status).toBe(200)
     waits.push(performance.now() - startedAt)

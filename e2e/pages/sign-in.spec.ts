@@ -154,7 +154,7 @@ test('attempts that are paused, and a password typed early, keep the form', asyn
   const release = await holdScripts(page)
   await page.goto(`${server.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
   await fill(page, user.email, 'wrong')
-  await expect(page.getByText('You’ll be signed in as soon as this page is ready.')).toBeVisible()
+  await expect(page.getByText('Sign-in continues as soon as this page is ready.')).toBeVisible()
   release()
   await expect(page.getByText('There is a problem')).toBeVisible()
   for (let count = 2; count <= 10; count++) {
@@ -173,6 +173,33 @@ test('attempts that are paused, and a password typed early, keep the form', asyn
   await button(page).click()
   await page.waitForURL(`${server.url}/?after`)
   await keepCookies(page)
+})
+
+test('an e-mail address sent early is kept until the page is ready, or sent if its scripts fail to load', async ({
+  page,
+}) => {
+  await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
+  const user = await newPasswordUser(database.sql)
+  const next = page.getByRole('button', { name: 'Continue' })
+  const wayOn = () => page.waitForRequest(`${mixed.url}/sign-in?connection=${slug}&next=%2F%3Fafter`)
+  const release = await holdScripts(page)
+  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
+  await email(page).fill(user.email)
+  await next.click()
+  await expect(page.getByText('Sign-in continues as soon as this page is ready.')).toBeVisible()
+  release()
+  await expect(heading(page)).toHaveText('Enter your password')
+  await expect(email(page)).toHaveValue(user.email)
+
+  await page.route('**/_next/static/**', (route) => route.abort())
+  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
+  await email(page).fill(`ada@${domain}`)
+  await Promise.all([wayOn(), next.click()])
+
+  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
+  await page.locator('html[data-stuck]').waitFor()
+  await email(page).fill(`ada@${domain}`)
+  await Promise.all([wayOn(), next.click()])
 })
 
 test('without JavaScript, it leads to an identity provider, and says that a password needs it', async ({

@@ -52,7 +52,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     change: 'Ändern',
     changeLabel: 'E‑Mail-Adresse ändern',
     forgotPassword: 'Passwort vergessen?',
-    early: 'Wird geladen … Sie werden angemeldet, sobald diese Seite bereit ist.',
+    early: 'Wird geladen … Die Anmeldung geht weiter, sobald diese Seite bereit ist.',
     sending: 'Sie werden angemeldet',
     slow: 'Die Anmeldung läuft noch. Lassen Sie diese Seite geöffnet.',
     problem: 'Es gibt ein Problem',

@@ -52,7 +52,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     change: 'Change',
     changeLabel: 'Change email address',
     forgotPassword: 'Forgot your password?',
-    early: 'Loading… You’ll be signed in as soon as this page is ready.',
+    early: 'Loading… Sign-in continues as soon as this page is ready.',
     sending: 'Signing you in',
     slow: 'Still signing you in. Keep this page open.',
     problem: 'There is a problem',
