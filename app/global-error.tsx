@@ -1,5 +1,12 @@
 'use client'
 
+const otherLanguages = [
+  ['de', 'Etwas ist schiefgegangen', 'Der Fehler liegt bei uns.', 'Diese Seite neu laden'],
+  ['fr', 'Une erreur s’est produite', 'Elle vient de nous, pas de vous.', 'Recharger cette page'],
+  ['es', 'Se ha producido un error', 'El problema es nuestro, no suyo.', 'Volver a cargar esta página'],
+  ['ar', 'حدث خطأ ما', 'الخطأ من جانبنا، لا من جانبك.', 'إعادة تحميل الصفحة'],
+] as const
+
 /**
  * Shown if even the layout fails to render. It has no settings, so no name and no colours; no
  * language, so all of them; and no nonce for a style.
@@ -30,16 +37,18 @@ export default function GlobalError({ error }: { error: Error & { digest?: strin
           <p>
             <a href="">Load this page again</a>
           </p>
-          <div lang="de">
-            <h2>Etwas ist schiefgegangen</h2>
-            <p>Das liegt an uns, nicht an Ihnen.</p>
-            <p>
-              <a href="">Diese Seite neu laden</a>
-            </p>
-          </div>
+          {otherLanguages.map(([language, title, body, reload]) => (
+            <div key={language} lang={language} dir={language === 'ar' ? 'rtl' : 'ltr'}>
+              <h2>{title}</h2>
+              <p>{body}</p>
+              <p>
+                <a href="">{reload}</a>
+              </p>
+            </div>
+          ))}
           {error.digest && (
             <p>
-              Reference for support: <code>{error.digest}</code>
+              Support reference: <code>{error.digest}</code>
             </p>
           )}
         </main>

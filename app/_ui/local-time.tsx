@@ -7,8 +7,8 @@ import { useSyncExternalStore } from 'react'
  * scripts run.
  */
 export function LocalTime({ instant, language }: { instant: string; language: string }) {
-  const format = (timeZone?: string) =>
-    new Intl.DateTimeFormat(language, {
+  const format = (locale: string, timeZone?: string) =>
+    new Intl.DateTimeFormat(locale, {
       day: 'numeric',
       month: 'long',
       year: 'numeric',
@@ -19,8 +19,13 @@ export function LocalTime({ instant, language }: { instant: string; language: st
     }).format(new Date(instant))
   const text = useSyncExternalStore(
     () => () => {},
-    () => format(),
-    () => format('UTC'),
+    () => format(ownLocale(language)),
+    () => format(language, 'UTC'),
   )
   return <time dateTime={instant}>{text}</time>
+}
+
+/** Returns the user's own variety of a language, such as British English, for its format of dates. */
+function ownLocale(language: string): string {
+  return navigator.languages.find((locale) => locale.split('-')[0] === language) ?? language
 }

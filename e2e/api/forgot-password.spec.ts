@@ -116,7 +116,7 @@ test('mails a link that sets a password, then a notice; the outbox holds neither
   await expect.poll(() => smtp.mailsTo(user.email).length).toBe(2)
   const notice = smtp.mailsTo(user.email)[1]!
   expect([notice.subject, notice.token]).toEqual(['Ihr Passwort für Dashboard wurde geändert', undefined])
-  expect(notice.text).toMatch(/Das war am \d+\. \p{L}+ \d{4} um \d+:\d\d UTC, mit Firefox unter Windows\./u)
+  expect(notice.text).toMatch(/Geändert am \d+\. \p{L}+ \d{4} um \d+:\d\d UTC mit Firefox unter Windows\./u)
   expect(notice.text).toContain(`${server.url}/forgot-password`)
   expect((await reset(mail!.token!)).status).toBe(400)
 })

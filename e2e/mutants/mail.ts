@@ -225,8 +225,8 @@ export const mailMutants: Mutant[] = [
   {
     name: 'every mail is in English',
     file: 'lib/mail/request.ts',
-    find: `headers.get('accept-language')`,
-    replace: `headers.get('x-nothing')`,
+    find: 'language: languageOf(headers),',
+    replace: `language: languageOf(new Headers()),`,
     tests: 'api/forgot-password',
     title: 'mails a link that sets a password',
     project: 'api',

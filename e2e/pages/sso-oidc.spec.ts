@@ -98,7 +98,7 @@ test.describe('ends readably, and `next` survives', () => {
     await connect()
     await start(page)
     await choose(page, 'Cancel')
-    await endsWith(page, 'Sign-in was cancelled')
+    await endsWith(page, 'You weren’t signed in')
   })
 
   test('not provisioned', async ({ page, sql }) => {
@@ -121,7 +121,7 @@ test.describe('ends readably, and `next` survives', () => {
     await connect()
     await provider.stop()
     await start(page)
-    await endsWith(page, 'Your organisation’s sign-in page isn’t available')
+    await endsWith(page, 'Your organisation’s sign-in service isn’t available')
   })
 })
 
@@ -160,7 +160,7 @@ test('a login that another person began (login CSRF) ends in no session', async 
     await choose(theirs, 'Grace')
   })
   await page.goto(landing)
-  await expect(heading(page)).toHaveText('This sign-in can’t be used')
+  await expect(heading(page)).toHaveText('This sign-in has expired')
   expect(
     await sql('SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email LIKE $1', [`%@${domain}`]),
   ).toEqual([])
@@ -188,7 +188,7 @@ test('the sign-in page explains an address that it does not know, and puts none 
   await page.goto('/sign-in?next=/reports')
   await page.getByLabel('Email address').fill('ada@nowhere.example')
   await page.getByRole('button', { name: 'Continue' }).click()
-  await expect(page.locator('#email-error')).toContainText('We don’t know where this address signs in')
+  await expect(page.locator('#email-error')).toContainText('There’s no sign-in for this email address')
   await expect(page).toHaveTitle(/^Error: Sign in – /)
   await page.getByLabel('Email address').fill(`ada@${domain}`)
   await page.getByRole('button', { name: 'Continue' }).click()

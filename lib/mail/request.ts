@@ -1,11 +1,11 @@
-import { preferredLanguage } from '../page/language'
+import { languageOf } from '../page/language'
 import { deviceOf } from './device'
 import type { MailRequest } from './outbox'
 
 /** Returns what a mail says about the request that caused it. */
 export function mailRequestOf(headers: Headers): MailRequest {
   return {
-    language: preferredLanguage(headers.get('accept-language')),
+    language: languageOf(headers),
     device: deviceOf(headers.get('user-agent')),
   }
 }

@@ -1,28 +1,44 @@
 import { headers } from 'next/headers'
 import { env } from '../settings/env'
+import { ar } from './texts/ar'
 import { de } from './texts/de'
 import { en, type Texts } from './texts/en'
+import { es } from './texts/es'
+import { fr } from './texts/fr'
 
 /** To add a language, add a file in texts/ and its tag here. */
-const languages = { en, de }
+const textsOf = { en, de, fr, es, ar }
 
-type Language = keyof typeof languages
+type Language = keyof typeof textsOf
 
 const maxHeaderLength = 512 // browsers send less; a longer header is cut
 
-/** Returns the texts of the pages in the language of the current request. */
-export async function texts(): Promise<Texts> {
-  return textsFor((await headers()).get('accept-language'))
+/** Returns the tag of each language and its own name, for a switch. */
+export function languages(): [tag: string, name: string][] {
+  return Object.entries(textsOf).map(([tag, texts]) => [tag, texts('', 0).name])
 }
 
-/** Returns the texts of the pages in the best language for an `Accept-Language` header. */
-export function textsFor(acceptLanguage: string | null): Texts {
-  return textsIn(preferredLanguage(acceptLanguage))
+/** Returns the texts of the pages in the language of the current request. */
+export async function texts(): Promise<Texts> {
+  return textsFor(await headers())
+}
+
+/** Returns the texts of the pages in the best language for the headers of a request. */
+export function textsFor(requestHeaders: Headers): Texts {
+  return textsIn(languageOf(requestHeaders))
+}
+
+/** Returns the language that the user chose in the footer, or else the best for `Accept-Language`. */
+export function languageOf(requestHeaders: Headers): Language {
+  const [, chosen = ''] = /(?:^|; ?)language=([a-z]{2})(?:;|$)/.exec(requestHeaders.get('cookie') ?? '') ?? []
+  return Object.hasOwn(textsOf, chosen)
+    ? (chosen as Language)
+    : preferredLanguage(requestHeaders.get('accept-language'))
 }
 
 /** Returns the texts in a language, or in English if it is not supported any more. */
 export function textsIn(language: string): Texts {
-  const texts = Object.hasOwn(languages, language) ? languages[language as Language] : languages.en
+  const texts = Object.hasOwn(textsOf, language) ? textsOf[language as Language] : textsOf.en
   return texts(env().APP_NAME, env().PASSWORD_MIN_LENGTH)
 }
 
@@ -40,7 +56,7 @@ export function preferredLanguage(header: string | null): Language {
       return { language: tag.split('-')[0]!, weight: Number(weight.slice('q='.length)) }
     })
   const supported = ranges
-    .filter(({ language, weight }) => weight > 0 && Object.hasOwn(languages, language))
+    .filter(({ language, weight }) => weight > 0 && Object.hasOwn(textsOf, language))
     .sort((a, b) => b.weight - a.weight)
   return (supported[0]?.language as Language | undefined) ?? 'en'
 }

@@ -10,8 +10,8 @@ h1{font-size:1.5rem;line-height:1.25}a{color:inherit}`
  * script, no other file. Its link reloads the current URL, which may hold a secret, so the URL
  * itself is not in the HTML.
  */
-export function limitedPage(acceptLanguage: string | null, resetSeconds: number, nonce: string): string {
-  const { language, direction, app, limitedPage: texts } = textsFor(acceptLanguage)
+export function limitedPage(requestHeaders: Headers, resetSeconds: number, nonce: string): string {
+  const { language, direction, app, limitedPage: texts } = textsFor(requestHeaders)
   const body = texts.body.replace('{when}', inRelativeTime(resetSeconds, language))
   return `<!doctype html>
 <html lang="${language}" dir="${direction}">

@@ -1,0 +1,333 @@
+import { lifetimes } from '../../contract/lifetimes'
+import { inUnits } from '../relative-time'
+import type { Texts } from './en'
+
+const codeLifetime = lifetimes.code === 60 ? 'un minuto' : inUnits(lifetimes.code, 'es')
+const signInLifetime = inUnits(lifetimes.signIn, 'es')
+const tokenLifetime = inUnits(lifetimes.resetToken, 'es')
+
+export const es = (app: string, passwordMinLength: number): Texts => ({
+  language: 'es',
+  name: 'Español',
+  direction: 'ltr',
+  app,
+  shared: {
+    requestId: 'Código de referencia para soporte:',
+    tryAgain: 'Intentar de nuevo',
+    waiting: 'Podrá intentarlo de nuevo {when}.',
+    waitingForNetwork: 'Podrá intentarlo de nuevo cuando tenga conexión a internet.',
+    waited: 'Ya puede intentarlo de nuevo.',
+    signIn: 'Iniciar sesión',
+    signInAgain: 'Volver a iniciar sesión',
+    goOn: 'Continuar',
+    home: 'Ir a la página principal',
+    noScript: 'Active JavaScript para continuar',
+    notLoaded: 'Esta página no se ha cargado por completo',
+  },
+  footer: {
+    help: 'Ayuda',
+    privacy: 'Privacidad',
+    terms: 'Condiciones de uso',
+    language: 'Idioma',
+  },
+  home: {
+    signedIn: 'Su sesión está abierta',
+    as: 'Cuenta',
+    until: 'Sesión abierta hasta el',
+    open: `Abrir ${app}`,
+    signOut: 'Cerrar sesión',
+    signedOut: 'No hay ninguna sesión abierta',
+    justSignedOut: 'Se ha cerrado su sesión',
+    signedOutBody: `Inicie sesión para acceder a ${app}.`,
+    signedOutWithoutLink: 'Vaya a la página donde suele iniciar sesión.',
+    forgotPassword: '¿No recuerda su contraseña?',
+  },
+  signIn: {
+    body: 'Escriba su dirección de correo electrónico de trabajo para ir a la página de inicio de sesión de su organización.',
+    label: 'Correo electrónico',
+    submit: 'Continuar',
+    with: 'Iniciar sesión con {name}',
+    errorPrefix: 'Error: ',
+    invalidEmail: 'Escriba una dirección de correo electrónico, por ejemplo, nombre@example.com.',
+    unknownEmail:
+      'No se puede iniciar sesión con esta dirección de correo electrónico. Compruebe que esté bien escrita o consulte con su departamento de informática.',
+    going: 'Abriendo la página de su organización',
+    goingBody: 'Inicie sesión con {name}. Después volverá aquí.',
+    bodyWithPassword: 'Escriba su dirección de correo electrónico para continuar.',
+    password: 'Contraseña',
+    usePassword: 'Iniciar sesión con contraseña',
+    passwordTitle: 'Escriba su contraseña',
+    change: 'Cambiar',
+    changeLabel: 'Cambiar la dirección de correo electrónico',
+    forgotPassword: '¿No recuerda su contraseña?',
+    early: 'Cargando… El inicio de sesión continuará en cuanto esta página esté lista.',
+    sending: 'Iniciando sesión',
+    slow: 'Aún se está iniciando su sesión. No cierre esta página.',
+    problem: 'Hay un problema',
+    wrongPassword: 'El correo electrónico o la contraseña no son correctos. Revise ambos e inténtelo de nuevo.',
+    limited: {
+      title: 'El inicio de sesión está en pausa',
+      body: 'Ha habido demasiados intentos con esta dirección o desde su red. Podrá intentarlo de nuevo {when}.',
+    },
+    unavailable: {
+      title: 'No se puede iniciar sesión en este momento',
+      body: 'Su sesión no está abierta. Espere unos segundos e inténtelo de nuevo.',
+    },
+    offline: {
+      title: 'No hay conexión a internet',
+      body: 'No se ha enviado nada y lo que ha escrito sigue aquí. Recupere la conexión e inténtelo de nuevo.',
+    },
+    unknown: {
+      title: 'Se ha perdido la conexión',
+      body: 'No sabemos si su sesión está abierta. Inténtelo de nuevo.',
+    },
+    failed: {
+      title: 'No se ha podido iniciar sesión',
+      body: 'Se ha producido un error en nuestro sistema. Inténtelo de nuevo. Si el problema continúa, póngase en contacto con soporte e indique el código de referencia que aparece abajo.',
+    },
+  },
+  notFound: {
+    title: 'Página no encontrada',
+    body: 'Si ha escrito la dirección web, compruebe que sea correcta. Si ha seguido un enlace, puede que esté incompleto o que ya no funcione.',
+  },
+  limitedPage: {
+    title: 'Demasiadas solicitudes desde su red',
+    body: 'Podrá volver a abrir esta página {when}. No se ha perdido nada.',
+    reload: 'Volver a abrir esta página',
+  },
+  error: {
+    title: 'Se ha producido un error',
+    body: 'El problema es nuestro, no suyo. Inténtelo de nuevo en unos instantes.',
+  },
+  sso: {
+    noScript: 'Esta página necesita JavaScript. Actívelo en la configuración del navegador y vuelva a iniciar sesión.',
+    notLoaded: 'Falta una parte de esta página. Compruebe la conexión y vuelva a iniciar sesión.',
+    working: 'Iniciando sesión',
+    workingBody: 'Será solo un momento.',
+    slow: 'Aún se está iniciando su sesión. No cierre esta página.',
+    done: 'Su sesión está abierta',
+    doneBody: `En un momento se abrirá ${app}.`,
+    already: {
+      title: 'Su sesión ya está abierta',
+      body: `Está usando la cuenta {email}. En un momento se abrirá ${app}.`,
+    },
+    used: {
+      title: 'Este inicio de sesión ha caducado',
+      body: `Cada inicio de sesión sirve una sola vez, caduca al cabo de ${codeLifetime} y solo funciona en el navegador donde lo empezó. No hay ningún problema con su cuenta. Si su sesión ya está abierta, seleccione «Continuar». Si no, vuelva a iniciar sesión.`,
+    },
+    noCode: {
+      title: 'No hemos encontrado su inicio de sesión',
+      body: 'A esta página solo se llega justo después de iniciar sesión en su organización. Si su sesión ya está abierta, seleccione «Continuar». Si no, vuelva a iniciar sesión.',
+    },
+    limited: {
+      title: 'Demasiadas solicitudes desde su red',
+      body: 'Ha habido demasiados inicios de sesión desde su red. Su sesión aún no está abierta.',
+    },
+    limitedLong: {
+      title: 'Demasiadas solicitudes desde su red',
+      body: 'Ha habido demasiados inicios de sesión desde su red. Su sesión aún no está abierta. Podrá volver a iniciar sesión {when}.',
+    },
+    unavailable: {
+      title: 'No se puede iniciar sesión en este momento',
+      body: 'No se ha podido completar el inicio de sesión. No se ha perdido nada y no hay ningún problema con su cuenta.',
+    },
+    offline: {
+      title: 'No hay conexión a internet',
+      body: `No se ha enviado nada. Recupere la conexión e inténtelo de nuevo en menos de ${codeLifetime}. Si tarda más, vuelva a iniciar sesión.`,
+    },
+    unknown: {
+      title: 'Se ha perdido la conexión',
+      body: 'No sabemos si su sesión está abierta. Seleccione «Continuar» para comprobarlo.',
+    },
+    failed: {
+      title: 'No se ha podido iniciar sesión',
+      body: 'Se ha producido un error en nuestro sistema. Vuelva a iniciar sesión. Si el problema continúa, póngase en contacto con soporte e indique el código de referencia que aparece abajo.',
+    },
+    gaveUp: {
+      title: 'El inicio de sesión sigue sin funcionar',
+      body: 'No se ha podido completar el inicio de sesión. Espere unos minutos y vuelva a iniciar sesión.',
+    },
+    rejected: {
+      access_denied: {
+        title: 'No se ha iniciado su sesión',
+        body: `Puede que haya cancelado el inicio de sesión o que su organización no le permita usar ${app}. Inténtelo de nuevo o pida a su departamento de informática que le dé acceso.`,
+      },
+      login_required: {
+        title: 'Vuelva a iniciar sesión en su organización',
+        body: 'Se ha cerrado su sesión en la organización. Vuelva a iniciarla para continuar.',
+      },
+      temporarily_unavailable: {
+        title: 'El servicio de inicio de sesión de su organización no está disponible',
+        body: 'En este momento, nadie puede iniciar sesión con ese servicio. Espere unos minutos y vuelva a iniciar sesión.',
+      },
+      server_error: {
+        title: 'El servicio de inicio de sesión de su organización ha tenido un problema',
+        body: 'Su sesión no está abierta. Vuelva a iniciar sesión. Si el problema continúa, avise a su departamento de informática.',
+      },
+      attempt_invalid: {
+        title: 'No se puede continuar con este inicio de sesión',
+        body: `Cada inicio de sesión sirve una sola vez, caduca al cabo de ${signInLifetime} y solo funciona en el navegador donde lo empezó. No hay ningún problema con su cuenta. Vuelva a iniciar sesión.`,
+      },
+      response_invalid: {
+        title: 'No se ha podido verificar su inicio de sesión',
+        body: 'La respuesta del servicio de inicio de sesión de su organización no era válida, así que no la hemos usado. Vuelva a iniciar sesión. Si el problema continúa, avise a su departamento de informática.',
+      },
+      no_access: {
+        title: `No tiene acceso a ${app}`,
+        body: `Ha iniciado sesión en su organización, pero su cuenta no se puede usar con ${app}. Pida a su departamento de informática que le dé acceso.`,
+      },
+      connection_unavailable: {
+        title: 'Esta forma de iniciar sesión no está disponible',
+        body: 'Puede que se haya desactivado. Inicie sesión de otra forma o consulte con su departamento de informática.',
+      },
+      unavailable: {
+        title: 'No se puede iniciar sesión en este momento',
+        body: 'No se ha podido completar el inicio de sesión. No se ha perdido nada y no hay ningún problema con su cuenta. Espere unos minutos y vuelva a iniciar sesión.',
+      },
+      other: {
+        title: 'Su organización no ha completado el inicio de sesión',
+        body: 'El servicio de inicio de sesión de su organización ha informado de un error. Vuelva a iniciar sesión. Si el problema continúa, avise a su departamento de informática.',
+      },
+    },
+  },
+  reset: {
+    noScript:
+      'Esta página necesita JavaScript. Actívelo en la configuración del navegador y vuelva a abrir el enlace del correo que ha recibido.',
+    notLoaded:
+      'Falta una parte de esta página, así que aún no puede guardar su contraseña. Compruebe la conexión y vuelva a abrir el enlace del correo que ha recibido.',
+    early: 'Cargando… Su contraseña se guardará en cuanto esta página esté lista.',
+    form: 'Elija una contraseña nueva',
+    formBody: `Al cambiar la contraseña, se cerrará su sesión de ${app} en todos sus dispositivos.`,
+    label: 'Contraseña nueva',
+    hint: `Use entre ${passwordMinLength} y 72 caracteres.`,
+    tip: 'Consejo: tres palabras al azar forman una contraseña segura y fácil de recordar. Puede usar espacios.',
+    account: 'Cuenta:',
+    capsLock: 'El bloqueo de mayúsculas está activado.',
+    show: 'Mostrar',
+    hide: 'Ocultar',
+    showLabel: 'Mostrar la contraseña',
+    hideLabel: 'Ocultar la contraseña',
+    shown: 'La contraseña está visible.',
+    hidden: 'La contraseña está oculta.',
+    submit: 'Guardar contraseña',
+    sending: 'Guardando la contraseña…',
+    slow: 'Aún se está guardando su contraseña. No cierre esta página.',
+    problem: 'Hay un problema',
+    errorPrefix: 'Error: ',
+    strength: {
+      short: 'Aún es demasiado corta',
+      long: 'Demasiado larga: 72 caracteres como máximo',
+      invalid: 'Tiene caracteres no permitidos',
+      weak: 'Aún es fácil de adivinar',
+      good: 'Buena: difícil de adivinar',
+      strong: 'Muy segura',
+    },
+    emptyPassword: 'Escriba una contraseña nueva.',
+    issues: {
+      too_short: `La contraseña debe tener al menos ${passwordMinLength} caracteres.`,
+      too_long:
+        'La contraseña no puede tener más de 72 caracteres. Las letras con tilde, la ñ y los emojis cuentan como más de uno.',
+      invalid_characters: 'La contraseña solo puede tener caracteres que se puedan escribir con un teclado.',
+      too_guessable: `Elija una contraseña más difícil de adivinar, que no contenga su dirección de correo electrónico ni el nombre ${app}.`,
+      breached: 'Elija otra contraseña. Esta ha aparecido en una filtración de datos.',
+    },
+    otherIssue: 'Elija otra contraseña. Esta no se puede usar.',
+    done: {
+      title: 'Se ha cambiado su contraseña',
+      body: 'Se ha cerrado su sesión en todos los dispositivos. Inicie sesión con la contraseña nueva.',
+    },
+    used: {
+      title: 'Este enlace ya se ha usado',
+      body: 'Si ya ha cambiado su contraseña con este enlace, inicie sesión. Si no, pida un enlace nuevo.',
+    },
+    expired: {
+      title: 'Este enlace ha caducado',
+      body: `Los enlaces para cambiar la contraseña caducan al cabo de ${tokenLifetime}. Pida uno nuevo para elegir su contraseña.`,
+    },
+    invalid: {
+      title: 'Este enlace no es válido',
+      body: 'Puede que esté incompleto o que se haya enviado otro más reciente. Abra el enlace del correo más reciente o pida un enlace nuevo.',
+    },
+    dead: {
+      title: 'Este enlace ya no funciona',
+      body: `Los enlaces para cambiar la contraseña se pueden usar una sola vez y caducan al cabo de ${tokenLifetime}. Además, solo es válido el más reciente. Si ya ha cambiado su contraseña con este enlace, inicie sesión.`,
+    },
+    noToken: {
+      title: 'Abra el enlace del correo que ha recibido',
+      body: 'Para elegir una contraseña nueva, use el enlace que le hemos enviado por correo electrónico.',
+    },
+    newLink: 'Pedir un enlace nuevo',
+    newLinkWithoutPlace:
+      'Para pedir un enlace nuevo, seleccione la opción para recuperar la contraseña en la página donde suele iniciar sesión.',
+    limited: {
+      title: 'Demasiadas solicitudes desde su red',
+      body: 'No se ha cambiado su contraseña y lo que ha escrito sigue aquí.',
+    },
+    unavailable: {
+      title: 'No se puede guardar su contraseña en este momento',
+      body: 'No se ha cambiado su contraseña. El enlace no se ha usado y lo que ha escrito sigue aquí.',
+    },
+    offline: {
+      title: 'No hay conexión a internet',
+      body: 'No se ha enviado nada y lo que ha escrito sigue aquí. Recupere la conexión e inténtelo de nuevo.',
+    },
+    unknown: {
+      title: 'Se ha perdido la conexión',
+      body: 'No sabemos si se ha cambiado su contraseña. Intente iniciar sesión con la contraseña nueva. Si no funciona, pida un enlace nuevo.',
+    },
+    failed: {
+      title: 'No se ha podido cambiar su contraseña',
+      body: 'Se ha producido un error en nuestro sistema. Vuelva a abrir el enlace del correo que ha recibido. Si el problema continúa, póngase en contacto con soporte e indique el código de referencia que aparece abajo.',
+    },
+    gaveUp: {
+      title: 'Seguimos sin poder guardar su contraseña',
+      body: `No se ha cambiado su contraseña y lo que ha escrito sigue aquí. También puede volver más tarde con el enlace del correo que ha recibido, que caduca ${tokenLifetime} después del envío.`,
+    },
+  },
+  forgot: {
+    title: 'Pida un enlace para elegir una contraseña nueva',
+    body: 'Escriba su dirección de correo electrónico y le enviaremos un enlace.',
+    label: 'Correo electrónico',
+    submit: 'Enviar enlace',
+    problem: 'Hay un problema',
+    invalid: 'Escriba una dirección de correo electrónico, por ejemplo, nombre@example.com.',
+    errorPrefix: 'Error: ',
+    sent: {
+      title: 'Revise su correo electrónico',
+      body: `Si existe una cuenta con la dirección que ha escrito, hemos enviado un enlace a esa dirección. El enlace se puede usar una sola vez y caduca al cabo de ${tokenLifetime}. Solo es válido el más reciente.`,
+      missing:
+        '¿No ha recibido nada al cabo de unos minutos? Revise la carpeta de correo no deseado (spam), compruebe la dirección y pida otro enlace.',
+      again: 'Pedir otro enlace',
+    },
+  },
+  mail: {
+    link: 'Si el botón no funciona, copie esta dirección y péguela en el navegador:',
+    device: '{browser} en {system}',
+    reset: {
+      subject: `Elija una contraseña nueva para ${app}`,
+      title: 'Elija una contraseña nueva',
+      body: `Con este enlace puede elegir una contraseña nueva para su cuenta de ${app}.`,
+      button: 'Elegir una contraseña nueva',
+      expiry: `El enlace se puede usar una sola vez y caduca ${tokenLifetime} después del envío de este correo. Solo es válido el enlace más reciente.`,
+      requested: {
+        plain: 'Este enlace se pidió el {when}.',
+        fromDevice: 'Este enlace se pidió el {when}, desde {device}.',
+      },
+      notYou: '¿No lo pidió usted? Ignore este correo: no se ha cambiado nada.',
+    },
+    changed: {
+      subject: `Se ha cambiado su contraseña de ${app}`,
+      title: 'Se ha cambiado su contraseña',
+      body: `Se ha cambiado la contraseña de su cuenta de ${app} y se ha cerrado la sesión en todos los dispositivos.`,
+      button: 'Pedir un enlace nuevo',
+      requested: {
+        plain: 'El cambio se hizo el {when}.',
+        fromDevice: 'El cambio se hizo el {when}, desde {device}.',
+      },
+      notYou:
+        'Si fue usted, no tiene que hacer nada. Si no fue usted, pida un enlace nuevo y elija otra contraseña ahora mismo.',
+      support:
+        'Si otra persona cambió la contraseña, tuvo acceso a un correo enviado a esta dirección: cambie también la contraseña de su cuenta de correo electrónico y avise a soporte.',
+    },
+  },
+})

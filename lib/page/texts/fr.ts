@@ -1,0 +1,334 @@
+import { lifetimes } from '../../contract/lifetimes'
+import { inUnits } from '../relative-time'
+import type { Texts } from './en'
+
+const codeLifetime = lifetimes.code === 60 ? 'une minute' : inUnits(lifetimes.code, 'fr')
+const signInLifetime = inUnits(lifetimes.signIn, 'fr')
+const tokenLifetime = inUnits(lifetimes.resetToken, 'fr')
+
+export const fr = (app: string, passwordMinLength: number): Texts => ({
+  language: 'fr',
+  name: 'Français',
+  direction: 'ltr',
+  app,
+  shared: {
+    requestId: 'Référence pour l’assistance :',
+    tryAgain: 'Réessayer',
+    waiting: 'Vous pourrez réessayer {when}.',
+    waitingForNetwork: 'Vous pourrez réessayer dès que vous serez en ligne.',
+    waited: 'Vous pouvez maintenant réessayer.',
+    signIn: 'Se connecter',
+    signInAgain: 'Se connecter à nouveau',
+    goOn: 'Continuer',
+    home: 'Aller à la page d’accueil',
+    noScript: 'Activez JavaScript pour continuer',
+    notLoaded: 'La page ne s’est pas chargée entièrement',
+  },
+  footer: {
+    help: 'Aide',
+    privacy: 'Confidentialité',
+    terms: 'Conditions d’utilisation',
+    language: 'Langue',
+  },
+  home: {
+    signedIn: 'Votre session est ouverte',
+    as: 'Compte',
+    until: 'Session ouverte jusqu’au',
+    open: `Ouvrir ${app}`,
+    signOut: 'Se déconnecter',
+    signedOut: 'Aucune session ouverte',
+    justSignedOut: 'Déconnexion réussie',
+    signedOutBody: `Connectez-vous pour accéder à ${app}.`,
+    signedOutWithoutLink: 'Rendez-vous sur votre page de connexion habituelle.',
+    forgotPassword: 'Mot de passe oublié ?',
+  },
+  signIn: {
+    body: 'Saisissez votre adresse e‑mail professionnelle pour accéder à la page de connexion de votre organisation.',
+    label: 'Adresse e‑mail',
+    submit: 'Continuer',
+    with: 'Se connecter avec {name}',
+    errorPrefix: 'Erreur : ',
+    invalidEmail: 'Saisissez une adresse e‑mail, par exemple nom@example.com.',
+    unknownEmail:
+      'Cette adresse e‑mail ne permet pas de se connecter. Vérifiez-la ou contactez votre service informatique.',
+    going: 'Redirection vers votre organisation',
+    goingBody: 'Connectez-vous avec {name}. Vous reviendrez ensuite ici.',
+    bodyWithPassword: 'Saisissez votre adresse e‑mail pour continuer.',
+    password: 'Mot de passe',
+    usePassword: 'Se connecter avec un mot de passe',
+    passwordTitle: 'Saisissez votre mot de passe',
+    change: 'Modifier',
+    changeLabel: 'Modifier l’adresse e‑mail',
+    forgotPassword: 'Mot de passe oublié ?',
+    early: 'Chargement… La connexion se poursuivra dès que la page sera prête.',
+    sending: 'Connexion en cours',
+    slow: 'La connexion est toujours en cours. Ne fermez pas cette page.',
+    problem: 'À corriger',
+    wrongPassword: 'Adresse e‑mail ou mot de passe incorrect. Vérifiez les deux, puis réessayez.',
+    limited: {
+      title: 'La connexion est momentanément suspendue',
+      body: 'Il y a eu trop de tentatives avec cette adresse e‑mail ou depuis votre réseau. Vous pourrez réessayer {when}.',
+    },
+    unavailable: {
+      title: 'Impossible de se connecter pour le moment',
+      body: 'La connexion n’a pas abouti. Patientez quelques secondes, puis réessayez.',
+    },
+    offline: {
+      title: 'Vous êtes hors ligne',
+      body: 'Rien n’a été envoyé et votre saisie est conservée. Rétablissez votre accès à Internet, puis réessayez.',
+    },
+    unknown: {
+      title: 'La connexion réseau a été interrompue',
+      body: 'Nous ne savons pas si votre session est ouverte. Réessayez.',
+    },
+    failed: {
+      title: 'La connexion a échoué',
+      body: 'Une erreur s’est produite de notre côté. Réessayez. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
+    },
+  },
+  notFound: {
+    title: 'Page introuvable',
+    body: 'Si vous avez saisi l’adresse, vérifiez-la. Si vous avez suivi un lien, il est peut-être incomplet ou trop ancien.',
+  },
+  limitedPage: {
+    title: 'Trop de demandes depuis votre réseau',
+    body: 'Vous pourrez rouvrir cette page {when}. Rien n’a été perdu.',
+    reload: 'Rouvrir cette page',
+  },
+  error: {
+    title: 'Une erreur s’est produite',
+    body: 'L’erreur vient de nous, pas de vous. Réessayez dans un instant.',
+  },
+  sso: {
+    noScript:
+      'Cette page nécessite JavaScript. Activez-le dans les paramètres de votre navigateur, puis connectez-vous à nouveau.',
+    notLoaded: 'Il manque une partie de la page. Vérifiez votre accès à Internet, puis connectez-vous à nouveau.',
+    working: 'Connexion en cours',
+    workingBody: 'Cela ne prend qu’un instant.',
+    slow: 'La connexion est toujours en cours. Ne fermez pas cette page.',
+    done: 'Connexion réussie',
+    doneBody: `Nous vous redirigeons vers ${app}.`,
+    already: {
+      title: 'Votre session est déjà ouverte',
+      body: `Vous utilisez le compte {email}. Nous vous redirigeons vers ${app}.`,
+    },
+    used: {
+      title: 'Cette tentative de connexion a expiré',
+      body: `Chaque tentative de connexion n’est valable qu’une seule fois, pendant ${codeLifetime}, dans le navigateur où vous l’avez commencée. Votre compte n’est pas en cause. Si votre session est déjà ouverte, choisissez « Continuer ». Sinon, connectez-vous à nouveau.`,
+    },
+    noCode: {
+      title: 'Aucune tentative de connexion en cours',
+      body: 'Vous ne passez par cette page que juste après une connexion auprès de votre organisation. Si votre session est déjà ouverte, choisissez « Continuer ». Sinon, connectez-vous à nouveau.',
+    },
+    limited: {
+      title: 'Trop de demandes depuis votre réseau',
+      body: 'Il y a eu trop de tentatives de connexion depuis votre réseau. Votre session n’est pas encore ouverte.',
+    },
+    limitedLong: {
+      title: 'Trop de demandes depuis votre réseau',
+      body: 'Il y a eu trop de tentatives de connexion depuis votre réseau. Votre session n’est pas encore ouverte. Vous pourrez vous connecter à nouveau {when}.',
+    },
+    unavailable: {
+      title: 'Impossible de se connecter pour le moment',
+      body: 'La connexion n’a pas pu aboutir. Rien n’a été perdu et votre compte n’est pas en cause.',
+    },
+    offline: {
+      title: 'Vous êtes hors ligne',
+      body: `Rien n’a été envoyé. Vous avez ${codeLifetime} pour rétablir votre accès à Internet et réessayer. Passé ce délai, connectez-vous à nouveau.`,
+    },
+    unknown: {
+      title: 'La connexion réseau a été interrompue',
+      body: 'Nous ne savons pas si votre session est ouverte. Choisissez « Continuer » pour le vérifier.',
+    },
+    failed: {
+      title: 'La connexion a échoué',
+      body: 'Une erreur s’est produite de notre côté. Connectez-vous à nouveau. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
+    },
+    gaveUp: {
+      title: 'La connexion ne fonctionne toujours pas',
+      body: 'La connexion n’a pas pu aboutir. Patientez quelques minutes, puis connectez-vous à nouveau.',
+    },
+    rejected: {
+      access_denied: {
+        title: 'La connexion n’a pas abouti',
+        body: `Soit vous avez annulé la connexion, soit votre organisation ne vous autorise pas à utiliser ${app}. Réessayez ou demandez à votre service informatique de vous y donner accès.`,
+      },
+      login_required: {
+        title: 'Votre organisation demande une nouvelle connexion',
+        body: 'Votre session auprès de votre organisation a pris fin. Connectez-vous à nouveau pour continuer.',
+      },
+      temporarily_unavailable: {
+        title: 'Le service de connexion de votre organisation est indisponible',
+        body: 'Personne ne peut s’y connecter pour le moment. Patientez quelques minutes, puis connectez-vous à nouveau.',
+      },
+      server_error: {
+        title: 'Le service de connexion de votre organisation a rencontré un problème',
+        body: 'La connexion n’a pas abouti. Connectez-vous à nouveau. Si le problème persiste, contactez votre service informatique.',
+      },
+      attempt_invalid: {
+        title: 'Impossible de poursuivre cette tentative de connexion',
+        body: `Chaque tentative de connexion n’est valable qu’une seule fois, pendant ${signInLifetime}, dans le navigateur où vous l’avez commencée. Votre compte n’est pas en cause. Connectez-vous à nouveau.`,
+      },
+      response_invalid: {
+        title: 'Nous n’avons pas pu vérifier votre connexion',
+        body: 'La réponse du service de connexion de votre organisation n’était pas valide. Nous ne l’avons pas utilisée. Connectez-vous à nouveau. Si le problème persiste, contactez votre service informatique.',
+      },
+      no_access: {
+        title: `Vous n’avez pas accès à ${app}`,
+        body: `Votre organisation a validé la connexion, mais votre compte ne permet pas d’utiliser ${app}. Demandez à votre service informatique de vous y donner accès.`,
+      },
+      connection_unavailable: {
+        title: 'Ce mode de connexion n’est pas disponible',
+        body: 'Il a peut-être été désactivé. Connectez-vous autrement ou contactez votre service informatique.',
+      },
+      unavailable: {
+        title: 'Impossible de se connecter pour le moment',
+        body: 'La connexion n’a pas pu aboutir. Rien n’a été perdu et votre compte n’est pas en cause. Patientez quelques minutes, puis connectez-vous à nouveau.',
+      },
+      other: {
+        title: 'La connexion auprès de votre organisation a échoué',
+        body: 'Son service de connexion a signalé une erreur. Connectez-vous à nouveau. Si le problème persiste, contactez votre service informatique.',
+      },
+    },
+  },
+  reset: {
+    noScript:
+      'Cette page nécessite JavaScript. Activez-le dans les paramètres de votre navigateur, puis rouvrez le lien reçu par e‑mail.',
+    notLoaded:
+      'Il manque une partie de la page : vous ne pouvez pas encore enregistrer de mot de passe. Vérifiez votre accès à Internet, puis rouvrez le lien reçu par e‑mail.',
+    early: 'Chargement… Votre mot de passe sera enregistré dès que la page sera prête.',
+    form: 'Choisissez un nouveau mot de passe',
+    formBody: `Cette modification fermera vos sessions ${app} sur tous vos appareils.`,
+    label: 'Nouveau mot de passe',
+    hint: `Entre ${passwordMinLength} et 72 caractères.`,
+    tip: 'Conseil : trois mots pris au hasard sont difficiles à deviner et faciles à retenir. Vous pouvez utiliser des espaces.',
+    account: 'Compte :',
+    capsLock: 'Le verrouillage des majuscules est activé.',
+    show: 'Afficher',
+    hide: 'Masquer',
+    showLabel: 'Afficher le mot de passe',
+    hideLabel: 'Masquer le mot de passe',
+    shown: 'Votre mot de passe est visible.',
+    hidden: 'Votre mot de passe est masqué.',
+    submit: 'Enregistrer le mot de passe',
+    sending: 'Enregistrement en cours…',
+    slow: 'L’enregistrement est toujours en cours. Ne fermez pas cette page.',
+    problem: 'À corriger',
+    errorPrefix: 'Erreur : ',
+    strength: {
+      short: 'Encore trop court',
+      long: 'Trop long : 72 caractères au maximum',
+      invalid: 'Contient des caractères non autorisés',
+      weak: 'Encore facile à deviner',
+      good: 'Bien : difficile à deviner',
+      strong: 'Très solide',
+    },
+    emptyPassword: 'Saisissez un nouveau mot de passe.',
+    issues: {
+      too_short: `Le mot de passe doit contenir au moins ${passwordMinLength} caractères.`,
+      too_long:
+        'Le mot de passe ne doit pas dépasser 72 caractères. Les lettres accentuées et les émojis comptent pour plusieurs caractères.',
+      invalid_characters: 'Le mot de passe doit contenir uniquement des caractères que vous pouvez saisir au clavier.',
+      too_guessable: `Choisissez un mot de passe plus difficile à deviner, sans votre adresse e‑mail ni le nom ${app}.`,
+      breached: 'Choisissez un autre mot de passe. Celui-ci figure dans une fuite de données.',
+    },
+    otherIssue: 'Choisissez un autre mot de passe. Celui-ci ne peut pas être utilisé.',
+    done: {
+      title: 'Votre mot de passe a été modifié',
+      body: 'Vos sessions ont été fermées sur tous vos appareils. Connectez-vous avec votre nouveau mot de passe.',
+    },
+    used: {
+      title: 'Ce lien a déjà été utilisé',
+      body: 'S’il vous a servi à modifier votre mot de passe, connectez-vous. Sinon, demandez un nouveau lien.',
+    },
+    expired: {
+      title: 'Ce lien a expiré',
+      body: `Chaque lien est valable pendant ${tokenLifetime}. Demandez-en un nouveau pour choisir votre mot de passe.`,
+    },
+    invalid: {
+      title: 'Ce lien n’est pas valide',
+      body: 'Il est peut-être incomplet, ou un lien plus récent a été envoyé. Ouvrez le lien de notre e‑mail le plus récent ou demandez-en un nouveau.',
+    },
+    dead: {
+      title: 'Ce lien ne fonctionne plus',
+      body: `Chaque lien n’est valable qu’une seule fois, pendant ${tokenLifetime}, et seul le plus récent fonctionne. Si vous avez déjà modifié votre mot de passe avec ce lien, connectez-vous.`,
+    },
+    noToken: {
+      title: 'Ouvrez le lien reçu par e‑mail',
+      body: 'Pour choisir un nouveau mot de passe, utilisez le lien que nous vous avons envoyé par e‑mail.',
+    },
+    newLink: 'Demander un nouveau lien',
+    newLinkWithoutPlace:
+      'Pour recevoir un nouveau lien, choisissez « Mot de passe oublié » sur votre page de connexion habituelle.',
+    limited: {
+      title: 'Trop de demandes depuis votre réseau',
+      body: 'Votre mot de passe n’a pas été modifié et votre saisie est conservée.',
+    },
+    unavailable: {
+      title: 'Impossible d’enregistrer votre mot de passe pour le moment',
+      body: 'Votre mot de passe n’a pas été modifié. Votre lien n’a pas été utilisé et votre saisie est conservée.',
+    },
+    offline: {
+      title: 'Vous êtes hors ligne',
+      body: 'Rien n’a été envoyé et votre saisie est conservée. Rétablissez votre accès à Internet, puis réessayez.',
+    },
+    unknown: {
+      title: 'La connexion réseau a été interrompue',
+      body: 'Nous ne savons pas si votre mot de passe a été modifié. Essayez de vous connecter avec le nouveau mot de passe. Si cela ne fonctionne pas, demandez un nouveau lien.',
+    },
+    failed: {
+      title: 'Votre mot de passe n’a pas pu être modifié',
+      body: 'Une erreur s’est produite de notre côté. Rouvrez le lien reçu par e‑mail. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
+    },
+    gaveUp: {
+      title: 'Toujours impossible d’enregistrer votre mot de passe',
+      body: `Votre mot de passe n’a pas été modifié et votre saisie est conservée. Vous pouvez aussi revenir plus tard avec le lien reçu par e‑mail : il est valable pendant ${tokenLifetime} à compter de son envoi.`,
+    },
+  },
+  forgot: {
+    title: 'Recevez un lien pour choisir un nouveau mot de passe',
+    body: 'Saisissez votre adresse e‑mail. Nous vous enverrons un lien.',
+    label: 'Adresse e‑mail',
+    submit: 'Recevoir le lien',
+    problem: 'À corriger',
+    invalid: 'Saisissez une adresse e‑mail, par exemple nom@example.com.',
+    errorPrefix: 'Erreur : ',
+    sent: {
+      title: 'Consultez vos e‑mails',
+      body: `Si un compte correspond à l’adresse saisie, nous y avons envoyé un lien. Il n’est valable qu’une seule fois, pendant ${tokenLifetime}. Seul le lien le plus récent fonctionne.`,
+      missing:
+        'Rien reçu au bout de quelques minutes ? Regardez dans vos courriers indésirables, vérifiez l’adresse, puis refaites la demande.',
+      again: 'Refaire la demande',
+    },
+  },
+  mail: {
+    link: 'Si le bouton ne fonctionne pas, copiez cette adresse dans votre navigateur :',
+    device: '{browser} sur {system}',
+    reset: {
+      subject: `Choisissez un nouveau mot de passe pour ${app}`,
+      title: 'Choisissez un nouveau mot de passe',
+      body: `Ce lien vous permet de choisir un nouveau mot de passe pour votre compte ${app}.`,
+      button: 'Choisir un nouveau mot de passe',
+      expiry: `Le lien n’est valable qu’une seule fois, pendant ${tokenLifetime} à compter de l’envoi de cet e‑mail. Seul le lien le plus récent fonctionne.`,
+      requested: {
+        plain: 'Demande effectuée le {when}.',
+        fromDevice: 'Demande effectuée le {when}, depuis {device}.',
+      },
+      notYou: 'Vous n’êtes pas à l’origine de cette demande ? Ignorez cet e‑mail : rien n’a changé.',
+    },
+    changed: {
+      subject: `Votre mot de passe ${app} a été modifié`,
+      title: 'Votre mot de passe a été modifié',
+      body: `Le mot de passe de votre compte ${app} a été modifié et vos sessions ont été fermées sur tous vos appareils.`,
+      button: 'Demander un nouveau lien',
+      requested: {
+        plain: 'Modification effectuée le {when}.',
+        fromDevice: 'Modification effectuée le {when}, depuis {device}.',
+      },
+      notYou:
+        'Si vous êtes à l’origine de cette modification, vous n’avez rien à faire. Sinon, demandez un nouveau lien et choisissez tout de suite un autre mot de passe.',
+      support:
+        'Si vous n’êtes pas à l’origine de cette modification, son auteur a pu ouvrir un e‑mail envoyé à cette adresse : modifiez aussi le mot de passe de votre messagerie et prévenez l’assistance.',
+    },
+  },
+})
