@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -18,6 +19,8 @@ const config = {
   // Disables the image optimiser: /_next/image would fetch any path of this server without counting
   // it against the limit.
   images: { unoptimized: true },
+  // Outside Vercel and development, bin/server.mjs serves it.
+  rewrites: async () => [{ source: '/favicon.ico', destination: brandFiles().icon ?? '/icon.svg' }],
   // In development, Next.js would print the URL of every request, with its code or token.
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'nodemailer', 'pg', 'pino'],
@@ -31,11 +34,29 @@ const config = {
   },
 }
 
-/** At build time, embeds styles.css for app/_ui/styles.ts. */
+/**
+ * Embeds the list of the brand's files for app/_ui/brand-files.ts and, at build time, styles.css for
+ * app/_ui/styles.ts.
+ */
 export default async function configure(phase) {
-  if (phase !== PHASE_PRODUCTION_BUILD) return config
-  const styles = await readFile(new URL('app/_ui/styles.css', import.meta.url), 'utf8')
-  return { ...config, compiler: { ...config.compiler, defineServer: { 'process.env.PAGE_STYLES': styles } } }
+  const defineServer = { 'process.env.BRAND_FILES': JSON.stringify(brandFiles()) }
+  if (phase === PHASE_PRODUCTION_BUILD) {
+    defineServer['process.env.PAGE_STYLES'] = await readFile(new URL('app/_ui/styles.css', import.meta.url), 'utf8')
+  }
+  return { ...config, compiler: { ...config.compiler, defineServer } }
+}
+
+/** The URL paths of what is in public/brand/. */
+function brandFiles() {
+  const find = (...names) =>
+    names.map((name) => `/brand/${name}`).find((path) => existsSync(new URL(`public${path}`, import.meta.url)))
+  return {
+    logo: find('logo.svg', 'logo.png'),
+    logoDark: find('logo-dark.svg', 'logo-dark.png'),
+    icon: find('icon.svg', 'icon.png'),
+    touchIcon: find('touch-icon.png'),
+    font: find('font.woff2'),
+  }
 }
 
 /**

@@ -1,16 +1,20 @@
 import type { Metadata, Viewport } from 'next'
 import { headers } from 'next/headers'
-import { accentCss, surfaces } from '@/lib/page/accent-color'
+import { surfaces } from '@/lib/page/accent-color'
 import { texts } from '@/lib/page/language'
 import { secretNames } from '@/lib/page/url-secret'
-import { env } from '@/lib/settings/env'
 import arrivalScript from './_ui/arrival.js?raw'
+import { Brand } from './_ui/brand'
+import { brandFiles } from './_ui/brand-files'
 import { ErrorTexts } from './_ui/error-texts'
+import { Footer } from './_ui/footer'
 import { pageStyles } from './_ui/styles'
 
 // No `title`: every screen renders its own, because it depends on the state.
+const { icon = '/icon.svg', touchIcon } = brandFiles()
+
 export const metadata: Metadata = {
-  icons: { icon: '/icon.svg' },
+  icons: { icon, apple: touchIcon },
   robots: { index: false },
   formatDetection: { telephone: false },
 }
@@ -26,7 +30,7 @@ export const viewport: Viewport = {
 /** The frame of every page, with the inlined script and styles. */
 export default async function Layout({ children }: { children: React.ReactNode }) {
   const nonce = (await headers()).get('x-nonce') ?? undefined
-  const { language, direction, app, shared, error } = await texts()
+  const { language, direction, app, shared, error, footer } = await texts()
   // suppressHydrationWarning, because browsers hide nonces from scripts and React finds none.
   return (
     <html lang={language} dir={direction} suppressHydrationWarning>
@@ -37,29 +41,21 @@ export default async function Layout({ children }: { children: React.ReactNode }
           suppressHydrationWarning
           dangerouslySetInnerHTML={{ __html: arrivalScript }}
         />
-        <style
-          nonce={nonce}
-          suppressHydrationWarning
-          dangerouslySetInnerHTML={{ __html: accentCss(env().ACCENT_COLOR) + pageStyles() }}
-        />
+        <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: pageStyles() }} />
         <noscript>
           <style
             nonce={nonce}
             suppressHydrationWarning
-            dangerouslySetInnerHTML={{ __html: '.needs-script{display:none!important}' }}
+            dangerouslySetInnerHTML={{ __html: '.needs-script,.languages{display:none!important}' }}
           />
         </noscript>
       </head>
       <body>
-        <header className="brand">
-          <span className="brand-mark" aria-hidden="true">
-            {[...app][0]}
-          </span>
-          <span className="brand-name">{app}</span>
-        </header>
+        <Brand app={app} />
         <main className="card">
           <ErrorTexts value={{ app, ...error, shared }}>{children}</ErrorTexts>
         </main>
+        <Footer language={language} texts={footer} />
       </body>
     </html>
   )

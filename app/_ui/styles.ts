@@ -1,12 +1,27 @@
 import { readFileSync } from 'node:fs'
+import { accentCss } from '@/lib/page/accent-color'
+import { env } from '@/lib/settings/env'
+import { brandFiles } from './brand-files'
 
 const isDevelopment = process.env.NODE_ENV === 'development'
 
-/**
- * Returns the text of styles.css, which app/layout.tsx inlines into every page. Importing it would
- * make Turbopack emit a separate stylesheet. next.config.mjs embeds it at build time; in
- * development it is read for each page.
- */
+/** Returns the styles of every page, with those of the brand. app/layout.tsx inlines them. */
 export function pageStyles(): string {
+  const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, FONT_FAMILY } = env()
+  const { font } = brandFiles()
+  const fonts = [font && 'Brand', FONT_FAMILY ?? 'var(--system-font)'].filter(Boolean).join(',')
+  return [
+    font && `@font-face{font-family:Brand;src:url(${font});font-weight:100 900;font-display:swap}`,
+    accentCss(ACCENT_COLOR, ACCENT_COLOR_DARK),
+    `:root{--radius:${CORNER_RADIUS / 16}rem;--font:${fonts}}`,
+    styles(),
+  ].join('')
+}
+
+/**
+ * The text of styles.css. Importing it would make Turbopack emit a separate stylesheet.
+ * next.config.mjs embeds it at build time; in development it is read for each page.
+ */
+function styles(): string {
   return isDevelopment ? readFileSync('app/_ui/styles.css', 'utf8') : process.env.PAGE_STYLES!
 }

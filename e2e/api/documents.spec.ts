@@ -48,10 +48,11 @@ test('every path in a document exists', () => {
     expect.arrayContaining(['lib/contract/lifetimes.ts', 'lib/sso/exchange.ts', 'vercel.json']),
   )
 
-  // Not paths of files in git: module names without an extension, and generated folders.
+  // Not paths of files in git: module names without an extension, generated folders, and that of a
+  // brand.
   function isOwnPath(text: string): boolean {
     if (!/^[\w.@[\]/-]+$/.test(text) || !roots.includes(text.split('/')[0]!)) return false
-    if (/^(prisma\/client|bench\/results)\/?$/.test(text)) return false
+    if (/^(prisma\/client|bench\/results|public\/brand)\/?$/.test(text)) return false
     if (text === 'bench' || text === 'prisma') return true
     return !existsSync(`${project}${text}.ts`)
   }

@@ -57,7 +57,15 @@ test('pages, missing paths and public documents count like routes; files do not'
   const left = async () =>
     Number((await fetch(`${url}/api/health`, { headers })).headers.get('ratelimit')!.match(/r=(\d+)/)![1])
   const counted = [
-    ...['/', '/sso/callback?code=x', '/reset-password?token=x', '/nothing', '/%61pi/health', '/icon.svg/x'],
+    ...[
+      '/',
+      '/sso/callback?code=x',
+      '/reset-password?token=x',
+      '/nothing',
+      '/%61pi/health',
+      '/icon.svg/x',
+      '/brand/x.svg',
+    ],
     ...[
       '/openapi.json',
       '/.well-known/jwks.json',
@@ -78,6 +86,7 @@ test('pages, missing paths and public documents count like routes; files do not'
   )![0]
   for (const path of [
     '/icon.svg',
+    '/favicon.ico',
     '/robots.txt',
     chunk,
     '/_next/static/chunks/missing.js',
@@ -94,7 +103,8 @@ test('pages, missing paths and public documents count like routes; files do not'
     const response = await fetch(url + path, { headers, redirect: 'manual' })
     expect([response.status, Number(response.headers.get('retry-after')) > 0], path).toEqual([429, true])
   }
-  for (const path of ['/icon.svg', chunk]) expect((await fetch(url + path, { headers })).status).toBe(200)
+  for (const path of ['/icon.svg', '/favicon.ico', chunk])
+    expect((await fetch(url + path, { headers })).status).toBe(200)
 
   const context = await browserProcess.newContext({ locale: 'de', extraHTTPHeaders: headers })
   const page = await context.newPage()

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'playwright/test'
-import { accentCss, contrast, surfaces } from './accent-color'
+import { accentCss, accentPalette, contrast, surfaces } from './accent-color'
 
 test('contrast follows WCAG', () => {
   expect(contrast('#000000', '#ffffff')).toBeCloseTo(21, 5)
@@ -11,12 +11,14 @@ test('every accent gives readable buttons and links in both schemes', () => {
   const color = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`)
   fc.assert(
     fc.property(color, (accent) => {
-      const schemes = [...accentCss(accent).matchAll(/--accent:(.*?);--on-accent:(.*?);--accent-text:(.*?)}/g)]
+      const schemes = [
+        ...accentCss(accent).matchAll(/--accent:(.*?);--accent-edge:(.*?);--on-accent:(.*?);--accent-text:(.*?)}/g),
+      ]
       expect(schemes).toHaveLength(2)
-      for (const [index, [, button, onButton, link]] of schemes.entries()) {
+      for (const [index, [, button, edge, onButton, link]] of schemes.entries()) {
         const surface = Object.values(surfaces)[index]!
         expect(contrast(button!, onButton!)).toBeGreaterThanOrEqual(4.5)
-        expect(contrast(button!, surface)).toBeGreaterThanOrEqual(3)
+        expect(contrast(edge!, surface)).toBeGreaterThanOrEqual(3)
         expect(contrast(link!, surface)).toBeGreaterThanOrEqual(4.5)
       }
     }),
@@ -26,6 +28,28 @@ test('every accent gives readable buttons and links in both schemes', () => {
 
 test('a colour with enough contrast is unchanged', () => {
   expect(accentCss('#0b6e4f')).toContain(
-    ':root{--surface:#ffffff;--accent:#0b6e4f;--on-accent:#ffffff;--accent-text:#0b6e4f}',
+    ':root{--surface:#ffffff;--accent:#0b6e4f;--accent-edge:#0b6e4f;--on-accent:#ffffff;--accent-text:#0b6e4f}',
   )
+})
+
+test('a button keeps its colour, with a legible label; only black in dark and white in light are inverted', () => {
+  const buttons = (color: string) =>
+    Object.values(accentPalette(color)).map(({ accent, onAccent }) => [accent, onAccent])
+  expect(buttons('#ffd400')).toEqual([
+    ['#ffd400', '#000000'],
+    ['#ffd400', '#000000'],
+  ])
+  expect(buttons('#000000')).toEqual([
+    ['#000000', '#ffffff'],
+    ['#ffffff', '#000000'],
+  ])
+  expect(buttons('#ffffff')).toEqual([
+    ['#000000', '#ffffff'],
+    ['#ffffff', '#000000'],
+  ])
+})
+
+test('the dark scheme can have a colour of its own', () => {
+  const { light, dark } = accentPalette('#0b6e4f', '#6fd3a0')
+  expect([light.accent, dark.accent]).toEqual(['#0b6e4f', '#6fd3a0'])
 })

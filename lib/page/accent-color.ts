@@ -6,12 +6,13 @@ type Rgb = [red: number, green: number, blue: number]
 export const surfaces = { light: '#ffffff', dark: '#1c1d1f' }
 
 /**
- * Returns the CSS custom properties of an accent colour (`#rrggbb`), for light and dark schemes.
- * The colour is darkened or lightened, in its own hue, until button texts and links have the
+ * Returns the CSS custom properties of the accent colours (`#rrggbb`), for light and dark schemes.
+ * Buttons keep the colour: their label is black or white, and an edge marks them where the colour is
+ * close to the surface. Links are darkened or lightened, in their own hue, until they have the
  * contrast of 4.5 that WCAG 2.2 AA requires (SC 1.4.3).
  */
-export function accentCss(color: string): string {
-  const { light, dark } = accentPalette(color)
+export function accentCss(color: string, colorInDark = color): string {
+  const { light, dark } = accentPalette(color, colorInDark)
   return `:root{${customProperties(light)}}@media (prefers-color-scheme:dark){:root{${customProperties(dark)}}}`
 }
 
@@ -22,22 +23,37 @@ export function contrast(one: string, other: string): number {
 }
 
 /** The colours of buttons and links on a surface. */
-export type Palette = { surface: string; accent: string; onAccent: string; accentText: string }
+export type Palette = { surface: string; accent: string; accentEdge: string; onAccent: string; accentText: string }
 
 /** Returns the colours that `accentCss` assigns, for documents without custom properties. */
-export function accentPalette(color: string): { light: Palette; dark: Palette } {
-  return { light: paletteOn(surfaces.light, color), dark: paletteOn(surfaces.dark, color) }
+export function accentPalette(color: string, colorInDark = color): { light: Palette; dark: Palette } {
+  return { light: paletteOn(surfaces.light, color), dark: paletteOn(surfaces.dark, colorInDark) }
 }
 
 function paletteOn(surface: string, color: string): Palette {
-  const accent = withContrast(color, surface, 3.2)
+  const accent = isLost(color, surface) ? inverted(surface) : color
   // one of the two always reaches 4.5
   const onAccent = contrast(accent, '#ffffff') >= 4.5 ? '#ffffff' : '#000000'
-  return { surface, accent, onAccent, accentText: withContrast(color, surface, 5) }
+  // WCAG 2.2 SC 1.4.11
+  const accentEdge = contrast(accent, surface) >= 3 ? accent : withContrast(accent, surface, 3.2)
+  return { surface, accent, accentEdge, onAccent, accentText: withContrast(accent, surface, 5) }
 }
 
-function customProperties({ surface, accent, onAccent, accentText }: Palette): string {
-  return `--surface:${surface};--accent:${accent};--on-accent:${onAccent};--accent-text:${accentText}`
+/** Whether a grey is so close to the surface that a button would look disabled, such as black in dark. */
+function isLost(color: string, surface: string): boolean {
+  const rgb = parse(color)
+  return Math.max(...rgb) - Math.min(...rgb) < 24 && contrast(color, surface) < 1.6
+}
+
+function inverted(surface: string): string {
+  return surface === surfaces.dark ? '#ffffff' : '#000000'
+}
+
+function customProperties({ surface, accent, accentEdge, onAccent, accentText }: Palette): string {
+  return (
+    `--surface:${surface};--accent:${accent};--accent-edge:${accentEdge};` +
+    `--on-accent:${onAccent};--accent-text:${accentText}`
+  )
 }
 
 /**

@@ -57,6 +57,18 @@ const Settings = z.object({
     .string()
     .regex(/^#[0-9a-f]{6}$/i, 'must be a colour like #0b6e4f')
     .default('#0b6e4f'),
+  ACCENT_COLOR_DARK: z
+    .string()
+    .regex(/^#[0-9a-f]{6}$/i, 'must be a colour like #6fd3a0')
+    .optional(),
+  CORNER_RADIUS: z.coerce.number().min(0).max(24).default(10),
+  FONT_FAMILY: z
+    .string()
+    .regex(/^[\p{L}\p{N} ,"'-]{1,200}$/u, 'must be names of fonts, like Inter, system-ui, sans-serif')
+    .optional(),
+  HELP_URL: linkTarget.optional(),
+  PRIVACY_URL: linkTarget.optional(),
+  TERMS_URL: linkTarget.optional(),
   DASHBOARD_URL: linkTarget.default('/'),
   SIGN_IN_URL: linkTarget.default('/sign-in'),
   FORGOT_PASSWORD_URL: linkTarget.optional(),
