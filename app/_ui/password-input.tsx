@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = {
-  texts: Pick<Texts['reset'], 'show' | 'hide' | 'showLabel' | 'hideLabel' | 'shown' | 'hidden'>
+  texts: Pick<Texts['reset'], 'show' | 'hide' | 'showLabel' | 'hideLabel' | 'shown' | 'hidden' | 'capsLock'>
   pending: boolean
   /** Of the input. Uncontrolled, to keep what was typed before this script loaded. */
   input: Omit<React.ComponentProps<'input'>, 'id' | 'type'>
@@ -15,6 +15,7 @@ type Properties = {
 export function PasswordInput({ texts, pending, input }: Properties) {
   const [visible, setVisible] = useState(false)
   const [toggled, setToggled] = useState(false)
+  const [capsLock, setCapsLock] = useState(false)
 
   useEffect(() => {
     if (pending) setVisible(false)
@@ -36,6 +37,9 @@ export function PasswordInput({ texts, pending, input }: Properties) {
           autoCapitalize="none"
           autoCorrect="off"
           spellCheck={false}
+          readOnly={pending} // so that what is visible is what was sent
+          onKeyUp={(event) => setCapsLock(event.getModifierState('CapsLock'))}
+          onBlur={() => setCapsLock(false)}
           {...input}
         />
         <button
@@ -51,6 +55,9 @@ export function PasswordInput({ texts, pending, input }: Properties) {
           {visible ? texts.hide : texts.show}
         </button>
       </div>
+      <p className="caps-lock" role="status">
+        {capsLock && texts.capsLock}
+      </p>
       <span className="visually-hidden" role="status">
         {toggled && (visible ? texts.shown : texts.hidden)}
       </span>

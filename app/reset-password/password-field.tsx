@@ -3,26 +3,35 @@ import { PasswordInput } from '@/app/_ui/password-input'
 import type { Texts } from '@/lib/page/texts/en'
 import { StrengthMeter } from './strength-meter'
 
-type Properties = { app: string; texts: Texts['reset']; minLength: number; error?: string; pending: boolean }
+type Properties = {
+  texts: Texts['reset']
+  minLength: number
+  /** What makes a password easy to guess for this user: the e-mail address, the product's name. */
+  context: string[]
+  /** What is wrong with the submitted password. A new object for each attempt. */
+  rejection?: { message: string }
+  pending: boolean
+}
 
 /** One password field that the user can reveal, instead of two to compare. */
-export function PasswordField({ app, texts, minLength, error, pending }: Properties) {
-  const [typed, setTyped] = useState('')
+export function PasswordField({ texts, minLength, context, rejection, pending }: Properties) {
+  const [typed, setTyped] = useState({ password: '', byHand: false })
   const [rejected, setRejected] = useState('')
+  const [answered, setAnswered] = useState<object>()
   const input = useRef<HTMLInputElement>(null)
 
   useEffect(() => {
-    if (error) setRejected(input.current!.value)
-  }, [error])
+    if (rejection) setRejected(input.current!.value)
+  }, [rejection])
 
+  // From the first change on, the meter judges what is typed, and the old verdict would contradict it.
+  const error = rejection && rejection !== answered ? rejection.message : null
   return (
     <div className={error ? 'field invalid' : 'field'}>
       <label htmlFor="password">{texts.label}</label>
-      <ul id="password-rules" className="rules">
-        {texts.rules.map((rule) => (
-          <li key={rule}>{rule}</li>
-        ))}
-      </ul>
+      <p id="password-hint" className="hint">
+        {texts.hint}
+      </p>
       {error && (
         <p id="password-error" className="field-error">
           <span className="visually-hidden">{texts.errorPrefix}</span>
@@ -34,15 +43,31 @@ export function PasswordField({ app, texts, minLength, error, pending }: Propert
         input={{
           ref: input,
           autoComplete: 'new-password',
-          'aria-describedby': error ? 'password-error password-rules' : 'password-rules',
+          'aria-describedby': error ? 'password-error password-hint password-tip' : 'password-hint password-tip',
           'aria-invalid': error ? true : undefined,
           ...{ passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;` },
-          onInput: (event) => setTyped(event.currentTarget.value),
-          onFocus: (event) => setTyped(event.currentTarget.value),
+          onInput: ({ currentTarget, nativeEvent }) => {
+            setTyped({ password: currentTarget.value, byHand: isByHand(nativeEvent) })
+            setAnswered(rejection)
+          },
+          onFocus: ({ currentTarget: { value } }) => setTyped(({ byHand }) => ({ password: value, byHand })),
         }}
       />
       {/* The server knows more than the meter: a password that it rejected has no rating. */}
-      <StrengthMeter {...{ app, texts, minLength }} typed={typed === rejected ? '' : typed} />
+      <StrengthMeter
+        {...{ texts, minLength, context }}
+        password={typed.password === rejected ? '' : typed.password}
+        byHand={typed.byHand}
+      />
+      <p id="password-tip" className="hint">
+        {texts.tip}
+      </p>
     </div>
   )
+}
+
+/** Whether the user types. What a password manager fills in or the user pastes needs no advice. */
+function isByHand(event: Event): boolean {
+  const { inputType } = event as InputEvent
+  return Boolean(inputType) && inputType !== 'insertFromPaste' && inputType !== 'insertReplacementText'
 }

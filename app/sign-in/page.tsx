@@ -51,14 +51,14 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     )
   }
   const { error } = parameters
-  const { show, hide, showLabel, hideLabel, shown, hidden } = reset
+  const { show, hide, showLabel, hideLabel, shown, hidden, capsLock } = reset
   const emailFirst = any && parameters.step !== 'password'
   const form = PASSWORD_SIGN_IN ? (
     <SignInForm
       {...{ app, language, shared, next, emailFirst }}
       sentNoAddress={emailFirst && error === 'email'}
       texts={signIn}
-      passwordTexts={{ show, hide, showLabel, hideLabel, shown, hidden }}
+      passwordTexts={{ show, hide, showLabel, hideLabel, shown, hidden, capsLock }}
       destination={next ?? DASHBOARD_URL}
       forgotPasswordUrl={FORGOT_PASSWORD_URL}
     />

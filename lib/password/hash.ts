@@ -3,8 +3,10 @@ import bcrypt from 'bcrypt'
 import { FairQueue } from '../queue/fair-queue'
 import { HalfTime } from '../queue/in-turn'
 import { isBreached } from './breach'
-import { isHashable, passwordError } from './rules'
-import { countGuesses, minGuesses } from './strength'
+import { isHashable } from './format'
+import { passwordError } from './rules'
+import { countGuesses } from './strength'
+import { minGuesses } from './thresholds'
 
 const bcryptCost = 12
 

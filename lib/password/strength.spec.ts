@@ -1,5 +1,6 @@
 import { expect, test } from 'playwright/test'
-import { countGuesses, minGuesses } from './strength'
+import { countGuesses } from './strength'
+import { minGuesses } from './thresholds'
 
 const context = ['ada.lovelace.1815@example.com', 'Dashboard']
 const isGuessable = (password: string) => !(countGuesses(password, context) >= minGuesses)

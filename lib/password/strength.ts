@@ -2,9 +2,6 @@ import { type MatchExtended, MatcherBaseClass, ZxcvbnFactory } from '@zxcvbn-ts/
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common'
 import { findPhrases, fold, spellings } from './phrases'
 
-/** The guesses that a password must withstand: about those of eight random characters. */
-export const minGuesses = 1e8
-
 // A check blocks the event loop, and its cost grows with the square of the length.
 const maxCheckedCharacters = 36
 // The spellings tried for `P4$$w0rd`, which cause most of the cost. zxcvbn's default of 100 is five
