@@ -22,10 +22,11 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const valid = token ? await findSession(token) : null
   const session = valid ?? (refreshToken ? await findRefreshableSession(refreshToken) : null)
 
-  const next = nextDestination((await searchParams).next, PUBLIC_URL, DASHBOARD_URL)
+  const { next: wanted, 'signed-out': signedOut } = await searchParams
+  const next = nextDestination(wanted, PUBLIC_URL, DASHBOARD_URL)
   if (!session) {
     return (
-      <Screen app={app} title={home.signedOut} icon="lock">
+      <Screen app={app} title={signedOut === undefined ? home.signedOut : home.justSignedOut} icon="lock">
         <p>
           {home.signedOutBody} {isThisPage(SIGN_IN_URL) && home.signedOutWithoutLink}
         </p>

@@ -14,17 +14,6 @@ export type Step =
   | { kind: 'sending'; again: boolean }
   | { kind: 'slow'; again: boolean }
 
-/** The icon for each outcome. */
-export const outcomeIcons = {
-  done: 'good',
-  rejected: 'link',
-  limited: 'wait',
-  unavailable: 'wait',
-  offline: 'offline',
-  unknown: 'unclear',
-  failed: 'wrong',
-} as const
-
 /**
  * Returns the state of such a page. `retries` counts those since the first attempt, or since the
  * user changed the input.

@@ -18,6 +18,6 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       // The user is signed out anyway: the cookies are this browser's only copies of the tokens.
       log.error({ route: 'sign-out-page', cause: describeCause(error) }, 'a session could not be ended')
     }
-    return new Response(null, { status: 303, headers: { Location: '/' } })
+    return new Response(null, { status: 303, headers: { Location: '/?signed-out' } })
   },
 )

@@ -336,9 +336,20 @@ test('the JWKS can be cached and read from any origin', async ({ url }) => {
   expect((await response.json()).keys).toHaveLength(1)
 })
 
-test('/.well-known/change-password redirects to the reset page', async ({ url }) => {
-  const response = await fetch(`${url}/.well-known/change-password`, { redirect: 'manual' })
-  expect([response.status, response.headers.get('location')]).toEqual([303, '/reset-password'])
+test('/.well-known/change-password redirects to where a user gets a link, or else signs in', async ({ url }) => {
+  const targetAt = async (server: string) => {
+    const response = await fetch(`${server}/.well-known/change-password`, { redirect: 'manual' })
+    return [response.status, response.headers.get('location')]
+  }
+  expect(await targetAt(url)).toEqual([303, '/sign-in'])
+  for (const [settings, target] of [
+    [{ SIGN_IN_URL: 'https://www.example.com/sign-in' }, 'https://www.example.com/sign-in'],
+    [{ SIGN_IN_URL: '/x', FORGOT_PASSWORD_URL: 'https://www.example.com/forgot' }, 'https://www.example.com/forgot'],
+  ] as const) {
+    const server = await startServer(settings)
+    expect(await targetAt(server.url)).toEqual([303, target])
+    await server.stop()
+  }
 })
 
 function logLines(output: string): Record<string, unknown>[] {

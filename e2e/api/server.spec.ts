@@ -65,7 +65,16 @@ test('outside /api, any body is rejected with 413 without reading it', async ({ 
 })
 
 test('a page accepts GET and HEAD only', async ({ url }) => {
-  for (const path of ['/', '/sso/callback', '/reset-password', '/nothing', '/icon.svg', '/robots.txt', '/_next/x']) {
+  for (const path of [
+    '/',
+    '/sso/callback',
+    '/reset-password',
+    '/nothing',
+    '/icon.svg',
+    '/favicon.ico',
+    '/robots.txt',
+    '/_next/x',
+  ]) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const response = await fetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
       expect([response.status, response.headers.get('allow')], `${method} ${path}`).toEqual([405, 'GET, HEAD'])
@@ -171,6 +180,7 @@ test('with HTTPS, every response has HSTS and nosniff exactly once', async () =>
     'change password': 'GET /.well-known/change-password HTTP/1.1',
     document: 'GET /openapi.json HTTP/1.1',
     icon: 'GET /icon.svg HTTP/1.1',
+    favicon: 'GET /favicon.ico HTTP/1.1',
     robots: 'GET /robots.txt HTTP/1.1',
     script: `GET /_next/static/chunks/${script} HTTP/1.1`,
     'missing script': 'GET /_next/static/chunks/x.js HTTP/1.1',
@@ -236,7 +246,7 @@ test('sign-out only accepts a POST from the same site', async ({ url, user, post
   }
   expect(await alive()).toHaveLength(1)
   const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' }) // as sent by a page with no-referrer
-  expect([status, headers.location]).toEqual([303, '/'])
+  expect([status, headers.location]).toEqual([303, '/?signed-out'])
   expect(await alive()).toHaveLength(0)
 })
 
@@ -281,7 +291,7 @@ test('a request with more than 100 headers is rejected', async ({ url }) => {
 })
 
 test('partial and conditional requests get the whole file', async ({ url }) => {
-  for (const path of ['/icon.svg', '/robots.txt']) {
+  for (const path of ['/icon.svg', '/favicon.ico', '/robots.txt']) {
     const whole = await (await fetch(url + path)).text()
     for (const headers of [
       { Range: 'bytes=abc' },

@@ -307,7 +307,7 @@ test.describe('the cookies', () => {
       headers: { Cookie: `session=${body.token}` },
       redirect: 'manual',
     })
-    expect([response.status, response.headers.get('location')]).toEqual([303, '/'])
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/?signed-out'])
     expect(response.headers.getSetCookie()).toEqual([
       'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
       'refresh=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',

@@ -38,6 +38,8 @@ test('a code signs in, and redirects to the dashboard', async ({ page, context, 
   expect(await page.evaluate(() => [document.cookie, localStorage.length, sessionStorage.length])).toEqual(['', 0, 0])
 
   await page.getByRole('button', { name: 'Sign out' }).click()
+  await expect(heading(page)).toHaveText('You’ve been signed out')
+  await page.goto('/')
   await expect(heading(page)).toHaveText('You’re not signed in')
   expect((await sessions(sql, user))[0]).toMatchObject({ revoked_at: expect.any(Date) })
 })
@@ -52,7 +54,7 @@ test('with a code in the fragment, the page for a missing code is never visible'
   const release = await holdScripts(page)
   await page.route(exchangePath, () => {})
   await page.goto('/sso/callback#code=x', { waitUntil: 'commit' })
-  const title = page.locator('h1', { hasText: 'There’s nothing to sign in with' })
+  const title = page.locator('h1', { hasText: 'We couldn’t find your sign-in' })
   await expect(title).toBeAttached()
   await expect(title).toBeHidden()
   release()
@@ -74,7 +76,7 @@ test('scripts fail to load and the code is invalid: shows an error with a link',
   const posts = countPosts(page)
   await page.route('**/_next/static/**', (route) => route.abort())
   await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
-  await expect(heading(page)).toHaveText('This page hasn’t loaded fully')
+  await expect(heading(page)).toHaveText('This page didn’t load completely')
   await expect(page.getByText('Signing you in')).toBeHidden()
   expect(posts).toHaveLength(1)
   await page.getByRole('link', { name: 'Sign in again' }).click()
@@ -88,7 +90,7 @@ test('scripts load late: the code is exchanged once, before them, and the right 
   await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
   await exchanged
   release()
-  await expect(heading(page)).toHaveText('This sign-in can’t be used')
+  await expect(heading(page)).toHaveText('This sign-in has expired')
   await page.waitForTimeout(500)
   expect(posts).toHaveLength(1)
 })
@@ -100,7 +102,7 @@ test('scripts that take ten seconds to load: shows an error until they load', as
   await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
   await expect(heading(page)).toHaveText('Signing you in')
   await page.clock.fastForward(10_000)
-  await expect(heading(page)).toHaveText('This page hasn’t loaded fully')
+  await expect(heading(page)).toHaveText('This page didn’t load completely')
   release()
   await expect(heading(page)).toHaveText('Signing you in')
 })
@@ -152,10 +154,10 @@ test('Back after signing in does not return to the callback, and reloading it do
   await page.goBack()
   await expect(page).toHaveURL(`${url}/nothing`)
   await page.goto('/sso/callback?next=/')
-  await expect(heading(page)).toHaveText('There’s nothing to sign in with')
+  await expect(heading(page)).toHaveText('You’re already signed in')
+  await expect(page.getByText(user.email)).toBeVisible()
+  await expect(heading(page)).toHaveText('You’re signed in') // goes on by itself
   expect(await sessions(sql, user)).toHaveLength(1)
-  await page.getByRole('link', { name: 'Continue' }).click()
-  await expect(heading(page)).toHaveText('You’re signed in')
 })
 
 test('the same link twice, as after a double click: the second one also leads to the dashboard', async ({
@@ -167,9 +169,8 @@ test('the same link twice, as after a double click: the second one also leads to
   await page.goto(`/sso/callback?code=${code}`)
   await page.waitForURL('/')
   await page.goto(`/sso/callback?code=${code}`)
-  await expect(page.getByText('If you’ve just signed in, continue')).toBeVisible()
-  await page.getByRole('link', { name: 'Continue' }).click()
-  await expect(heading(page)).toHaveText('You’re signed in')
+  await expect(heading(page)).toHaveText('You’re already signed in')
+  await expect(heading(page)).toHaveText('You’re signed in') // goes on by itself
   expect(await sessions(sql, user)).toEqual([expect.objectContaining({ revoked_at: null })])
 })
 
@@ -177,11 +178,12 @@ test('a used code shows an error with a reference and a link', async ({ page, us
   const code = await newCode(user)
   await page.goto(`/sso/callback?code=${code}`)
   await page.waitForURL('/')
+  await page.context().clearCookies()
   const rejected = page.waitForResponse(`**${exchangePath}`)
   await page.goto(`/sso/callback?code=${code}`)
-  await expect(heading(page)).toHaveText('This sign-in can’t be used')
+  await expect(heading(page)).toHaveText('This sign-in has expired')
   await expect(heading(page)).toBeFocused()
-  await expect(page).toHaveTitle(/^This sign-in can’t be used – /)
+  await expect(page).toHaveTitle(/^This sign-in has expired – /)
   await expect(page.getByText((await (await rejected).json()).requestId)).toBeVisible()
   await page.getByRole('link', { name: 'Sign in again' }).click()
   await expect(page).toHaveURL('/sign-in')
@@ -205,12 +207,12 @@ test('?next= only redirects within this site', async ({ page, user }) => {
 test('an error of the identity provider is shown in our own words, without a POST', async ({ page, user }) => {
   const posts = countPosts(page)
   const titles = {
-    access_denied: 'Sign-in was cancelled',
-    login_required: 'Sign in again with your organisation',
-    temporarily_unavailable: 'Your organisation’s sign-in page isn’t available',
-    server_error: 'Your organisation’s sign-in page had a problem',
-    constructor: 'Your organisation’s sign-in page didn’t sign you in',
-    '': 'Your organisation’s sign-in page didn’t sign you in',
+    access_denied: 'You weren’t signed in',
+    login_required: 'Sign in to your organisation again',
+    temporarily_unavailable: 'Your organisation’s sign-in service isn’t available',
+    server_error: 'Your organisation’s sign-in service had a problem',
+    constructor: 'Your organisation’s sign-in service didn’t sign you in',
+    '': 'Your organisation’s sign-in service didn’t sign you in',
   }
   for (const [error, title] of Object.entries(titles)) {
     await page.goto(`/sso/callback?error=${error}&error_description=Call+555+now&code=${await newCode(user)}`)
@@ -269,7 +271,8 @@ test('a wait longer than the lifetime of the code leads to a new sign-in', async
   await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, 700))
   await page.goto('/sso/callback?code=x')
   await expect(page.getByText('in 12 minutes')).toBeVisible()
-  await expect(page.getByRole('button')).toHaveCount(0)
+  await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)
+  await expect(page.getByRole('main').getByRole('link')).toHaveText(['Sign in again'])
 })
 
 test('offline before the post: nothing is sent, and the code is still valid', async ({ page, context, user }) => {
@@ -299,18 +302,18 @@ test('offline during the post: the outcome is unknown, and nothing is sent again
     await route.abort('internetdisconnected')
   })
   await page.goto('/sso/callback?code=x')
-  await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
+  await expect(heading(page)).toHaveText('We lost the connection')
   await context.setOffline(false)
   await page.waitForTimeout(1_000)
   expect(posts).toHaveLength(1)
-  await expect(page.getByRole('button')).toHaveCount(0)
+  await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)
 })
 
 test('no response for thirty seconds: the outcome is unknown', async ({ page }) => {
   const limits = await shortenTimeLimit(page)
   await page.route(exchangePath, () => {})
   await page.goto('/sso/callback?code=x')
-  await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
+  await expect(heading(page)).toHaveText('We lost the connection')
   expect(await limits()).toEqual([30_000])
 })
 
@@ -322,7 +325,7 @@ test('a connection cut after the request was sent: the outcome is unknown, one P
 }) => {
   const { front, address, reached } = await cuttingFront(url)
   await page.goto(`${address}/sso/callback?code=${await newCode(user)}`)
-  await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
+  await expect(heading(page)).toHaveText('We lost the connection')
   await page.waitForTimeout(1_000)
   expect(reached).toHaveLength(1)
   await expect(page.getByText(reached[0]!)).toBeVisible() // the reference that the server logged

@@ -8,5 +8,5 @@ import { env } from '@/lib/settings/env'
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'change-password', method: 'GET' },
   async () =>
-    new Response(null, { status: 303, headers: { Location: env().FORGOT_PASSWORD_URL ?? '/reset-password' } }),
+    new Response(null, { status: 303, headers: { Location: env().FORGOT_PASSWORD_URL ?? env().SIGN_IN_URL } }),
 )

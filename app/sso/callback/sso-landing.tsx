@@ -1,9 +1,9 @@
 'use client'
 
-import { useLayoutEffect } from 'react'
+import { useLayoutEffect, useState } from 'react'
 import { RetryButton } from '@/app/_ui/retry-button'
 import { Screen } from '@/app/_ui/screen'
-import { isRetryable, maxRetries, outcomeIcons, type Step, useAttempts } from '@/app/_ui/use-attempts'
+import { isRetryable, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
 import { lifetimes } from '@/lib/contract/lifetimes'
 import { paths } from '@/lib/contract/paths'
 import { markPageReady } from '@/lib/page/page-readiness'
@@ -14,6 +14,18 @@ import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
 import { earlyExchange } from './early-exchange'
 
 const longWaitSeconds = lifetimes.code * 0.75 // a longer wait would outlast the code
+const readingMs = 1_500 // to see who is signed in
+const lookUpMs = 5_000
+
+const icons = {
+  rejected: 'link',
+  limited: 'wait',
+  unavailable: 'wait',
+  offline: 'offline',
+  unknown: 'unclear',
+  failed: 'wrong',
+  'no-secret': 'lock',
+} as const
 
 type Properties = {
   app: string
@@ -34,6 +46,15 @@ let firstAttempt: Promise<Outcome> | undefined
  */
 export function SsoLanding({ app, language, texts, shared, destination, signInUrl, hasCode }: Properties) {
   const { step, retries, setStep, track } = useAttempts(hasCode)
+  const [account, setAccount] = useState<string | null>(null)
+
+  /** Goes on with a session that this browser has already, as after Back or a second click. */
+  async function goOnIfSignedIn(): Promise<void> {
+    const email = await signedInAs()
+    if (!email) return
+    setAccount(email)
+    setTimeout(() => location.replace(destination), readingMs)
+  }
 
   async function exchange(code: string): Promise<Outcome> {
     const outcome = await post(paths.exchangeSsoCode, { code })
@@ -43,15 +64,22 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
   }
 
   async function show(pending: Promise<Outcome>, again = false): Promise<void> {
-    if (!canRetryAfterWait(await track(pending, again))) forgetSecret('code')
+    const checked = pending.then(async (outcome) => {
+      if (outcome.kind === 'rejected') await goOnIfSignedIn()
+      return outcome
+    })
+    if (!canRetryAfterWait(await track(checked, again))) forgetSecret('code')
   }
 
   // A layout effect, to correct the first paint: the server sees no code in the fragment.
   useLayoutEffect(() => {
     markPageReady()
     const code = urlSecret('code')
-    if (!code && hasCode) setStep({ kind: 'no-secret' })
-    if (!code) return
+    if (!code) {
+      if (hasCode) setStep({ kind: 'no-secret' })
+      goOnIfSignedIn()
+      return
+    }
     firstAttempt ??= earlyExchange() ?? exchange(code)
     show(firstAttempt)
   }, [])
@@ -67,6 +95,14 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
     </a>
   )
 
+  if (account) {
+    return (
+      <Screen app={app} title={texts.already.title} icon="good" focus={hasCode}>
+        <p role="status">{texts.already.body.replace('{email}', () => account)}</p>
+        <div className="actions">{continueLink('button')}</div>
+      </Screen>
+    )
+  }
   const { kind } = step
   if (kind === 'ready' || kind === 'sending' || kind === 'slow' || kind === 'done') {
     const done = kind === 'done'
@@ -76,11 +112,12 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
         app={app}
         title={done ? texts.done : texts.working}
         tab={kind === 'ready' ? shared.signIn : undefined} // without scripts, this title stays
-        icon={done ? outcomeIcons.done : 'busy'}
+        icon={done ? 'good' : 'busy'}
         focus={'again' in step && step.again}
       >
         <p role="status">{bodies[kind]}</p>
         {done && <div className="actions">{continueLink('button')}</div>}
+        {kind === 'slow' && <div className="actions">{signInLink('button quiet')}</div>}
       </Screen>
     )
   }
@@ -92,14 +129,16 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
     <Screen
       app={app}
       title={title}
-      icon={kind === 'no-secret' ? 'lock' : outcomeIcons[kind]}
+      icon={icons[kind]}
       focus={hasCode || kind !== 'no-secret'}
       requestId={'requestId' in step ? step.requestId : undefined}
       requestIdLabel={shared.requestId}
     >
       <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
       {canRetry ? (
-        <RetryButton {...{ shared, language, waitSeconds }} onRetry={() => show(exchange(urlSecret('code')!), true)} />
+        <RetryButton {...{ shared, language, waitSeconds }} onRetry={() => show(exchange(urlSecret('code')!), true)}>
+          {signInLink('button quiet')}
+        </RetryButton>
       ) : (
         <div className="actions">
           {kind === 'unknown' && continueLink('button')}
@@ -109,6 +148,17 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
       )}
     </Screen>
   )
+}
+
+/** Returns the e-mail address of the session that this browser holds, or null. Never throws. */
+async function signedInAs(): Promise<string | null> {
+  try {
+    const response = await fetch(paths.getSession, { cache: 'no-store', signal: AbortSignal.timeout(lookUpMs) })
+    const body = (await response.json()) as { user?: { email: string } }
+    return body.user?.email ?? null
+  } catch {
+    return null
+  }
 }
 
 /** Whether the request was not processed and the code will still be valid after the wait. */

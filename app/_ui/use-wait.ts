@@ -1,0 +1,29 @@
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+
+/** How long a retry has to wait: seconds, and until the browser is online. */
+export type Wait = { seconds: number; online: boolean; isOver: boolean }
+
+/** Counts down to the earliest retry after an attempt, which is any value that differs per attempt. */
+export function useWait(waitSeconds: number, attempt: unknown): Wait {
+  const [now, setNow] = useState(0)
+  const online = useSyncExternalStore(
+    subscribeToNetwork,
+    () => navigator.onLine,
+    () => true,
+  )
+  const endsAt = useMemo(() => (waitSeconds ? performance.now() + waitSeconds * 1000 : 0), [attempt, waitSeconds])
+  useEffect(() => {
+    if (!endsAt) return
+    const timer = setInterval(() => setNow(performance.now()), 250)
+    return () => clearInterval(timer)
+  }, [endsAt])
+  const seconds = endsAt ? Math.max(0, Math.ceil((endsAt - Math.max(now, performance.now())) / 1000)) : 0
+  return { seconds, online, isOver: seconds === 0 && online }
+}
+
+function subscribeToNetwork(onChange: () => void): () => void {
+  for (const event of ['online', 'offline']) addEventListener(event, onChange)
+  return () => {
+    for (const event of ['online', 'offline']) removeEventListener(event, onChange)
+  }
+}

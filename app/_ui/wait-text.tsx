@@ -1,0 +1,16 @@
+import { inRelativeTime } from '@/lib/page/relative-time'
+import type { Texts } from '@/lib/page/texts/en'
+import type { Wait } from './use-wait'
+
+type Properties = { id: string; shared: Texts['shared']; language: string; wait: Wait }
+
+/** Says when a retry is possible. Not a live region: a screen reader announces only the end of the wait. */
+export function WaitText({ id, shared, language, wait: { seconds, online, isOver } }: Properties) {
+  return (
+    <p id={id} className="wait">
+      {!isOver &&
+        (online ? shared.waiting.replace('{when}', inRelativeTime(seconds, language)) : shared.waitingForNetwork)}
+      <span role="status">{isOver && shared.waited}</span>
+    </p>
+  )
+}
