@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
-import { secretNames } from './lib/page/url-secret'
+import { brandFiles } from './app/_ui/brand-files'
+import { secretNames, tokenHashHeader } from './lib/page/url-secret'
 import { browserCookie, browserOf } from './lib/session/cookie'
 import { isHttps } from './lib/settings/https'
 
@@ -8,8 +9,11 @@ export const config = {
   // Pages, and paths that do not exist. Excludes the routes, which count their own requests, and
   // files, which are cached.
   matcher:
-    '/((?!api(?:/|$)|sign-out$|forgot-password/send$|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|robots\\.txt$).*)',
+    '/((?!api(?:/|$)|sign-out$|forgot-password/send$|_next/static/|\\.well-known/jwks\\.json$|\\.well-known/change-password$|openapi\\.json$|icon\\.svg$|favicon\\.ico$|robots\\.txt$).*)',
 }
+
+// Files like those that the matcher excludes, but known only to the build.
+const brandPaths = Object.values(brandFiles())
 
 /**
  * Counts every page request against the platform limit, sets the security headers, and blanks the
@@ -17,6 +21,7 @@ export const config = {
  * the browser needs them (see app/_ui/arrival.js). The page still sees that a secret is present.
  */
 export async function proxy(request: NextRequest): Promise<NextResponse> {
+  if (brandPaths.includes(request.nextUrl.pathname)) return NextResponse.next()
   const nonce = randomBytes(16).toString('base64')
   const policy = contentSecurityPolicy(nonce)
   const response = (await rejectionOf(request, nonce)) ?? forwardToPage(request, nonce, policy)
@@ -40,7 +45,7 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<NextRes
   if (!allowed) {
     const [{ limitedPage }, { log }] = await Promise.all([import('./lib/page/limited-page'), import('./lib/log')])
     log.info({ method: request.method, route: 'page', status: 429, code: 'RATE_LIMITED' })
-    const html = limitedPage(request.headers.get('accept-language'), resetSeconds, nonce)
+    const html = limitedPage(request.headers, resetSeconds, nonce)
     return new NextResponse(html, {
       status: 429,
       headers: { 'Content-Type': 'text/html; charset=utf-8', 'Retry-After': String(resetSeconds) },
@@ -63,11 +68,18 @@ function rewritten(request: NextRequest, nonce: string, policy: string): NextRes
   headers.set('X-Nonce', nonce)
   // Next.js reads the nonce for its own scripts from this header
   headers.set('Content-Security-Policy', policy)
+  // Elsewhere, bin/server.mjs has set the header and removed the token.
+  if (process.env.VERCEL) setTokenHash(headers, request.nextUrl.searchParams.get('token'))
 
   const url = request.nextUrl.clone()
   for (const name of secretNames) if (url.searchParams.getAll(name).some(Boolean)) url.searchParams.set(name, '')
   const hasSecret = url.search !== request.nextUrl.search
   return hasSecret ? NextResponse.rewrite(url, { request: { headers } }) : NextResponse.next({ request: { headers } })
+}
+
+function setTokenHash(headers: Headers, token: string | null): void {
+  headers.delete(tokenHashHeader)
+  if (token) headers.set(tokenHashHeader, createHash('sha256').update(token).digest('hex'))
 }
 
 const fixedHeaders = {
@@ -88,6 +100,7 @@ function contentSecurityPolicy(nonce: string): string {
     isDevelopment ? `style-src 'self' 'unsafe-inline'` : `style-src 'self' 'nonce-${nonce}'`,
     `img-src 'self'${isDevelopment ? ' data: blob:' : ''}`,
     `font-src 'self'`,
+    `worker-src 'self'`,
     `connect-src 'self'${isDevelopment ? ' ws: wss:' : ''}`,
     `form-action 'self'`,
     `base-uri 'none'`,

@@ -19,6 +19,7 @@ import { clientNetwork, networkOf } from '../lib/http/client-network.mjs'
 import { Admission } from './server/admission.mjs'
 import { readFiles, sendFile } from './server/files.mjs'
 import {
+  hashToken,
   isBodyTooLarge,
   isPageMethodUnknown,
   isWrite,
@@ -93,6 +94,9 @@ const files = dev
       ...readFiles('.next/static', '/_next/static', 'public, max-age=31536000, immutable'),
       ...readFiles('public', '', 'public, max-age=3600'),
     ])
+// Browsers and bots request it even if no page links to it.
+const icon = ['/brand/icon.svg', '/brand/icon.png', '/icon.svg'].find((path) => files?.has(path))
+if (icon) files?.set('/favicon.ico', files.get(icon))
 if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
 server.on('request', (request, response) => admit(request, response, respond))
@@ -115,6 +119,7 @@ function respond(request, response) {
   const ipAddress = request.socket.remoteAddress ?? ''
   headers['x-forwarded-for'] = headers['x-forwarded-for'] ? `${headers['x-forwarded-for']}, ${ipAddress}` : ipAddress
   replaceUnknownMethod(request)
+  hashToken(request)
   request.url = plainUrl(request.url)
   if (!dev) removeHeaders(headers)
   limitChunks(request)

@@ -20,7 +20,21 @@
     const url = new URL(location)
     url.search = query
     url.hash = fragment
-    history.replaceState(null, '', url)
+    // For a reload, Back, or a tab that the browser discarded. A code has expired by then.
+    const { token } = secrets
+    history.replaceState(token ? { token, inFragment: 'fragment' in marks } : null, '', url)
+  } else if (history.state?.token) restore(history.state)
+
+  /** Opens a link again after a reload: the server then looks it up again. */
+  function restore({ token, inFragment }) {
+    if (inFragment) {
+      secrets.token = token
+      marks.fragment = ''
+      return
+    }
+    marks.leaving = ''
+    query.set('token', token)
+    location.replace(`?${query}`)
   }
 
   window.sendJson = (path, body) => {
@@ -53,6 +67,13 @@
     },
     true,
   )
+  document.addEventListener('click', ({ target }) => {
+    const { language } = target.closest?.('[data-language]')?.dataset ?? {}
+    if (!language) return
+    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing from older browsers
+    document.cookie = `language=${language}; path=/; max-age=31536000; samesite=lax`
+    location.reload()
+  })
   const markStuckAfter = (ms) =>
     setTimeout(() => {
       if ('ready' in marks) return

@@ -4,6 +4,8 @@ import { Icon } from './icon'
 type Properties = {
   shared: Texts['shared']
   texts: { noScript: string; notLoaded: string }
+  /** What to say without scripts, if they would not help. */
+  noScript?: { title: string; body: string }
   /**
    * A link that works without scripts and replaces the content. Without it, the content stays
    * visible, because the user may have typed into it.
@@ -16,7 +18,7 @@ type Properties = {
  * Content that needs scripts, and instructions for when they are disabled or fail to load.
  * app/layout.tsx and styles.css show one or the other.
  */
-export function NeedsScript({ shared, texts, fallback, children }: Properties) {
+export function NeedsScript({ shared, texts, noScript, fallback, children }: Properties) {
   const Heading = fallback ? 'h1' : 'h2'
   return (
     <>
@@ -28,8 +30,8 @@ export function NeedsScript({ shared, texts, fallback, children }: Properties) {
       </div>
       <div className="needs-script">{children}</div>
       <noscript>
-        <h1>{shared.noScript}</h1>
-        <p>{texts.noScript}</p>
+        <h1>{noScript?.title ?? shared.noScript}</h1>
+        <p>{noScript?.body ?? texts.noScript}</p>
         {fallback}
       </noscript>
     </>

@@ -1,26 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/_ui/needs-script'
+import { describeCause, log } from '@/lib/log'
 import { texts } from '@/lib/page/language'
+import { passwordSignInUrl } from '@/lib/page/password-sign-in-url'
+import { tokenHashHeader } from '@/lib/page/url-secret'
+import { findResetLink, type ResetLink } from '@/lib/password/reset'
 import { env } from '@/lib/settings/env'
 import { ResetForm } from './reset-form'
+import { ResetResult } from './reset-result'
+
+const lookUpMs = 2_000 // the form works without the result
 
 /**
- * The target of the link in a reset e-mail: `?token=…`. A GET consumes nothing, because mail
- * scanners open links.
+ * The target of the link in a reset e-mail: `?token=…`. Shows at once if the link does not work. A
+ * GET consumes nothing, because mail scanners open links.
  */
 export default async function ResetPasswordPage({ searchParams }: PageProps<'/reset-password'>) {
   const { token } = await searchParams
+  const hasToken = token !== undefined
+  const link = hasToken ? await openedLink() : null
   const { app, language, shared, reset } = await texts()
-  const { SIGN_IN_URL, FORGOT_PASSWORD_URL, PASSWORD_MIN_LENGTH } = env()
+  const { FORGOT_PASSWORD_URL: forgotPasswordUrl, PASSWORD_MIN_LENGTH } = env()
+  const signInUrl = passwordSignInUrl()
+  if (link && link.kind !== 'live')
+    return <ResetResult {...{ app, shared, signInUrl, forgotPasswordUrl }} texts={reset} ending={link.kind} />
   return (
-    <NeedsScript shared={shared} texts={reset}>
+    <NeedsScript shared={shared} texts={reset} noScript={hasToken ? undefined : reset.noToken}>
       <ResetForm
-        {...{ app, language, shared }}
+        {...{ app, language, shared, signInUrl, forgotPasswordUrl, hasToken }}
         texts={reset}
         minLength={PASSWORD_MIN_LENGTH}
-        signInUrl={SIGN_IN_URL}
-        forgotPasswordUrl={FORGOT_PASSWORD_URL}
-        hasToken={token !== undefined}
+        email={link?.email ?? null}
       />
     </NeedsScript>
   )
+}
+
+/** Returns the state of the link that was opened, or null if the database does not respond in time. */
+async function openedLink(): Promise<ResetLink | null> {
+  const hash = (await headers()).get(tokenHashHeader)
+  if (!hash) return null
+  const timer = new AbortController()
+  const found = findResetLink(Buffer.from(hash, 'hex')).catch((error: unknown) => {
+    log.error({ cause: describeCause(error) }, 'a reset link could not be looked up')
+    return null
+  })
+  const late = sleep(lookUpMs, null, { signal: timer.signal }).catch(() => null)
+  return Promise.race([found, late]).finally(() => timer.abort())
 }

@@ -1,16 +1,22 @@
 'use client'
 
-import { useEffect, useLayoutEffect, useRef } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import { takeFocus } from '@/app/_ui/screen'
-import { isRetryable, type Step, useAttempts } from '@/app/_ui/use-attempts'
+import { isRetryable, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
+import { useWait } from '@/app/_ui/use-wait'
+import { WaitText } from '@/app/_ui/wait-text'
 import type { Issue } from '@/lib/contract/errors'
 import { paths } from '@/lib/contract/paths'
 import { markPageReady } from '@/lib/page/page-readiness'
 import { post } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
+import { formatIssue } from '@/lib/password/format'
 import { PasswordField } from './password-field'
-import { ResetResult } from './reset-result'
+import { type Ending, ResetResult } from './reset-result'
+
+const longWaitSeconds = 60 // after the last retry
+const donePath = '/reset-password/done'
 
 type Properties = {
   app: string
@@ -21,33 +27,43 @@ type Properties = {
   signInUrl: string
   forgotPasswordUrl?: string
   hasToken: boolean
+  /** The account's address. Null if the link could not be looked up. */
+  email: string | null
 }
 
 /** The form that sets a new password, with the token from the URL. */
-export function ResetForm({
-  app,
-  language,
-  texts,
-  shared,
-  minLength,
-  signInUrl,
-  forgotPasswordUrl,
-  hasToken,
-}: Properties) {
+export function ResetForm(properties: Properties) {
+  const { app, language, texts, shared, minLength, signInUrl, forgotPasswordUrl, hasToken, email } = properties
   const { step, retries, setStep, track } = useAttempts(hasToken)
+  const [rejection, setRejection] = useState<{ message: string }>()
   const form = useRef<HTMLFormElement>(null)
-  const button = useRef<HTMLButtonElement>(null)
   const sending = useRef(false)
 
-  async function send(again = false): Promise<void> {
+  const gaveUp = retries >= maxRetries && (step.kind === 'limited' || step.kind === 'unavailable')
+  const waitSeconds = Math.max('waitSeconds' in step ? step.waitSeconds : 0, gaveUp ? longWaitSeconds : 0)
+  const wait = useWait(waitSeconds, step)
+  const canRetry = isRetryable(step)
+
+  async function send(): Promise<void> {
     const token = urlSecret('token')
-    const password = form.current?.elements.namedItem('password')
+    const field = form.current?.elements.namedItem('password')
     // e.g. a second click
-    if (sending.current || !token || !(password instanceof HTMLInputElement)) return
+    if (sending.current || !token || !(field instanceof HTMLInputElement)) return
+    if (canRetry && !wait.isOver) return
+    const issue = formatIssue(field.value, minLength)
+    if (issue) {
+      setStep({ kind: 'ready' })
+      return setRejection({ message: field.value ? texts.issues[issue] : texts.emptyPassword })
+    }
     sending.current = true
-    const outcome = await track(post(paths.resetPassword, { token, password: password.value }), again)
+    const outcome = await track(post(paths.resetPassword, { token, password: field.value }), canRetry)
     sending.current = false
-    if (!isRetryable(outcome) && !passwordIssue(outcome)) forgetSecret('token')
+    const rejected = passwordIssue(outcome)
+    setRejection(rejected && { message: messageOf(rejected, texts) })
+    if (isRetryable(outcome) || rejected) return
+    forgetSecret('token')
+    // A URL of its own, which can be reloaded. This also removes the token from the history.
+    if (outcome.kind === 'done') history.replaceState(null, '', donePath)
   }
 
   // A layout effect, to correct the first paint: the server sees no token in the fragment.
@@ -57,70 +73,87 @@ export function ResetForm({
     if (markPageReady()) send()
   }, [])
 
-  const again = 'again' in step && step.again
-  useEffect(() => {
-    if (again) button.current?.focus() // the retry button is gone
-  }, [again])
-
-  const issue = passwordIssue(step)
-  const error = issue && ((texts.issues as Record<string, string>)[issue.code] ?? texts.otherIssue)
+  const ending = passwordIssue(step) ? null : endingOf(step)
+  if (ending) {
+    return (
+      <ResetResult
+        {...{ app, texts, shared, signInUrl, forgotPasswordUrl, ending }}
+        focus={hasToken || ending !== 'noToken'}
+        requestId={'requestId' in step ? step.requestId : undefined}
+      />
+    )
+  }
   const pending = step.kind === 'sending' || step.kind === 'slow'
-  const result = step.kind === 'ready' || step.kind === 'sending' || step.kind === 'slow' || error ? null : step
-  const canRetry = isRetryable(step)
+  const { title, body } = gaveUp ? texts.gaveUp : canRetry ? texts[step.kind] : { title: texts.form, body: '' }
   return (
     <>
-      {result ? (
-        <ResetResult
-          {...{ app, language, texts, shared, signInUrl, forgotPasswordUrl }}
-          outcome={result}
-          focus={hasToken || result.kind !== 'no-secret'}
-          retries={retries}
-          onRetry={() => send(true)}
-        />
-      ) : (
-        <>
-          <title>{`${error ? texts.errorPrefix : ''}${texts.form} – ${app}`}</title>
-          {error && (
-            <div className="error-summary" role="alert" tabIndex={-1} ref={takeFocus}>
-              <h2>{texts.problem}</h2>
-              <a
-                href="#password"
-                onClick={(event) => {
-                  event.preventDefault()
-                  document.getElementById('password')?.focus()
-                }}
-              >
-                {error}
-              </a>
-            </div>
+      <title>{`${rejection ? texts.errorPrefix : ''}${title} – ${app}`}</title>
+      {rejection && !pending && !canRetry && (
+        <div className="error-summary" role="alert" tabIndex={-1} key={rejection.message} ref={takeFocus}>
+          <h2>{texts.problem}</h2>
+          <a
+            href="#password"
+            onClick={(event) => {
+              event.preventDefault()
+              document.getElementById('password')?.focus()
+            }}
+          >
+            {rejection.message}
+          </a>
+        </div>
+      )}
+      {canRetry && (
+        <div className="banner" role="alert" tabIndex={-1} ref={takeFocus}>
+          <h2>{title}</h2>
+          <p>{body}</p>
+          <WaitText id="wait" {...{ shared, language, wait }} />
+          {step.requestId && (
+            <p>
+              {shared.requestId} <code>{step.requestId}</code>
+            </p>
           )}
-          <h1>{texts.form}</h1>
-          <p>{texts.formBody}</p>
-        </>
+        </div>
       )}
-      {(!result || canRetry) && (
-        <form
-          className="reset-form"
-          method="post"
-          action="/reset-password"
-          noValidate
-          hidden={result !== null} // keeps the input for a retry
-          data-needs-script=""
-          ref={form}
-          onSubmit={(event) => {
-            event.preventDefault()
-            send()
-          }}
+      <h1>{texts.form}</h1>
+      <p>
+        {email && (
+          <>
+            {texts.account} <strong className="account">{email}</strong>
+            <br />
+          </>
+        )}
+        {texts.formBody}
+      </p>
+      <form
+        className="reset-form"
+        method="post"
+        action="/reset-password"
+        noValidate
+        data-needs-script=""
+        ref={form}
+        onSubmit={(event) => {
+          event.preventDefault()
+          send()
+        }}
+      >
+        {/* A password manager saves the new password under this name, or one that it knows. */}
+        <input type="text" name="username" autoComplete="username" value={email ?? ''} hidden readOnly />
+        <PasswordField {...{ texts, minLength, rejection, pending }} context={email ? [email, app] : [app]} />
+        <button
+          className="button wide"
+          type="submit"
+          aria-disabled={pending || (canRetry && !wait.isOver)}
+          aria-describedby={canRetry ? 'wait' : undefined}
+          data-busy={pending ? '' : undefined}
         >
-          {/* Empty, because the page does not know the user. A password manager may, and then saves
-              the new password under that name. */}
-          <input type="text" name="username" autoComplete="username" hidden readOnly />
-          <PasswordField {...{ app, texts, minLength, error, pending }} />
-          <button className="button wide" type="submit" aria-disabled={pending} ref={button}>
-            {pending ? texts.sending : texts.submit}
-          </button>
-        </form>
-      )}
+          {pending ? texts.sending : canRetry ? shared.tryAgain : texts.submit}
+        </button>
+        {canRetry && !wait.isOver && (
+          <p className="way-on">
+            <a href={signInUrl}>{shared.signIn}</a>
+          </p>
+        )}
+      </form>
       <p className="note" role="status">
         {step.kind === 'ready' && <span className="early">{texts.early}</span>}
         {step.kind === 'sending' && <span className="visually-hidden">{texts.sending}</span>}
@@ -132,4 +165,15 @@ export function ResetForm({
 
 function passwordIssue(step: Step): Issue | undefined {
   return step.kind === 'rejected' && step.issue?.path[0] === 'password' ? step.issue : undefined
+}
+
+function messageOf({ code }: Issue, { issues, otherIssue }: Texts['reset']): string {
+  return (issues as Record<string, string>)[code] ?? otherIssue
+}
+
+/** How the reset has ended, or null while the form is of use. */
+function endingOf({ kind }: Step): Ending | null {
+  if (kind === 'rejected') return 'dead'
+  if (kind === 'no-secret') return 'noToken'
+  return kind === 'done' || kind === 'unknown' || kind === 'failed' ? kind : null
 }

@@ -1,85 +1,58 @@
-import { RetryButton } from '@/app/_ui/retry-button'
 import { Screen } from '@/app/_ui/screen'
-import { isRetryable, maxRetries, outcomeIcons } from '@/app/_ui/use-attempts'
-import type { Outcome } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 
-const longWaitSeconds = 60 // after the last retry
+/** How a reset ends: `dead` is a link that the server rejected when the password was sent. */
+export type Ending = 'done' | 'used' | 'expired' | 'invalid' | 'dead' | 'noToken' | 'unknown' | 'failed'
 
 type Properties = {
   app: string
-  language: string
   texts: Texts['reset']
   shared: Texts['shared']
   signInUrl: string
   forgotPasswordUrl?: string
-  outcome: Outcome | { kind: 'no-secret' }
+  ending: Ending
   /** Set if it replaces the form or the content that the server rendered. */
-  focus: boolean
-  retries: number
-  onRetry: () => void
+  focus?: boolean
+  requestId?: string
 }
 
-/**
- * Every screen of the reset page except its form. Offers a new link only where a retry cannot
- * succeed, because a new link invalidates the one in the e-mail.
- */
-export function ResetResult({
-  app,
-  language,
-  texts,
-  shared,
-  signInUrl,
-  forgotPasswordUrl,
-  outcome,
-  focus,
-  retries,
-  onRetry,
-}: Properties) {
-  const { kind } = outcome
-  const gaveUp = retries >= maxRetries && (kind === 'limited' || kind === 'unavailable')
-  const { title, body } = gaveUp
-    ? texts.gaveUp
-    : kind === 'rejected'
-      ? texts.dead
-      : kind === 'no-secret'
-        ? texts.noToken
-        : texts[kind]
-  const waitSeconds = Math.max('waitSeconds' in outcome ? outcome.waitSeconds : 0, gaveUp ? longWaitSeconds : 0)
-  const signInLink = (className: string) => (
-    <a className={className} href={signInUrl}>
+const icons = {
+  done: 'good',
+  unknown: 'unclear',
+  failed: 'wrong',
+  used: 'link',
+  expired: 'link',
+  invalid: 'link',
+  dead: 'link',
+  noToken: 'mail',
+} as const
+
+/** Every screen of the reset page except its form. */
+export function ResetResult(properties: Properties) {
+  const { app, texts, shared, signInUrl, forgotPasswordUrl, ending, focus, requestId } = properties
+  const { title, body } = texts[ending]
+  const isSignInFirst = !forgotPasswordUrl || ending === 'done' || ending === 'used' || ending === 'unknown'
+  const signIn = (
+    <a className={isSignInFirst ? 'button' : 'button quiet'} href={signInUrl}>
       {shared.signIn}
     </a>
   )
-  const newLinkButton = (className: string) =>
-    forgotPasswordUrl && (
-      <a className={className} href={forgotPasswordUrl}>
-        {texts.newLink}
-      </a>
-    )
+  // Not after an error of ours: the link in the e-mail may still work, and a new one would end that.
+  const canNeedLink = ending !== 'done' && ending !== 'failed'
+  const newLink = forgotPasswordUrl && canNeedLink && (
+    <a className={isSignInFirst ? 'button quiet' : 'button'} href={forgotPasswordUrl}>
+      {texts.newLink}
+    </a>
+  )
   return (
-    <Screen
-      app={app}
-      title={title}
-      icon={kind === 'no-secret' ? 'mail' : outcomeIcons[kind]}
-      focus={focus}
-      requestId={'requestId' in outcome ? outcome.requestId : undefined}
-      requestIdLabel={shared.requestId}
-    >
+    <Screen {...{ app, title, focus, requestId }} icon={icons[ending]} requestIdLabel={shared.requestId}>
       <p>{body}</p>
-      {(kind === 'rejected' || kind === 'no-secret' || kind === 'unknown') && !forgotPasswordUrl && (
-        <p>{texts.newLinkWithoutPlace}</p>
-      )}
-      {isRetryable(outcome) ? (
-        <RetryButton {...{ shared, language, waitSeconds, onRetry }} />
-      ) : (
-        <div className="actions">
-          {kind === 'rejected' && newLinkButton('button')}
-          {(kind === 'done' || kind === 'unknown') && signInLink('button')}
-          {(kind === 'no-secret' || kind === 'unknown') && newLinkButton('button quiet')}
-          {kind === 'rejected' && signInLink(forgotPasswordUrl ? 'button quiet' : 'button')}
-        </div>
-      )}
+      {canNeedLink && !forgotPasswordUrl && <p>{texts.newLinkWithoutPlace}</p>}
+      <div className="actions">
+        {isSignInFirst && signIn}
+        {newLink}
+        {!isSignInFirst && signIn}
+      </div>
     </Screen>
   )
 }

@@ -1,9 +1,11 @@
 // Sanitizes requests before Next.js handles them: it trusts headers, paths and bodies that only its
 // own code should send.
+import { createHash } from 'node:crypto'
 
 const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
 const originalMethodHeader = 'x-original-method'
+const tokenHashHeader = 'x-token-hash'
 
 /** Forms that work without JavaScript: the only paths outside /api that accept a body. */
 const forms = new Set(['/sign-out', '/forgot-password/send'])
@@ -24,8 +26,8 @@ const headerCharacters = 512
 const headerCount = 100
 /** The parser of HTTP keeps one header more than are accepted, so that an excess is known. */
 export const keptHeaders = headerCount + 1
-// The cookies of lib/session/cookie.ts. Next.js would parse thousands of others.
-const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser|known)=[^;]*/g
+// The cookies of lib/session/cookie.ts, and that of the language. Next.js would parse thousands of others.
+const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser|known|language)=[^;]*/g
 const maxChunks = 256
 
 /**
@@ -78,6 +80,16 @@ export function replaceUnknownMethod(request) {
   if (knownMethods.has(request.method)) return
   request.headers[originalMethodHeader] = request.method
   request.method = 'DELETE'
+}
+
+/**
+ * Hands on the SHA-256 of a reset token in the URL, by which the page finds its link (see
+ * lib/page/url-secret.ts). For before `plainUrl`, which removes the token.
+ */
+export function hashToken({ url, headers }) {
+  delete headers[tokenHashHeader]
+  const token = new URLSearchParams(url.split('?').slice(1).join('?')).get('token')
+  if (token) headers[tokenHashHeader] = createHash('sha256').update(token).digest('hex')
 }
 
 /**

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of other files
 import { mailMutants } from './mail'
 import { oidcMutants } from './oidc'
+import { pageMutants } from './pages'
 import { samlMutants } from './saml'
 import { signInMutants } from './sign-in'
 
@@ -658,6 +659,7 @@ const others: Mutant[] = [
   },
   ...signInMutants,
   ...mailMutants,
+  ...pageMutants,
 ]
 
 export const mutants: Mutant[] = [...others, ...samlMutants, ...oidcMutants]

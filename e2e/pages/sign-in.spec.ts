@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import { addConnection } from '../../lib/sso/manage'
-import { expect, heading, holdScripts, keepSecret, newAddress, newPassword, test } from '../support/fixtures'
+import { expect, heading, holdScripts, keepSecret, newAddress, newPassword, newToken, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { axe, complaintsOf } from '../support/page-checks'
 import { newPasswordUser } from '../support/password-user'
@@ -94,7 +94,7 @@ test('a forgotten password: link, new password, sign-in with it; the old one is 
   await expect(page.getByText(user.email)).toBeVisible()
   expect(await keepCookies(page)).toEqual(['known', 'refresh', 'session'])
   await page.goBack()
-  await expect(page, 'Back skips the form').not.toHaveURL(/sign-in$/)
+  await expect(page, 'Back skips the form').not.toHaveURL(/\/sign-in/)
   expect(complaints).toEqual([])
 })
 
@@ -146,6 +146,31 @@ test('a user of a connection’s domain who has a password signs in with it, and
   await page.waitForURL(`${mixed.url}/?wanted`)
   await expect(page.getByText(user.email)).toBeVisible()
   await keepCookies(page)
+})
+
+test('after a reset, “Sign in” asks for the password, whatever the domain of the e-mail address', async ({
+  page,
+  sql,
+  url,
+}) => {
+  const user = await newPasswordUser(sql, { email: `user-${randomUUID()}@${domain}` })
+  const changed = newPassword()
+  const signIn = page.getByRole('link', { name: 'Sign in' })
+  await page.goto(`${mixed.url}/reset-password?token=${await newToken(user)}`)
+  await page.getByLabel('New password').fill(changed)
+  await page.getByRole('button', { name: 'Save password' }).click()
+  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(signIn).toHaveAttribute('href', '/sign-in?step=password')
+  await page.reload()
+  await expect(page).toHaveURL(`${mixed.url}/reset-password/done`)
+  await signIn.click()
+  await fill(page, user.email, changed)
+  await page.waitForURL(`${mixed.url}/`)
+  await expect(page.getByText(user.email)).toBeVisible()
+  await keepCookies(page)
+
+  await page.goto(`${url}/reset-password/done`) // without password sign-in
+  await expect(signIn).toHaveAttribute('href', '/sign-in')
 })
 
 test('attempts that are paused, and a password typed early, keep the form', async ({ page }) => {
@@ -214,13 +239,13 @@ test('without JavaScript, it leads to an identity provider, and says that a pass
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
   await page.getByLabel('E‑Mail-Adresse').fill(`ada@${domain}`)
   await page.getByRole('button', { name: 'Weiter', exact: true }).click()
-  await expect(heading(page)).toHaveText('Es geht weiter bei Ihrer Organisation')
+  await expect(heading(page)).toHaveText('Sie werden zu Ihrer Organisation weitergeleitet')
 
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
   await page.getByLabel('E‑Mail-Adresse').fill('ada@example.com')
   await page.getByRole('button', { name: 'Weiter', exact: true }).click()
   await expect(page).toHaveURL(`${mixed.url}/sign-in?step=password&next=%2F%3Fafter`)
-  await expect(page.getByRole('heading', { name: 'Diese Seite braucht JavaScript' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Aktivieren Sie JavaScript, um fortzufahren' })).toBeVisible()
   await expect(page.getByLabel('Passwort', { exact: true })).toBeHidden()
 
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)

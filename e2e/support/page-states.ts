@@ -1,7 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import type { Page, Route } from 'playwright/test'
 import { paths } from '../../lib/contract/paths'
+import { type Part, part, sql } from '../../lib/database/sql'
+import { issueResetToken } from '../../lib/password/reset'
 import { addConnection, ConnectionConflict } from '../../lib/sso/manage'
-import { exchangePath, holdScripts, resetPath } from './fixtures'
+import { createUser, findUserByEmail } from '../../lib/user'
+import { exchangePath, holdScripts, keepSecret, resetPath } from './fixtures'
 import { type Server, startServer } from './server'
 
 type State = { title: string; open: (page: Page) => Promise<unknown> }
@@ -32,16 +36,16 @@ const states: Record<string, State> = {
     },
   },
   'sso: used or expired': {
-    title: 'This sign-in can’t be used',
+    title: 'This sign-in has expired',
     open: (page) => callback(page, respondWith(400, { code: 'SSO_EXCHANGE_INVALID' })),
   },
-  'sso: no code': { title: 'There’s nothing to sign in with', open: (page) => page.goto('/sso/callback') },
+  'sso: no code': { title: 'We couldn’t find your sign-in', open: (page) => page.goto('/sso/callback') },
   'sso: too many requests': {
-    title: 'Too many attempts',
+    title: 'Your network has made too many requests',
     open: (page) => callback(page, respondWith(429, { code: 'RATE_LIMITED' }, 20)),
   },
   'sso: too many requests, long wait': {
-    title: 'Too many attempts',
+    title: 'Your network has made too many requests',
     open: (page) => callback(page, respondWith(429, { code: 'RATE_LIMITED' }, 700)),
   },
   'sso: unavailable': {
@@ -49,7 +53,7 @@ const states: Record<string, State> = {
     open: (page) => callback(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1)),
   },
   'sso: unavailable after three retries': {
-    title: 'It still isn’t working',
+    title: 'Sign-in still isn’t working',
     open: async (page) => {
       await callback(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
       await retryThrice(page)
@@ -63,7 +67,7 @@ const states: Record<string, State> = {
     },
   },
   'sso: outcome unknown': {
-    title: 'We don’t know if you’re signed in',
+    title: 'We lost the connection',
     open: (page) => callback(page, (route) => route.abort()),
   },
   'sso: failed': {
@@ -71,7 +75,7 @@ const states: Record<string, State> = {
     open: (page) => callback(page, respondWith(500, { code: 'INTERNAL_ERROR' })),
   },
   'sso: scripts fail to load': {
-    title: 'This page hasn’t loaded fully',
+    title: 'This page didn’t load completely',
     open: async (page) => {
       await page.route('**/_next/static/**', (route) => route.abort())
       await callback(page, respondWith(400, { code: 'SSO_EXCHANGE_INVALID' }))
@@ -79,16 +83,16 @@ const states: Record<string, State> = {
   },
   ...Object.fromEntries(
     Object.entries({
-      access_denied: 'Sign-in was cancelled',
-      login_required: 'Sign in again with your organisation',
-      temporarily_unavailable: 'Your organisation’s sign-in page isn’t available',
-      server_error: 'Your organisation’s sign-in page had a problem',
+      access_denied: 'You weren’t signed in',
+      login_required: 'Sign in to your organisation again',
+      temporarily_unavailable: 'Your organisation’s sign-in service isn’t available',
+      server_error: 'Your organisation’s sign-in service had a problem',
       attempt_invalid: 'This sign-in can’t be continued',
       response_invalid: 'We couldn’t verify your sign-in',
       no_access: 'You don’t have access to {app}',
       connection_unavailable: 'This way to sign in isn’t available',
       unavailable: 'Sign-in isn’t available right now',
-      something_else: 'Your organisation’s sign-in page didn’t sign you in',
+      something_else: 'Your organisation’s sign-in service didn’t sign you in',
     }).map(([error, title]) => [
       `sso: provider error ${error}`,
       { title, open: (page: Page) => page.goto(`/sso/callback?error=${error}&error_description=<b>Call+555</b>`) },
@@ -173,15 +177,22 @@ const states: Record<string, State> = {
     open: async (page) => {
       await page.route('**/_next/static/**', (route) => route.abort())
       await openPasswordSignIn(page, '?step=password')
-      await page.getByText('This page hasn’t loaded fully').waitFor()
+      await page.getByText('This page didn’t load completely').waitFor()
     },
   },
 
-  'reset: form': { title: 'Choose a new password', open: (page) => page.goto('/reset-password?token=x') },
+  'reset: form': { title: 'Choose a new password', open: (page) => openReset(page) },
+  'reset: form, restored after a reload': {
+    title: 'Choose a new password',
+    open: async (page) => {
+      await openReset(page)
+      await page.reload()
+    },
+  },
   'reset: form, weak password': {
     title: 'Choose a new password',
     open: async (page) => {
-      await page.goto('/reset-password?token=x')
+      await openReset(page)
       await page.getByLabel('New password').pressSequentially('sunshine1')
       await page.getByText('Easy to guess so far').waitFor()
     },
@@ -189,7 +200,7 @@ const states: Record<string, State> = {
   'reset: form, strong password shown': {
     title: 'Choose a new password',
     open: async (page) => {
-      await page.goto('/reset-password?token=x')
+      await openReset(page)
       await page.getByRole('button', { name: 'Show password' }).click()
       await page.getByLabel('New password').pressSequentially(typed)
       await page.getByText('Very strong').waitFor()
@@ -212,7 +223,7 @@ const states: Record<string, State> = {
     title: 'Choose a new password',
     open: async (page) => {
       await submit(page, () => {})
-      await page.getByRole('button', { name: 'Saving your password' }).waitFor()
+      await page.getByRole('button', { name: 'Saving your password…' }).waitFor()
     },
   },
   'reset: still sending': {
@@ -235,15 +246,15 @@ const states: Record<string, State> = {
     open: async (page) => {
       await page.route('**/_next/static/**', (route) => route.abort())
       await submit(page, () => {})
-      await page.getByText('This page hasn’t loaded fully').waitFor()
+      await page.getByText('This page didn’t load completely').waitFor()
     },
   },
   'reset: accepted': {
     title: 'Your password has been changed',
     open: (page) => submit(page, respondWith(200, { ok: true })),
   },
-  'reset: invalid or expired link': {
-    title: 'This link doesn’t work any more',
+  'reset: link that the server rejected': {
+    title: 'This link no longer works',
     open: (page) =>
       submit(
         page,
@@ -253,31 +264,55 @@ const states: Record<string, State> = {
         }),
       ),
   },
+  'reset: used link': {
+    title: 'This link has already been used',
+    open: (page) => openReset(page, part`used_at = now()`),
+  },
+  'reset: expired link': {
+    title: 'This link has expired',
+    open: (page) => openReset(page, part`expires_at = now()`),
+  },
+  'reset: unknown link': {
+    title: 'This link isn’t valid',
+    open: (page) => page.goto('/reset-password?token=x'),
+  },
+  'reset: password changed, reloaded': {
+    title: 'Your password has been changed',
+    open: (page) => page.goto('/reset-password/done'),
+  },
   'reset: no link': { title: 'Open the link from your email', open: (page) => page.goto('/reset-password') },
   'reset: too many requests': {
-    title: 'Too many attempts',
-    open: (page) => submit(page, respondWith(429, { code: 'RATE_LIMITED' }, 700)),
+    title: 'Choose a new password',
+    open: async (page) => {
+      await submit(page, respondWith(429, { code: 'RATE_LIMITED' }, 700))
+      await banner(page, 'Your network has made too many requests')
+    },
   },
   'reset: unavailable': {
-    title: 'We can’t save it right now',
-    open: (page) => submit(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1)),
+    title: 'Choose a new password',
+    open: async (page) => {
+      await submit(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
+      await banner(page, 'We can’t save your password right now')
+    },
   },
   'reset: unavailable after three retries': {
-    title: 'It still isn’t working',
+    title: 'Choose a new password',
     open: async (page) => {
       await submit(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
       await retryThrice(page)
+      await banner(page, 'We still can’t save your password')
     },
   },
   'reset: offline': {
-    title: 'You’re offline',
+    title: 'Choose a new password',
     open: async (page) => {
       await page.addInitScript(() => Object.defineProperty(navigator, 'onLine', { value: false }))
       await submit(page, () => {})
+      await banner(page, 'You’re offline')
     },
   },
   'reset: outcome unknown': {
-    title: 'We don’t know if your password was changed',
+    title: 'We lost the connection',
     open: (page) => submit(page, respondWith(503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, 5)),
   },
   'reset: failed': {
@@ -376,7 +411,22 @@ async function callback(page: Page, act: (route: Route) => unknown, more = ''): 
 
 async function submit(page: Page, act: (route: Route) => unknown): Promise<void> {
   await page.route(resetPath, act)
-  await page.goto('/reset-password?token=x', { waitUntil: 'commit' })
+  await openReset(page)
   await page.getByLabel('New password').fill(typed)
   await page.getByRole('button', { name: 'Save password' }).click()
+}
+
+/** Opens a new link of a new user, after a change to its token's row. */
+async function openReset(page: Page, change?: Part): Promise<void> {
+  const email = `reader-${randomUUID()}@example.com`
+  await createUser(email)
+  const { id } = (await findUserByEmail(email))!
+  const token = keepSecret((await issueResetToken(id)).secret)
+  if (change) await sql`UPDATE reset_tokens SET ${change} WHERE user_id = ${id}`
+  await page.goto(`/reset-password?token=${token}`, { waitUntil: 'commit' })
+}
+
+/** Waits for the banner of a retry, above the form. */
+function banner(page: Page, title: string): Promise<void> {
+  return page.getByRole('heading', { level: 2, name: title }).waitFor()
 }

@@ -4,6 +4,9 @@
  */
 export const secretNames = ['code', 'token'] as const
 
+/** The SHA-256 of the `token` in a page's URL, in hex: all that the server of the page may know. */
+export const tokenHashHeader = 'x-token-hash'
+
 type SecretName = (typeof secretNames)[number]
 
 declare global {

@@ -93,6 +93,21 @@ async function findUserByToken(tokenHash: Uint8Array, limit: number): Promise<To
   return user
 }
 
+/** The state of a reset link when it is opened. `live` works, and names its account. */
+export type ResetLink = { kind: 'live'; email: string } | { kind: 'used' | 'expired' | 'invalid' }
+
+/** Returns the state of a reset link, by the SHA-256 of its token. Changes nothing. */
+export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
+  const [row] = await sql<{ isUsed: boolean; isExpired: boolean; isExhausted: boolean; email: string | null }>`
+    SELECT used_at IS NOT NULL AS "isUsed", expires_at <= now() AS "isExpired",
+      attempts >= ${maxAttempts} AS "isExhausted",
+      (SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND NOT sso_only) AS email
+    FROM reset_tokens WHERE token_hash = ${tokenHash}`
+  if (row?.isUsed) return { kind: 'used' }
+  if (row?.isExpired) return { kind: 'expired' }
+  return row?.email && !row.isExhausted ? { kind: 'live', email: row.email } : { kind: 'invalid' }
+}
+
 /**
  * Takes back an attempt that a full queue rejected: a user who retries must not run out of
  * attempts.

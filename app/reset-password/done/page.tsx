@@ -1,0 +1,9 @@
+import { texts } from '@/lib/page/language'
+import { passwordSignInUrl } from '@/lib/page/password-sign-in-url'
+import { ResetResult } from '../reset-result'
+
+/** What a reload shows after the password was changed. */
+export default async function PasswordChangedPage() {
+  const { app, shared, reset } = await texts()
+  return <ResetResult {...{ app, shared }} texts={reset} signInUrl={passwordSignInUrl()} ending="done" />
+}
