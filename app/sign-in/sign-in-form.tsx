@@ -174,7 +174,7 @@ export function SignInForm(properties: Properties) {
             }}
           />
         </div>
-        <button className="button wide" type="submit" aria-disabled={pending}>
+        <button className="button wide" type="submit" aria-disabled={pending} data-busy={pending ? '' : undefined}>
           {!asksPassword ? texts.submit : pending ? texts.sending : shared.signIn}
         </button>
       </form>
