@@ -1,5 +1,7 @@
 // Limits how much of this process a client can occupy: connections and concurrent requests.
 
+import { BySite } from '../../lib/queue/by-site.mjs'
+
 const openFiles = openFileLimit()
 
 // The rest is for connections to PostgreSQL and for files.
@@ -23,6 +25,9 @@ const turns = {
  */
 const abandonedMs = 1_000
 
+/** A page that takes longer waits for something other than the thread. */
+const longestPageMs = 100
+
 /**
  * Limits the connections of the process and, if clients connect directly, of each network. Handles
  * the requests of a connection one after another, and queues the requests of a network above its
@@ -39,7 +44,7 @@ export class Admission {
   /** @type {Map<string, Turns>} */
   #ofNetwork = new Map()
   #ofAll = {
-    page: new Turns(turns.page.atOnce),
+    page: new PageTurns(turns.page.atOnce, () => this.#accepted),
     file: new Turns(turns.file.atOnce),
     read: new Turns(turns.read.atOnce),
     write: new Turns(turns.write.atOnce),
@@ -138,7 +143,7 @@ export class Admission {
       if (!response.socket?.writable) return this.#endTurn(response)
       return kind === 'page' ? this.#render(response, act) : act()
     }
-    own.request(response, () => all.request(response, kind === 'page' ? () => this.#afterAccepting(start) : start))
+    own.request(response, network, () => all.request(response, network, start))
   }
 
   async #render(response, act) {
@@ -153,18 +158,6 @@ export class Admission {
   #endRendering(response) {
     this.#rendering.delete(response)
     if (response.destroyed) this.#endTurn(response)
-  }
-
-  /**
-   * Calls `act` when the system has no more connections to accept, or has had many. Node.js accepts
-   * one in each turn of the event loop: if a page was rendered in each, a new client would wait for
-   * as many pages as there are connections before its own.
-   */
-  #afterAccepting(act, turnsLeft = connectionsPerNetwork, before = -1) {
-    if (this.#accepted === before || turnsLeft === 0) return act()
-    // a whole turn, in which the process also learns that the client has gone
-    const now = this.#accepted
-    setImmediate(() => setImmediate(() => this.#afterAccepting(act, turnsLeft - 1, now)))
   }
 
   /**
@@ -213,12 +206,14 @@ export class Admission {
   }
 }
 
-/** Lets up to `atOnce` holders act at the same time. The others wait in order of arrival. */
+/** Lets up to `atOnce` holders act at the same time. Of the others, sites and networks take turns. */
 class Turns {
   #atOnce
   #acting = new Set()
-  /** @type {Map<object, () => void>} */
-  #waiting = new Map()
+  /** @type {Map<object, { network: string, act: () => void }>} */
+  #holders = new Map()
+  /** @type {BySite<object>} */
+  #waiting = new BySite()
 
   constructor(/** @type {number} */ atOnce) {
     this.#atOnce = atOnce
@@ -228,25 +223,79 @@ class Turns {
     return this.#acting.size + this.#waiting.size
   }
 
-  request(holder, act) {
-    if (this.#acting.size >= this.#atOnce) {
-      this.#waiting.set(holder, act)
-      return
-    }
-    this.#acting.add(holder)
-    act()
+  request(holder, network, act) {
+    this.#holders.set(holder, { network, act })
+    this.#waiting.add(network, holder)
+    this.startNext()
   }
 
   /** Ends a holder's turn or its wait. */
   end(holder) {
-    this.#waiting.delete(holder)
-    if (!this.#acting.delete(holder)) return
-    const next = this.#waiting.entries().next()
-    if (next.done) return
-    const [nextHolder, act] = next.value
-    this.#waiting.delete(nextHolder)
-    this.#acting.add(nextHolder)
-    act()
+    this.#waiting.delete(this.#holders.get(holder)?.network ?? '', holder)
+    this.#holders.delete(holder)
+    this.#acting.delete(holder)
+    this.startNext()
+  }
+
+  get canStart() {
+    return this.#waiting.size > 0 && this.#acting.size < this.#atOnce
+  }
+
+  startNext() {
+    if (!this.canStart) return
+    const holder = this.#waiting.next()
+    this.#acting.add(holder)
+    this.#holders.get(holder).act()
+  }
+}
+
+/**
+ * Turns of pages, which begin one by one, when the system has no more connections to accept. Node.js
+ * accepts one in each turn of the event loop: if a page was rendered in each, a new client would
+ * wait for as many pages as there are connections before its own. While clients open connections
+ * without end, pages get half of the time.
+ */
+class PageTurns extends Turns {
+  #countAccepted
+  #isWaiting = false
+  #last
+  #lastBegunAt = 0
+  #pauseEndsAt = 0
+
+  constructor(/** @type {number} */ atOnce, /** @type {() => number} */ countAccepted) {
+    super(atOnce)
+    this.#countAccepted = countAccepted
+  }
+
+  request(holder, network, act) {
+    super.request(holder, network, () => {
+      this.#last = holder
+      this.#lastBegunAt = performance.now()
+      this.#pauseEndsAt = this.#lastBegunAt + 2 * longestPageMs
+      act()
+    })
+  }
+
+  end(holder) {
+    if (holder === this.#last) {
+      const now = performance.now()
+      this.#pauseEndsAt = Math.min(this.#pauseEndsAt, now + (now - this.#lastBegunAt))
+    }
+    super.end(holder)
+  }
+
+  startNext() {
+    if (this.#isWaiting || !this.canStart) return
+    this.#isWaiting = true
+    const before = this.#countAccepted()
+    // a whole turn, in which the process also learns that the client has gone
+    setImmediate(() =>
+      setImmediate(() => {
+        this.#isWaiting = false
+        if (this.#countAccepted() === before || performance.now() >= this.#pauseEndsAt) super.startNext()
+        this.startNext()
+      }),
+    )
   }
 }
 

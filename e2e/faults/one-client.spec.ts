@@ -45,6 +45,9 @@ function open(server: Server, sent?: string): Socket {
   return socket
 }
 
+const closing = (path: string, address: string) =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: ${address}\r\n\r\n`
+
 test('upgrade requests do not leak sockets: 900 of them with a limit of 1,024 open files', async () => {
   const server = await startServer({}, { openFiles: 1_024 })
   await health(server)
@@ -455,9 +458,7 @@ test('30 bodies of 9.9 MB to a page are never kept in memory', async () => {
 test('a new connection does not wait for as many pages as another network has new connections', async () => {
   const server = await startServer()
   const [attacker, victim] = [newAddress(), newAddress()]
-  const request = (path: string, address: string) =>
-    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: ${address}\r\n\r\n`
-  const fetched = (path: string, address: string) => once(open(server, request(path, address)), 'close')
+  const fetched = (path: string, address: string) => once(open(server, closing(path, address)), 'close')
   for (let count = 0; count < 40; count++) await fetched('/', victim) // compiles
   let pages = 0
   let stopped = false
@@ -478,25 +479,74 @@ test('a new connection does not wait for as many pages as another network has ne
   expect(median(ahead)).toBeLessThan(30)
 })
 
+test('a page waits no longer for requests over new connections than for those over kept ones', async () => {
+  const server = await startServer()
+  for (let count = 0; count < 40; count++) await once(open(server, closing('/', newAddress())), 'close') // compiles
+  /** The median number of requests that other clients get served while one page is. */
+  const aheadOfPage = async (request: (address: string) => Promise<unknown>) => {
+    let served = 0
+    let stopped = false
+    const clients = Array.from({ length: 12 }, async () => {
+      for (const address = newAddress(); !stopped; served++) await request(address)
+    })
+    await sleep(300)
+    const ahead: number[] = []
+    for (let count = 0; count < 7; count++) {
+      const before = served
+      await once(open(server, closing('/', newAddress())), 'close')
+      ahead.push(served - before)
+    }
+    stopped = true
+    await Promise.all(clients)
+    return median(ahead)
+  }
+  const kept = await aheadOfPage((address) => health(server, address).then(readWhole))
+  const opened = await aheadOfPage((address) => once(open(server, closing('/api/health', address)), 'close'))
+  await server.stop()
+  console.log(`requests ahead of a page: ${kept} over kept connections, ${opened} over new ones`)
+  expect(opened).toBeLessThan(3 * kept)
+})
+
+test('the networks of one owner delay a page of another by few of theirs', async () => {
+  const server = await startServer()
+  for (let count = 0; count < 40; count++) await readWhole(await fetch(server.url)) // compiles
+  const page = (address: string) => fetch(server.url, { headers: { 'X-Forwarded-For': address } }).then(readWhole)
+  let pages = 0
+  let stopped = false
+  const clients = Array.from({ length: 64 }, async (_, index) => {
+    for (; !stopped; pages++) await page(`192.0.2.${index % 8}`)
+  })
+  await sleep(1_000)
+  const ahead: number[] = []
+  for (let count = 0; count < 7; count++) {
+    const before = pages
+    expect((await page(newAddress())).status).toBe(200)
+    ahead.push(pages - before)
+  }
+  stopped = true
+  await Promise.all(clients)
+  await server.stop()
+  console.log(`pages of one owner ahead of one of another: ${ahead.join(', ')}`)
+  expect(median(ahead)).toBeLessThan(16)
+})
+
 test('pages that one network requests and abandons do not keep out a new connection', async () => {
   const server = await startServer()
-  const request = (path: string, address: string) =>
-    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: ${address}\r\n\r\n`
-  for (let count = 0; count < 20; count++) await once(open(server, request('/', newAddress())), 'close') // compiles
+  for (let count = 0; count < 20; count++) await once(open(server, closing('/', newAddress())), 'close') // compiles
   /** The CPU time until a new connection gets a response, while another network abandons 1,500 requests. */
   const cost = async (path: string) => {
     const attacker = newAddress()
     let left = 1_500
     const clients = Array.from({ length: 220 }, async () => {
       while (left-- > 0) {
-        const socket = open(server, request(path, attacker))
+        const socket = open(server, closing(path, attacker))
         await sleep(150)
         socket.destroy()
       }
     })
     await sleep(600)
     const before = cpuMs(server)
-    await once(open(server, request('/api/health', newAddress())), 'data')
+    await once(open(server, closing('/api/health', newAddress())), 'data')
     const used = cpuMs(server) - before
     await Promise.all(clients)
     await expect.poll(() => descriptors(server), { timeout: 60_000 }).toBeLessThan(60)
@@ -577,7 +627,14 @@ test.describe('on SIGTERM', () => {
     const folder = `${project}.data/after-app/`
     rmSync(folder, { recursive: true, force: true })
     cpSync(`${project}e2e/support/after-app`, folder, { recursive: true })
-    for (const part of ['bin/server.mjs', 'bin/server', 'lib/http/client-network.mjs', 'tsconfig.json', 'package.json'])
+    for (const part of [
+      'bin/server.mjs',
+      'bin/server',
+      'lib/http/client-network.mjs',
+      'lib/queue/by-site.mjs',
+      'tsconfig.json',
+      'package.json',
+    ])
       cpSync(project + part, folder + part, { recursive: true })
     execFileSync(process.execPath, [`${project}node_modules/next/dist/bin/next`, 'build'], {
       cwd: folder,
