@@ -182,6 +182,40 @@ test('large SAML responses that a stranger signed leave half of the event loop t
   await server.stop()
 })
 
+test('a form for the ACS that a stranger fills costs little more than a small one', async () => {
+  const server = await startServer({ ...withEventLoopProbe, LOG_LEVEL: 'error' })
+  const slug = await connectSaml(await newSamlProvider(), server.url)
+  /** The CPU time of 20 posts, in milliseconds. */
+  const cost = async (body: Buffer) => {
+    const reading = await eventLoopDuring(server, async () => {
+      for (let count = 0; count < 20; count++) {
+        const headers = { 'X-Forwarded-For': newAddress(), 'Content-Type': 'application/x-www-form-urlencoded' }
+        const url = `${server.url}/api/auth/sso/${slug}/acs`
+        expect(
+          (await fetch(url, { method: 'POST', headers, body: new Uint8Array(body), redirect: 'manual' })).status,
+        ).toBe(303)
+      }
+    })
+    return reading.cpuMs
+  }
+  const forms: Record<string, [start: string, filler: string | Buffer]> = {
+    'plus signs': ['SAMLResponse=', '+'],
+    'fields without names': ['SAMLResponse=', Buffer.from([0xff, 0x26])],
+    'a long RelayState': ['RelayState=', '%2B'],
+    'an unknown RelayState': [`RelayState=${'A'.repeat(43)}&SAMLResponse=`, '+'],
+  }
+  for (const [what, [start, filler]] of Object.entries(forms)) {
+    const small = Buffer.from(start)
+    const large = Buffer.concat([small, Buffer.alloc(350 * 1024 - start.length, filler)])
+    for (const form of [small, large]) await cost(form) // warm-up
+    const ratios: number[] = []
+    for (let round = 0; round < 3; round++) ratios.push((await cost(large)) / (await cost(small)))
+    console.log(`${what}: ${ratios.map((ratio) => ratio.toFixed(1)).join(', ')} times the cost of a small form`)
+    expect(Math.min(...ratios), what).toBeLessThan(2.2)
+  }
+  await server.stop()
+})
+
 // As many elements as are accepted, within as many namespaces as one may declare: slow to canonicalize.
 const declarations = (depth: number) =>
   Array.from({ length: 31 }, (_, index) => `xmlns:n${depth}x${index}="u:${depth}:${index}"`).join(' ')

@@ -649,6 +649,15 @@ const others: Mutant[] = [
     project: 'unit',
   },
   {
+    name: 'all of a form is decoded',
+    file: 'lib/http/body.ts',
+    find: 'const before = body.indexOf(`&${name}=`)',
+    replace: 'new URLSearchParams(body.toString())\n      const before = body.indexOf(`&${name}=`)',
+    tests: 'faults/sign-ins',
+    title: 'that a stranger fills',
+    project: 'faults',
+  },
+  {
     name: 'starts of sign-ins delete nothing',
     file: 'lib/sso/sign-in-attempt.ts',
     find: 'deleteExpiredSignIns(deletedPerStart).catch(() => {})',

@@ -547,14 +547,14 @@ export const oidcMutants: Mutant[] = [
         },
         {
           name: 'SSO: the form of the ACS is unbounded',
-          find: 'parseForm(request, maxFormBytes)',
-          replace: 'parseForm(request, 100 * maxFormBytes)',
+          find: 'readForm(request, maxFormBytes)',
+          replace: 'readForm(request, 100 * maxFormBytes)',
           title: 'the ACS accepts forms of up to 350 KiB',
         },
         {
           name: 'SSO: the form of the ACS is that of other forms',
-          find: 'parseForm(request, maxFormBytes)',
-          replace: 'parseForm(request)',
+          find: 'readForm(request, maxFormBytes)',
+          replace: 'readForm(request)',
           title: 'the ACS accepts forms of up to 350 KiB',
         },
         {

@@ -21,12 +21,47 @@ export async function parseJson<Schema extends z.ZodType>(request: Request, sche
   throw new ApiError('VALIDATION_ERROR', { message: 'The body does not match the expected schema.', issues })
 }
 
-/** Reads a form of at most 16 KiB, or more. Throws UNSUPPORTED_MEDIA_TYPE or PAYLOAD_TOO_LARGE. */
-export async function parseForm(request: Request, maxBytes = maxBodyBytes): Promise<URLSearchParams> {
+/**
+ * Reads a form of at most 16 KiB, or more. Throws UNSUPPORTED_MEDIA_TYPE or PAYLOAD_TOO_LARGE. Only
+ * the fields that are read get decoded: URLSearchParams would take 40 ms for 350 KB of `+`.
+ */
+export async function readForm(request: Request, maxBytes = maxBodyBytes): Promise<Form> {
   const [mediaType] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
   if (mediaType?.trim() !== 'application/x-www-form-urlencoded' || request.headers.has('content-encoding'))
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE')
-  return new URLSearchParams(new TextDecoder().decode(await readBody(request, maxBytes)))
+  const body = Buffer.concat([Buffer.from('&'), await readBody(request, maxBytes)])
+  return {
+    get(name) {
+      const before = body.indexOf(`&${name}=`)
+      if (before < 0) return null
+      const start = before + name.length + 2
+      const end = body.indexOf('&', start)
+      return decodeField(body.subarray(start, end < 0 ? undefined : end))
+    },
+  }
+}
+
+/** The fields of a form whose names have only letters. */
+type Form = { get: (name: string) => string | null }
+
+/** Decodes `+` and `%hh` (URL Standard §5.1). */
+function decodeField(encoded: Buffer): string {
+  const decoded = Buffer.alloc(encoded.length)
+  let length = 0
+  for (let index = 0; index < encoded.length; index++) {
+    const byte = encoded[index]!
+    const escaped = byte === 0x25 ? 16 * hexDigit(encoded[index + 1]) + hexDigit(encoded[index + 2]) : Number.NaN
+    decoded[length++] = escaped >= 0 ? escaped : byte === 0x2b ? 0x20 : byte
+    if (escaped >= 0) index += 2
+  }
+  return decoded.toString('utf8', 0, length)
+}
+
+/** Returns the value of a hexadecimal digit in ASCII, or NaN. */
+function hexDigit(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x61 + 10 : Number.NaN
 }
 
 async function readBody(request: Request, maxBytes = maxBodyBytes): Promise<Uint8Array> {

@@ -1,6 +1,6 @@
 import { after } from 'next/server'
 import { ApiError } from '@/lib/contract/errors'
-import { parseForm } from '@/lib/http/body'
+import { readForm } from '@/lib/http/body'
 import { route } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { mailRequestOf } from '@/lib/mail/request'
@@ -13,7 +13,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'forgot-password-page', method: 'POST' },
   async ({ request }) => {
     if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
-    const email = (await parseForm(request)).get('email') ?? ''
+    const email = (await readForm(request)).get('email') ?? ''
     try {
       const emails = parseEmail(email)
       after(() => mailResetLink(emails, mailRequestOf(request.headers)))

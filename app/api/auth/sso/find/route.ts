@@ -1,5 +1,5 @@
 import { invalid } from '@/lib/contract/errors'
-import { parseForm } from '@/lib/http/body'
+import { readForm } from '@/lib/http/body'
 import { route } from '@/lib/http/route'
 import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
@@ -13,7 +13,7 @@ import { domainOf, findConnectionOfEmail } from '@/lib/sso/connection'
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-find', method: 'POST' },
   async ({ request }) => {
-    const form = await parseForm(request)
+    const form = await readForm(request)
     const { PUBLIC_URL, DASHBOARD_URL, PASSWORD_SIGN_IN } = env()
     const email = form.get('email') ?? ''
     const isAddress = /^[^@]+@[^@]+$/.test(email) && domainOf(email) !== null

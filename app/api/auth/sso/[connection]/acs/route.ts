@@ -1,4 +1,4 @@
-import { parseForm } from '@/lib/http/body'
+import { readForm } from '@/lib/http/body'
 import { clientAddress } from '@/lib/http/client-address'
 import { route } from '@/lib/http/route'
 import { browserOf } from '@/lib/session/cookie'
@@ -22,7 +22,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   async ({ request, ...call }) =>
     navigate(call, async (connection, wayOn) => {
       if (!isSaml(connection)) throw new SignInRejected('connection_kind', 'connection_unavailable')
-      const form = await parseForm(request, maxFormBytes)
+      const form = await readForm(request, maxFormBytes)
       const state = form.get('RelayState') ?? ''
       if (!/^[\w-]{43}$/.test(state)) {
         // A tile in the provider's portal. Nothing is read: the user signs in at our own request.
