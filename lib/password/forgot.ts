@@ -1,29 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '../contract/errors'
 import { describeCause, log } from '../log'
 import { type MailRequest, queueResetMail } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
-import { InTurn } from '../queue/in-turn'
+import { FairQueue } from '../queue/fair-queue'
 
 // The user has been told to expect a mail, so a database that is briefly unavailable must not lose it.
 const retryAfterMs = [1_000, 5_000, 10_000]
 
-// One at a time, so that a flood of requests leaves the other database connections to sign-ins.
-const requests = new InTurn()
+// One at a time, so that a flood of requests leaves the other database connections to sign-ins. No
+// more than a process that stops, which has 30 seconds, can finish.
+const queue = new FairQueue(1, 1_000, 5)
+
+let unfinished = 0
+process.once('exit', () => {
+  if (unfinished > 0) log.error({ count: unfinished }, 'the process ended before these reset mails were queued')
+})
 
 /**
- * Queues and sends the mail with a reset link, if there is such a user. For `after()`: the response
- * must not wait for it, because its time could tell whether there is one. Never throws.
+ * Queues and sends the mail with a reset link, if there is such a user; networks take turns. For
+ * `after()`: the response must not wait for it, because its time could tell whether there is one.
+ * Never throws.
  */
-export async function mailResetLink(emails: string[], request: MailRequest): Promise<void> {
+export async function mailResetLink(emails: string[], request: MailRequest, network: string): Promise<void> {
+  unfinished++
   for (const ms of [...retryAfterMs, null]) {
     try {
-      await requests.add(() => queueResetMail(emails, request))
+      await queue.add(network, () => queueResetMail(emails, request))
       break
     } catch (error) {
+      if (error instanceof ApiError) {
+        log.error('a reset mail could not be queued: too many requests are waiting')
+        break
+      }
       // Whatever the outcome was, the caps make a second mail impossible.
       if (ms === null) log.error({ cause: describeCause(error) }, 'a reset mail could not be queued')
       else await sleep(ms)
     }
   }
+  unfinished--
   await sendAfterRequest()
 }

@@ -1,5 +1,6 @@
 import { after } from 'next/server'
 import { operations } from '@/lib/contract/operations'
+import { clientAddress } from '@/lib/http/client-address'
 import { route } from '@/lib/http/route'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
@@ -9,9 +10,9 @@ import { sendsMail } from '@/lib/settings/env'
 /** Mails a reset link. The response is the same, and comes before any look-up, for every address. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.forgotPassword,
-  async ({ request: { headers }, body, respond }) => {
+  async ({ request, body, respond }) => {
     const emails = parseEmail(body.email)
-    after(() => mailResetLink(emails, mailRequestOf(headers)))
+    after(() => mailResetLink(emails, mailRequestOf(request.headers), clientAddress(request)))
     return respond({ ok: true })
   },
   sendsMail,
