@@ -1,5 +1,5 @@
 import { expect, test } from 'playwright/test'
-import { networkOf } from './client-network.mjs'
+import { clientNetwork, networkOf } from './client-network.mjs'
 
 const cases = {
   '203.0.113.7': '203.0.113.7',
@@ -24,3 +24,20 @@ const cases = {
 for (const [entry, network] of Object.entries(cases)) {
   test(`“${entry}” counts as ${network}`, () => expect(networkOf(entry)).toBe(network))
 }
+
+test('the entries of trusted proxies are skipped, from the right', () => {
+  const entries = '203.0.113.1, 203.0.113.2,203.0.113.3 , 127.0.0.1'
+  expect([0, 1, 2, 3].map((proxies) => clientNetwork(entries, proxies))).toEqual([
+    '127.0.0.1',
+    '203.0.113.3',
+    '203.0.113.2',
+    '203.0.113.1',
+  ])
+})
+
+test('with fewer entries than trusted proxies, the last one counts, which is the socket', () => {
+  expect(clientNetwork('203.0.113.1, 127.0.0.1', 2)).toBe('127.0.0.1')
+  expect(clientNetwork('127.0.0.1', 1)).toBe('127.0.0.1')
+  expect(clientNetwork('127.0.0.1', 10)).toBe('127.0.0.1')
+  expect(clientNetwork('', 1)).toBe('unknown')
+})

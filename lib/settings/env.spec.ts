@@ -27,6 +27,34 @@ test('the required settings are sufficient', () => {
   expect(parseEnv(good).PUBLIC_URL).toBe('https://login.example.com')
 })
 
+test('PUBLIC_URL is kept as an origin: without a slash, and in lower case', () => {
+  for (const PUBLIC_URL of ['https://login.example.com/', 'HTTPS://Login.Example.com', 'https://login.example.com:443'])
+    expect(parseEnv({ ...good, PUBLIC_URL }).PUBLIC_URL).toBe('https://login.example.com')
+})
+
+test('CRON_SECRET has at least 16 characters', () => {
+  expect(parseEnv({ ...good, CRON_SECRET: 'x'.repeat(16) }).CRON_SECRET).toBe('x'.repeat(16))
+  expect(problems({ ...good, CRON_SECRET: 'x'.repeat(15) })).toEqual(['CRON_SECRET must have at least 16 characters'])
+})
+
+test('links lead to an http URL, or to a path of this site', () => {
+  for (const name of ['DASHBOARD_URL', 'SIGN_IN_URL', 'FORGOT_PASSWORD_URL']) {
+    for (const target of ['/', '/reports?year=2026#top', 'https://www.example.com/x', 'http://localhost:3000/'])
+      expect(problems({ ...good, [name]: target }), target).toEqual([])
+    for (const target of [
+      '//evil.example',
+      '/\\evil.example',
+      '\\\\evil.example',
+      'javascript:alert(1)',
+      'JavaScript://www.example.com/%0aalert(1)',
+      'data:text/html,x',
+      'www.example.com',
+      'reports',
+    ])
+      expect(problems({ ...good, [name]: target }), target).toEqual([expect.stringMatching(`^${name} must be a URL`)])
+  }
+})
+
 test('users sign in with a password only if a setting says so', () => {
   expect(parseEnv(good).PASSWORD_SIGN_IN).toBe(false)
   expect(parseEnv({ ...good, PASSWORD_SIGN_IN: 'false' }).PASSWORD_SIGN_IN).toBe(false)
