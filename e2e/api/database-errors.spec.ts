@@ -1,0 +1,130 @@
+import { createHash, randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { exchangePath, expect, keepSecret, newAddress, postTo, test } from '../support/fixtures'
+import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
+import { startServer } from '../support/server'
+
+let database: OwnDatabase
+test.beforeEach(async () => {
+  database = await openOwnDatabase()
+})
+test.afterEach(() => database.drop())
+
+test('an error after which PostgreSQL rolled back is a 503 without a doubt about the outcome, any other is a 500', async () => {
+  await database.sql(`
+    CREATE TABLE raised (code text);
+    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'as the test wants' USING ERRCODE = (SELECT code FROM raised); END $$;
+    CREATE TRIGGER fail BEFORE INSERT ON sessions FOR EACH ROW EXECUTE FUNCTION fail();
+    INSERT INTO raised VALUES ('XX000')`)
+  const code = keepSecret(randomUUID())
+  await database.sql(
+    `WITH added AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id)
+     INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT $1, id, now() + interval '1 hour' FROM added`,
+    [createHash('sha256').update(code).digest()],
+  )
+  const server = await startServer({ DATABASE_URL: database.url() })
+  const unavailable = [503, 'SERVICE_UNAVAILABLE']
+  const expected: Record<string, unknown[]> = {
+    ...Object.fromEntries(
+      // read-only, serialisation, deadlock, time-out, lock, resources, shutdown, system, authentication
+      ['25006', '40001', '40P01', '57014', '55P03', '53300', '53100', '57P01', '57P03', '58030', '28000'].map(
+        (sqlState) => [sqlState, [...unavailable, undefined]],
+      ),
+    ),
+    '57P02': [...unavailable, 'unknown'], // another process crashed, perhaps after this one committed
+    '23514': [500, 'INTERNAL_ERROR', undefined],
+    '40002': [500, 'INTERNAL_ERROR', undefined],
+    XX000: [500, 'INTERNAL_ERROR', undefined],
+  }
+  const found: Record<string, unknown[]> = {}
+  const exchange = () => postTo(server.url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })
+  for (const sqlState of Object.keys(expected)) {
+    await database.sql('UPDATE raised SET code = $1', [sqlState])
+    const { status, body } = await exchange()
+    found[sqlState] = [status, body.code, body.outcome]
+  }
+  expect(found).toEqual(expected)
+  await database.sql('DROP TRIGGER fail ON sessions')
+  expect((await exchange()).status).toBe(200) // nothing had used the code
+  await server.stop()
+})
+
+test('DATABASE_POOL_SIZE is the number of connections of a process', async () => {
+  const server = await startServer({ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '2' })
+  const holder = new pg.Client({ connectionString: database.url() })
+  await holder.connect()
+  await holder.query('BEGIN; LOCK TABLE exchange_codes')
+  const exchanges = Array.from({ length: 6 }, () =>
+    postTo(server.url + exchangePath, { code: 'fabricated' }, { 'X-Forwarded-For': newAddress() }),
+  )
+  const count = async (condition: string) =>
+    (await database.sql(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND ${condition}`)).length
+  await expect.poll(() => count(`wait_event_type = 'Lock'`)).toBe(2)
+  await holder.query('COMMIT')
+  await holder.end()
+  await Promise.all(exchanges)
+  await expect.poll(() => count('pid <> pg_backend_pid()')).toBe(2) // the pool keeps what it opened
+  await server.stop()
+})
+
+test('every check constraint rejects what it is for', async () => {
+  const [hash, short] = [`sha256('x')`, `'\\x00'::bytea`]
+  const later = `now() + interval '1 hour'`
+  const code = (columns: string, values: string) =>
+    `INSERT INTO exchange_codes (user_id, expires_at, ${columns}) VALUES (gen_random_uuid(), ${later}, ${values})`
+  const connection = (slug: string, kind: string, settings: string) =>
+    `INSERT INTO connections (name, slug, kind, settings) VALUES ('x', '${slug}', '${kind}', '${settings}')`
+  const domain = (name: string) => `INSERT INTO connection_domains VALUES ('${name}', gen_random_uuid())`
+  const identity = (issuer: string, subject: string) =>
+    `INSERT INTO identities (connection_id, issuer, subject, user_id)
+     VALUES (gen_random_uuid(), '${issuer}', '${subject}', gen_random_uuid())`
+  const signIn = (state: string, browser: string) =>
+    `INSERT INTO sign_ins (connection_id, kid, expires_at, state_hash, browser_hash)
+     VALUES (gen_random_uuid(), 'x', ${later}, ${state}, ${browser})`
+  const mail = (columns: string, values: string) =>
+    `INSERT INTO mails (user_id, ${columns}) VALUES (gen_random_uuid(), ${values})`
+  const attempts = (key: string, count: number) => `INSERT INTO password_attempts VALUES (${key}, ${count}, ${later})`
+  const rejected: Record<string, string[]> = {
+    users_email_is_lower_case: [`INSERT INTO users (email) VALUES ('Ada@example.com')`],
+    exchange_codes_code_hash_is_sha256: [code('code_hash', short)],
+    exchange_codes_used_has_session: [
+      code('code_hash, used_at', `${hash}, now()`),
+      code('code_hash, session_id', `${hash}, gen_random_uuid()`),
+    ],
+    exchange_codes_browser_hash_is_sha256: [code('code_hash, browser_hash', `${hash}, ${short}`)],
+    exchange_codes_used_by_is_sha256: [code('code_hash, used_by', `${hash}, ${short}`)],
+    reset_tokens_token_hash_is_sha256: [
+      `INSERT INTO reset_tokens (user_id, token_hash, expires_at) VALUES (gen_random_uuid(), ${short}, ${later})`,
+    ],
+    connections_slug_is_a_path_segment: ['', 'Acme', 'a/b', '-a', 'a-', 'a'.repeat(64)].map((slug) =>
+      connection(slug, 'oidc', '{}'),
+    ),
+    connections_kind_is_known: [connection('acme', 'ldap', '{}')],
+    connections_settings_is_an_object: [connection('acme', 'oidc', '[]'), connection('acme', 'saml', '"x"')],
+    connection_domains_domain_is_ascii: ['Acme.example', 'acme', 'münchen.example', 'acme.example.'].map(domain),
+    identities_subject_is_not_empty: [identity('', 'x'), identity('x', '')],
+    sign_ins_state_hash_is_sha256: [signIn(short, hash)],
+    sign_ins_browser_hash_is_sha256: [signIn(hash, short)],
+    mails_kind_is_known: [mail('kind, language', `'other', 'en'`)],
+    mails_language_is_a_tag: [mail('kind, language', `'reset', 'en;q=1'`)],
+    mails_device_is_short: [
+      mail('kind, language, device', `'reset', 'en', 'Mozilla/5.0 (X11; Linux)'`),
+      mail('kind, language, device', `'reset', 'en', repeat('x', 41)`),
+    ],
+    mails_attempts_are_counted: [mail('kind, language, attempts', `'reset', 'en', -1`)],
+    mails_due_until_the_end: [
+      mail('kind, language, due_at', `'reset', 'en', NULL`),
+      mail('kind, language, sent_at', `'reset', 'en', now()`),
+    ],
+    password_attempts_key_hash_is_sha256: [attempts(short, 1)],
+    password_attempts_count_is_not_negative: [attempts(hash, -1)],
+  }
+  const constraints = await database.sql(
+    `SELECT conname FROM pg_constraint WHERE contype = 'c' AND connamespace = 'public'::regnamespace`,
+  )
+  expect(Object.keys(rejected).sort()).toEqual(constraints.map(({ conname }) => conname).sort())
+  for (const [constraint, statements] of Object.entries(rejected))
+    for (const statement of statements)
+      await expect(database.sql(statement), statement).rejects.toMatchObject({ code: '23514', constraint })
+})
