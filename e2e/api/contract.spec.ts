@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { operations } from '../../lib/contract/operations'
+import { paths } from '../../lib/contract/paths'
 import { documentedFetch } from '../support/documented'
 import {
   exchangePath,
@@ -115,6 +117,20 @@ for (const route of routes) {
       }
     })
 
+    test('every spelling of JSON in UTF-8 is accepted', async ({ post }) => {
+      for (const type of [
+        'application/json',
+        'application/json; charset=utf-8',
+        'application/json;charset=UTF-8',
+        'Application/JSON ; Charset="utf-8"',
+        'application/json; charset=utf8',
+        'application/json; profile=x; charset=utf-8',
+      ]) {
+        const { status, body } = await post(route, { code: 'x', token: 'x', password: 'x' }, { 'Content-Type': type })
+        expect([status, body.issues?.[0]?.path], type).toEqual([400, route === exchangePath ? undefined : ['token']])
+      }
+    })
+
     test('400 VALIDATION_ERROR for a body that is not JSON', async ({ post }) => {
       const bodies = [
         '',
@@ -198,6 +214,37 @@ for (const route of routes) {
     })
   })
 }
+
+test('no GET and no HEAD of an operation that changes something changes anything', async ({ user, url, post, sql }) => {
+  const [code, token] = [await newCode(user), await newToken(user)]
+  const { body } = await post(exchangePath, { code: await newCode(user) })
+  const query = new URLSearchParams({ code, token, refreshToken: body.refreshToken!, password: newPassword() })
+  const changing = Object.values(operations).filter(({ method }) => method === 'POST')
+  const state = `SELECT
+    (SELECT jsonb_agg(sessions) FROM sessions WHERE user_id = $1) AS sessions,
+    (SELECT jsonb_agg(exchange_codes) FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL) AS codes,
+    (SELECT jsonb_agg(reset_tokens) FROM reset_tokens WHERE user_id = $1) AS tokens`
+  const before = await sql(state, [user.id])
+  expect(before[0]!.codes).toHaveLength(1)
+  for (const path of [...changing.map(({ path }) => path), '/sign-out', '/forgot-password/send']) {
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await fetch(`${url}${path}?${query}`, {
+        method,
+        redirect: 'manual',
+        headers: {
+          Cookie: `session=${body.token}; refresh=${body.refreshToken}`,
+          'Content-Type': 'application/json',
+          'Sec-Fetch-Site': 'same-origin',
+          'X-Forwarded-For': newAddress(),
+        },
+      })
+      const isOff = path === paths.signIn || path.includes('forgot-password') // on this server
+      expect([status, headers.get('set-cookie')], `${method} ${path}`).toEqual([isOff ? 404 : 405, null])
+    }
+  }
+  expect(changing.length).toBeGreaterThan(5)
+  expect(await sql(state, [user.id])).toEqual(before)
+})
 
 test('404 for an /api path that does not exist, whatever the method', async ({ url }) => {
   for (const path of [
@@ -328,6 +375,20 @@ test('the log line of a success contains the user and the new session', async ({
   ])
 })
 
+test('LOG_LEVEL applies to the routes and to the server around them', async () => {
+  const levels = async (LOG_LEVEL: string) => {
+    const server = await startServer({ LOG_LEVEL })
+    await fetch(`${server.url}/api/health`) // info
+    const pipelined = 'GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(100)
+    await sendBytes(server.url, pipelined) // a warning of the server
+    await server.stop()
+    return [...new Set(logLines(server.output()).map(({ level }) => level))].sort()
+  }
+  expect(await levels('')).toEqual(['info', 'warn'])
+  expect(await levels('warn')).toEqual(['warn'])
+  expect(await levels('error')).toEqual([])
+})
+
 test('the JWKS can be cached and read from any origin', async ({ url }) => {
   const response = await documentedFetch(`${url}/.well-known/jwks.json`)
   expect(response.headers.get('content-type')).toBe('application/jwk-set+json')
@@ -350,6 +411,13 @@ test('/.well-known/change-password redirects to where a user gets a link, or els
     expect(await targetAt(server.url)).toEqual([303, target])
     await server.stop()
   }
+})
+
+test('/.well-known/change-password redirects to FORGOT_PASSWORD_URL', async () => {
+  const server = await startServer({ FORGOT_PASSWORD_URL: 'https://www.example.com/forgot' })
+  const response = await fetch(`${server.url}/.well-known/change-password`, { redirect: 'manual' })
+  await server.stop()
+  expect([response.status, response.headers.get('location')]).toEqual([303, 'https://www.example.com/forgot'])
 })
 
 function logLines(output: string): Record<string, unknown>[] {

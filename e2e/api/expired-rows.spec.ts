@@ -8,11 +8,15 @@ import { startServer } from '../support/server'
 test.describe.configure({ mode: 'serial' }) // each test deletes rows that another may be counting
 
 /**
- * Inserts `count` sign-ins of a user from `age` ago: a code and a session each.
+ * Inserts `count` sign-ins of a user from `age` ago: a code and a session each. Every second code was
+ * used.
  */
 const fill = (count: number, age: string) => `
   WITH code AS (
-    INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(random()::text::bytea), $1, now() - interval '${age}' + interval '1 minute' FROM generate_series(1, ${count})
+    INSERT INTO exchange_codes (code_hash, user_id, expires_at, used_at, session_id)
+    SELECT sha256(random()::text::bytea), $1, began + interval '1 minute',
+      CASE number % 2 WHEN 0 THEN began END, CASE number % 2 WHEN 0 THEN gen_random_uuid() END
+    FROM generate_series(1, ${count}) AS number, LATERAL (SELECT now() - interval '${age}') AS given (began)
   )
   INSERT INTO sessions (user_id, expires_at) SELECT $1, now() - interval '${age}' + interval '12 hours' FROM generate_series(1, ${count})`
 const left = `SELECT (SELECT count(*)::int FROM exchange_codes WHERE user_id = $1) AS codes, (SELECT count(*)::int FROM reset_tokens WHERE user_id = $1) AS tokens,
@@ -27,6 +31,9 @@ test('rows that expired more than a week ago are deleted in batches, others are 
   const deleted = await deleteExpiredRows()
   expect(deleted.exchange_codes).toBeGreaterThanOrEqual(2_345)
   expect(await sql(left, [user.id])).toEqual([{ codes: 3, tokens: 0, sessions: 13 }])
+  // A used code must be recognised for as long as its session can live.
+  const used = 'SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NOT NULL'
+  expect(await sql(used, [user.id])).toHaveLength(1)
 })
 
 test('a sign-in attempt is deleted an hour after it expired', async ({ sql }) => {

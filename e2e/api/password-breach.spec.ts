@@ -14,9 +14,10 @@ const skipped = 'the breached-password check is slow or does not answer'
 
 /** Starts a range API that handles each request with `respond`, and a server that uses it. */
 async function startWithApi(respond: (response: ServerResponse) => void) {
-  const api = { respond, paths: [] as string[], inProgress: 0, mostAtOnce: 0 }
+  const api = { respond, paths: [] as string[], paddings: [] as unknown[], inProgress: 0, mostAtOnce: 0 }
   const listener = createServer((request, response) => {
     api.paths.push(request.url!)
+    api.paddings.push(request.headers['add-padding'])
     api.mostAtOnce = Math.max(api.mostAtOnce, ++api.inProgress)
     response.on('close', () => api.inProgress--)
     api.respond(response)
@@ -55,6 +56,15 @@ test('a breached password is rejected; the API receives five digits of its hash,
   expect(await attempt(token, 'password1')).toBe('too_guessable')
   expect(api.paths).toHaveLength(1)
   expect(await attempt(token, newPassword())).toBe(200)
+  await stop()
+})
+
+test('the API is asked to pad its response, and a line of padding is no breach', async ({ user }) => {
+  const { api, attempt, stop } = await startWithApi(
+    (response) => void response.end(`${digest.slice(5)}:0\r\n${known.split('\r\n')[0]}`),
+  )
+  expect(await attempt(await newToken(user), breached)).toBe(200)
+  expect(api.paddings).toEqual(['true'])
   await stop()
 })
 

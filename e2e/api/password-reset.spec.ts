@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import bcrypt from 'bcryptjs'
 import pg from 'pg'
 import { exchangePath, expect, newCode, newPassword, newToken, resetPath, test, type User } from '../support/fixtures'
+import { closeGate } from '../support/gate'
 import { startServer } from '../support/server'
 
 const invalidLink = {
@@ -59,6 +60,31 @@ test('unknown, used, expired and replaced tokens get the same response', async (
   for (const { status, body } of responses)
     expect([status, body]).toEqual([400, { ...invalidLink, message: responses[0]!.body.message }])
   expect(await storedHash(sql, user)).toBe(hash)
+})
+
+test('with a link that is no longer valid, no password is rated, and no attempt is counted', async ({
+  user,
+  post,
+  sql,
+}) => {
+  const spoilt = {
+    expired: 'UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1',
+    used: 'UPDATE reset_tokens SET used_at = now() WHERE user_id = $1',
+    disabled: 'UPDATE users SET disabled_at = now() WHERE id = $1',
+    'restricted to SSO': 'UPDATE users SET disabled_at = NULL, sso_only = true WHERE id = $1',
+  }
+  for (const [what, change] of Object.entries(spoilt)) {
+    const token = await newToken(user)
+    await sql(change, [user.id])
+    // A password that has a format, and one that has none, get here in two ways.
+    for (const password of ['password1', 'short', newPassword()]) {
+      const { status, body } = await post(resetPath, { token, password })
+      expect([status, body], `${what}: ${password}`).toEqual([400, invalidLink])
+    }
+    expect(await sql('SELECT attempts FROM reset_tokens WHERE user_id = $1', [user.id]), what).toEqual([
+      { attempts: 0 },
+    ])
+  }
 })
 
 test('a weak password does not use up the link', async ({ user, post, sql }) => {
@@ -143,6 +169,19 @@ for (const [who, change] of [
   })
 }
 
+test('so does a token that expires while the reset waits for its user', async ({ user, post, sql }) => {
+  const token = await newToken(user)
+  const gate = await closeGate('users', 'id = $1', user.id)
+  const resetting = post(resetPath, { token, password: newPassword() })
+  await gate.waiting(1)
+  // For the reset, it is still the time at which its transaction began.
+  await sql(`UPDATE reset_tokens SET expires_at = now() - interval '1 minute' WHERE user_id = $1`, [user.id])
+  await gate.open()
+  const { status, body } = await resetting
+  expect([status, body]).toEqual([400, invalidLink])
+  expect(await storedHash(sql, user)).toBeNull()
+})
+
 test.describe('password rules', () => {
   const rejectedAs = {
     too_short: ['', 'x8#Kq2!', '🦉🦊🐢🦔🐝🦋🐌', 'é8#Kq2!'],
@@ -202,8 +241,11 @@ test.describe('password rules', () => {
     }
   })
 
-  test('PASSWORD_MIN_LENGTH raises the minimum length', async ({ user, post }) => {
+  test('PASSWORD_MIN_LENGTH raises the minimum length, and the page says so', async ({ user, post }) => {
     const server = await startServer({ PASSWORD_MIN_LENGTH: '15' })
+    const html = await (await fetch(`${server.url}/reset-password?token=x`)).text()
+    expect(html).toContain('<li>At least 15 characters.</li>')
+    expect(html).toContain('passwordrules="minlength: 15; ')
     const token = await newToken(user)
     expect((await post(`${server.url}${resetPath}`, { token, password: 'x8#Kq2!mZw4%Rt' })).body).toEqual(
       passwordIssue('too_short'),

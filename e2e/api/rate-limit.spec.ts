@@ -51,6 +51,19 @@ test('behind one proxy, only the entry that the proxy appended counts', async ({
   expect(countOf(responses, 429)).toBe(50)
 })
 
+test('behind two proxies, the entry that the outer one appended counts', async () => {
+  const server = await startServer({ TRUSTED_PROXIES: '2' })
+  const [client, other, proxy] = [newAddress(), newAddress(), newAddress()]
+  const left = async (...entries: string[]) => {
+    const { headers } = await fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': entries.join(', ') } })
+    return Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
+  }
+  expect(await left(newAddress(), client, proxy)).toBe(limit - 1)
+  expect(await left(newAddress(), client, newAddress())).toBe(limit - 2)
+  expect(await left(client, other, proxy)).toBe(limit - 1)
+  await server.stop()
+})
+
 test('pages, missing paths and public documents count like routes; files do not', async ({ url, browserProcess }) => {
   const address = newAddress()
   const headers = { 'X-Forwarded-For': address }

@@ -1,7 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
+import { paths } from '../../lib/contract/paths'
+import { makeRefreshToken } from '../../lib/session/refresh-token'
 import { documentedFetch } from '../support/documented'
 import { exchangePath, expect, keepSecret, newAddress, newCode, postTo, test } from '../support/fixtures'
 import { countOf, flood } from '../support/flood'
+import { openOwnDatabase } from '../support/own-database'
 import { sendBytes } from '../support/raw-bytes'
 import { send } from '../support/raw-http'
 import { startServer } from '../support/server'
@@ -39,6 +43,15 @@ for (const host of ['', '127.0.0.1', 'localhost', '0.0.0.0', '::1', '::']) {
     expect(server.output()).not.toContain('Failed to proxy')
   })
 }
+
+test('with HOST, the server listens at no other address', async () => {
+  const server = await startServer({ HOST: '127.0.0.1' })
+  const { port } = new URL(server.url)
+  expect((await fetch(`http://127.0.0.1:${port}/api/health`)).status).toBe(200)
+  for (const host of ['127.0.0.2', '[::1]'])
+    await expect(fetch(`http://${host}:${port}/api/health`), host).rejects.toThrow()
+  await server.stop()
+})
 
 test('outside /api, any body is rejected with 413 without reading it', async ({ url }) => {
   const head = (line: string, ...headers: string[]) =>
@@ -202,6 +215,41 @@ test('with HTTPS, every response has HSTS and nosniff exactly once', async () =>
   await server.stop()
 })
 
+test('with HTTPS, and only then, pages upgrade insecure requests; both have the other headers', async ({ url }) => {
+  const server = await startServer({ PUBLIC_URL: 'https://login.example.com' })
+  for (const [base, upgrades] of [
+    [server.url, true],
+    [url, false],
+  ] as const) {
+    for (const path of ['/', '/sso/callback', '/reset-password?token=x', '/nothing']) {
+      const { headers } = await fetch(base + path, { headers: { 'X-Forwarded-For': newAddress() } })
+      const policy = headers.get('content-security-policy')!.split('; ')
+      expect(policy.includes('upgrade-insecure-requests'), path).toBe(upgrades)
+      expect(headers.get('cross-origin-opener-policy'), path).toBe('same-origin')
+      expect(headers.get('cross-origin-resource-policy'), path).toBe('same-origin')
+      for (const feature of ['camera', 'display-capture', 'geolocation', 'microphone', 'payment', 'usb'])
+        expect(headers.get('permissions-policy')!.split(', '), path).toContain(`${feature}=()`)
+    }
+  }
+  await server.stop()
+})
+
+test('pages are compressed where the client accepts it', async ({ url }) => {
+  const get = (encoding: string) =>
+    fetch(url, { headers: { 'Accept-Encoding': encoding, 'X-Forwarded-For': newAddress() } })
+  const [whole, compressed] = [await get('identity'), await get('gzip')]
+  expect([whole, compressed].map(({ headers }) => headers.get('content-encoding'))).toEqual([null, 'gzip'])
+  for (const response of [whole, compressed]) {
+    expect(response.headers.get('vary')).toMatch(/accept-encoding/i)
+    expect(await response.text()).toContain('<title>You’re not signed in')
+  }
+})
+
+test('an idle connection is kept for longer than a proxy keeps it', async ({ url }) => {
+  for (const path of ['/api/health', '/', '/icon.svg'])
+    expect(await sendBytes(url, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(/^keep-alive: timeout=75\r$/im)
+})
+
 test('HSTS does not depend on the spelling of PUBLIC_URL', async () => {
   const server = await startServer({ PUBLIC_URL: ' HTTPS://login.example.com' })
   for (const path of ['/', '/api/health'])
@@ -258,6 +306,38 @@ test('sign-out accepts the site’s own Origin if there is no Sec-Fetch-Site', a
   })
   expect(status).toBe(303)
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(0)
+})
+
+test('a sign-out whose session could not be ended still deletes the cookies, and is an error in the log', async () => {
+  const database = await openOwnDatabase()
+  const server = await startServer({ DATABASE_URL: database.url() })
+  await database.sql('ALTER TABLE sessions RENAME TO sessions_gone')
+  const refreshToken = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
+  const headers = { Cookie: `refresh=${refreshToken}`, 'X-Forwarded-For': newAddress() }
+  const ofPage = await fetch(`${server.url}/sign-out`, { method: 'POST', headers, redirect: 'manual' })
+  const ofApi = await postTo(server.url + paths.signOut, {}, headers)
+  await server.stop()
+  await database.drop()
+  expect([ofPage.status, ofPage.headers.get('location')]).toEqual([303, '/'])
+  expect([ofApi.status, ofApi.body.code]).toEqual([500, 'INTERNAL_ERROR'])
+  for (const response of [ofPage, ofApi])
+    expect(response.headers.getSetCookie()).toEqual([
+      'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+      'refresh=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+    ])
+  const errors = server
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"level":"error"'))
+    .map((line) => JSON.parse(line))
+  expect(errors).toEqual([
+    expect.objectContaining({
+      route: 'sign-out-page',
+      msg: 'a session could not be ended',
+      cause: expect.objectContaining({ code: '42P01' }),
+    }),
+    expect.objectContaining({ route: 'sign-out', status: 500, cause: expect.objectContaining({ code: '42P01' }) }),
+  ])
 })
 
 test('the HTML of a page does not contain the secret in its URL', async ({ url }) => {

@@ -1,9 +1,23 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
+import { paths } from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { signSessionToken } from '../../lib/session/token'
 import { issueSsoCode } from '../../lib/sso/exchange'
-import { exchangePath, expect, keepSecret, newCode, postTo, type Sql, test, type User } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  keepSecret,
+  newAddress,
+  newCode,
+  newPassword,
+  newToken,
+  postTo,
+  resetPath,
+  type Sql,
+  test,
+  type User,
+} from '../support/fixtures'
 import { startServer } from '../support/server'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
@@ -39,6 +53,67 @@ test('a valid code returns a session JWT for 12 hours, which another library ver
   )
   expect(session).toEqual({ id: claims.sid, week: true })
 })
+
+test('SESSION_AUDIENCE is the audience of session JWTs, and the only one that is accepted', async ({ user, url }) => {
+  const server = await startServer({ SESSION_AUDIENCE: 'reports', PUBLIC_URL: url }) // the same issuer and keys
+  const tokenOf = async (base: string) =>
+    (await postTo(base + exchangePath, { code: await newCode(user) }, { 'X-Forwarded-For': newAddress() })).body.token!
+  const [own, other] = [await tokenOf(server.url), await tokenOf(url)]
+  const statusOf = async (token: string) =>
+    (await fetch(server.url + paths.getSession, { headers: { Authorization: `Bearer ${token}` } })).status
+  const statuses = [await statusOf(own), await statusOf(other)]
+  await server.stop()
+  expect([own, other].map((token) => (jwt.decode(token) as jwt.JwtPayload).aud)).toEqual(['reports', 'dashboard'])
+  expect(statuses).toEqual([200, 401])
+})
+
+for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_800 })) {
+  test(`on a server whose clock is three hours ${what}, the database’s clock counts`, async ({ user, sql }) => {
+    const server = await startServer({
+      NODE_OPTIONS: `--import ${new URL('../support/shifted-clock.mjs', import.meta.url).href}`,
+      CLOCK_SHIFT_SECONDS: String(shiftSeconds),
+    })
+    const seconds = async () => Number((await sql('SELECT floor(extract(epoch FROM now())) AS now'))[0]!.now)
+    const send = (path: string, body: object) => postTo(server.url + path, body, { 'X-Forwarded-For': newAddress() })
+    const [code, expiredCode] = [await newCode(user), await newCode(user)]
+    await sql('UPDATE exchange_codes SET expires_at = now() WHERE code_hash = $1', [sha256(expiredCode)])
+
+    const before = await seconds()
+    const { status, body } = await send(exchangePath, { code })
+    const renewed = await send(paths.refreshSession, { refreshToken: body.refreshToken })
+    const again = await send(paths.refreshSession, { refreshToken: body.refreshToken }) // within the ten seconds
+    const after = await seconds()
+    expect([status, renewed.status, again.status]).toEqual([200, 200, 200])
+    expect(again.body.refreshToken).toBe(renewed.body.refreshToken)
+    for (const token of [body.token!, renewed.body.token!]) {
+      const { iat, exp } = jwt.decode(token) as jwt.JwtPayload
+      expect(iat).toBeGreaterThanOrEqual(before)
+      expect(iat).toBeLessThanOrEqual(after)
+      expect(exp! - iat!).toBe(43_200)
+    }
+    const [session] = await sql(
+      `SELECT expires_at - created_at = interval '7 days' AS week, rotated_at BETWEEN created_at AND now() AS rotated
+       FROM sessions WHERE user_id = $1`,
+      [user.id],
+    )
+    expect(session).toEqual({ week: true, rotated: true })
+    expect((await send(exchangePath, { code: expiredCode })).status).toBe(400)
+    await sql('UPDATE sessions SET expires_at = now() WHERE user_id = $1', [user.id])
+    expect((await send(paths.refreshSession, { refreshToken: renewed.body.refreshToken })).status).toBe(400)
+
+    const password = newPassword()
+    const expiredToken = await newToken(user)
+    await sql('UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1', [user.id])
+    expect((await send(resetPath, { token: expiredToken, password })).status).toBe(400)
+    expect((await send(resetPath, { token: await newToken(user), password })).status).toBe(200)
+    const [{ changed } = { changed: null }] = await sql(
+      `SELECT password_changed_at BETWEEN to_timestamp($2) AND now() AS changed FROM users WHERE id = $1`,
+      [user.id, before],
+    )
+    expect(changed).toBe(true)
+    await server.stop()
+  })
+}
 
 test('only the hash of a code is stored, and nothing of a refresh token', async ({ user, post, sql }) => {
   const code = await newCode(user)

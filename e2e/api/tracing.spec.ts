@@ -18,7 +18,7 @@ type Attribute = { key: string; value: Record<string, unknown> }
 type Batch = {
   resourceSpans: {
     resource: { attributes: Attribute[] }
-    scopeSpans: { spans: { name: string; attributes: Attribute[] }[] }[]
+    scopeSpans: { spans: { name: string; traceId: string; parentSpanId?: string; attributes: Attribute[] }[] }[]
   }[]
 }
 
@@ -105,6 +105,21 @@ test('pending spans are sent before the server exits', async () => {
   await server.stop()
   expect(receiver.spans().map(({ name }) => name)).toContain('GET /api/health')
   receiver.stop()
+})
+
+test('no trace continues one that a client names, nor is left out because the client says so', async () => {
+  const receiver = await startReceiver()
+  const server = await startServer({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '60000' })
+  const [trace, span] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
+  for (const sampled of ['00', '01'])
+    await fetch(`${server.url}/api/health`, {
+      headers: { traceparent: `00-${trace}-${span}-${sampled}`, tracestate: 'x=text-of-a-client', baggage: 'x=y' },
+    })
+  await server.stop()
+  receiver.stop()
+  expect(receiver.spans().filter(({ name }) => name === 'GET /api/health')).toHaveLength(2)
+  expect(receiver.spans().filter(({ traceId, parentSpanId }) => traceId === trace || parentSpanId === span)).toEqual([])
+  expect(receiver.bodies.join()).not.toContain('text-of-a-client')
 })
 
 test('OTEL_SERVICE_NAME sets the name; an unreachable receiver has no effect on requests', async ({ user }) => {
