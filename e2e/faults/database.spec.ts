@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import bcrypt from 'bcryptjs'
+import { paths } from '../../lib/contract/paths'
 import { readRefreshToken } from '../../lib/session/refresh-token'
 import { type BreakablePostgres, startBreakablePostgres } from '../support/breakable-postgres'
 import { documentedFetch, UndocumentedResponse } from '../support/documented'
-import { exchangePath, expect, keepSecret, newAddress, newPassword, resetPath, test } from '../support/fixtures'
+import { exchangePath, expect, keepSecret, newAddress, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { type Server, startServer } from '../support/server'
 
 test.describe.configure({ mode: 'serial' })
@@ -243,6 +244,61 @@ test('PostgreSQL freezes in the middle of a reset: nothing is changed, and the n
   await server.stop()
 })
 
+test('a server freezes in the middle of a reset: PostgreSQL frees its locks, and nothing is changed', async () => {
+  const server = await startServer({ DATABASE_URL: postgres.url })
+  const [token] = await issueTokens(1)
+  const password = newPassword()
+  const holding = postgres.sql(`BEGIN; SELECT 1 FROM users FOR UPDATE; SELECT pg_sleep(60)`)
+  holding.catch(() => {}) // terminated below
+  const backends = (state: string) =>
+    postgres.sql(`SELECT 1 FROM pg_stat_activity WHERE usename = 'app' AND ${state}`).then(({ length }) => length)
+  // without the time limit of `attempt`: the server is frozen for ten seconds
+  const first = postTo(server.url + resetPath, { token, password }, { 'X-Forwarded-For': newAddress() })
+  await expect.poll(() => backends(`wait_event_type = 'Lock'`), { timeout: 10_000, intervals: [50] }).toBe(1)
+  server.process.kill('SIGSTOP')
+  try {
+    await releaseTables() // the transaction of the server locks the user now
+    await holding.catch(() => {})
+    await expect.poll(() => backends(`state = 'idle in transaction'`), { intervals: [50] }).toBe(1)
+    await postgres.sql(`SET lock_timeout = '60s'; SELECT 1 FROM users FOR UPDATE`) // waits until PostgreSQL has ended it
+    expect(await backends(`state = 'idle in transaction'`)).toBe(0)
+  } finally {
+    server.process.kill('SIGCONT')
+  }
+  const { status, body } = await first
+  expect([status, body.code, body.outcome]).toEqual([503, 'SERVICE_UNAVAILABLE', undefined])
+  expect((await postgres.sql(tokenState, [sha256(token!)]))[0]!.used).toBe(false)
+  expect((await attempt(server, resetPath, token!, password)).status).toBe(200)
+  await server.stop()
+})
+
+test('a connection is lost during a look-up: 503, and the outcome is known', async () => {
+  const server = await startServer({ DATABASE_URL: postgres.url, PASSWORD_SIGN_IN: 'true' })
+  const [token, other] = await issueTokens(2)
+  const holding = postgres.sql(`BEGIN; LOCK TABLE users, reset_tokens; SELECT pg_sleep(60)`)
+  holding.catch(() => {}) // terminated below
+  await sleep(300)
+  const outcomes = [
+    attempt(server, resetPath, token!, 'short'), // looks the user up
+    attempt(server, resetPath, other!, newPassword()), // counts the attempt
+    postTo(server.url + paths.signIn, { email: 'ada@example.com', password: 'x' }, { 'X-Forwarded-For': newAddress() }),
+  ]
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE usename = 'app' AND wait_event_type = 'Lock'`
+  await expect.poll(() => postgres.sql(waiting), { intervals: [50] }).toHaveLength(outcomes.length)
+  postgres.unplug()
+  for (const { status, body } of await Promise.all(outcomes))
+    expect([status, body.code, body.outcome]).toEqual([503, 'SERVICE_UNAVAILABLE', undefined])
+  postgres.plug()
+  await releaseTables()
+  await holding.catch(() => {})
+  await server.stop()
+  const lines = server
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"status":503'))
+  expect(lines.map((line) => JSON.parse(line).cause.code).filter((code) => code === '57014')).toEqual([]) // no time-out
+})
+
 const troubles: Record<string, { begin: () => Promise<unknown>; end: () => Promise<unknown> }> = {
   unreachable: { begin: async () => postgres.unplug(), end: async () => postgres.plug() },
   frozen: { begin: async () => postgres.freeze(), end: async () => postgres.thaw() },
@@ -352,16 +408,21 @@ test('behind a pooler, the server sets no time-outs, which would affect other cl
 
 test('parameters in a database error are not logged', async () => {
   const server = await startServer({ DATABASE_URL: postgres.url })
-  const [[code], [token, other], password] = [await issueCodes(1), await issueTokens(2), newPassword()]
+  const [[code], [token, other, quoted], password] = [await issueCodes(1), await issueTokens(3), newPassword()]
   await postgres.sql('ALTER TABLE sessions RENAME TO sessions_gone')
   const outcomes = [await attempt(server, exchangePath, code!), await attempt(server, resetPath, token!, password)]
   await postgres.sql('ALTER TABLE sessions_gone RENAME TO sessions; ALTER TABLE users RENAME TO users_gone')
   outcomes.push(await attempt(server, resetPath, other!, password))
   await postgres.sql('ALTER TABLE users_gone RENAME TO users')
+  // PostgreSQL quotes the password hash: invalid input syntax for type integer: "$2b$12$…"
+  await postgres.sql('ALTER TABLE users ALTER password_hash TYPE integer USING NULL')
+  outcomes.push(await attempt(server, resetPath, quoted!, password))
+  await postgres.sql('ALTER TABLE users ALTER password_hash TYPE text')
   for (const { status, body } of outcomes) expect([status, body.code]).toEqual([500, 'INTERNAL_ERROR'])
   await server.stop()
-  expect(server.output().match(/"code":"INTERNAL_ERROR"/g)).toHaveLength(3)
-  for (const secret of [code!, token!, other!, password]) {
+  expect(server.output().match(/"code":"INTERNAL_ERROR"/g)).toHaveLength(4)
+  expect(server.output()).toContain('"code":"22P02"')
+  for (const secret of [code!, token!, other!, quoted!, password]) {
     for (const text of [secret, sha256(secret).toString('base64'), sha256(secret).toString('hex')])
       expect(server.output()).not.toContain(text)
   }

@@ -623,6 +623,25 @@ test.describe('on SIGTERM', () => {
     await expect(fetch(`http://localhost:${await freePort()}`)).rejects.toThrow()
   })
 
+  test('a request that does not end in 30 seconds is cut off', async () => {
+    const server = await startServer({
+      NODE_OPTIONS: `--import ${new URL('../support/hurried-stop.mjs', import.meta.url).href}`,
+    })
+    // Its route would respond after 10 s, long after the hurried 30 s.
+    const head = `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 20\r\n`
+    const stuck = open(server, `${head}Expect: 100-continue\r\n\r\n{`)
+    let received = ''
+    stuck.on('data', (chunk) => {
+      received += chunk
+    })
+    await once(stuck, 'data') // the request is in progress
+    server.process.kill('SIGTERM')
+    await untilExit(server)
+    if (!stuck.closed) await once(stuck, 'close')
+    expect(received).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+    expect(server.process.exitCode).toBe(0)
+  })
+
   test('callbacks of after() are finished', async () => {
     const folder = `${project}.data/after-app/`
     rmSync(folder, { recursive: true, force: true })

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { expect, newAddress, test } from '../support/fixtures'
 import { countOf, flood } from '../support/flood'
 import { type Server, startServer } from '../support/server'
@@ -113,6 +114,10 @@ test('Redis receives no IP addresses, and its keys expire with the window', asyn
   const keys = await upstash.redis.keys('*')
   expect(keys.length).toBeGreaterThan(0)
   expect(keys.join() + JSON.stringify(upstash.commands)).not.toContain(address)
+  // A hash without a key could be reversed by hashing every IP address.
+  const secret = upstash.settings.UPSTASH_REDIS_REST_TOKEN!
+  const keyed = createHmac('sha256', secret).update(address).digest('base64url')
+  expect(keys.filter((key) => key.includes(keyed))).toHaveLength(1)
   for (const key of keys) expect(await upstash.redis.pttl(key)).toBeGreaterThan(0)
 })
 
