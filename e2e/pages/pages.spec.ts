@@ -76,6 +76,29 @@ test('the home page of a signed-in user: no axe violations', async ({ page, user
   }
 })
 
+test('the end of a session is shown in the time zone of the browser, by the server in UTC', async ({
+  browserProcess,
+  user,
+  sql,
+  url,
+}) => {
+  const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
+  const context = await browserProcess.newContext({ baseURL: url, timezoneId: 'Asia/Kolkata', extraHTTPHeaders })
+  const page = await context.newPage()
+  await page.goto(`/sso/callback?code=${await newCode(user)}`)
+  await page.waitForURL('/')
+  const [{ end } = { end: null }] = await sql('SELECT expires_at AS end FROM sessions WHERE user_id = $1', [user.id])
+  const until = page.locator('time')
+  await expect(until).toHaveAttribute('datetime', end.toISOString())
+  await expect(until).toContainText('GMT+5:30')
+  const time = { hour: 'numeric', minute: '2-digit' } as const
+  await expect(until).toContainText(end.toLocaleTimeString('en', { ...time, timeZone: 'Asia/Kolkata' }).slice(0, -3))
+  const html = await (await page.reload())!.text()
+  expect(html).toMatch(/<time dateTime="[^"]+">[^<]+ UTC<\/time>/i)
+  await expect(until).toContainText('GMT+5:30')
+  await context.close()
+})
+
 test('every page has a strict policy and is never cached', async ({ url }) => {
   for (const path of pages) {
     const { headers, status } = await fetch(url + path, {

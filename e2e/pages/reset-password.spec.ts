@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import type { Page } from 'playwright/test'
+import { newSecret } from '../../lib/secret'
 import {
   countPosts,
   expect,
   heading,
   holdScripts,
+  keepSecret,
   newPassword,
   newToken,
   resetPath,
@@ -14,7 +16,9 @@ import {
   test,
   type User,
 } from '../support/fixtures'
+import { holders } from '../support/page-checks'
 import { respondWith, retryThrice } from '../support/page-states'
+import { startServer } from '../support/server'
 
 const field = (page: Page) => page.getByLabel('New password')
 const banner = (page: Page) => page.locator('.banner h2')
@@ -245,7 +249,7 @@ test('by keyboard alone', async ({ page, user, sql }) => {
   await page.keyboard.type(password)
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
-  await expect(page.getByText('Your password is visible.')).toBeAttached()
+  await expect(page.getByRole('status').filter({ hasText: 'Your password is visible.' })).toBeAttached()
   await expect(field(page)).toHaveAttribute('type', 'text')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Space')
@@ -500,12 +504,74 @@ test('the field supports password managers, and the strength meter loads on firs
   expect(complaints).toEqual([])
   const before = scripts.length
   await field(page).pressSequentially('sunshine')
-  await expect(page.getByText('Easy to guess so far')).toBeVisible()
+  const status = (text: string) => page.getByRole('status').filter({ hasText: text }) // announced
+  await expect(status('Easy to guess so far')).toBeVisible()
   expect(scripts.length).toBeGreaterThan(before)
   await field(page).fill('sun')
-  await expect(page.getByText('Too short so far')).toBeVisible()
+  await expect(status('Too short so far')).toBeVisible()
   await field(page).fill('lantern otter meadow')
-  await expect(page.getByText('Very strong')).toBeVisible()
+  await expect(status('Very strong')).toBeVisible()
+})
+
+test('the strength meter knows the name of the product and the minimum length of the settings', async ({ page }) => {
+  const server = await startServer({ APP_NAME: 'Zorblaxian', PASSWORD_MIN_LENGTH: '15' })
+  try {
+    await page.goto(`${server.url}/reset-password?token=x`)
+    await expect(field(page)).toHaveAttribute('passwordrules', /^minlength: 15; /)
+    for (const [password, rating] of [
+      ['vlantrex otter', 'Too short so far'],
+      ['zorblaxianzorbl', 'Easy to guess so far'],
+      ['qorblexianqorbl', 'Very strong'],
+    ] as const) {
+      await field(page).fill(password)
+      await expect(page.locator('.strength-words'), password).toHaveText(rating)
+    }
+  } finally {
+    await server.stop()
+  }
+})
+
+test('a password that is shown is hidden when the page is restored', async ({ page }) => {
+  await page.goto('/reset-password?token=x')
+  await page.locator('html[data-ready]').waitFor()
+  await field(page).fill('lantern otter meadow')
+  await page.getByRole('button', { name: 'Show password' }).click()
+  await expect(field(page)).toHaveAttribute('type', 'text')
+  // as from the back-forward cache, which Playwright disables
+  await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
+  await expect(field(page)).toHaveAttribute('type', 'password')
+  await expect(field(page)).toHaveValue('lantern otter meadow')
+})
+
+test('a reason that the page does not know still says what to do', async ({ page }) => {
+  const unknown = { path: ['password'], code: 'a_rule_of_tomorrow', message: 'A message for programmers.' }
+  await page.route(resetPath, respondWith(400, { code: 'VALIDATION_ERROR', issues: [unknown] }))
+  await page.goto('/reset-password?token=x')
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  await expect(page.getByRole('alert').getByRole('link')).toHaveText(
+    'This password can’t be used. Choose a different one.',
+  )
+  await expect(page.locator('body')).not.toContainText('A message for programmers.')
+})
+
+test('once a link is known to be dead, no object of the page holds its token', async ({ page }) => {
+  const token = keepSecret(newSecret())
+  let respond = () => {}
+  const responded = new Promise<void>((resolve) => (respond = resolve))
+  await page.route(resetPath, async (route) => {
+    await responded
+    const issue = { path: ['token'], code: 'invalid_or_expired', message: '' }
+    await respondWith(400, { code: 'VALIDATION_ERROR', issues: [issue] })(route)
+  })
+  await page.goto(`/reset-password?token=${token}`)
+  await field(page).fill('lantern otter meadow')
+  await save(page).click()
+  await page.getByRole('button', { name: 'Saving your password' }).waitFor()
+  expect(await holders(page, token)).toBeGreaterThan(0)
+  respond()
+  await expect(heading(page)).toHaveText('This link doesn’t work any more')
+  await expect.poll(() => holders(page, token)).toBe(0)
 })
 
 test('the strength meter is silent about a rejected password until it changes', async ({ page, user }) => {

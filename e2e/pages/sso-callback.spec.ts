@@ -1,4 +1,4 @@
-import { createServer, request as httpRequest } from 'node:http'
+import { createServer, request as httpRequest, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onlyDevelopmentServer } from '../support/development-server'
 import {
@@ -13,6 +13,7 @@ import {
   test,
   type User,
 } from '../support/fixtures'
+import { holders } from '../support/page-checks'
 import { respondWith, retryThrice } from '../support/page-states'
 import { startServer } from '../support/server'
 
@@ -258,6 +259,17 @@ test('a retry keeps the focus', async ({ page }) => {
   await expect(heading(page)).toBeFocused()
 })
 
+test('Back after a retry does not return to the callback', async ({ page, user, url }) => {
+  await page.route(exchangePath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
+  await page.goto('/nothing')
+  await page.goto(`/sso/callback?code=${await newCode(user)}`)
+  await expect(page.getByRole('status')).toHaveText('You can try again now.')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.waitForURL('/')
+  await page.goBack()
+  await expect(page).toHaveURL(`${url}/nothing`)
+})
+
 test('three retries, and no more', async ({ page }) => {
   const posts = countPosts(page)
   await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, 1))
@@ -268,11 +280,16 @@ test('three retries, and no more', async ({ page }) => {
 })
 
 test('a wait longer than the lifetime of the code leads to a new sign-in', async ({ page }) => {
-  await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, 700))
-  await page.goto('/sso/callback?code=x')
-  await expect(page.getByText('in 12 minutes')).toBeVisible()
-  await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)
-  await expect(page.getByRole('main').getByRole('link')).toHaveText(['Sign in again'])
+  for (const [seconds, words] of [
+    [46, 'in 46 seconds'],
+    [700, 'in 12 minutes'],
+  ] as const) {
+    await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, seconds))
+    await page.goto('/sso/callback?code=x')
+    await expect(page.getByText(words)).toBeVisible()
+    await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)
+    await expect(page.getByRole('main').getByRole('link')).toHaveText(['Sign in again'])
+  }
 })
 
 test('offline before the post: nothing is sent, and the code is still valid', async ({ page, context, user }) => {
@@ -323,7 +340,7 @@ test('a connection cut after the request was sent: the outcome is unknown, one P
   url,
   sql,
 }) => {
-  const { front, address, reached } = await cuttingFront(url)
+  const { front, address, reached } = await startFront(url, (response) => response.destroy())
   await page.goto(`${address}/sso/callback?code=${await newCode(user)}`)
   await expect(heading(page)).toHaveText('We lost the connection')
   await page.waitForTimeout(1_000)
@@ -333,6 +350,34 @@ test('a connection cut after the request was sent: the outcome is unknown, one P
   expect(await sessions(sql, user)).toHaveLength(1) // the sign-in succeeded
   front.close()
   front.closeAllConnections()
+})
+
+test('a redirect of the post is not followed: the outcome is unknown', async ({ page, url }) => {
+  const { front, address, reached } = await startFront(url, (response) =>
+    response.writeHead(307, { Location: '/api/auth/sso/elsewhere', Connection: 'close' }).end(),
+  )
+  await page.goto(`${address}/sso/callback?code=x`)
+  await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
+  await page.waitForTimeout(500)
+  expect(reached).toHaveLength(1) // a browser that follows a 307 would post again
+  front.close()
+  front.closeAllConnections()
+})
+
+test('once the outcome is known, no object of the page holds the code', async ({ page, user }) => {
+  const code = await newCode(user)
+  let respond = () => {}
+  const responded = new Promise<void>((resolve) => (respond = resolve))
+  await page.route(exchangePath, async (route) => {
+    await responded
+    await respondWith(400, { code: 'SSO_EXCHANGE_INVALID' })(route)
+  })
+  await page.goto(`/sso/callback?code=${code}`)
+  await page.locator('html[data-ready]').waitFor()
+  await expect.poll(() => holders(page, code)).toBeGreaterThan(0) // until then, it is needed for a retry
+  respond()
+  await expect(heading(page)).toHaveText('This sign-in can’t be used')
+  await expect.poll(() => holders(page, code)).toBe(0)
 })
 
 test('development runs effects twice, but posts once', async ({ page, user, sql }) => {
@@ -358,10 +403,10 @@ test('development runs effects twice, but posts once', async ({ page, user, sql 
 })
 
 /**
- * A proxy that forwards everything, but closes the connection instead of responding to a POST.
- * Every response closes its connection, because Chromium retries requests on reused ones.
+ * A proxy that forwards everything, but responds to a POST as `act` does. Every response closes its
+ * connection, because Chromium retries requests on reused ones.
  */
-async function cuttingFront(url: string) {
+async function startFront(url: string, act: (response: ServerResponse) => unknown) {
   const reached: string[] = []
   const front = createServer((request, response) => {
     const { port } = new URL(url)
@@ -370,7 +415,7 @@ async function cuttingFront(url: string) {
       (answered) => {
         if (request.method === 'POST') {
           reached.push(String(answered.headers['x-request-id']))
-          answered.resume().on('end', () => response.destroy())
+          answered.resume().on('end', () => act(response))
           return
         }
         response.writeHead(answered.statusCode!, { ...answered.headers, connection: 'close' })

@@ -18,3 +18,27 @@ export function complaintsOf(context: BrowserContext): string[] {
   context.on('weberror', (webError) => complaints.push(webError.error().message))
   return complaints
 }
+
+/** Returns how many objects of a page have a property with this value, after a garbage collection. */
+export async function holders(page: Page, value: string): Promise<number> {
+  const devtools = await page.context().newCDPSession(page)
+  const { result: prototype } = await devtools.send('Runtime.evaluate', { expression: 'Object.prototype' })
+  const { objects } = await devtools.send('Runtime.queryObjects', { prototypeObjectId: prototype.objectId! })
+  const { result } = await devtools.send('Runtime.callFunctionOn', {
+    objectId: objects.objectId!,
+    returnByValue: true,
+    arguments: [{ value }],
+    functionDeclaration: `function (value) {
+      const has = (object) => {
+        try {
+          return Object.values(Object.getOwnPropertyDescriptors(object)).some((property) => property.value === value)
+        } catch {
+          return false // such as an object of another origin
+        }
+      }
+      return this.filter(has).length
+    }`,
+  })
+  await devtools.detach()
+  return result.value
+}
