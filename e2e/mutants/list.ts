@@ -1,8 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of other files
+import { databaseMutants } from './database'
 import { mailMutants } from './mail'
 import { oidcMutants } from './oidc'
 import { pageMutants } from './pages'
 import { samlMutants } from './saml'
+import { serverMutants } from './server'
 import { signInMutants } from './sign-in'
 
 /** A fault: a text that occurs once in a file, its replacement, and the test that must fail. */
@@ -689,4 +691,11 @@ const others: Mutant[] = [
   ...pageMutants,
 ]
 
-export const mutants: Mutant[] = [...others, ...samlMutants, ...oidcMutants]
+export const mutants: Mutant[] = [
+  ...others,
+  ...serverMutants,
+  ...databaseMutants,
+  ...pageMutants,
+  ...samlMutants,
+  ...oidcMutants,
+]

@@ -54,7 +54,7 @@ function plant({ file, find, replace, tests, title, project: kind }: Mutant): Ve
     original.replace(find, () => replace),
   )
   // Next.js does not build these, or the test does not need it; the build of the original is used.
-  const isBuilt = kind !== 'unit' && !/^(bin|docs|e2e)\//.test(file)
+  const isBuilt = kind !== 'unit' && !/^(bin|docs|e2e|prisma\/migrations)\//.test(file)
   try {
     if (isBuilt && !build()) return 'does not build'
     const run = playwright(tests, kind, title)
