@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import { choosePort, prepareLocally, project, readEnvFiles, rememberPublicUrl } from './local'
+import type { Preview } from './preview'
 
 const demoEmail = 'ada@example.com'
 const people = [
@@ -26,9 +27,11 @@ async function run(): Promise<number> {
     rememberPublicUrl()
     if (production) build()
     const disconnect = await connectLocalProvider()
+    const preview = production || !(await isLocal()) ? null : await startPreview()
     try {
-      return await serve(port, mailbox?.url)
+      return await serve(port, mailbox?.url, preview?.url)
     } finally {
+      preview?.stop()
       await disconnect()
     }
   } finally {
@@ -37,14 +40,17 @@ async function run(): Promise<number> {
   }
 }
 
+/** Whether the database and the app are on this machine. Elsewhere, others could be using them. */
+async function isLocal(): Promise<boolean> {
+  const { isLoopback } = await import('../lib/settings/env')
+  return [process.env.DATABASE_URL, process.env.PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
+}
+
 /**
- * Starts an identity provider and adds a connection to it. Not in a database elsewhere, where others
- * could be using it. Returns a function that removes both.
+ * Starts an identity provider and adds a connection to it. Returns a function that removes both.
  */
 async function connectLocalProvider(): Promise<() => Promise<void>> {
-  const { isLoopback } = await import('../lib/settings/env')
-  const isLocal = [process.env.DATABASE_URL, process.env.PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
-  if (!isLocal) return async () => {}
+  if (!(await isLocal())) return async () => {}
   const [{ startLocalProvider }, { redirectUri }, { addConnection, listConnections, removeConnection }] =
     await Promise.all([import('./local-provider'), import('../lib/sso/connection'), import('../lib/sso/manage')])
   const remove = async () => {
@@ -71,6 +77,12 @@ async function connectLocalProvider(): Promise<() => Promise<void>> {
   }
 }
 
+async function startPreview(): Promise<Preview> {
+  const [{ startPreview }, { env, sendsMail }] = await Promise.all([import('./preview'), import('../lib/settings/env')])
+  const { PASSWORD_SIGN_IN, PUBLIC_URL } = env()
+  return startPreview({ url: PUBLIC_URL, passwords: PASSWORD_SIGN_IN, mail: sendsMail(), email: 'reader@example.com' })
+}
+
 function build(): void {
   log('Building …')
   execFileSync(process.execPath, [`${project}node_modules/next/dist/bin/next`, 'build'], {
@@ -80,7 +92,7 @@ function build(): void {
 }
 
 /** Runs the server until it exits or is stopped. Returns its exit code. */
-async function serve(port: number, mailboxUrl?: string): Promise<number> {
+async function serve(port: number, mailboxUrl?: string, previewUrl?: string): Promise<number> {
   log('Starting the server …')
   const mode = production ? [] : ['--dev']
   const server = spawn(process.execPath, [`${project}bin/server.mjs`, ...mode], {
@@ -89,12 +101,15 @@ async function serve(port: number, mailboxUrl?: string): Promise<number> {
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGTERM'))
   const exited = once(server, 'exit')
-  server.once('message', () => void printLinks(mailboxUrl).catch((error: Error) => console.error(error.message)))
+  server.once(
+    'message',
+    () => void printLinks(mailboxUrl, previewUrl).catch((error: Error) => console.error(error.message)),
+  )
   const [code] = await exited
   return code ?? 0
 }
 
-async function printLinks(mailboxUrl?: string): Promise<void> {
+async function printLinks(mailboxUrl?: string, previewUrl?: string): Promise<void> {
   const { PUBLIC_URL } = process.env
   // In development, a page is compiled at its first request. That must not use up the lifetime of
   // the code.
@@ -102,6 +117,7 @@ async function printLinks(mailboxUrl?: string): Promise<void> {
     await fetch(`${PUBLIC_URL}${path}`)
   const { issueLinks } = await import('./links')
   if (mailboxUrl) log(`\nForgot your password? ${PUBLIC_URL}/forgot-password\n  The mails arrive at ${mailboxUrl}`)
+  if (previewUrl) log(`\nEvery page in every state: ${previewUrl}/preview`)
   const links = async () => {
     const { signIn, reset } = await issueLinks(demoEmail)
     log(`\nLinks for ${demoEmail}, each works once:`)

@@ -1,0 +1,61 @@
+// Inlined at the top of a previewed page, before its own scripts: mocks responses and the network,
+// and then does what the user would do.
+;(() => {
+  const { path, mocks = {}, offline, scripts, steps = [] } = JSON.parse(document.currentScript.dataset.state)
+  document.currentScript.remove()
+  history.replaceState(null, '', path)
+
+  const realFetch = window.fetch
+  window.fetch = (resource, options) => {
+    const mock = mocks[new URL(resource, location).pathname]
+    if (!mock) return realFetch(resource, options)
+    if (mock === 'none') return new Promise(() => {})
+    if (mock === 'lost') return Promise.reject(new TypeError('Failed to fetch'))
+    const { status, headers, body } = mock
+    return Promise.resolve(new Response(JSON.stringify(body), { status, headers }))
+  }
+
+  const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false })
+  if (offline) disconnect()
+
+  // A page among others must not scroll them.
+  const { focus } = HTMLElement.prototype
+  if (top !== window)
+    HTMLElement.prototype.focus = function () {
+      focus.call(this, { preventScroll: true })
+    }
+
+  const lookMs = 50
+  const visible = (selector) =>
+    [...document.querySelectorAll(selector)].find((element) => element.checkVisibility({ visibilityProperty: true }))
+  const find = (selector) =>
+    new Promise((resolve) => {
+      const look = () => {
+        const element = visible(selector)
+        if (element) resolve(element)
+        else setTimeout(look, lookMs)
+      }
+      look()
+    })
+  const acts = {
+    see: () => {},
+    press: (element) => element.click(),
+    fill: (element, value) => enter(element, value, 'insertReplacementText'),
+    type: (element, value) => enter(element, value, 'insertText'),
+  }
+  const enter = (element, value, inputType) => {
+    element.focus()
+    element.value = value
+    element.dispatchEvent(new InputEvent('input', { bubbles: true, inputType }))
+  }
+
+  const run = async () => {
+    if (steps.length > 0 && !scripts) await find('html[data-ready]')
+    for (const [kind, selector, value] of steps) {
+      if (kind === 'disconnect') disconnect()
+      else acts[kind](await find(selector), value)
+    }
+    document.documentElement.dataset.shown = ''
+  }
+  addEventListener('DOMContentLoaded', run)
+})()

@@ -1,0 +1,265 @@
+import { paths } from '../../lib/contract/paths'
+
+/** The state of a reset link that the page opens. */
+export type LinkState = 'live' | 'used' | 'expired'
+
+/** A response of the API; none at all; or a connection that is lost. */
+export type Mock = { status: number; headers: Record<string, string>; body: object } | 'none' | 'lost'
+
+/** What the user does: with the first element that matches a selector, once there is one. */
+export type Step =
+  | ['see' | 'press', string]
+  /** `type` is by hand, `fill` by a password manager. */
+  | ['fill' | 'type', string, string]
+  | ['disconnect']
+
+export type State = {
+  /** The heading of the page, in English. `{app}` is the product's name. */
+  title: string
+  path: string
+  /** Adds the token of such a reset link to the path. */
+  link?: LinkState
+  mocks?: Record<string, Mock>
+  offline?: boolean
+  /** What is wrong with the page's own scripts. */
+  scripts?: 'late' | 'failed'
+  steps?: Step[]
+  /** Whether it exists only with PASSWORD_SIGN_IN, or only without. */
+  passwords?: boolean
+  /** It exists only if the app sends e-mail. */
+  mail?: true
+}
+
+const forgotTitle = 'Get a link to choose a new password'
+const typed = 'lantern otter meadow'
+const exchange = paths.exchangeSsoCode
+const reset = paths.resetPassword
+const signIn = paths.signIn
+
+const limited = rejection(429, { code: 'RATE_LIMITED' }, 700)
+const unavailable = (seconds: number) => rejection(503, { code: 'SERVICE_UNAVAILABLE' }, seconds)
+const failed = rejection(500, { code: 'INTERNAL_ERROR' })
+const accepted: Mock = { status: 200, headers: {}, body: { ok: true, token: 'x', refreshToken: 'x' } }
+
+const submitButton = 'button[type=submit]'
+const retryButton = '.actions button'
+const stillSending = 'p[role=status]:not(:empty):not(:has(span))'
+
+/** Every state of the pages, and how to reach it. */
+export const states: Record<string, State> = {
+  'start page, signed out': { title: 'You’re not signed in', path: '/' },
+  'start page, just signed out': { title: 'You’ve been signed out', path: '/?signed-out' },
+  'page not found': { title: 'Page not found', path: '/nothing' },
+
+  'sso: working': landing('Signing you in', 'none'),
+  'sso: still working': { ...landing('Signing you in', 'none'), steps: [['see', '.actions']] },
+  'sso: signed in': landing('You’re signed in', accepted),
+  'sso: signed in already': {
+    title: 'You’re already signed in',
+    path: '/sso/callback?next=/dashboard',
+    mocks: { [paths.getSession]: { status: 200, headers: {}, body: { ok: true, user: { email: 'ada@example.com' } } } },
+    steps: [['see', 'h1:not(:empty)']],
+  },
+  'sso: used or expired': landing('This sign-in has expired', rejection(400, { code: 'SSO_EXCHANGE_INVALID' })),
+  'sso: no code': { title: 'We couldn’t find your sign-in', path: '/sso/callback' },
+  'sso: too many requests': landing(
+    'Your network has made too many requests',
+    rejection(429, { code: 'RATE_LIMITED' }, 20),
+  ),
+  'sso: too many requests, long wait': landing('Your network has made too many requests', limited),
+  'sso: unavailable': {
+    ...landing('Sign-in isn’t available right now', unavailable(1)),
+    steps: [['see', `${retryButton}[aria-disabled=false]`]],
+  },
+  'sso: unavailable after three retries': {
+    ...landing('Sign-in still isn’t working', unavailable(1)),
+    steps: retryThrice(retryButton, '.actions:not(:has(button))'),
+  },
+  'sso: offline': { ...landing('You’re offline', 'none'), offline: true },
+  'sso: outcome unknown': landing('We lost the connection', 'lost'),
+  'sso: failed': landing('We couldn’t sign you in', failed),
+  'sso: scripts fail to load': {
+    ...landing('This page didn’t load completely', 'none'),
+    scripts: 'failed',
+    steps: [['see', '.not-loaded']],
+  },
+  ...Object.fromEntries(
+    Object.entries({
+      access_denied: 'You weren’t signed in',
+      login_required: 'Sign in to your organisation again',
+      temporarily_unavailable: 'Your organisation’s sign-in service isn’t available',
+      server_error: 'Your organisation’s sign-in service had a problem',
+      attempt_invalid: 'This sign-in can’t be continued',
+      response_invalid: 'We couldn’t verify your sign-in',
+      no_access: 'You don’t have access to {app}',
+      connection_unavailable: 'This way to sign in isn’t available',
+      unavailable: 'Sign-in isn’t available right now',
+      something_else: 'Your organisation’s sign-in service didn’t sign you in',
+    }).map(([error, title]) => [
+      `sso: provider error ${error}`,
+      { title, path: `/sso/callback?error=${error}&error_description=<b>Call+555</b>` },
+    ]),
+  ),
+
+  'sign in: form': { title: 'Sign in', path: '/sign-in', passwords: false },
+  'sign in: form with an error': {
+    title: 'Sign in',
+    path: '/sign-in?error=unknown',
+    passwords: false,
+  },
+
+  'password sign-in: e-mail first': { title: 'Sign in', path: '/sign-in', passwords: true },
+  'password sign-in: password': passwordStep([]),
+  'password sign-in: both at once, shown': {
+    title: 'Sign in',
+    path: '/sign-in?step=password',
+    passwords: true,
+    steps: [
+      ['press', '.show'],
+      ['fill', '#password', typed],
+    ],
+  },
+  'password sign-in: no e-mail address': {
+    title: 'Sign in',
+    path: '/sign-in',
+    passwords: true,
+    steps: [
+      ['fill', '#email', 'ada@localhost'],
+      ['press', submitButton],
+      ['see', '#email-error'],
+    ],
+  },
+  'password sign-in: wrong': passwordSent(rejection(400, { code: 'SIGN_IN_INVALID' }), '.error-summary'),
+  'password sign-in: sending': passwordSent('none', '[data-busy]'),
+  'password sign-in: still sending': passwordSent('none', stillSending),
+  'password sign-in: too many attempts': passwordSent(limited, '.error-summary'),
+  'password sign-in: unavailable': passwordSent(unavailable(5), '.error-summary'),
+  'password sign-in: outcome unknown': passwordSent('lost', '.error-summary'),
+  'password sign-in: failed': passwordSent(failed, '.reference'),
+  'password sign-in: offline': passwordStep([
+    ['disconnect'],
+    ['fill', '#password', typed],
+    ['press', submitButton],
+    ['see', '.error-summary'],
+  ]),
+  'password sign-in: scripts fail to load': {
+    title: 'Sign in',
+    path: '/sign-in?step=password',
+    passwords: true,
+    scripts: 'failed',
+    steps: [['see', '.not-loaded']],
+  },
+
+  'forgot password: form': { title: forgotTitle, path: '/forgot-password', mail: true },
+  'forgot password: form with an error': { title: forgotTitle, path: '/forgot-password?invalid', mail: true },
+  'forgot password: sent': { title: 'Check your email', path: '/forgot-password?sent', mail: true },
+
+  'reset: form': resetForm([]),
+  'reset: form, weak password': resetForm([
+    ['type', '#password', 'sunshine1'],
+    ['see', '.strength[data-strength]'],
+  ]),
+  'reset: form, strong password shown': resetForm([
+    ['press', '.show'],
+    ['type', '#password', typed],
+    ['see', '.strength[data-strength]'],
+  ]),
+  'reset: form with an error': resetSent(
+    rejection(400, {
+      code: 'VALIDATION_ERROR',
+      issues: [{ path: ['password'], code: 'too_guessable', message: '' }],
+    }),
+    '.error-summary',
+  ),
+  'reset: sending': resetSent('none', '[data-busy]'),
+  'reset: still sending': resetSent('none', stillSending),
+  'reset: submitted before the scripts have loaded': { ...resetSent('none', '.early'), scripts: 'late' },
+  'reset: scripts fail to load': { ...resetSent('none', '.not-loaded'), scripts: 'failed' },
+  'reset: accepted': { ...resetSent(accepted, '.icon'), title: 'Your password has been changed' },
+  'reset: link that the server rejected': {
+    ...resetSent(
+      rejection(400, {
+        code: 'VALIDATION_ERROR',
+        issues: [{ path: ['token'], code: 'invalid_or_expired', message: '' }],
+      }),
+      '.icon',
+    ),
+    title: 'This link no longer works',
+  },
+  'reset: used link': { title: 'This link has already been used', path: '/reset-password', link: 'used' },
+  'reset: expired link': { title: 'This link has expired', path: '/reset-password', link: 'expired' },
+  'reset: unknown link': { title: 'This link isn’t valid', path: '/reset-password?token=x' },
+  'reset: password changed, reloaded': { title: 'Your password has been changed', path: '/reset-password/done' },
+  'reset: no link': { title: 'Open the link from your email', path: '/reset-password' },
+  'reset: too many requests': resetSent(limited, '.banner'),
+  'reset: unavailable': resetSent(unavailable(1), `${submitButton}[aria-disabled=false]`),
+  'reset: unavailable after three retries': (() => {
+    const { steps, ...state } = resetSent(unavailable(1), '.banner')
+    return { ...state, steps: [...steps!, ...retryThrice(submitButton, `${submitButton}[aria-disabled=true]`)] }
+  })(),
+  'reset: offline': { ...resetSent('none', '.banner'), offline: true },
+  'reset: outcome unknown': {
+    ...resetSent(rejection(503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, 5), '.icon'),
+    title: 'We lost the connection',
+  },
+  'reset: failed': { ...resetSent(failed, '.reference'), title: 'We couldn’t change your password' },
+}
+
+function rejection(status: number, body: object, retryAfter?: number): Mock {
+  return {
+    status,
+    headers: retryAfter ? { 'Retry-After': String(retryAfter) } : {},
+    body: {
+      ok: false,
+      message: 'A message for programmers.',
+      requestId: '7f3c1f0a-58a1-4f53-9f25-3d1a0c2b9e11',
+      ...body,
+    },
+  }
+}
+
+/** The page that exchanges a code. It stays, because nothing is at /dashboard. */
+function landing(title: string, response: Mock): State {
+  return { title, path: '/sso/callback?code=x&next=/dashboard', mocks: { [exchange]: response } }
+}
+
+function passwordStep(steps: Step[]): State {
+  return {
+    title: 'Enter your password',
+    path: '/sign-in',
+    passwords: true,
+    steps: [['fill', '#email', 'ada@example.org'], ['press', submitButton], ['see', '#password'], ...steps],
+  }
+}
+
+function passwordSent(response: Mock, until: string): State {
+  const steps: Step[] = [
+    ['fill', '#password', typed],
+    ['press', submitButton],
+    ['see', until],
+  ]
+  return { ...passwordStep(steps), mocks: { [signIn]: response } }
+}
+
+function resetForm(steps: Step[]): State {
+  return { title: 'Choose a new password', path: '/reset-password', link: 'live', steps }
+}
+
+function resetSent(response: Mock, until: string): State {
+  const steps: Step[] = [
+    ['fill', '#password', typed],
+    ['press', submitButton],
+    ['see', until],
+  ]
+  return { ...resetForm(steps), mocks: { [reset]: response } }
+}
+
+/** Presses a button three times, as soon as it is enabled. */
+function retryThrice(button: string, until: string): Step[] {
+  const retry: Step[] = [
+    ['see', `${button}[aria-disabled=false]`],
+    ['press', button],
+  ]
+  const again: Step = ['see', `${button}[aria-disabled=true]`]
+  return [...retry, again, ...retry, again, ...retry, ['see', until]]
+}
