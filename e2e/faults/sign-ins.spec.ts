@@ -209,9 +209,9 @@ test('a form for the ACS that a stranger fills costs little more than a small on
     const large = Buffer.concat([small, Buffer.alloc(350 * 1024 - start.length, filler)])
     for (const form of [small, large]) await cost(form) // warm-up
     const ratios: number[] = []
-    for (let round = 0; round < 3; round++) ratios.push((await cost(large)) / (await cost(small)))
+    for (let round = 0; round < 5; round++) ratios.push((await cost(large)) / (await cost(small)))
     console.log(`${what}: ${ratios.map((ratio) => ratio.toFixed(1)).join(', ')} times the cost of a small form`)
-    expect(Math.min(...ratios), what).toBeLessThan(2.2)
+    expect(ratios.sort((a, b) => a - b)[2], what).toBeLessThan(2.4)
   }
   await server.stop()
 })
