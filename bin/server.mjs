@@ -19,6 +19,7 @@ import { clientNetwork, networkOf } from '../lib/http/client-network.mjs'
 import { Admission } from './server/admission.mjs'
 import { readFiles, sendFile } from './server/files.mjs'
 import {
+  hasBody,
   hashToken,
   isBodyTooLarge,
   isPageMethodUnknown,
@@ -106,10 +107,22 @@ server.on('checkExpectation', (request, response) =>
 
 function admit(request, response, act) {
   for (const name in siteHeaders) response.setHeader(name, siteHeaders[name])
-  // Nothing reads the rest of the body after the response.
-  const { socket } = request // Node.js removes it from the request when a route cancels the body
-  response.once('finish', () => !request.complete && socket.destroySoon())
+  if (hasBody(request)) closeIfUnread(request, response)
   admission.inOrder(request, response, () => act(request, response))
+}
+
+/**
+ * Closes the connection after a response to part of a request: nothing reads the rest of its body.
+ * The response says so, or else the client could send its next request just then.
+ */
+function closeIfUnread(request, response) {
+  const { socket } = request // Node.js removes it from the request when a route cancels the body
+  const { writeHead } = response
+  response.writeHead = (...parameters) => {
+    if (!request.complete) response.shouldKeepAlive = false
+    return writeHead.apply(response, parameters)
+  }
+  response.once('finish', () => !request.complete && socket.destroySoon())
 }
 
 function respond(request, response) {

@@ -109,6 +109,11 @@ export function plainUrl(url) {
   }
 }
 
+/** Whether a body follows the headers (RFC 9112 §6.3). */
+export function hasBody({ headers }) {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
 /** Whether the body is larger than the path accepts. Routes under /api limit their own bodies. */
 export function isBodyTooLarge({ headers }, path) {
   if (isApi(path)) return false

@@ -286,15 +286,19 @@ test('over the limit, thousands of cookies cost little more than none', async ()
   await server.stop()
 })
 
-test('the connection closes if no route reads the body', async () => {
+test('the connection closes if no route reads the body, and the response says so', async () => {
   const server = await startServer()
   for (const path of ['/api/nothing', '/api/health', '/']) {
     const socket = open(server, `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`)
     const closed = once(socket, 'close')
     const [response] = await once(socket, 'data')
-    expect(String(response)).toMatch(/^HTTP\/1\.1 (404|405|413) /)
+    expect(String(response)).toMatch(/^HTTP\/1\.1 (404|405|413) [\s\S]*\r\nConnection: close\r\n/i)
     await closed
   }
+  const json = 'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'
+  const read = open(server, `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\n${json}`)
+  expect(String((await once(read, 'data'))[0])).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: keep-alive\r\n/i)
+  read.destroy()
   await server.stop()
 })
 
