@@ -65,6 +65,7 @@ test('behind two proxies, the entry that the outer one appended counts', async (
 })
 
 test('pages, missing paths and public documents count like routes; files do not', async ({ url, browserProcess }) => {
+  test.setTimeout(180_000) // 2,000 requests
   const address = newAddress()
   const headers = { 'X-Forwarded-For': address }
   const left = async () =>

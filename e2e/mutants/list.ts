@@ -68,7 +68,7 @@ const others: Mutant[] = [
   {
     name: 'requests of a network do not wait',
     file: 'bin/server/admission.mjs',
-    find: "own.request(response, () => all.request(response, kind === 'page' ? () => this.#afterAccepting(start) : start))",
+    find: 'own.request(response, network, () => all.request(response, network, start))',
     replace: 'void [own, all, start()]',
     tests: 'one-client',
     title: '60 connections',
@@ -162,6 +162,15 @@ const others: Mutant[] = [
     replace: '',
     tests: 'one-client',
     title: 'by CPU time',
+    project: 'faults',
+  },
+  {
+    name: 'a response to a part of a request promises to keep the connection',
+    file: 'bin/server.mjs',
+    find: 'if (!request.complete) response.shouldKeepAlive = false',
+    replace: '',
+    tests: 'one-client',
+    title: 'connection closes if no route',
     project: 'faults',
   },
   {
@@ -688,7 +697,6 @@ const others: Mutant[] = [
   },
   ...signInMutants,
   ...mailMutants,
-  ...pageMutants,
 ]
 
 export const mutants: Mutant[] = [
