@@ -85,6 +85,17 @@ test('API requests go through the queue: few at once, one per token', async ({ u
   await stop()
 })
 
+test('passwords occupy all cores but one, and three at most', async ({ sql }) => {
+  const { api, attempt, stop } = await startWithApi(hangs)
+  const users = (await sql(
+    `INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, 8) RETURNING id, email`,
+  )) as User[]
+  const tokens = await Promise.all(users.map(newToken))
+  await Promise.all(tokens.map((token) => attempt(token, newPassword())))
+  expect(api.mostAtOnce).toBeLessThanOrEqual(Math.max(1, Math.min(availableParallelism() - 1, 3)))
+  await stop()
+})
+
 test('thirty attempts with one token take one place in the queue, so other resets are not rejected', async ({
   user,
   sql,

@@ -195,7 +195,7 @@ export const databaseMutants: Mutant[] = [
     name: `sessions end by the server's clock`,
     file: 'lib/session/start.ts',
     find: 'now() + make_interval(secs => ${lifetimes.session})',
-    replace: '${new Date(Date.now() + lifetimes.session * 1000)}',
+    replace: '${new Date(Date.now() + lifetimes.session * 1000)}::timestamptz',
     tests: 'api/sso-exchange',
     title: 'three hours',
     project: 'api',

@@ -324,7 +324,7 @@ export const serverMutants: Mutant[] = [
     find: 'Math.max(1, Math.min(availableParallelism() - 1, 3))',
     replace: 'availableParallelism() + 3',
     tests: 'api/password-breach',
-    title: 'few at once',
+    title: 'all cores but one',
     project: 'api',
   },
   {
