@@ -264,7 +264,7 @@ const others: Mutant[] = [
     project: 'faults',
   },
   {
-    name: 'pages wait until nobody opens connections',
+    name: 'pages wait while others open connections',
     file: 'bin/server/admission.mjs',
     find: ' || performance.now() >= this.#pauseEndsAt',
     replace: '',
