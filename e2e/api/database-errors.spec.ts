@@ -27,8 +27,8 @@ test('an error after which PostgreSQL rolled back is a 503 without a doubt about
   const unavailable = [503, 'SERVICE_UNAVAILABLE']
   const expected: Record<string, unknown[]> = {
     ...Object.fromEntries(
-      // read-only, serialisation, deadlock, time-out, lock, resources, shutdown, system, authentication
-      ['25006', '40001', '40P01', '57014', '55P03', '53300', '53100', '57P01', '57P03', '58030', '28000'].map(
+      // read-only, idle, serialisation, deadlock, time-out, lock, resources, shutdown, system, authentication
+      ['25006', '25P03', '40001', '40P01', '57014', '55P03', '53300', '53100', '57P01', '57P03', '58030', '28000'].map(
         (sqlState) => [sqlState, [...unavailable, undefined]],
       ),
     ),

@@ -31,9 +31,9 @@ const rolledBack = new RegExp(
     // from the pool
     'timeout exceeded when trying to connect|Connection terminated due to connection timeout',
     '\\b57014\\b', // statement_timeout
-    // read-only, serialisation, deadlock, resources, locks, shutdown, start-up, system,
+    // read-only, idle in a transaction, serialisation, deadlock, resources, locks, shutdown, start-up, system,
     // authentication
-    '\\b(25006|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b',
+    '\\b(25006|25P03|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b',
   ].join('|'),
 )
 
