@@ -318,7 +318,7 @@ test('a sign-out whose session could not be ended still deletes the cookies, and
   const ofApi = await postTo(server.url + paths.signOut, {}, headers)
   await server.stop()
   await database.drop()
-  expect([ofPage.status, ofPage.headers.get('location')]).toEqual([303, '/'])
+  expect([ofPage.status, ofPage.headers.get('location')]).toEqual([303, '/?signed-out'])
   expect([ofApi.status, ofApi.body.code]).toEqual([500, 'INTERNAL_ERROR'])
   for (const response of [ofPage, ofApi])
     expect(response.headers.getSetCookie()).toEqual([
