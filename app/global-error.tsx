@@ -1,11 +1,6 @@
 'use client'
 
-const otherLanguages = [
-  ['de', 'Etwas ist schiefgegangen', 'Der Fehler liegt bei uns.', 'Diese Seite neu laden'],
-  ['fr', 'Une erreur s’est produite', 'Elle vient de nous, pas de vous.', 'Recharger cette page'],
-  ['es', 'Se ha producido un error', 'El problema es nuestro, no suyo.', 'Volver a cargar esta página'],
-  ['ar', 'حدث خطأ ما', 'الخطأ من جانبنا، لا من جانبك.', 'إعادة تحميل الصفحة'],
-] as const
+import texts from '@/lib/page/crash-texts.json'
 
 /**
  * Shown if even the layout fails to render. It has no settings, so no name and no colours; no
@@ -31,21 +26,19 @@ export default function GlobalError({ error }: { error: Error & { digest?: strin
         }}
       >
         <main>
-          <h1>Something went wrong</h1>
-          <p>This is our fault, not yours.</p>
-          {/* An empty href is the current URL. */}
-          <p>
-            <a href="">Load this page again</a>
-          </p>
-          {otherLanguages.map(([language, title, body, reload]) => (
-            <div key={language} lang={language} dir={language === 'ar' ? 'rtl' : 'ltr'}>
-              <h2>{title}</h2>
-              <p>{body}</p>
-              <p>
-                <a href="">{reload}</a>
-              </p>
-            </div>
-          ))}
+          {texts.map(({ language, title, body, reload }, index) => {
+            const Heading = index === 0 ? 'h1' : 'h2'
+            return (
+              <div key={language} lang={language} dir="auto">
+                <Heading>{title}</Heading>
+                <p>{body}</p>
+                <p>
+                  {/* An empty href is the current URL. */}
+                  <a href="">{reload}</a>
+                </p>
+              </div>
+            )
+          })}
           {error.digest && (
             <p>
               Support reference: <code>{error.digest}</code>

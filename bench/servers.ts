@@ -57,7 +57,13 @@ export function buildProduct(commit?: string): string {
 export function buildFloor(): string {
   const target = emptyFolder('floor')
   cpSync(`${project}bench/floor`, target, { recursive: true })
-  for (const part of ['bin/server.mjs', 'bin/server', 'lib/http/client-network.mjs', 'lib/queue/by-site.mjs'])
+  for (const part of [
+    'bin/server.mjs',
+    'bin/server',
+    'lib/http/client-network.mjs',
+    'lib/page/crash-texts.json',
+    'lib/queue/by-site.mjs',
+  ])
     cpSync(project + part, target + part, { recursive: true })
   for (const part of ['package.json', 'tsconfig.json']) cpSync(project + part, target + part)
   return build(target)

@@ -17,6 +17,7 @@ import next from 'next'
 import pino from 'pino'
 import { clientNetwork, networkOf } from '../lib/http/client-network.mjs'
 import { Admission } from './server/admission.mjs'
+import { addCrashText } from './server/crash.mjs'
 import { readFiles, sendFile } from './server/files.mjs'
 import {
   hasBody,
@@ -160,7 +161,12 @@ function respond(request, response) {
 
 /** Resolves when Next.js has finished, also for a client that has gone. */
 function rendered(request, response) {
-  return new Promise((resolve) => compress(request, response, () => resolve(handle(request, response))))
+  return new Promise((resolve) =>
+    compress(request, response, () => {
+      addCrashText(request, response)
+      resolve(handle(request, response))
+    }),
+  )
 }
 
 function respondWithNothing(response) {

@@ -654,6 +654,7 @@ test.describe('on SIGTERM', () => {
       'bin/server.mjs',
       'bin/server',
       'lib/http/client-network.mjs',
+      'lib/page/crash-texts.json',
       'lib/queue/by-site.mjs',
       'tsconfig.json',
       'package.json',

@@ -255,4 +255,13 @@ export const pageMutants: Mutant[] = [
     title: 'time zone of the browser',
     project: 'pages',
   },
+  {
+    name: 'a page that fails to render is blank without scripts',
+    file: 'bin/server/crash.mjs',
+    find: 'response.write(noScript)',
+    replace: '',
+    tests: 'pages/pages.spec',
+    title: 'be rendered: 500',
+    project: 'pages',
+  },
 ]

@@ -411,7 +411,7 @@ test('the links to other sites that the settings name', async ({ page, user }) =
   }
 })
 
-test('a page that can’t be rendered: 500, in our words, and “Try again” does', async ({ page }) => {
+test('a page that can’t be rendered: 500, in our words, and “Try again” does', async ({ page, browserProcess }) => {
   const postgres = await startBreakablePostgres()
   const server = await startServer({ DATABASE_URL: postgres.url })
   try {
@@ -428,6 +428,11 @@ test('a page that can’t be rendered: 500, in our words, and “Try again” do
     await expect(heading(page)).toHaveText('Something went wrong')
     await expect(page.locator('.reference code')).not.toBeEmpty()
     expect((await axe(page).analyze()).violations).toEqual([])
+    const plain = await (await browserProcess.newContext({ javaScriptEnabled: false })).newPage()
+    expect((await plain.goto(`${server.url}/sign-in`))!.status()).toBe(500)
+    await expect(heading(plain)).toHaveText('Something went wrong')
+    await expect(plain.getByRole('link', { name: 'Diese Seite neu laden' })).toHaveAttribute('href', '')
+    await plain.context().close()
     postgres.plug()
     await page.getByRole('button', { name: 'Try again' }).click()
     await expect(heading(page)).toHaveText('You’re signed in')
