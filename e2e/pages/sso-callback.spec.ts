@@ -357,7 +357,7 @@ test('a redirect of the post is not followed: the outcome is unknown', async ({ 
     response.writeHead(307, { Location: '/api/auth/sso/elsewhere', Connection: 'close' }).end(),
   )
   await page.goto(`${address}/sso/callback?code=x`)
-  await expect(heading(page)).toHaveText('We don’t know if you’re signed in')
+  await expect(heading(page)).toHaveText('We lost the connection')
   await page.waitForTimeout(500)
   expect(reached).toHaveLength(1) // a browser that follows a 307 would post again
   front.close()
@@ -376,7 +376,7 @@ test('once the outcome is known, no object of the page holds the code', async ({
   await page.locator('html[data-ready]').waitFor()
   await expect.poll(() => holders(page, code)).toBeGreaterThan(0) // until then, it is needed for a retry
   respond()
-  await expect(heading(page)).toHaveText('This sign-in can’t be used')
+  await expect(heading(page)).toHaveText('This sign-in has expired')
   await expect.poll(() => holders(page, code)).toBe(0)
 })
 
