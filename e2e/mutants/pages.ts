@@ -144,7 +144,7 @@ export const pageMutants: Mutant[] = [
     find: `  delete secrets[name]\n`,
     replace: `  void secrets[name]\n`,
     tests: 'pages/reset-password',
-    title: 'holds its token',
+    title: 'holds the token',
     project: 'pages',
   },
   {
@@ -162,7 +162,7 @@ export const pageMutants: Mutant[] = [
     find: `forgetSecret('token')`,
     replace: 'void forgetSecret',
     tests: 'pages/reset-password',
-    title: 'holds its token',
+    title: 'holds the token',
     project: 'pages',
   },
   {

@@ -15,14 +15,15 @@ declare global {
   }
 }
 
-const secrets: Partial<Record<SecretName, string>> = {}
+let secrets: Partial<Record<SecretName, string>> = {}
 
 /**
  * Returns the secret that the page was opened with, or null. The first call hides all secrets from
  * other scripts; this module keeps them until `forgetSecret`.
  */
 export function urlSecret(name: SecretName): string | null {
-  secrets[name] ??= window.urlSecrets?.[name]
+  // the object itself, which app/_ui/arrival.js holds too: a copy would outlive `forgetSecret` there
+  secrets = window.urlSecrets ?? secrets
   delete window.urlSecrets
   return secrets[name] ?? null
 }
