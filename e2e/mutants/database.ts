@@ -113,8 +113,8 @@ export const databaseMutants: Mutant[] = [
   {
     name: 'a deadlock is an internal error',
     file: 'lib/database/unavailable.ts',
-    find: '25006|40001|40P01|53',
-    replace: '25006|40001|53',
+    find: '25006|25P03|40001|40P01|53',
+    replace: '25006|25P03|40001|53',
     tests: 'api/database-errors',
     title: 'PostgreSQL rolled back',
     project: 'api',
@@ -122,8 +122,8 @@ export const databaseMutants: Mutant[] = [
   {
     name: 'a failed serialisation is an internal error',
     file: 'lib/database/unavailable.ts',
-    find: '25006|40001|40P01|53',
-    replace: '25006|40P01|53',
+    find: '25006|25P03|40001|40P01|53',
+    replace: '25006|25P03|40P01|53',
     tests: 'api/database-errors',
     title: 'PostgreSQL rolled back',
     project: 'api',

@@ -330,8 +330,8 @@ export const serverMutants: Mutant[] = [
   {
     name: 'pages are not compressed',
     file: 'bin/server.mjs',
-    find: 'compress(request, response, () => resolve(handle(request, response)))',
-    replace: 'resolve(handle(request, response))',
+    find: 'const compress = compression()',
+    replace: 'const compress = (_request, _response, next) => [compression, next()]',
     tests: 'api/server.spec',
     title: 'pages are compressed',
     project: 'api',
