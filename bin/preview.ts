@@ -132,11 +132,14 @@ function lookOf({ searchParams }: URL): Look {
   }
 }
 
-/** Makes a page take a colour scheme, whatever that of the browser is. */
+/** Makes a page take a colour scheme. Leaves its scripts: they hold texts with their lengths. */
 function inScheme(html: string, scheme: string): string {
-  return html
-    .replace(/\(prefers-color-scheme:\s*(light|dark)\)/g, (_, asked) => (asked === scheme ? 'all' : 'not all'))
-    .replace(/color-scheme:\s*light dark/g, `color-scheme:${scheme}`)
+  const places = /(<script\b[\s\S]*?<\/script>)|\(prefers-color-scheme:\s*(light|dark)\)|color-scheme:\s*light dark/g
+  return html.replace(places, (_, script?: string, asked?: string) => {
+    if (script) return script
+    if (asked) return asked === scheme ? 'all' : 'not all'
+    return `color-scheme:${scheme}`
+  })
 }
 
 function overview(names: string[], look: Look) {

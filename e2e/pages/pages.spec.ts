@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright/test'
 import { project } from '../../bin/local'
+import { pathOf } from '../../bin/preview'
 import { startBreakablePostgres } from '../support/breakable-postgres'
 import {
   exchangePath,
@@ -16,7 +17,7 @@ import {
   test,
 } from '../support/fixtures'
 import { axe, complaintsOf } from '../support/page-checks'
-import { respondWith, show, stateNames } from '../support/page-states'
+import { previewUrl, respondWith, show, stateNames } from '../support/page-states'
 import { startServer } from '../support/server'
 
 const pages = [
@@ -67,6 +68,31 @@ for (const name of stateNames) {
     expect(complaints).toEqual([])
   })
 }
+
+test('the preview shows a state in a language and a scheme, and all states at once', async ({ page }) => {
+  const url = await previewUrl()
+  const complaints = complaintsOf(page.context())
+  for (const [scheme, ofBrowser] of [
+    ['light', 'dark'],
+    ['dark', 'light'],
+  ] as const) {
+    await page.emulateMedia({ colorScheme: ofBrowser })
+    await page.goto(`${url}${pathOf('sso: used or expired')}?language=ar&scheme=${scheme}`)
+    await page.locator('html[dir=rtl][data-shown]').waitFor({ state: 'attached' })
+    await expect(heading(page)).toHaveText('انتهت صلاحية عملية تسجيل الدخول هذه')
+    const channels = await page.evaluate(() =>
+      getComputedStyle(document.body)
+        .backgroundColor.match(/[\d.]+/g)!
+        .map(Number),
+    )
+    expect(channels[0]! > 128, `${channels}`).toBe(scheme === 'light')
+  }
+  await page.goto(`${url}/preview?language=de&width=320`)
+  const first = page.frameLocator('iframe[title="start page, signed out"]')
+  await expect(first.getByRole('heading', { level: 1 })).toHaveText('Sie sind nicht angemeldet')
+  expect(await page.locator('iframe[width="320"]').count()).toBeGreaterThan(40)
+  expect(complaints).toEqual([])
+})
 
 test('the home page of a signed-in user: no axe violations', async ({ page, user }) => {
   await page.goto(`/sso/callback?code=${await newCode(user)}`)

@@ -17,6 +17,11 @@ export async function show(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
 }
 
+/** Returns the URL of the preview of the server that all tests share. */
+export async function previewUrl(): Promise<string> {
+  return (await previewOf('none')).url
+}
+
 /** Which of the optional features a server has. */
 type Features = 'all' | 'none'
 const previews = new Map<Features, Promise<Preview>>()
