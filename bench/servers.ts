@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { project } from '../bin/local'
-import { freePort } from '../e2e/support/server'
+import { freePort, serverFiles } from '../e2e/support/server'
 
 const folder = `${project}.data/bench/`
 mkdirSync(folder, { recursive: true })
@@ -57,15 +57,8 @@ export function buildProduct(commit?: string): string {
 export function buildFloor(): string {
   const target = emptyFolder('floor')
   cpSync(`${project}bench/floor`, target, { recursive: true })
-  for (const part of [
-    'bin/server.mjs',
-    'bin/server',
-    'lib/http/client-network.mjs',
-    'lib/page/crash-texts.json',
-    'lib/queue/by-site.mjs',
-  ])
+  for (const part of [...serverFiles, 'package.json', 'tsconfig.json'])
     cpSync(project + part, target + part, { recursive: true })
-  for (const part of ['package.json', 'tsconfig.json']) cpSync(project + part, target + part)
   return build(target)
 }
 

@@ -1,10 +1,12 @@
 // The mailbox of `npm run dev`: an SMTP server, and a page that shows the mails that it received.
 // Loaded in development only: smtp-server and postal-mime are development dependencies.
+
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
+import { escapeHtml } from '../lib/page/escape-html'
 
 const keptMails = 50
 
@@ -84,8 +86,4 @@ h2{font-size:1rem;margin:0}p{margin:0 0 .25rem;overflow-wrap:anywhere}li{margin-
 ${mails.length === 0 ? '<p>No mail yet. This page reloads itself.</p>' : `<ol reversed>${items.join('\n')}</ol>`}
 </html>
 `
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

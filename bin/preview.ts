@@ -1,10 +1,12 @@
 // The preview of `npm run dev`: every page in every state, in any language, width and colour scheme.
 // It passes requests on to the app, and adds a script to the page, which brings about the state.
+
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { sql } from '../lib/database/sql'
+import { escapeHtml } from '../lib/page/escape-html'
 import { issueResetToken } from '../lib/password/reset'
 import { InTurn } from '../lib/queue/in-turn'
 import { createUser, findUserByEmail } from '../lib/user'
@@ -178,8 +180,4 @@ ${frames.join('\n')}
 </html>
 `
   return { headers, html }
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { project } from '../../bin/local'
 import { exchangePath, expect, newAddress, test } from '../support/fixtures'
 import { flood } from '../support/flood'
-import { freePort, type Server, startServer } from '../support/server'
+import { freePort, type Server, serverFiles, startServer } from '../support/server'
 
 // Tests how much one client without an account can affect all others.
 
@@ -650,15 +650,7 @@ test.describe('on SIGTERM', () => {
     const folder = `${project}.data/after-app/`
     rmSync(folder, { recursive: true, force: true })
     cpSync(`${project}e2e/support/after-app`, folder, { recursive: true })
-    for (const part of [
-      'bin/server.mjs',
-      'bin/server',
-      'lib/http/client-network.mjs',
-      'lib/page/crash-texts.json',
-      'lib/queue/by-site.mjs',
-      'tsconfig.json',
-      'package.json',
-    ])
+    for (const part of [...serverFiles, 'tsconfig.json', 'package.json'])
       cpSync(project + part, folder + part, { recursive: true })
     execFileSync(process.execPath, [`${project}node_modules/next/dist/bin/next`, 'build'], {
       cwd: folder,

@@ -7,6 +7,15 @@ import { fileURLToPath } from 'node:url'
 const project = fileURLToPath(new URL('../..', import.meta.url))
 export const logFolder = `${project}e2e/results/logs/`
 
+/** What bin/server.mjs needs of the project, besides an app and its packages. */
+export const serverFiles = [
+  'bin/server.mjs',
+  'bin/server',
+  'lib/http/client-network.mjs',
+  'lib/page/crash-texts.json',
+  'lib/queue/by-site.mjs',
+]
+
 export type Server = { url: string; process: ChildProcess; output: () => string; stop: () => Promise<void> }
 
 type Options = { development?: boolean; openFiles?: number; folder?: string }

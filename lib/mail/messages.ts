@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SendMailOptions } from 'nodemailer'
 import { accentPalette } from '../page/accent-color'
+import { escapeHtml } from '../page/escape-html'
 import { textsIn } from '../page/language'
 import type { Texts } from '../page/texts/en'
 import { env } from '../settings/env'
@@ -135,8 +136,4 @@ ${notes.map(note).join('\n')}
 </body>
 </html>
 `
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -1,3 +1,4 @@
+import { escapeHtml } from './escape-html'
 import { textsFor } from './language'
 import { inRelativeTime } from './relative-time'
 
@@ -23,8 +24,4 @@ export function limitedPage(requestHeaders: Headers, resetSeconds: number, nonce
 <p><a href="">${escapeHtml(texts.reload)}</a></p></main>
 </html>
 `
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
 }
