@@ -6,18 +6,19 @@ import { StrengthMeter } from './strength-meter'
 type Properties = {
   texts: Texts['reset']
   minLength: number
-  /** What makes a password easy to guess for this user: the e-mail address, the product's name. */
-  context: string[]
+  /** These two make a password easy to guess for this user. */
+  app: string
+  email: string | null
   /** What is wrong with the submitted password. A new object for each attempt. */
   rejection?: { message: string }
   pending: boolean
 }
 
 /** One password field that the user can reveal, instead of two to compare. */
-export function PasswordField({ texts, minLength, context, rejection, pending }: Properties) {
+export function PasswordField({ texts, minLength, app, email, rejection, pending }: Properties) {
   const [typed, setTyped] = useState({ password: '', byHand: false })
   const [rejected, setRejected] = useState('')
-  const [answered, setAnswered] = useState<object>()
+  const [amended, setAmended] = useState<object>()
   const input = useRef<HTMLInputElement>(null)
 
   useEffect(() => {
@@ -25,7 +26,7 @@ export function PasswordField({ texts, minLength, context, rejection, pending }:
   }, [rejection])
 
   // From the first change on, the meter judges what is typed, and the old verdict would contradict it.
-  const error = rejection && rejection !== answered ? rejection.message : null
+  const error = rejection && rejection !== amended ? rejection.message : null
   return (
     <div className={error ? 'field invalid' : 'field'}>
       <label htmlFor="password">{texts.label}</label>
@@ -48,14 +49,14 @@ export function PasswordField({ texts, minLength, context, rejection, pending }:
           ...{ passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;` },
           onInput: ({ currentTarget, nativeEvent }) => {
             setTyped({ password: currentTarget.value, byHand: isByHand(nativeEvent) })
-            setAnswered(rejection)
+            setAmended(rejection)
           },
           onFocus: ({ currentTarget: { value } }) => setTyped(({ byHand }) => ({ password: value, byHand })),
         }}
       />
       {/* The server knows more than the meter: a password that it rejected has no rating. */}
       <StrengthMeter
-        {...{ texts, minLength, context }}
+        {...{ texts, minLength, app, email }}
         password={typed.password === rejected ? '' : typed.password}
         byHand={typed.byHand}
       />

@@ -138,7 +138,7 @@ export function ResetForm(properties: Properties) {
       >
         {/* A password manager saves the new password under this name, or one that it knows. */}
         <input type="text" name="username" autoComplete="username" value={email ?? ''} hidden readOnly />
-        <PasswordField {...{ texts, minLength, rejection, pending }} context={email ? [email, app] : [app]} />
+        <PasswordField {...{ texts, minLength, app, email, rejection, pending }} />
         <button
           className="button wide"
           type="submit"

@@ -18,7 +18,7 @@ export const pageMutants: Mutant[] = [
     find: 'id = user_id AND disabled_at IS NULL AND NOT sso_only) AS email',
     replace: 'id = user_id) AS email',
     tests: 'pages/reset-password',
-    title: 'the link is known before',
+    title: 'the link is looked up before',
     project: 'pages',
   },
   {
@@ -27,7 +27,7 @@ export const pageMutants: Mutant[] = [
     find: 'return row?.email && !row.isExhausted ?',
     replace: 'return row?.email ?',
     tests: 'pages/reset-password',
-    title: 'the link is known before',
+    title: 'the link is looked up before',
     project: 'pages',
   },
   {
@@ -51,7 +51,7 @@ export const pageMutants: Mutant[] = [
   {
     name: 'what a manager fills in loads the judge',
     file: 'app/reset-password/strength-meter.tsx',
-    find: 'if (!judge && !byHand) return null',
+    find: 'if (!isWanted) return null',
     replace: '',
     tests: 'pages/reset-password',
     title: 'a password from a manager',
@@ -231,8 +231,8 @@ export const pageMutants: Mutant[] = [
   {
     name: 'the strength meter does not know the name of the product',
     file: 'app/reset-password/strength-meter.tsx',
-    find: 'await countGuesses(password, context)',
-    replace: 'await countGuesses(password, [])',
+    find: 'return judge(password, context)',
+    replace: 'return judge(password, [])',
     tests: 'pages/reset-password',
     title: 'strength meter knows',
     project: 'pages',
@@ -262,6 +262,15 @@ export const pageMutants: Mutant[] = [
     replace: '',
     tests: 'pages/pages.spec',
     title: 'be rendered: 500',
+    project: 'pages',
+  },
+  {
+    name: 'the strength meter starts again with each second of a wait',
+    file: 'app/reset-password/strength-meter.tsx',
+    find: '[password, minLength, app, email, byHand])',
+    replace: '[password, minLength, {}, byHand])',
+    tests: 'pages/reset-password',
+    title: 'during the wait for a retry',
     project: 'pages',
   },
 ]

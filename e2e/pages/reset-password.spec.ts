@@ -53,7 +53,7 @@ test('a link sets a new password and ends every session', async ({ page, user, s
   expect(posts).toHaveLength(1)
 })
 
-test('the link is known before a password is asked for: used, expired, invalid, replaced', async ({
+test('the link is looked up before the form is shown: used, expired, invalid, replaced', async ({
   page,
   user,
   sql,
@@ -543,6 +543,18 @@ test('a password that is shown is hidden when the page is restored', async ({ pa
   await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
   await expect(field(page)).toHaveAttribute('type', 'password')
   await expect(field(page)).toHaveValue('lantern otter meadow')
+})
+
+test('the strength meter rates during the wait for a retry', async ({ page, user }) => {
+  await page.route(resetPath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 60))
+  await page.goto(`/reset-password?token=${await newToken(user)}`)
+  await field(page).pressSequentially('lantern otter meadow')
+  await expect(page.locator('.strength-words')).toHaveText('Very strong')
+  await save(page).click()
+  await expect(page.getByText(/^You can try again in/)).toBeVisible()
+  await field(page).fill('sunshine1')
+  await expect(page.locator('.strength-words')).toHaveText('Easy to guess so far')
+  await expect(page.getByText(/^You can try again in/)).toBeVisible() // still counting
 })
 
 test('a reason that the page does not know still says what to do', async ({ page, user }) => {
