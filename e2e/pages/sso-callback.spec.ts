@@ -157,7 +157,7 @@ test('Back after signing in does not return to the callback, and reloading it do
   await page.goto('/sso/callback?next=/')
   await expect(heading(page)).toHaveText('You’re already signed in')
   await expect(page.getByText(user.email)).toBeVisible()
-  await expect(heading(page)).toHaveText('You’re signed in') // goes on by itself
+  await expect(heading(page)).toHaveText('You’re signed in') // redirected automatically
   expect(await sessions(sql, user)).toHaveLength(1)
 })
 
@@ -171,7 +171,7 @@ test('the same link twice, as after a double click: the second one also leads to
   await page.waitForURL('/')
   await page.goto(`/sso/callback?code=${code}`)
   await expect(heading(page)).toHaveText('You’re already signed in')
-  await expect(heading(page)).toHaveText('You’re signed in') // goes on by itself
+  await expect(heading(page)).toHaveText('You’re signed in') // redirected automatically
   expect(await sessions(sql, user)).toEqual([expect.objectContaining({ revoked_at: null })])
 })
 
