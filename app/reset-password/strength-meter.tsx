@@ -50,7 +50,7 @@ export function StrengthMeter({ texts, minLength, app, email, password, byHand }
   )
 }
 
-let isWanted = false
+let isWanted = false // until the user has typed
 
 async function rate(password: string, minLength: number, context: string[], byHand: boolean): Promise<Rating | null> {
   const issue = formatIssue(password, minLength)
