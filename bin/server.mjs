@@ -19,10 +19,12 @@ import { clientNetwork, networkOf } from '../lib/http/client-network.mjs'
 import { Admission } from './server/admission.mjs'
 import { addCrashText } from './server/crash.mjs'
 import { readFiles, sendFile } from './server/files.mjs'
+import { LargeForms } from './server/large-forms.mjs'
 import {
   hasBody,
   hashToken,
   isBodyTooLarge,
+  isLargeForm,
   isPageMethodUnknown,
   isWrite,
   keptHeaders,
@@ -72,11 +74,13 @@ const server = createServer({
 })
 server.maxHeadersCount = keptHeaders
 server.timeout = 60_000 // for a client that stopped reading its response
+const report = throttledReport()
 const admission = new Admission(
   server,
   (socket) => (trustedProxies > 0 ? null : networkOf(socket.remoteAddress ?? '')),
-  throttledReport(),
+  report,
 )
+const largeForms = new LargeForms(report)
 
 // Next.js does not get HOST: it turns 127.0.0.1 into localhost in URLs, and would then proxy its
 // own rewrites as if they led to another server. It handles WebSocket upgrades only in development
@@ -86,7 +90,7 @@ let stopping = false
 for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, stop) // disconnect: bin/dev.ts was killed
 await app.prepare()
 const handle = app.getRequestHandler()
-const compress = compression()
+const compress = compression({ level: 3 }) // half the time of the default, for 8 % more bytes
 // Served without Next.js, and compressed at build time: no rate limit covers files, so they have to
 // be cheap.
 const files = dev
@@ -147,6 +151,7 @@ function respond(request, response) {
   const network = clientNetwork(headers['x-forwarded-for'], trustedProxies)
   if (path.startsWith('/api/') || isWrite(request, path)) {
     // Not compressed: the responses are too small.
+    if (isLargeForm(path)) largeForms.count(request, response, network)
     const kind = isWrite(request, path) ? 'write' : 'read'
     admission.inTurn(kind, network, response, () => handle(request, response))
   } else if (files?.has(path)) {

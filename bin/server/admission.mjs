@@ -14,9 +14,9 @@ const requestsAhead = 16 // pipelined on one connection; browsers and proxies do
 // never hold them up.
 const turns = {
   page: { perNetwork: 8, atOnce: 64 },
-  file: { perNetwork: 32, atOnce: Number.POSITIVE_INFINITY },
-  read: { perNetwork: 32, atOnce: Number.POSITIVE_INFINITY },
-  write: { perNetwork: 32, atOnce: Number.POSITIVE_INFINITY },
+  file: { perNetwork: 32 },
+  read: { perNetwork: 32 },
+  write: { perNetwork: 32 },
 }
 
 /**
@@ -27,6 +27,9 @@ const abandonedMs = 1_000
 
 /** A page that takes longer waits for something other than the thread. */
 const longestPageMs = 100
+
+/** For how long routes begin in one turn of the event loop. */
+const routesPerTurnMs = 5
 
 /**
  * Limits the connections of the process and, if clients connect directly, of each network. Handles
@@ -43,11 +46,12 @@ export class Admission {
   #connections = new Map()
   /** @type {Map<string, Turns>} */
   #ofNetwork = new Map()
+  #routes = new RouteTurns(Number.POSITIVE_INFINITY, () => this.#accepted)
   #ofAll = {
     page: new PageTurns(turns.page.atOnce, () => this.#accepted),
-    file: new Turns(turns.file.atOnce),
-    read: new Turns(turns.read.atOnce),
-    write: new Turns(turns.write.atOnce),
+    file: new Turns(Number.POSITIVE_INFINITY),
+    read: this.#routes,
+    write: this.#routes,
   }
   /** @type {Map<import('node:http').ServerResponse, () => void>} */
   #turnEnds = new Map()
@@ -246,6 +250,61 @@ class Turns {
     const holder = this.#waiting.next()
     this.#acting.add(holder)
     this.#holders.get(holder).act()
+  }
+}
+
+/**
+ * Turns of routes. They begin for a few milliseconds in each turn of the event loop: routes that end at
+ * once would otherwise all run in one turn. While clients open connections, one begins, and then none
+ * for as long as that turn took, because Node.js accepts one connection in each turn: a new client would
+ * wait for as many routes as there are connections before its own.
+ */
+class RouteTurns extends Turns {
+  #countAccepted
+  #hasBegun = false
+  #begunAt = 0
+  #areArriving = false
+  #isStarting = false
+
+  constructor(/** @type {number} */ atOnce, /** @type {() => number} */ countAccepted) {
+    super(atOnce)
+    this.#countAccepted = countAccepted
+  }
+
+  get #mayBegin() {
+    if (!this.#hasBegun) return true
+    return !this.#areArriving && performance.now() - this.#begunAt < routesPerTurnMs
+  }
+
+  startNext() {
+    if (this.#isStarting) return // called by a holder that ends at once
+    this.#isStarting = true
+    try {
+      while (this.canStart && this.#mayBegin) {
+        if (!this.#hasBegun) this.#watchTurn()
+        super.startNext()
+      }
+    } finally {
+      this.#isStarting = false
+    }
+  }
+
+  #watchTurn() {
+    this.#hasBegun = true
+    this.#begunAt = performance.now()
+    let pauseEndsAt = 0
+    let before = this.#countAccepted()
+    const look = () => {
+      const now = performance.now()
+      pauseEndsAt ||= now + (now - this.#begunAt)
+      const accepted = this.#countAccepted()
+      this.#areArriving = accepted !== before
+      before = accepted
+      if (this.#areArriving && now < pauseEndsAt) return setImmediate(look)
+      this.#hasBegun = false
+      this.startNext()
+    }
+    setImmediate(() => setImmediate(look)) // after a whole turn
   }
 }
 

@@ -29,6 +29,7 @@ export const keptHeaders = headerCount + 1
 // The cookies of lib/session/cookie.ts, and that of the language. Next.js would parse thousands of others.
 const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser|known|language)=[^;]*/g
 const maxChunks = 256
+const tooManyBytes = Buffer.alloc(1024 * 1024)
 
 /**
  * The status and text with which to reject a request, or null. Truncates headers that are expensive
@@ -56,7 +57,7 @@ export function limitChunks(request) {
   let count = 0
   request.push = (chunk) => {
     if (chunk === null || ++count < maxChunks) return push(chunk)
-    if (count === maxChunks) push(Buffer.alloc(1024 * 1024))
+    if (count === maxChunks) push(tooManyBytes)
     return false // so that no more is read from the socket
   }
 }
@@ -130,6 +131,11 @@ export function isPageMethodUnknown({ method }, path) {
 /** Whether a request waits for its body, as one to the API does, instead of rendering. */
 export function isWrite({ method }, path) {
   return method !== 'GET' && method !== 'HEAD' && (isApi(path) || forms.has(path))
+}
+
+/** Whether a body may have 350 KB: a form for a SAML connection. */
+export function isLargeForm(path) {
+  return /^\/api\/auth\/sso\/[^/]+\/acs\/?$/.test(path)
 }
 
 function isApi(path) {

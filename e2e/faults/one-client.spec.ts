@@ -1,12 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { get } from 'node:http'
+import { Agent, get, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { project } from '../../bin/local'
+import { eventLoopDuring, withEventLoopProbe } from '../support/event-loop'
 import { exchangePath, expect, newAddress, test } from '../support/fixtures'
 import { flood } from '../support/flood'
+import { newSamlProvider } from '../support/saml-provider'
+import { connectSaml } from '../support/saml-visitor'
 import { freePort, type Server, serverFiles, startServer } from '../support/server'
 
 // Tests how much one client without an account can affect all others.
@@ -459,6 +462,78 @@ test('30 bodies of 9.9 MB to a page are never kept in memory', async () => {
   await server.stop()
 })
 
+test.describe('forms for a SAML connection', () => {
+  let server: Server
+  let path: string
+  const tooMuch = 'the forms for SAML connections took too much memory'
+  const body = `a=${'b'.repeat(340_000)}`
+  const post = (address: string, length: number) =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n` +
+    `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`
+  test.beforeEach(async () => {
+    server = await startServer()
+    path = `/api/auth/sso/${await connectSaml(await newSamlProvider(), server.url)}/acs`
+    for (let count = 0; count < 20; count++) await once(open(server, `${post(newAddress(), 3)}a=b`), 'close')
+  })
+  test.afterEach(() => server.stop())
+
+  const sites: Record<string, [addressOf: (index: number) => string, kept: number]> = {
+    'of one owner’s networks': [(index) => `192.0.2.${index % 20}`, 16],
+    'of 20 owners': [(index) => `10.${index % 20}.0.1`, 124],
+  }
+  for (const [whose, [addressOf, kept]] of Object.entries(sites)) {
+    test(`640 unfinished large ones ${whose} stay out of memory, and do not keep out others`, async () => {
+      const before = residentMegabytes(server)
+      let most = before
+      const watch = setInterval(() => (most = Math.max(most, residentMegabytes(server))), 50)
+      const sockets = Array.from({ length: 640 }, (_, index) =>
+        open(server, post(addressOf(index), body.length + 1) + body),
+      )
+      const unfinished = () => sockets.filter(({ closed }) => !closed).length
+      const other = open(server, `${post(newAddress(), 3)}a=b`)
+      const [status] = await once(other, 'data')
+      // Unfinished forms end after ten seconds.
+      await expect.poll(unfinished, { timeout: 8_000 }).toBeLessThanOrEqual(kept)
+      const left = unfinished()
+      clearInterval(watch)
+      for (const socket of sockets) socket.destroy()
+      console.log(`640 unfinished forms of 340 KB ${whose}: ${Math.round(most - before)} MB, ${left} kept`)
+      expect(String(status)).toMatch(/^HTTP\/1.1 303/)
+      expect(left).toBeGreaterThan(0)
+      expect(most - before).toBeLessThan(150)
+      expect(server.output()).toContain(tooMuch)
+    })
+  }
+
+  test('too large ones no longer count when they are answered', async () => {
+    const address = newAddress()
+    const chunk = `${(8_000).toString(16)}\r\n${'b'.repeat(8_000)}\r\n`
+    const tooLarge = post(address, 0).replace('Content-Length: 0', 'Transfer-Encoding: chunked') + chunk.repeat(60)
+    let left = 600
+    const client = async () => {
+      while (left-- > 0) await once(open(server, tooLarge), 'close')
+    }
+    await Promise.all(Array.from({ length: 10 }, client))
+    const [status] = await once(open(server, post(address, body.length) + body), 'data')
+    expect(String(status)).toMatch(/^HTTP\/1.1 303/)
+    expect(server.output()).not.toContain(tooMuch)
+  })
+
+  test('320 small ones that never end do not keep out others, not even of the same owner', async () => {
+    let ended = 0
+    const sockets = Array.from({ length: 320 }, (_, index) =>
+      open(server, `${post(`192.0.${index % 10}.1`, 50)}SAMLResponse=`).once('close', () => ended++),
+    )
+    await sleep(500)
+    for (const address of ['192.0.2.2', newAddress()]) {
+      const [status] = await once(open(server, `${post(address, 3)}a=b`), 'data')
+      expect(String(status)).toMatch(/^HTTP\/1.1 303/)
+    }
+    expect(ended).toBe(0)
+    for (const socket of sockets) socket.destroy()
+  })
+})
+
 test('a new connection does not wait for as many pages as another network has new connections', async () => {
   const server = await startServer()
   const [attacker, victim] = [newAddress(), newAddress()]
@@ -481,6 +556,67 @@ test('a new connection does not wait for as many pages as another network has ne
   await server.stop()
   console.log(`pages ahead of a new connection: ${ahead.join(', ')}`)
   expect(median(ahead)).toBeLessThan(30)
+})
+
+test('a new connection does not wait for many routes while others open connections and close them', async () => {
+  const server = await startServer()
+  for (let count = 0; count < 200; count++) await readWhole(await health(server, newAddress())) // compiles
+  let routes = 0
+  let stopped = false
+  const post = (address: string) =>
+    fetch(server.url + exchangePath, { method: 'POST', body: '{}', headers: { 'X-Forwarded-For': address } })
+  const clients = Array.from({ length: 64 }, async (_, index) => {
+    for (const address = newAddress(); !stopped; routes++)
+      await readWhole(await (index % 2 ? post(address) : health(server, address)))
+  })
+  const comers = Array.from({ length: 200 }, async () => {
+    while (!stopped) {
+      const socket = open(server, '')
+      await sleep(20)
+      socket.destroy()
+    }
+  })
+  await sleep(1_000)
+  const ahead: number[] = []
+  for (let count = 0; count < 5; count++) {
+    const before = routes
+    await once(open(server, closing('/_next/nothing', newAddress())), 'close')
+    ahead.push(routes - before)
+  }
+  stopped = true
+  await Promise.all([...clients, ...comers])
+  await server.stop()
+  console.log(`routes ahead of a new connection: ${ahead.join(', ')}`)
+  expect(median(ahead)).toBeLessThan(150)
+})
+
+test('240 kept connections of one client do not get a turn of the event loop for all their requests', async () => {
+  const server = await startServer({ TRUSTED_PROXIES: '0', ...withEventLoopProbe })
+  const count = 720
+  /** The longest turn of the event loop during requests to a route that ends at once, in requests. */
+  const longestTurn = async (connections: number, localAddress: string) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: connections, localAddress })
+    let left = count
+    const client = async () => {
+      while (left-- > 0) {
+        const sent = get({ agent, host: '127.0.0.1', port: portOf(server), path: '/api/health' })
+        const [response] = (await once(sent, 'response')) as [IncomingMessage]
+        expect(response.statusCode).toBe(200)
+        await once(response.resume(), 'end')
+      }
+    }
+    const { longestTurnMs, cpuMs } = await eventLoopDuring(server, () =>
+      Promise.all(Array.from({ length: connections }, client)),
+    )
+    agent.destroy()
+    return longestTurnMs / (cpuMs / count)
+  }
+  await longestTurn(32, '127.0.0.2') // warm-up
+  const longest: number[] = []
+  for (let round = 0; round < 5; round++) longest.push(await longestTurn(240, `127.0.0.${10 + round}`))
+  await server.stop()
+  console.log(`requests in the longest turn of the event loop: ${longest.map(Math.round).join(', ')}`)
+  expect(median(longest)).toBeLessThan(40)
 })
 
 test('a page waits no longer for requests over new connections than for those over kept ones', async () => {

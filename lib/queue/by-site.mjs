@@ -84,7 +84,7 @@ export class BySite {
  * @param {string} network
  * @returns {string}
  */
-function siteOf(network) {
+export function siteOf(network) {
   const [, ipv4] = network.match(/^(\d+\.\d+\.\d+)\./) ?? []
   return ipv4 ?? network.split(':', 3).join(':')
 }
