@@ -39,8 +39,8 @@ function scansFromTheBeginning(plan: Plan): string[] {
   return [...(reads ? [`${type} of ${relation}`] : []), ...(plan.Plans ?? []).flatMap(scansFromTheBeginning)]
 }
 
-/** The full scans in the generic plan of every statement, after an ANALYZE of empty tables. */
-async function scansOf(database: OwnDatabase, settings: Record<string, string>): Promise<Record<string, string[]>> {
+/** The generic plan of every statement, after an ANALYZE of empty tables. */
+async function plansOf(database: OwnDatabase, settings: Record<string, string>): Promise<Record<string, Plan>> {
   await database.sql('VACUUM ANALYZE')
   const { stdout } = await promisify(execFile)(
     process.execPath,
@@ -57,7 +57,12 @@ async function scansOf(database: OwnDatabase, settings: Record<string, string>):
       },
     },
   )
-  const plans = JSON.parse(stdout) as Record<string, Plan>
+  return JSON.parse(stdout)
+}
+
+/** The full scans in the generic plan of every statement, after an ANALYZE of empty tables. */
+async function scansOf(database: OwnDatabase, settings: Record<string, string>): Promise<Record<string, string[]>> {
+  const plans = await plansOf(database, settings)
   return Object.fromEntries(Object.entries(plans).map(([statement, plan]) => [statement, scansFromTheBeginning(plan)]))
 }
 
@@ -123,6 +128,13 @@ test.afterEach(() => database.drop())
 
 test('after an ANALYZE of empty tables, every generic plan finds its rows by key', async () => {
   expectKeysOnly(await scansOf(database, {}))
+})
+
+test('the look for sign-ins that go in circles reads those of the last minute only', async () => {
+  const plans = Object.entries(await plansOf(database, {}))
+  const [, plan] = plans.find(([statement]) => statement.includes('FROM sign_ins WHERE connection_id'))!
+  const conditions = (node: Plan): string[] => [node['Index Cond'] ?? '', ...(node.Plans ?? []).flatMap(conditions)]
+  expect(conditions(plan).join()).toMatch(/connection_id = .* AND \(browser_hash = .* AND \(created_at > /)
 })
 
 test('behind a pooler, the role settings in docs/deploy.md have the same effect', async () => {

@@ -370,6 +370,36 @@ test('of 50 parallel guesses, 10 are verified; a known browser of the owner stil
   }
 })
 
+test('attempts that the full hashing queue rejects leave no rows of counters behind', async () => {
+  // The queue holds more on a machine with more processors, and a network has 60 attempts.
+  const addresses = times(4, newAddress)
+  const before = (await countersBut([])).map(({ key }) => key)
+  const guess = async (address: string) => ({
+    address,
+    status: await statusOf({ email: `${randomUUID()}@example.com`, password: wrong }, { 'X-Forwarded-For': address }),
+  })
+  const guesses = await Promise.all(times(50, () => addresses.map(guess)).flat())
+  const verified = guesses.filter(({ status }) => status === 400)
+  expect(guesses.filter(({ status }) => status === 503).length).toBeGreaterThan(5)
+  const ofAccounts = 2 * verified.length // each for the account, and for the account and the network
+  const networks = new Set(verified.map(({ address }) => address)).size
+  expect(await countersBut(before)).toHaveLength(ofAccounts + networks)
+})
+
+test('a rejected attempt takes nothing back, even if all of its limits are reached', async () => {
+  const user = await newPasswordUser(sql)
+  const cookie = await knownCookie(user)
+  for (const Cookie of ['', cookie]) {
+    const headers = { 'X-Forwarded-For': newAddress(), Cookie }
+    const keys = await newKeys({ ...user, password: wrong }, headers)
+    const ofKeys = `encode(key_hash, 'hex') = ANY ($1)`
+    await sql(`UPDATE password_attempts SET count = 100 WHERE ${ofKeys}`, [keys])
+    for (let look = 0; look < 3; look++) expectLimited(await signIn(user, headers))
+    const counts = await sql(`SELECT count FROM password_attempts WHERE ${ofKeys}`, [keys])
+    expect(counts).toEqual(keys.map(() => ({ count: 100 })))
+  }
+})
+
 test('of two guesses that are counted at the same time, with room for one, one is verified', async () => {
   const user = { ...(await newPasswordUser(sql)), password: wrong }
   const headers = { 'X-Forwarded-For': newAddress() }

@@ -79,7 +79,7 @@ test('LemonLDAP::NG: a wrong client secret is named in the log, and not to the u
   await connect(keepSecret(`wrong-${secret}`))
   await page.goto(`${server.url}/api/auth/sso/${slug}/start?next=/reports`)
   await signInAtProvider(page)
-  await expect(heading(page)).toHaveText('Your organisation’s sign-in service had a problem')
+  await expect(heading(page)).toHaveText('Sign-in at your organisation had a problem')
   const line = server
     .output()
     .split('\n')

@@ -26,9 +26,9 @@ export async function countAttempt(attempt: Attempt): Promise<string[]> {
   // One statement counts everything, or nothing if a limit is reached: rejected attempts of one
   // network must not use up the limit of an account. It takes the rows in one order, so that two
   // can't deadlock.
-  const rows = await sql<{ key: string; count: number; waitSeconds: number }>`
+  const rows = await sql<{ key: string; count: number; isCounted: boolean; waitSeconds: number }>`
     WITH reached AS MATERIALIZED (
-      SELECT key, stored.count + 1 AS count, expires_at
+      SELECT key, stored.count + 1 AS count, expires_at, false AS is_counted
       FROM unnest(${keys}::text[], ${limits}::int[]) AS given (key, most), LATERAL (
         SELECT count, expires_at FROM password_attempts
         WHERE key_hash = decode(key, 'hex') AND expires_at > now() OFFSET 0
@@ -42,16 +42,16 @@ export async function countAttempt(attempt: Attempt): Promise<string[]> {
       ON CONFLICT (key_hash) DO UPDATE SET
         count = CASE WHEN stored.expires_at > now() THEN stored.count + 1 ELSE 1 END,
         expires_at = CASE WHEN stored.expires_at > now() THEN stored.expires_at ELSE EXCLUDED.expires_at END
-      RETURNING encode(key_hash, 'hex') AS key, count, expires_at
+      RETURNING encode(key_hash, 'hex') AS key, count, expires_at, true AS is_counted
     )
-    SELECT key, count, ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
+    SELECT key, count, is_counted AS "isCounted", ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
     FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NotExecuted.rethrow)
   deleteExpiredAttempts(deletedPerAttempt).catch(() => {}) // the next attempt goes on
 
   const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
   if (exceeded.length === 0) return keys
-  // Counted, if others were faster since the statement began.
-  if (rows.length === keys.length) await uncountAttempt(keys)
+  // Others were faster since the statement began.
+  if (rows.some(({ isCounted }) => isCounted)) await uncountAttempt(keys)
   throw new ApiError('RATE_LIMITED', {
     message: tooManyPasswordsMessage,
     retryAfterSeconds: Math.max(1, ...exceeded.map(({ waitSeconds }) => waitSeconds)),
@@ -71,9 +71,21 @@ export function refundAttempt(keys: string[], condition: Part = part`true`): Par
     )`
 }
 
-/** Takes back an attempt for which no password was verified. */
+/**
+ * Takes back an attempt for which no password was verified, with its rows: the limit of a network
+ * does not count it, and so would not bound them.
+ */
 export async function uncountAttempt(keys: string[]): Promise<void> {
-  await sql`WITH ${refundAttempt(keys)} SELECT 1 FROM refunded`.catch(() => {}) // it then stays counted
+  try {
+    await sql`WITH ${refundAttempt(keys)} SELECT 1 FROM refunded`
+    await sql`
+      DELETE FROM password_attempts WHERE count = 0 AND key_hash = ANY (ARRAY(
+        SELECT key_hash FROM password_attempts
+        WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest(${keys}::text[]) AS given (key))) AND count = 0
+        ORDER BY key_hash FOR UPDATE))`
+  } catch {
+    // It stays counted.
+  }
 }
 
 /**

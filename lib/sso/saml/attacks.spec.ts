@@ -169,6 +169,14 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     ofResponse,
     replace('<ds:SignatureValue>', '$&<InclusiveNamespaces xmlns="http://www.w3.org/2001/10/xml-exc-c14n#"/>'),
   ],
+  'two lists of prefixes': [
+    'signature-form',
+    ofResponse,
+    replace(
+      /(<ds:Transform Algorithm="http:\/\/www.w3.org\/2001\/10\/xml-exc-c14n#")\/>/,
+      `$1>${'<InclusiveNamespaces xmlns="http://www.w3.org/2001/10/xml-exc-c14n#" PrefixList="z"/>'.repeat(2)}</ds:Transform>`,
+    ),
+  ],
   'a signature value of another namespace': [
     'signature-form',
     ofResponse,
@@ -425,6 +433,15 @@ const encrypted: Record<string, [SamlCheck, ResponseOptions]> = {
     'signature-place',
     { tamper: replace('</ds:KeyInfo>', '<ds:Signature/></ds:KeyInfo>') },
   ],
+  'a signature beside the encrypted data': [
+    'signature-place',
+    {
+      tamper: replace(
+        '</saml:EncryptedAssertion>',
+        '<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"/></saml:EncryptedAssertion>',
+      ),
+    },
+  ],
   'changed ciphertext': [
     'decryption',
     {
@@ -533,6 +550,27 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
     'too-complex',
     () => base64(`<a ${Array.from({ length: 25_000 }, (_, index) => `a${index}=""`).join(' ')}/>`),
   ],
+  // 216 MB in canonical form, copied once for each level
+  '900 elements whose namespace has 240 KB, below 40 levels': [
+    'too-complex',
+    () => {
+      const elements = `${'<a>'.repeat(40)}${'<n:b/>'.repeat(900)}${'</a>'.repeat(40)}`
+      return base64(`<a xmlns:n="${'n'.repeat(240_000)}">${elements}</a>`)
+    },
+  ],
+  '55,000 inclusive prefixes': ['too-complex', () => base64(withPrefixLists(['zzz '.repeat(55_000)])(good()))],
+  '55 lists of 250 inclusive prefixes': [
+    'too-complex',
+    () => base64(withPrefixLists(Array(55).fill('zzz '.repeat(250)))(good())),
+  ],
+  'a list of 55,000 prefixes where only the library looks for one': [
+    'too-complex',
+    () => {
+      const list = `<InclusiveNamespaces PrefixList="${'zzz '.repeat(55_000)}"/>`
+      const method = `<CanonicalizationMethod>${list}</CanonicalizationMethod>`
+      return base64(replace('<samlp:Status>', `${method}<samlp:Status>`)(good()))
+    },
+  ],
   'an end of a tag that never comes': ['malformed', () => base64(`<a${' '.repeat(250_000)}`)],
   'names without an end': ['malformed', () => base64(`<${'a'.repeat(250_000)}`)],
   'an attribute without an end': ['malformed', () => base64(`<a ${'b'.repeat(125_000)}${' '.repeat(125_000)}`)],
@@ -555,7 +593,17 @@ for (const [what, [check, post]] of Object.entries(bombs)) {
   })
 }
 
-test('limits elements, attributes and depth', async () => {
+/** Lists prefixes for the canonicalization of what is signed. */
+const withPrefixLists = (lists: string[]) => {
+  const namespace = 'http://www.w3.org/2001/10/xml-exc-c14n#'
+  const elements = lists.map((prefixes) => `<InclusiveNamespaces xmlns="${namespace}" PrefixList="${prefixes}"/>`)
+  return replace(
+    `<ds:Transform Algorithm="${namespace}"/>`,
+    `<ds:Transform Algorithm="${namespace}">${elements.join('')}</ds:Transform>`,
+  )
+}
+
+test('limits elements, attributes, depth, namespaces and lists of prefixes', async () => {
   const count = (pattern: RegExp) => decoded(provider.respond(ofAssertion)).match(pattern)!.length
   const elements = 1000 - count(/<[a-z]/gi) - 2 // addAttribute adds two
   const attributes = 3000 - count(/\s[\w:]+="/g) + 2 - 1 // two are of the XML declaration
@@ -575,6 +623,46 @@ test('limits elements, attributes and depth', async () => {
     'accepted',
     'too-complex',
   ])
+  expect(await outcomes((length) => `<a xmlns="${'n'.repeat(length)}"/>`, 256)).toEqual(['accepted', 'too-complex'])
+  const prefixes = (length: number) => outcomeOf(provider, base64(withPrefixLists(['z'.repeat(length)])(good())))
+  expect(await prefixes(1_000)).not.toBe('too-complex')
+  expect(await prefixes(1_001)).toBe('too-complex')
+})
+
+/** The least CPU time of five runs, in milliseconds. */
+async function costMs(posted: string, outcome: string, settings?: Partial<SamlSettings>): Promise<number> {
+  const costs: number[] = []
+  for (let run = 0; run < 5; run++) {
+    const before = process.cpuUsage()
+    expect(await outcomeOf(provider, posted, settings)).toBe(outcome)
+    const { user, system } = process.cpuUsage(before)
+    costs.push((user + system) / 1000)
+  }
+  return Math.min(...costs)
+}
+
+/** 650 elements that use 20 namespaces, deep in a document. */
+function namespacesEverywhere(namespace: string): string {
+  const declarations = Array.from({ length: 20 }, (_, index) => `xmlns:n${index}="${namespace}${index}"`).join(' ')
+  const uses = (index: number) => [0, 1].map((use) => `n${(index * 2 + use) % 20}:x=""`).join(' ')
+  const elements = Array.from({ length: 650 }, (_, index) => `<b ${uses(index)}/>`).join('')
+  return `<a ${declarations}>${'<a>'.repeat(42)}${elements}${'</a>'.repeat(42)}</a>`
+}
+
+test('long namespaces within the limits, used by 650 elements, take at most four times the CPU of short ones', async () => {
+  const [plain, costly] = ['n', 'n'.repeat(250)].map((namespace) => bomb(namespacesEverywhere(namespace)))
+  // The canonical form of the costly one, which is what the signature covers, is too large.
+  expect((await costMs(costly!, 'too-large')) / (await costMs(plain!, 'accepted'))).toBeLessThan(4)
+})
+
+test('a document that none of ten certificates signed takes less CPU than a genuine one with one certificate', async () => {
+  const document = { ...ofAssertion, edit: addAttribute('x', namespacesEverywhere('n')) }
+  const { provider: genuine } = provider.settings
+  const tenfold = { ...genuine, certificates: Array(10).fill(genuine.certificates[0]) }
+  const forged = provider.respond({ ...document, signing: provider.nextKey })
+  const ratio =
+    (await costMs(forged, 'signature', { provider: tenfold })) / (await costMs(provider.respond(document), 'accepted'))
+  expect(ratio).toBeLessThan(1)
 })
 
 // E-mail

@@ -51,7 +51,8 @@ export function checkResponse(
   ensure(assertion && !another && response.children.includes(assertion), 'assertion-count')
   ensure(assertion.namespace === namespaces.assertion, 'assertion-count')
   if (isEncrypted) checkEncryption(assertion)
-  const signatures = Number(isSigned) + childrenOf(assertion, namespaces.signature, 'Signature').length
+  const ofAssertion = isEncrypted ? [] : childrenOf(assertion, namespaces.signature, 'Signature')
+  const signatures = Number(isSigned) + ofAssertion.length
   ensure(elements.filter(({ name }) => name === 'Signature').length === signatures, 'signature-place')
   return { isSigned, isEncrypted, assertion }
 }

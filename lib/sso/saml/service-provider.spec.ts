@@ -13,6 +13,7 @@ import {
   requestId,
   type SamlProvider,
   seconds,
+  sign,
 } from '../../../e2e/support/saml-provider'
 import type { SamlCheck } from './rejected'
 import { type SamlSettings, verifyResponse } from './service-provider'
@@ -96,6 +97,26 @@ for (const [name, mode] of Object.entries(modes)) {
     }
   })
 }
+
+test('accepts prefixes that both signatures list', async () => {
+  const listed = provider.respond({ ...modes['both signed'], signing: { inclusivePrefixes: ['saml', 'samlp'] } })
+  expect(atob(listed).match(/<ds:CanonicalizationMethod [^>]*><InclusiveNamespaces/g)).toHaveLength(2)
+  expect(await outcomeOf(provider, listed)).toBe('accepted')
+})
+
+test('accepts a response and its assertion by different certificates', async () => {
+  const { certificates } = provider.settings.provider
+  const both = { ...provider.settings.provider, certificates: [provider.nextKey.certificate, ...certificates] }
+  for (const encrypted of [false, true]) {
+    const byBoth = provider.respond({
+      assertion: true,
+      encrypted,
+      tamper: (xml) => sign(xml, '/*', provider.nextKey),
+    })
+    expect(await outcomeOf(provider, byBoth, { provider: both })).toBe('accepted')
+    expect(await outcomeOf(provider, byBoth)).toBe('signature')
+  }
+})
 
 const alsoAccepted: Record<string, ResponseOptions> = {
   'a response without Destination if only the assertion is signed': {

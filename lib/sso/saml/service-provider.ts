@@ -3,6 +3,7 @@ import { clockSkewMs, readIdentity, type SamlIdentity } from './assertion'
 import { decryptAssertion } from './encryption'
 import { ensure, type SamlCheck, SamlRejected } from './rejected'
 import { checkAssertionForm, checkResponse, decodeResponse } from './response'
+import { signersOf } from './signers'
 import { parseXml } from './xml'
 
 /** A SAML connection: we are the service provider. Keys and certificates are PEM. */
@@ -61,15 +62,15 @@ export async function verifyResponse(
   const expected = { acsUrl: settings.acsUrl, issuer: settings.provider.entityId, requestId }
   const xml = decodeResponse(samlResponse)
   const response = checkResponse(parseXml(xml), expected)
-  const assertion = response.isEncrypted
-    ? parseXml(await decryptAssertion(xml, settings.privateKey))
-    : response.assertion
+  const decrypted = response.isEncrypted ? await decryptAssertion(xml, settings.privateKey) : null
+  const assertion = decrypted === null ? response.assertion : parseXml(decrypted)
   const signed = { response: response.isSigned, assertion: checkAssertionForm(assertion) }
   ensure(signed.response || signed.assertion, 'unsigned')
   ensure(signed.response || !settings.wantResponseSigned, 'unsigned')
   ensure(signed.assertion || !settings.wantAssertionSigned, 'unsigned')
+  const signers = await signersOf(decrypted === null ? [xml] : [xml, decrypted], settings.provider.certificates)
   return readIdentity(
-    parseXml(await verifiedAssertion(settings, samlResponse, requestId, signed)),
+    parseXml(await verifiedAssertion(settings, signers, samlResponse, requestId, signed)),
     expected,
     settings.emailAttribute,
   )
@@ -96,6 +97,7 @@ export async function serviceMetadata(settings: Omit<SamlSettings, 'privateKey'>
 /** Returns the assertion in the canonical form whose signature the library has verified. */
 async function verifiedAssertion(
   settings: SamlSettings,
+  signers: string[],
   samlResponse: string,
   requestId: string,
   signed: { response: boolean; assertion: boolean },
@@ -103,6 +105,7 @@ async function verifiedAssertion(
   const { SAML } = await import('@node-saml/node-saml')
   const saml = new SAML({
     ...options(settings, requestId),
+    idpCert: signers,
     decryptionPvk: settings.privateKey,
     wantAuthnResponseSigned: signed.response,
     wantAssertionsSigned: signed.assertion,

@@ -38,12 +38,12 @@ export function checkSignature(parent: XmlElement): boolean {
   return true
 }
 
-/** An element as `name(child child(grandchild))`, without the prefixes that canonicalization lists. */
+/** An element as `name(child child(grandchild))`, without the one list of prefixes that canonicalization has. */
 function shapeOf(element: XmlElement): string {
   const listsPrefixes = ['CanonicalizationMethod', 'Transform'].includes(nameOf(element))
-  const shapes = element.children
-    .filter(({ name, children }) => !(listsPrefixes && name === 'InclusiveNamespaces' && children.length === 0))
-    .map(shapeOf)
+  const [first, ...others] = element.children
+  const isList = listsPrefixes && first?.name === 'InclusiveNamespaces' && first.children.length === 0
+  const shapes = (isList ? others : element.children).map(shapeOf)
   return nameOf(element) + (shapes.length > 0 ? `(${shapes.join(' ')})` : '')
 }
 

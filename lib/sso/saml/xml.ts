@@ -19,6 +19,10 @@ const maxElements = 1_000
 const maxAttributes = 3_000
 const maxAttributesOfElement = 32
 const maxDepth = 50
+// Canonical XML repeats a namespace for each element that uses its prefix, and the library copies
+// the result once for each level.
+const maxNamespaceLength = 256
+const maxPrefixLists = 1_000 // characters of all; the library searches them for each attribute that has a prefix
 
 const space = '[ \\t\\n]'
 // ASCII, and no leading underscore: the library keeps prefixes in objects, where __proto__ is magic.
@@ -67,6 +71,7 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
   ]
   let elements = 0
   let attributes = 0
+  let prefixLists = 0
   while (position < source.length) {
     const parent = open.at(-1)!
     const text = take(textToken)
@@ -90,11 +95,10 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
     for (let pair = take(attribute); pair; pair = take(attribute)) {
       attributes += 1
       ensure(attributes <= maxAttributes && pairs.length < maxAttributesOfElement, 'too-complex')
-      pairs.push({
-        prefix: pair[1] ?? '',
-        name: pair[2]!,
-        value: unescaped((pair[3] ?? pair[4]!).replace(/[\t\n]/g, ' ')),
-      })
+      const value = unescaped((pair[3] ?? pair[4]!).replace(/[\t\n]/g, ' '))
+      if (pair[2] === 'PrefixList') prefixLists += value.length
+      ensure(prefixLists <= maxPrefixLists, 'too-complex')
+      pairs.push({ prefix: pair[1] ?? '', name: pair[2]!, value })
     }
     const close = take(endOfTag)
     ensure(start && close, 'malformed')
@@ -124,6 +128,7 @@ function innerScope(outer: Scope, pairs: Pair[]): Scope {
   const scope: Scope = Object.create(outer)
   for (const { prefix, name, value } of declarations) {
     const declared = prefix ? name : ''
+    ensure(value.length <= maxNamespaceLength, 'too-complex')
     ensure(namespaceName.test(value) && !/^xml/i.test(declared) && !Object.hasOwn(scope, declared), 'malformed')
     scope[declared] = value
   }
