@@ -133,27 +133,31 @@ const secret = (number: number) => `${run}${String(number).padStart(31, '0')}`
 const secretSql = `('${run}' || lpad(number::text, 31, '0'))`
 const userIdSql = (number: string) => `lpad(to_hex(${number}), 32, '0')::uuid`
 
-async function maintain(maintenanceUrl: string, statement: string): Promise<void> {
+export async function maintain(maintenanceUrl: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: maintenanceUrl })
   await client.connect()
   await client.query(statement).finally(() => client.end())
 }
 
 /**
- * Fills the tables with used codes, their sessions, and reset tokens, spread
- * over the last week.
+ * Fills every table that grows with used codes, sessions, reset tokens, sign-ins through a
+ * connection, sent mails and counters, spread over the last week.
  */
 async function fill(client: pg.Client, rows: number, log: (line: string) => void): Promise<void> {
-  const { rows: found } = await client.query('SELECT (SELECT count(*)::int FROM sessions LIMIT 1) AS count')
+  // `--against` may name a commit that has fewer tables.
+  const { rows: tables } = await client.query(`SELECT to_regclass('password_attempts') IS NOT NULL AS "areAll"`)
+  const { areAll } = tables[0]
+  // Nothing deletes from these.
+  const { rows: found } = await client.query(`SELECT count(*)::int FROM ${areAll ? 'identities' : 'users'}`)
   if (found[0].count >= rows) return
   if (rows > 100_000)
-    log(`Filling a database with ${rows.toLocaleString('en')} rows per table. This takes a few minutes, only once …`)
+    log(`Filling a database with ${rows.toLocaleString('en')} rows per table. This takes ten minutes, only once …`)
   const age = `now() - number * interval '7 days' / ${rows}`
   const series = `generate_series(0, ${rows - 1}) number`
   for (const statement of [
     `SET session_replication_role = replica`, // no foreign key checks: the rows are consistent by construction
     `SET maintenance_work_mem = '512MB'`,
-    `TRUNCATE users, exchange_codes, reset_tokens, sessions CASCADE`,
+    `TRUNCATE users CASCADE`,
     `INSERT INTO users (id, email) SELECT ${userIdSql('number')}, 'user-' || number || '@example.com'
      FROM generate_series(0, ${Math.max(rows, userCount) - 1}) number`,
     `INSERT INTO sessions (id, user_id, created_at, expires_at)
@@ -163,9 +167,29 @@ async function fill(client: pg.Client, rows: number, log: (line: string) => void
        ${age} + interval '2 seconds', md5(number::text)::uuid FROM ${series}`,
     `INSERT INTO reset_tokens (user_id, token_hash, created_at, expires_at)
      SELECT ${userIdSql('number')}, sha256(('reset' || number)::bytea), ${age}, ${age} + interval '1 hour' FROM ${series}`,
+    ...(areAll ? signInStatements(rows) : []),
     `RESET session_replication_role`,
     `VACUUM ANALYZE`,
     `CHECKPOINT`,
   ])
     await client.query(statement)
+}
+
+/** The rows expire late, so that no clean-up spends a measurement on them. */
+function signInStatements(rows: number): string[] {
+  const age = `now() - number * interval '7 days' / ${rows}`
+  const series = `generate_series(0, ${rows - 1}) number`
+  return [
+    `TRUNCATE connections, password_attempts CASCADE`,
+    `INSERT INTO connections (id, slug, name, kind, settings) VALUES (${userIdSql('1')}, 'oidc', 'OIDC', 'oidc', '{}')`,
+    `INSERT INTO identities (connection_id, issuer, subject, user_id, created_at)
+     SELECT ${userIdSql('1')}, 'https://idp.example', 'subject-' || number, ${userIdSql('number')}, ${age} FROM ${series}`,
+    `INSERT INTO sign_ins (state_hash, connection_id, browser_hash, kid, created_at, expires_at, claimed_at)
+     SELECT sha256(('state' || number)::bytea), ${userIdSql('1')}, sha256(('browser' || number)::bytea), 'kid', ${age},
+       ${age} + interval '90 days', ${age} + interval '20 seconds' FROM ${series}`,
+    `INSERT INTO mails (kind, user_id, language, requested_at, due_at, attempts, sent_at)
+     SELECT 'reset', ${userIdSql('number')}, 'en', ${age}, NULL, 1, ${age} + interval '2 seconds' FROM ${series}`,
+    `INSERT INTO password_attempts (key_hash, count, expires_at)
+     SELECT sha256(('key' || number)::bytea), 1, ${age} + interval '90 days' FROM ${series}`,
+  ]
 }

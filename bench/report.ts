@@ -10,7 +10,7 @@ export type Start = { name: string; firstResponseMs: number; cpuMs: number; idle
  * Ratios are taken within a round.
  */
 export function reportResults(
-  variants: { name: string; baseline?: string }[],
+  variants: { name: string; baseline?: string; note?: string }[],
   measured: Map<string, Measured[]>,
   starts: Start[][],
   rounds: number,
@@ -22,7 +22,7 @@ export function reportResults(
     node: process.version,
     rounds,
   }
-  const rows = variants.map(({ name, baseline }) => {
+  const rows = variants.map(({ name, baseline, note }) => {
     const own = measured.get(name)!
     const other = baseline ? measured.get(baseline)! : own
     const ratios = (of: (result: Measured) => number) =>
@@ -43,6 +43,7 @@ export function reportResults(
       p99Ratio: median(ratios((result) => result.p99)),
       cpuRatio: median(ratios((result) => result.cpuMs)),
       meanwhile: own.at(-1)!.meanwhile,
+      note,
     }
   })
   const startRows = starts[0]!.map(({ name }) => {
@@ -77,6 +78,7 @@ export function reportResults(
     ),
   ]
   for (const { name, meanwhile } of rows) if (meanwhile) table.push('', `${name}: ${JSON.stringify(meanwhile)}`)
+  for (const { name, note } of rows) if (note) table.push('', `${name}: ${note}`)
   table.push(
     '',
     [

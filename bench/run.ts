@@ -7,9 +7,19 @@ import { paths } from '../lib/contract/paths'
 import { newSigningKeys } from '../lib/settings/signing-keys'
 import { type Database, openDatabase } from './database'
 import { type Measured, measure } from './load'
+import { oneTimeTokens, openBetterAuth } from './peers'
 import { reportResults, type Start } from './report'
-import { benchUrl, buildFloor, buildProduct, type Server, startProgram, startServer, usageOf } from './servers'
-import { cronSecret, type Servers, unknownCode, type Variant, variantsOf } from './variants'
+import {
+  benchUrl,
+  buildFloor,
+  buildPeer,
+  buildProduct,
+  type Server,
+  startProgram,
+  startServer,
+  usageOf,
+} from './servers'
+import { cronSecret, type Databases, type Servers, unknownCode, type Variant, variantsOf } from './variants'
 
 const { values: flags } = parseArgs({
   options: {
@@ -19,6 +29,8 @@ const { values: flags } = parseArgs({
     rows: { type: 'string' },
     /** A commit to compare with the working tree. */
     against: { type: 'string' },
+    /** Adds another implementation of the same operations. */
+    peers: { type: 'boolean', default: false },
     /** Runs only the variants whose names contain one of these, and their baselines. */
     only: { type: 'string', multiple: true, default: [''] },
   },
@@ -35,6 +47,8 @@ async function main(): Promise<void> {
   log('Building the product and the floor …')
   const [floorBuild, productBuild] = [buildFloor(), buildProduct()]
   const otherBuild = flags.against ? buildProduct(flags.against) : null
+  if (flags.peers) log('Installing and building better-auth …')
+  const peerBuild = flags.peers ? buildPeer('better-auth') : null
 
   const postgres = await startEmbeddedPostgres(`${project}.data/bench-postgres`, log)
   const stops: (() => Promise<unknown>)[] = [() => postgres.release()]
@@ -45,6 +59,8 @@ async function main(): Promise<void> {
       ? await openDatabase(postgres.url, `bench_other_${Date.now()}`, few, log, `${otherBuild}prisma/migrations`)
       : null
     if (ofOther) stops.push(() => ofOther.drop())
+    const ofPeer = peerBuild ? await openBetterAuth(postgres.url, `bench_peer_${Date.now()}`, peerBuild) : null
+    if (ofPeer) stops.push(() => ofPeer.drop())
     const large = await openDatabase(postgres.url, `bench_rows_${manyRows}`, manyRows, log)
     stops.push(() => large.end())
     const upstash = await startProgram<Record<string, string>>('upstash.ts')
@@ -72,15 +88,16 @@ async function main(): Promise<void> {
       cleaner: await start(productBuild, { DATABASE_URL: large.url, CRON_SECRET: cronSecret }),
       smallPool: await start(productBuild, { DATABASE_POOL_SIZE: '3' }),
       upstash: await start(productBuild, upstash.message),
-      large: await start(productBuild, { DATABASE_URL: large.url }),
+      large: await start(productBuild, { DATABASE_URL: large.url, PASSWORD_SIGN_IN: 'true' }),
       other: otherBuild ? await start(otherBuild, { DATABASE_URL: ofOther!.url }) : null,
+      betterAuth: peerBuild ? await start(peerBuild, ofPeer!.settings) : null,
     }
     // for the tokens that this process makes
     Object.assign(process.env, { ...settings, PUBLIC_URL: benchUrl })
     const variants = selected(
-      variantsOf(servers, { small, large, ofOther, manyRows }, { quick: flags.quick, against: flags.against }),
+      variantsOf(servers, { small, large, ofOther, ofPeer, manyRows }, { quick: flags.quick, against: flags.against }),
     )
-    await warmUp(servers, small, large, ofOther)
+    await warmUp(servers, { small, large, ofOther, ofPeer })
     const measured = await measureInRounds(variants)
     log(`All rounds are in ${reportResults(variants, measured, starts, rounds)}`)
   } finally {
@@ -93,10 +110,8 @@ async function main(): Promise<void> {
  * any is measured.
  */
 async function warmUp(
-  { floor, cleaner: _, large: largeServer, other, ...products }: Servers,
-  small: Database,
-  large: Database,
-  ofOther: Database | null,
+  { floor, cleaner: _, large: largeServer, other, betterAuth, ...products }: Servers,
+  { small, large, ofOther, ofPeer }: Omit<Databases, 'manyRows'>,
 ): Promise<void> {
   const send = (server: Server, path: string, body: () => object, amount: number) =>
     measure({ server, path, body, status: 200, connections: 16, amount })
@@ -108,6 +123,10 @@ async function warmUp(
     const database = server === largeServer ? large : server === other ? ofOther! : small
     const code = await database.newCodes(warmUpRequests + 50)
     await send(server, exchangePath, () => ({ code: code() }), warmUpRequests)
+  }
+  if (betterAuth) {
+    await ofPeer!.check(betterAuth)
+    await measure(await oneTimeTokens(betterAuth, ofPeer!, warmUpRequests))
   }
 }
 

@@ -51,7 +51,7 @@ export function buildProduct(commit?: string): string {
 }
 
 /**
- * Builds the floor, an app with three bare routes behind the product's bin/server.mjs, and returns
+ * Builds the floor, an app with three bare routes and an empty page behind the product's bin/server.mjs, and returns
  * its folder.
  */
 export function buildFloor(): string {
@@ -59,6 +59,22 @@ export function buildFloor(): string {
   cpSync(`${project}bench/floor`, target, { recursive: true })
   for (const part of [...serverFiles, 'package.json', 'tsconfig.json'])
     cpSync(project + part, target + part, { recursive: true })
+  return build(target)
+}
+
+/**
+ * Builds an app of bench/peers with the floor's settings behind the product's bin/server.mjs, and
+ * returns its folder. Only the packages of its own are installed there: Next.js, React, pg and bcrypt
+ * are the project's.
+ */
+export function buildPeer(name: string): string {
+  const target = emptyFolder(name)
+  for (const part of ['app/layout.tsx', 'instrumentation.ts', 'next.config.mjs', 'pool.ts'])
+    cpSync(`${project}bench/floor/${part}`, target + part)
+  for (const part of [...serverFiles, 'tsconfig.json']) cpSync(project + part, target + part, { recursive: true })
+  cpSync(`${project}bench/peers/${name}`, target, { recursive: true })
+  run(target, 'npm', 'ci', '--no-audit', '--no-fund')
+  rmSync(`${target}package-lock.json`) // as in buildProduct
   return build(target)
 }
 
@@ -137,15 +153,19 @@ function build(target: string): string {
 }
 
 function node(cwd: string, program: string, ...parameters: string[]): void {
+  run(cwd, process.execPath, `${project}node_modules/${program}`, ...parameters)
+}
+
+function run(cwd: string, program: string, ...parameters: string[]): void {
   try {
-    execFileSync(process.execPath, [`${project}node_modules/${program}`, ...parameters], {
+    execFileSync(program, parameters, {
       cwd,
       stdio: 'pipe',
       env: { ...process.env, NODE_ENV: 'production' },
     })
   } catch (error) {
     const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer }
-    throw new Error(`${program} failed in ${cwd}:\n${stdout}${stderr}`)
+    throw new Error(`${[program, ...parameters].join(' ')} failed in ${cwd}:\n${stdout}${stderr}`)
   }
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { paths } from '../lib/contract/paths'
 import type { Database } from './database'
 import { type Load, type Measured, meanwhile, measure } from './load'
+import { type BetterAuth, betterAuthVariants } from './peers'
 import type { Server } from './servers'
 
 const exchangePath = paths.exchangeSsoCode
@@ -19,20 +20,29 @@ export type Variant = {
   name: string
   /** The variant of the same round to compare with. */
   baseline?: string
+  /** What to know about the comparison with the baseline. */
+  note?: string
   run: () => Promise<Measured>
 }
 
 export type Servers = Record<'floor' | 'product' | 'mixed' | 'cleaner' | 'smallPool' | 'upstash' | 'large', Server> & {
   other: Server | null
+  betterAuth: Server | null
 }
 
-/** `ofOther` is the database of the other commit, with its migrations. */
-export type Databases = { small: Database; large: Database; ofOther: Database | null; manyRows: number }
+/** `ofOther` is the database of the other commit, with its migrations; `ofPeer` that of better-auth. */
+export type Databases = {
+  small: Database
+  large: Database
+  ofOther: Database | null
+  ofPeer: BetterAuth | null
+  manyRows: number
+}
 
 /** Returns everything that the benchmark measures. */
 export function variantsOf(
-  { floor, product, mixed, cleaner, smallPool, upstash, large: largeServer, other }: Servers,
-  { small, large, ofOther, manyRows }: Databases,
+  { floor, product, mixed, cleaner, smallPool, upstash, large: largeServer, other, betterAuth }: Servers,
+  { small, large, ofOther, ofPeer, manyRows }: Databases,
   { quick, against }: { quick: boolean; against?: string },
 ): Variant[] {
   const size = (amount: number) => Math.ceil(quick ? amount / 3 : amount)
@@ -62,13 +72,33 @@ export function variantsOf(
       baseline: 'exchange',
       run: () => load(mixed, exchangePath, unknown, { status: 400 }),
     },
-    { name: 'refresh', baseline: 'exchange', run: refresh },
-    { name: 'GET /api/auth/session', baseline: 'floor: SELECT 1', run: session },
+    { name: 'refresh', baseline: 'exchange', run: () => refresh(product, small) },
+    { name: 'GET /api/auth/session', baseline: 'floor: SELECT 1', run: () => session(product, small) },
+    { name: 'floor: empty page', run: () => page(floor, '/empty/0') },
+    { name: 'floor: empty page, SELECT 1', baseline: 'floor: empty page', run: () => page(floor, '/empty/1') },
+    ...['/', '/sso/callback?code=x', '/reset-password'].map((path) => ({
+      name: `page ${path}`,
+      baseline: 'floor: empty page',
+      run: () => page(product, path),
+    })),
+    { name: 'page /sign-in', baseline: 'floor: empty page, SELECT 1', run: () => page(product, '/sign-in') },
+    {
+      name: 'page /reset-password?token=…',
+      baseline: 'floor: empty page, SELECT 1',
+      run: async () => page(product, `/reset-password?token=${(await small.newTokens(10))()}`),
+    },
+    { name: 'page / of a user', baseline: 'floor: empty page, SELECT 1', run: homePage },
     { name: '429', baseline: 'floor: JSON in, JSON out', run: () => overTheLimit(mixed) },
     { name: 'exchange, Upstash', baseline: 'exchange', run: () => good(upstash, small) },
     { name: '429, Upstash', baseline: 'floor: JSON in, JSON out', run: () => overTheLimit(upstash) },
     { name: 'exchange, 3 connections to PostgreSQL', baseline: 'exchange', run: () => good(smallPool, small) },
     { name: `exchange, ${manyInWords} rows`, baseline: 'exchange', run: () => good(largeServer, large) },
+    { name: `refresh, ${manyInWords} rows`, baseline: 'refresh', run: () => refresh(largeServer, large) },
+    {
+      name: `GET /api/auth/session, ${manyInWords} rows`,
+      baseline: 'GET /api/auth/session',
+      run: () => session(largeServer, large),
+    },
     { name: 'floor: SELECT 1, 1 connection', run: () => load(floor, '/api/query', unknown, one) },
     { name: 'exchange, 1 connection', baseline: 'floor: SELECT 1, 1 connection', run: () => good(product, small, one) },
     {
@@ -88,8 +118,12 @@ export function variantsOf(
     {
       name: 'sign-in, 1 connection',
       baseline: 'floor: bcrypt, 1 connection',
-      run: async () =>
-        measure({ server: mixed, path: paths.signIn, body: await small.newSignIns(), status: 200, ...hashes }),
+      run: () => signIn(mixed, small),
+    },
+    {
+      name: `sign-in, ${manyInWords} rows, 1 connection`,
+      baseline: 'sign-in, 1 connection',
+      run: () => signIn(largeServer, large),
     },
     {
       name: `exchange while ${1_000 / signInEveryMs} sign-ins a second are offered`,
@@ -130,16 +164,18 @@ export function variantsOf(
     },
   ]
   if (other) variants.push({ name: `exchange at ${against}`, baseline: 'exchange', run: () => good(other, ofOther!) })
+  if (betterAuth)
+    variants.push(...betterAuthVariants(betterAuth, ofPeer!, { exchanges: size(3_000), resets: hashes.amount }))
   return variants
 
-  async function refresh(): Promise<Measured> {
+  async function refresh(server: Server, database: Database): Promise<Measured> {
     const [{ makeRefreshToken }, next] = await Promise.all([
       import('../lib/session/refresh-token'),
-      small.newSessions(size(3_000) + 50),
+      database.newSessions(size(3_000) + 50),
     ])
     const body = () => ({ refreshToken: makeRefreshToken({ sessionId: next().sessionId, generation: 0 }) })
     return measure({
-      server: product,
+      server,
       path: paths.refreshSession,
       body,
       status: 200,
@@ -148,17 +184,36 @@ export function variantsOf(
     })
   }
 
-  async function session(): Promise<Measured> {
-    const { signSessionToken } = await import('../lib/session/token')
+  async function signIn(server: Server, database: Database): Promise<Measured> {
+    return measure({ server, path: paths.signIn, body: await database.newSignIns(), status: 200, ...hashes })
+  }
+
+  async function session(server: Server, database: Database): Promise<Measured> {
     const amount = size(3_000)
-    const next = await small.newSessions(amount + 50)
+    const token = await sessionTokens(database, amount)
+    const headers = () => ({ authorization: `Bearer ${token()}` })
+    return measure({ server, path: paths.getSession, headers, status: 200, connections: 16, amount })
+  }
+
+  async function homePage(): Promise<Measured> {
+    const token = await sessionTokens(small, size(1_500))
+    return page(product, '/', () => ({ cookie: `session=${token()}` }))
+  }
+
+  function page(server: Server, path: string, headers?: () => Record<string, string>): Promise<Measured> {
+    const all = () => ({ 'accept-encoding': 'gzip', ...headers?.() })
+    return measure({ server, path, headers: all, status: 200, connections: 16, amount: size(1_500) })
+  }
+
+  /** Returns a source of session JWTs, which are signed before the measurement. */
+  async function sessionTokens(database: Database, amount: number): Promise<() => string> {
+    const { signSessionToken } = await import('../lib/session/token')
+    const next = await database.newSessions(amount + 50)
     const issuedAt = Math.floor(Date.now() / 1000)
-    // signed before the measurement
     const tokens = Array.from({ length: amount + 50 }, () =>
       signSessionToken({ ...next(), issuedAt, expiresAt: issuedAt + 3_600 }),
     )
-    const headers = () => ({ authorization: `Bearer ${tokens.pop()}` })
-    return measure({ server: product, path: paths.getSession, headers, status: 200, connections: 16, amount })
+    return () => tokens.pop()!
   }
 
   function password(server: Server, path: string, token: () => string) {

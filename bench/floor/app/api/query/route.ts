@@ -1,11 +1,4 @@
-import pg from 'pg'
-
-// The same settings as in lib/database/pool.ts.
-const pool = new pg.Pool({
-  connectionString: process.env.DATABASE_URL,
-  max: Number(process.env.DATABASE_POOL_SIZE || 10),
-  keepAlive: true,
-})
+import { pool } from '../../../pool'
 
 /** The floor of a route with a database: JSON in, one prepared `SELECT 1`, JSON out. */
 export async function POST(request: Request): Promise<Response> {

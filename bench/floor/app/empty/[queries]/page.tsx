@@ -1,0 +1,10 @@
+import { connection } from 'next/server'
+import { pool } from '../../../pool'
+
+/** The floor of a page: nothing but a paragraph, after as many prepared `SELECT 1` as the path says. */
+export default async function EmptyPage({ params }: { params: Promise<{ queries: string }> }) {
+  await connection()
+  const { queries } = await params
+  for (let sent = 0; sent < Number(queries); sent++) await pool.query({ name: 'one', text: 'SELECT 1 AS one' })
+  return <p>Empty</p>
+}

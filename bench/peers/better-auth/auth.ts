@@ -1,0 +1,27 @@
+import bcrypt from 'bcrypt'
+import { betterAuth } from 'better-auth'
+import { oneTimeToken } from 'better-auth/plugins/one-time-token'
+import { pool } from './pool'
+
+/** better-auth with its defaults for production, but for what makes it comparable with the product. */
+export const auth = betterAuth({
+  baseURL: process.env.PUBLIC_URL,
+  secret: process.env.BETTER_AUTH_SECRET,
+  database: pool,
+  plugins: [oneTimeToken()],
+  emailAndPassword: {
+    enabled: true,
+    // the hash of lib/password/hash.ts
+    password: {
+      hash: (password) => bcrypt.hash(password, 12),
+      verify: ({ hash, password }) => bcrypt.compare(password, hash),
+    },
+  },
+  advanced: {
+    // The rate limiter would otherwise count all clients together: bin/server.mjs appends this IP address.
+    ipAddress: { trustedProxies: ['127.0.0.1'] },
+    // bin/server.mjs passes on cookies of the product only. This is one of their names.
+    cookies: { session_token: { name: 'session' } },
+  },
+  telemetry: { enabled: false },
+})

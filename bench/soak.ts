@@ -1,0 +1,281 @@
+// `npm run bench:soak`: operations and pages (see `mix`) for 20 minutes, on two processes, at 70 % of what they
+// can do. Shows whether memory or response times grow.
+import { Agent, request as httpRequest } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { startEmbeddedPostgres } from '../bin/embedded-postgres'
+import { project } from '../bin/local'
+import { paths } from '../lib/contract/paths'
+import { newSigningKeys } from '../lib/settings/signing-keys'
+import { type Database, openDatabase } from './database'
+import { quantile } from './load'
+import { benchUrl, buildFloor, buildProduct, type Server, startServer, usageOf } from './servers'
+
+const { values: flags } = parseArgs({ options: { minutes: { type: 'string', default: '20' } } })
+const minutes = Number(flags.minutes)
+const calmAfterMinutes = 2 // caches fill, and code is compiled
+const loadShare = 0.7
+const capacityMs = 20_000
+const clients = 1_000
+const keptSessions = 500
+const log = (line: string) => console.error(line)
+
+type Session = { token: string; refreshToken: string }
+type Call = {
+  method: string
+  path: string
+  headers?: Record<string, string>
+  body?: object
+  received?: (body: string) => void
+}
+type Secrets = Record<'code' | 'token', () => string> & { signIn: () => object }
+
+/** The share of each kind of request, in percent, and the status that it must have. */
+const mix: { name: string; share: number; status: number; call: (secrets: Secrets) => Call }[] = [
+  { name: 'exchange', share: 28, status: 200, call: ({ code }) => exchange(code()) },
+  {
+    name: 'exchange, rejected',
+    share: 5,
+    status: 400,
+    call: () => post(paths.exchangeSsoCode, { code: 'x'.repeat(43) }),
+  },
+  { name: 'session', share: 24, status: 200, call: () => bearer('GET', paths.getSession) },
+  { name: 'refresh', share: 14, status: 200, call: refresh },
+  { name: 'sign-out', share: 3, status: 200, call: signOut },
+  { name: 'sign-in with a password', share: 0.5, status: 200, call: ({ signIn }) => post(paths.signIn, signIn()) },
+  {
+    name: 'reset',
+    share: 0.5,
+    status: 200,
+    call: ({ token }) => post(paths.resetPassword, { token: token(), password: `lantern meadow ${++sent} river` }),
+  },
+  {
+    name: 'home page',
+    share: 7,
+    status: 200,
+    call: () => ({ method: 'GET', path: '/', headers: cookieOf(anySession()) }),
+  },
+  { name: 'landing page', share: 8, status: 200, call: () => ({ method: 'GET', path: '/sso/callback?code=x' }) },
+  { name: 'reset page', share: 5, status: 200, call: () => ({ method: 'GET', path: '/reset-password?token=x' }) },
+  { name: 'sign-in page', share: 5, status: 200, call: () => ({ method: 'GET', path: '/sign-in' }) },
+]
+
+const sessions: Session[] = []
+let sent = 0
+
+function post(path: string, body: object): Call {
+  return { method: 'POST', path, body }
+}
+
+function exchange(code: string): Call {
+  const received = (body: string) => {
+    sessions.push(JSON.parse(body))
+    if (sessions.length > keptSessions) sessions.shift()
+  }
+  return { ...post(paths.exchangeSsoCode, { code }), received }
+}
+
+const anySession = () => sessions[Math.floor(Math.random() * sessions.length)]!
+const cookieOf = ({ token }: Session) => ({ Cookie: `session=${token}` })
+
+function bearer(method: string, path: string): Call {
+  return { method, path, headers: { Authorization: `Bearer ${anySession().token}` } }
+}
+
+/** Takes a session, so that no other request renews it meanwhile. */
+function takeSession(): Session {
+  const [session] = sessions.splice(Math.floor(Math.random() * sessions.length), 1)
+  if (!session) throw new Error('no session is left: the servers respond too slowly')
+  return session
+}
+
+function refresh(): Call {
+  const { refreshToken } = takeSession()
+  return { ...post(paths.refreshSession, { refreshToken }), received: (body) => void sessions.push(JSON.parse(body)) }
+}
+
+function signOut(): Call {
+  const { token } = takeSession()
+  return { ...post(paths.signOut, {}), headers: { Authorization: `Bearer ${token}` } }
+}
+
+async function main(): Promise<void> {
+  log('Building the product and the floor …')
+  const [floorBuild, productBuild] = [buildFloor(), buildProduct()]
+  const postgres = await startEmbeddedPostgres(`${project}.data/bench-postgres`, log)
+  const database = await openDatabase(postgres.url, `bench_soak_${Date.now()}`, 100_000, log)
+  const settings = {
+    DATABASE_URL: database.url,
+    SESSION_SIGNING_KEYS: newSigningKeys(),
+    RATE_LIMIT: 'in-process',
+    TRUSTED_PROXIES: '1',
+    PASSWORD_SIGN_IN: 'true',
+    LOG_LEVEL: 'warn',
+  }
+  const servers = await Promise.all(
+    [productBuild, productBuild, floorBuild].map((built) => startServer(built, settings)),
+  )
+  try {
+    const [first, second, floor] = servers as [Server, Server, Server]
+    await soak([first, second], floor, await secretsOf(database))
+  } finally {
+    for (const server of servers) await server.stop()
+    await database.drop()
+    await postgres.release()
+  }
+}
+
+/** Issues secrets in batches, ahead of their use. */
+async function secretsOf(database: Database): Promise<Secrets & { refill: () => Promise<void> }> {
+  const batches = { code: { size: 5_000, left: [] as string[] }, token: { size: 300, left: [] as string[] } }
+  const refill = async () => {
+    for (const [kind, batch] of Object.entries(batches)) {
+      if (batch.left.length > batch.size / 2) continue
+      const next = await (kind === 'code' ? database.newCodes(batch.size) : database.newTokens(batch.size))
+      for (let count = 0; count < batch.size; count++) batch.left.push(next())
+    }
+  }
+  await refill()
+  return {
+    refill,
+    code: () => batches.code.left.pop()!,
+    token: () => batches.token.left.pop()!,
+    signIn: await database.newSignIns(),
+  }
+}
+
+async function soak(
+  products: Server[],
+  floor: Server,
+  secrets: Secrets & { refill: () => Promise<void> },
+): Promise<void> {
+  for (let count = 0; count < keptSessions; count++) await send(products[count % 2]!, exchange(secrets.code()))
+
+  log('Measuring what they can do …')
+  const refilling = setInterval(() => secrets.refill().catch((error: Error) => log(error.message)), 1_000).unref()
+  let done = 0
+  const until = performance.now() + capacityMs
+  const worker = async (index: number) => {
+    while (performance.now() < until) {
+      await send(products[index % 2]!, pick().call(secrets))
+      done++
+    }
+  }
+  await Promise.all(Array.from({ length: 32 }, (_, index) => worker(index)))
+  const capacity = done / (capacityMs / 1_000)
+  const rate = loadShare * capacity
+  log(`${capacity.toFixed(0)} requests/s; going on with ${rate.toFixed(0)} for ${minutes} minutes …`)
+
+  console.log('| minute | requests/s | p50 ms | p99 ms | wrong statuses | memory MB of each process | of the floor |')
+  console.log('|---:|---:|---:|---:|---|---|---:|')
+  const rows: number[][] = []
+  for (let minute = 1; minute <= minutes; minute++) {
+    const times: number[] = []
+    const wrong: Record<string, number> = {}
+    const count = await during(60_000, rate, () => {
+      const kind = pick()
+      const product = products[sent % products.length]!
+      if (sent % 10 === 0) void send(floor, post('/api/query', { code: 'x' }))
+      return send(product, kind.call(secrets)).then(({ status, ms }) => {
+        times.push(ms)
+        if (status === kind.status) return
+        const name = `${kind.name} ${status}`
+        wrong[name] = (wrong[name] ?? 0) + 1
+      })
+    })
+    times.sort((a, b) => a - b)
+    const memory = [...products, floor].map(({ process }) => usageOf(process).memoryMb)
+    const [p50, p99] = [quantile(times, 0.5), quantile(times, 0.99)]
+    rows.push([minute, p99, ...memory])
+    const cells = [minute, (count / 60).toFixed(0), p50.toFixed(1), p99.toFixed(0), JSON.stringify(wrong)]
+    const megabytes = memory.map((each) => each.toFixed(0))
+    console.log(`| ${cells.join(' | ')} | ${megabytes.slice(0, -1).join(', ')} | ${megabytes.at(-1)} |`)
+  }
+  clearInterval(refilling)
+  const calm = rows.filter(([minute]) => minute! > calmAfterMinutes)
+  if (calm.length < 3) return
+  const [ofP99, ...ofMemory] = [1, 2, 3, 4].map((column) => slope(calm.map((row) => [row[0]!, row[column]!])))
+  const perMinute = (value: number) => value.toFixed(2)
+  console.log(`
+Growth per minute after the first ${calmAfterMinutes}: p99 ${perMinute(ofP99!)} ms; memory ${ofMemory
+    .slice(0, 2)
+    .map((value) => perMinute(value))
+    .join(' and ')} MB, of the floor ${perMinute(ofMemory[2]!)} MB.
+The mix in percent: ${mix.map(({ name, share }) => `${name} ${share}`).join(', ')}.`)
+}
+
+/** Calls `act` at a steady rate, without waiting for it, and then waits for all. Returns how often it did. */
+async function during(ms: number, perSecond: number, act: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now()
+  const running = new Set<Promise<void>>()
+  let count = 0
+  for (let elapsed = 0; elapsed < ms; elapsed = performance.now() - startedAt) {
+    for (const due = (elapsed / 1_000) * perSecond; count < due; count++) {
+      const call = act().finally(() => running.delete(call))
+      running.add(call)
+    }
+    await sleep(5)
+  }
+  await Promise.all(running)
+  return count
+}
+
+function pick() {
+  let left = Math.random() * 100
+  for (const kind of mix) {
+    left -= kind.share
+    if (left < 0) return kind
+  }
+  return mix[0]!
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 128 })
+
+/** Sends a request as one of many clients. A lost connection has the status 0. */
+function send(
+  server: Server,
+  { method, path, headers, body, received }: Call,
+): Promise<{ status: number; ms: number }> {
+  const client = ++sent % clients
+  const json = body && JSON.stringify(body)
+  const startedAt = performance.now()
+  return new Promise((resolve) => {
+    const request = httpRequest(server.url + path, {
+      agent,
+      method,
+      headers: {
+        'X-Forwarded-For': `10.0.${client >> 8}.${client & 255}`,
+        ...headers,
+        ...(json && {
+          'Content-Type': 'application/json',
+          'Content-Length': Buffer.byteLength(json),
+          Origin: benchUrl,
+        }),
+      },
+    })
+    request.on('error', () => resolve({ status: 0, ms: performance.now() - startedAt }))
+    request.on('response', (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk) => chunks.push(chunk))
+      response.on('error', () => resolve({ status: 0, ms: performance.now() - startedAt }))
+      response.on('end', () => {
+        if (response.statusCode === 200) received?.(Buffer.concat(chunks).toString())
+        resolve({ status: response.statusCode!, ms: performance.now() - startedAt })
+      })
+    })
+    request.end(json)
+  })
+}
+
+/** The slope of the line with the least squares. */
+function slope(points: number[][]): number {
+  const mean = (column: number) => points.reduce((sum, point) => sum + point[column]!, 0) / points.length
+  const [x, y] = [mean(0), mean(1)]
+  const sum = (of: (point: number[]) => number) => points.reduce((total, point) => total + of(point), 0)
+  return sum((point) => (point[0]! - x) * (point[1]! - y)) / sum((point) => (point[0]! - x) ** 2)
+}
+
+main().catch((error: Error) => {
+  console.error(error.message)
+  process.exitCode = 1
+})
