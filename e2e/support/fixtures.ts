@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { type BrowserContext, test as base, chromium, type Page } from 'playwright/test'
@@ -10,10 +10,19 @@ import { documentedFetch } from './documented'
 
 export { expect } from 'playwright/test'
 
-export const secretsFile = fileURLToPath(new URL('../results/secrets', import.meta.url))
+export const secretsFolder = fileURLToPath(new URL('../results/secrets/', import.meta.url))
 
-/** Records a secret and returns it. After the run, every log is searched for it. */
+// A file for each process, because lines that several processes append to one file can overlap.
+const secretsFile = secretsFolder + randomUUID()
+
+/**
+ * Records a secret and returns it. After the run, every log is searched for it. Throws if a log could
+ * contain it by chance. The value of a deleted cookie is empty, and is not recorded.
+ */
 export function keepSecret(secret: string): string {
+  if (secret === '') return secret
+  if (!/^.{8,}$/.test(secret)) throw new Error(`'${secret}' is too short for a secret`)
+  mkdirSync(secretsFolder, { recursive: true })
   appendFileSync(secretsFile, `${secret}\n`)
   return secret
 }

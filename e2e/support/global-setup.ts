@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { project } from '../../bin/local'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { applyMigrations } from '../../prisma/migrate'
-import { secretsFile } from './fixtures'
+import { secretsFolder } from './fixtures'
 import { logFolder, startServer } from './server'
 import { findChromium } from './tools'
 
@@ -17,7 +17,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
   const log = (line: string) => console.log(line)
   rmSync(`${project}e2e/results`, { recursive: true, force: true })
   mkdirSync(logFolder, { recursive: true })
-  appendFileSync(secretsFile, '')
+  mkdirSync(secretsFolder)
   process.env.CHROMIUM_PATH = findChromium()
 
   const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${project}.data/test-postgres`, log)
@@ -54,11 +54,17 @@ export default async function setUp(): Promise<() => Promise<void>> {
 
 /** No server may have logged a secret of any test. */
 function assertNoSecretWasLogged(): void {
-  const secrets = readFileSync(secretsFile, 'utf8').split('\n').filter(Boolean)
-  const logs = readdirSync(logFolder).map((file) => ({ file, text: readFileSync(logFolder + file, 'utf8') }))
-  const leaks = logs.flatMap(({ file, text }) => secrets.filter((secret) => text.includes(secret)).map(() => file))
+  const read = (folder: string) =>
+    readdirSync(folder).map((file) => ({ file, lines: readFileSync(folder + file, 'utf8').split('\n') }))
+  const secrets = read(secretsFolder).flatMap(({ lines }) => lines.filter(Boolean))
+  const logs = read(logFolder)
   if (logs.length === 0) throw new Error('There are no logs to search for secrets.')
-  if (leaks.length > 0) throw new Error(`${leaks.length} secrets were logged, in ${[...new Set(leaks)].join(', ')}`)
+  const text = logs.map(({ lines }) => lines.join('\n')).join('\n')
+  const logged = secrets.filter((secret) => text.includes(secret))
+  const leaks = logs.flatMap(({ file, lines }) =>
+    lines.filter((line) => logged.some((secret) => line.includes(secret))).map((line) => `${file}: ${line}`),
+  )
+  if (logged.length > 0) throw new Error(`${logged.length} secrets were logged:\n${leaks.join('\n')}`)
   console.log(`None of ${secrets.length} secrets was logged, in ${logs.length} logs.`)
 }
 
