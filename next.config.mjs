@@ -24,6 +24,7 @@ const config = {
   // In development, Next.js would print the URL of every request, with its code or token.
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'nodemailer', 'pg', 'pino'],
+  devIndicators: false, // it would cover the footer
   // `import text from './file.js?raw'` imports the text of a file to inline into pages.
   turbopack: { rules: { '*': { condition: { query: '?raw' }, type: 'text' } } },
   compiler: {
@@ -41,7 +42,9 @@ const config = {
 export default async function configure(phase) {
   const defineServer = { 'process.env.BRAND_FILES': JSON.stringify(brandFiles()) }
   if (phase === PHASE_PRODUCTION_BUILD) {
-    defineServer['process.env.PAGE_STYLES'] = await readFile(new URL('app/_ui/styles.css', import.meta.url), 'utf8')
+    const styles = await readFile(new URL('app/_ui/styles.css', import.meta.url), 'utf8')
+    const { transform } = await import('esbuild')
+    defineServer['process.env.PAGE_STYLES'] = (await transform(styles, { loader: 'css', minify: true })).code
   }
   return { ...config, compiler: { ...config.compiler, defineServer } }
 }

@@ -24,7 +24,7 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
   if (brandPaths.includes(request.nextUrl.pathname)) return NextResponse.next()
   const nonce = randomBytes(16).toString('base64')
   const policy = contentSecurityPolicy(nonce)
-  const response = (await rejectionOf(request, nonce)) ?? forwardToPage(request, nonce, policy)
+  const response = (await rejectionOf(request, nonce)) ?? (await forwardToPage(request, nonce, policy))
   response.headers.set('Content-Security-Policy', policy)
   for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value)
   // These pages have a form: without a referrer, browsers before 2023 would hide which site sent it.
@@ -55,15 +55,19 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<NextRes
   return new NextResponse('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
 }
 
-function forwardToPage(request: NextRequest, nonce: string, policy: string): NextResponse {
-  const response = rewritten(request, nonce, policy)
-  const isCallback = /^\/sso\/callback\/?$/.test(request.nextUrl.pathname)
+async function forwardToPage(request: NextRequest, nonce: string, policy: string): Promise<NextResponse> {
+  const { sendsMail } = await import('./lib/settings/env')
+  const { pathname } = request.nextUrl
+  // Not `notFound()` in the page: Next.js then renders in the browser only.
+  const isAbsent = /^\/forgot-password\/?$/.test(pathname) && !sendsMail()
+  const response = rewritten(request, isAbsent ? '/not-found' : pathname, nonce, policy)
+  const isCallback = /^\/sso\/callback\/?$/.test(pathname)
   // so that a code that is posted twice is known to come from one browser
   if (isCallback && !browserOf(request.headers)) response.headers.append('Set-Cookie', browserCookie(null))
   return response
 }
 
-function rewritten(request: NextRequest, nonce: string, policy: string): NextResponse {
+function rewritten(request: NextRequest, pathname: string, nonce: string, policy: string): NextResponse {
   const headers = new Headers(request.headers)
   headers.set('X-Nonce', nonce)
   // Next.js reads the nonce for its own scripts from this header
@@ -72,9 +76,11 @@ function rewritten(request: NextRequest, nonce: string, policy: string): NextRes
   if (process.env.VERCEL) setTokenHash(headers, request.nextUrl.searchParams.get('token'))
 
   const url = request.nextUrl.clone()
+  url.pathname = pathname
   for (const name of secretNames) if (url.searchParams.getAll(name).some(Boolean)) url.searchParams.set(name, '')
-  const hasSecret = url.search !== request.nextUrl.search
-  return hasSecret ? NextResponse.rewrite(url, { request: { headers } }) : NextResponse.next({ request: { headers } })
+  return url.href === request.nextUrl.href
+    ? NextResponse.next({ request: { headers } })
+    : NextResponse.rewrite(url, { request: { headers } })
 }
 
 function setTokenHash(headers: Headers, token: string | null): void {

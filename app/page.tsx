@@ -1,6 +1,6 @@
 import { headers } from 'next/headers'
 import { paths } from '@/lib/contract/paths'
-import { texts } from '@/lib/page/language'
+import { localeOf, texts } from '@/lib/page/language'
 import { nextDestination, signInLink } from '@/lib/page/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { findRefreshableSession, findSession } from '@/lib/session/find'
@@ -14,7 +14,7 @@ import sessionScript from './_ui/session.js?raw'
  * sends users here to renew their session: `/?next=…` leads back.
  */
 export default async function HomePage({ searchParams }: PageProps<'/'>) {
-  const { app, language, home, shared } = await texts()
+  const { app, home, shared } = await texts()
   const { DASHBOARD_URL, SIGN_IN_URL, FORGOT_PASSWORD_URL, PUBLIC_URL } = env()
   const requestHeaders = await headers()
   const token = cookieOf(requestHeaders, 'session')
@@ -62,7 +62,7 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
           <dd>{session.email}</dd>
           <dt>{home.until}</dt>
           <dd>
-            <LocalTime instant={session.endsAt.toISOString()} language={language} />
+            <LocalTime instant={session.endsAt.toISOString()} locale={localeOf(requestHeaders)} />
           </dd>
         </dl>
         <form id="sign-out" className="actions" method="post" action="/sign-out">

@@ -139,7 +139,7 @@ function inScheme(html: string, scheme: string): string {
   const places = /(<script\b[\s\S]*?<\/script>)|\(prefers-color-scheme:\s*(light|dark)\)|color-scheme:\s*light dark/g
   return html.replace(places, (_, script?: string, asked?: string) => {
     if (script) return script
-    if (asked) return asked === scheme ? 'all' : 'not all'
+    if (asked) return asked === scheme ? '(min-width:0)' : '(max-width:0)'
     return `color-scheme:${scheme}`
   })
 }

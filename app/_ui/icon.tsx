@@ -16,17 +16,8 @@ export function Icon({ icon }: { icon: IconName }) {
   if (icon === 'busy') return <span className="icon busy" aria-hidden="true" />
   return (
     <span className={`icon ${icon}`} aria-hidden="true">
-      <svg
-        viewBox="0 0 24 24"
-        width="26"
-        height="26"
-        fill="none"
-        stroke="currentColor"
-        strokeWidth="2"
-        strokeLinecap="round"
-        strokeLinejoin="round"
-      >
-        <path d={paths[icon]} />
+      <svg viewBox="0 0 24 24">
+        <path d={paths[icon]} pathLength={1} />
       </svg>
     </span>
   )

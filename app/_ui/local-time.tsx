@@ -2,30 +2,36 @@
 
 import { useSyncExternalStore } from 'react'
 
+const formats = new Map<string, Intl.DateTimeFormat>() // it takes longer to create one than to use it a hundred times
+const maxFormats = 100 // clients choose the locale
+
 /**
- * Formats an instant (ISO 8601) in a language: in UTC on the server, in the user's time zone once
+ * Formats an instant (ISO 8601) for a locale: in UTC on the server, in the user's time zone once
  * scripts run.
  */
-export function LocalTime({ instant, language }: { instant: string; language: string }) {
-  const format = (locale: string, timeZone?: string) =>
-    new Intl.DateTimeFormat(locale, {
-      day: 'numeric',
-      month: 'long',
-      year: 'numeric',
-      hour: 'numeric',
-      minute: '2-digit',
-      timeZone,
-      timeZoneName: 'short',
-    }).format(new Date(instant))
+export function LocalTime({ instant, locale }: { instant: string; locale: string }) {
   const text = useSyncExternalStore(
     () => () => {},
-    () => format(ownLocale(language)),
-    () => format(language, 'UTC'),
+    () => formatOf(locale).format(new Date(instant)),
+    () => formatOf(locale, 'UTC').format(new Date(instant)),
   )
   return <time dateTime={instant}>{text}</time>
 }
 
-/** Returns the user's own variety of a language, such as British English, for its format of dates. */
-function ownLocale(language: string): string {
-  return navigator.languages.find((locale) => locale.split('-')[0] === language) ?? language
+function formatOf(locale: string, timeZone?: string): Intl.DateTimeFormat {
+  const key = `${locale} ${timeZone}`
+  const known = formats.get(key)
+  if (known) return known
+  const format = new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZone,
+    timeZoneName: 'short',
+  })
+  if (formats.size >= maxFormats) formats.clear()
+  formats.set(key, format)
+  return format
 }

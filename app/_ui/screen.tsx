@@ -11,27 +11,21 @@ type Properties = {
    * replaces another.
    */
   focus?: boolean
-  requestId?: string
-  requestIdLabel?: string
   children: React.ReactNode
 }
 
 /** One state of a page: what happened, what it means, and what to do next. */
-export function Screen({ app, title, tab = title, icon, focus, requestId, requestIdLabel, children }: Properties) {
+export function Screen({ app, title, tab = title, icon, focus, children }: Properties) {
+  // Without `focus`, live regions have to stay in the document to be announced.
   return (
-    <>
+    <div key={focus ? title : null} className={focus ? 'arriving' : undefined}>
       <title>{`${tab} – ${app}`}</title>
       <Icon icon={icon} />
-      <h1 key={title} tabIndex={focus ? -1 : undefined} ref={focus ? takeFocus : undefined}>
+      <h1 tabIndex={focus ? -1 : undefined} ref={focus ? takeFocus : undefined}>
         {title}
       </h1>
       {children}
-      {requestId && (
-        <p className="reference">
-          {requestIdLabel} <code>{requestId}</code>
-        </p>
-      )}
-    </>
+    </div>
   )
 }
 

@@ -5,10 +5,10 @@ import { env, sendsMail } from '@/lib/settings/env'
 
 /**
  * Asks for the e-mail address, and says that a link was sent: the same for every address. A plain
- * form, without scripts.
+ * form, without scripts. Without SMTP_URL, proxy.ts shows the 404 page in its place.
  */
 export default async function ForgotPasswordPage({ searchParams }: PageProps<'/forgot-password'>) {
-  if (!sendsMail()) notFound()
+  if (!sendsMail()) notFound() // as for a path that proxy.ts did not recognise
   const { sent, invalid } = await searchParams
   const { app, forgot, shared } = await texts()
   if (sent !== undefined) {

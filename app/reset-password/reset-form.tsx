@@ -1,6 +1,7 @@
 'use client'
 
 import { useLayoutEffect, useRef, useState } from 'react'
+import { Reference } from '@/app/_ui/reference'
 import { takeFocus } from '@/app/_ui/screen'
 import { isRetryable, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
 import { useWait } from '@/app/_ui/use-wait'
@@ -107,11 +108,7 @@ export function ResetForm(properties: Properties) {
           <h2>{title}</h2>
           <p>{body}</p>
           <WaitText id="wait" {...{ shared, language, wait }} />
-          {step.requestId && (
-            <p>
-              {shared.requestId} <code>{step.requestId}</code>
-            </p>
-          )}
+          <Reference id={step.requestId} shared={shared} />
         </div>
       )}
       <h1>{texts.form}</h1>
@@ -157,7 +154,7 @@ export function ResetForm(properties: Properties) {
       <p className="note" role="status">
         {step.kind === 'ready' && <span className="early">{texts.early}</span>}
         {step.kind === 'sending' && <span className="visually-hidden">{texts.sending}</span>}
-        {step.kind === 'slow' && texts.slow}
+        {step.kind === 'slow' && <span>{texts.slow}</span>}
       </p>
     </>
   )

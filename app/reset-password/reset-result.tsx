@@ -1,3 +1,4 @@
+import { Reference } from '@/app/_ui/reference'
 import { Screen } from '@/app/_ui/screen'
 import type { Texts } from '@/lib/page/texts/en'
 
@@ -45,7 +46,7 @@ export function ResetResult(properties: Properties) {
     </a>
   )
   return (
-    <Screen {...{ app, title, focus, requestId }} icon={icons[ending]} requestIdLabel={shared.requestId}>
+    <Screen {...{ app, title, focus }} icon={icons[ending]}>
       <p>{body}</p>
       {canNeedLink && !forgotPasswordUrl && <p>{texts.newLinkWithoutPlace}</p>}
       <div className="actions">
@@ -53,6 +54,7 @@ export function ResetResult(properties: Properties) {
         {newLink}
         {!isSignInFirst && signIn}
       </div>
+      <Reference id={requestId} shared={shared} />
     </Screen>
   )
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { PasswordInput } from '@/app/_ui/password-input'
+import { Reference } from '@/app/_ui/reference'
 import { takeFocus } from '@/app/_ui/screen'
 import { type Step, useAttempts } from '@/app/_ui/use-attempts'
 import { paths } from '@/lib/contract/paths'
@@ -181,7 +182,7 @@ export function SignInForm(properties: Properties) {
       <p className="note" role="status">
         {step.kind === 'ready' && <span className="early">{texts.early}</span>}
         {step.kind === 'sending' && <span className="visually-hidden">{texts.sending}</span>}
-        {step.kind === 'slow' && texts.slow}
+        {step.kind === 'slow' && <span>{texts.slow}</span>}
       </p>
       {!asksPassword && (
         <p className="note">
@@ -193,11 +194,7 @@ export function SignInForm(properties: Properties) {
           <a href={forgotPasswordUrl}>{texts.forgotPassword}</a>
         </p>
       )}
-      {problem?.requestId && (
-        <p className="reference">
-          {shared.requestId} <code>{problem.requestId}</code>
-        </p>
-      )}
+      <Reference id={problem?.requestId} shared={shared} />
     </>
   )
 }

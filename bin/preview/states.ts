@@ -43,7 +43,7 @@ const accepted: Mock = { status: 200, headers: {}, body: { ok: true, token: 'x',
 
 const submitButton = 'button[type=submit]'
 const retryButton = '.actions button'
-const stillSending = 'p[role=status]:not(:empty):not(:has(span))'
+const stillSending = 'p[role=status] > span:not([class])'
 
 /** Every state of the pages, and how to reach it. */
 export const states: Record<string, State> = {
@@ -55,9 +55,11 @@ export const states: Record<string, State> = {
   'sso: still working': { ...landing('Signing you in', 'none'), steps: [['see', '.actions']] },
   'sso: signed in': landing('You’re signed in', accepted),
   'sso: signed in already': {
-    title: 'You’re already signed in',
-    path: '/sso/callback?next=/dashboard',
-    mocks: { [paths.getSession]: { status: 200, headers: {}, body: { ok: true, user: { email: 'ada@example.com' } } } },
+    ...landing('You’re already signed in', rejection(400, { code: 'SSO_EXCHANGE_INVALID' })),
+    mocks: {
+      [exchange]: rejection(400, { code: 'SSO_EXCHANGE_INVALID' }),
+      [paths.getSession]: { status: 200, headers: {}, body: { ok: true, user: { email: 'ada@example.com' } } },
+    },
     steps: [['see', 'h1:not(:empty)']],
   },
   'sso: used or expired': landing('This sign-in has expired', rejection(400, { code: 'SSO_EXCHANGE_INVALID' })),
@@ -87,8 +89,8 @@ export const states: Record<string, State> = {
     Object.entries({
       access_denied: 'You weren’t signed in',
       login_required: 'Sign in to your organisation again',
-      temporarily_unavailable: 'Your organisation’s sign-in service isn’t available',
-      server_error: 'Your organisation’s sign-in service had a problem',
+      temporarily_unavailable: 'Sign-in at your organisation isn’t available',
+      server_error: 'Sign-in at your organisation had a problem',
       attempt_invalid: 'This sign-in can’t be continued',
       response_invalid: 'We couldn’t verify your sign-in',
       no_access: 'You don’t have access to {app}',

@@ -13,10 +13,20 @@ const noScript = `<noscript>${parts.join('')}</noscript>`
  * page in the browser only. For before anything is written.
  */
 export function addCrashText(request, response) {
-  const { end } = response
+  const { write, end } = response
+  const isCrash = () =>
+    response.statusCode === 500 &&
+    request.method !== 'HEAD' &&
+    String(response.getHeader('content-type')).startsWith('text/html')
+  // the length without our text
+  const removeLength = () => isCrash() && !response.headersSent && response.removeHeader('Content-Length')
+  response.write = (...parameters) => {
+    removeLength()
+    return write.apply(response, parameters)
+  }
   response.end = (...parameters) => {
-    const isHtml = String(response.getHeader('content-type')).startsWith('text/html')
-    if (response.statusCode !== 500 || !isHtml || request.method === 'HEAD') return end.apply(response, parameters)
+    removeLength()
+    if (!isCrash()) return end.apply(response, parameters)
     const callback = parameters.find((parameter) => typeof parameter === 'function')
     const [chunk, encoding] = parameters.filter((parameter) => parameter !== callback)
     if (chunk) response.write(chunk, encoding)

@@ -51,10 +51,11 @@ const dependencies = [
   'react',
   'react-dom',
   'tsx',
+  'xml-crypto',
   'zod',
 ]
 // Development packages that a production dependency installs too.
-const declaredByDependencies = ['@types/node', '@types/pg', 'xml-crypto']
+const declaredByDependencies = ['@types/node', '@types/pg', 'esbuild']
 
 test('an installation without development packages migrates, issues links, exchanges and resets', async () => {
   test.setTimeout(300_000)

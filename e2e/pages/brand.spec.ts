@@ -109,5 +109,7 @@ test('logo, icons, colours, corners, font and links are the brand’s, in both s
   ])
   await page.setViewportSize({ width: 320, height: 640 })
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+  const [above, below] = await Promise.all([image.boundingBox(), button.boundingBox()])
+  expect([above!.x, above!.width]).toEqual([below!.x, below!.width])
   expect(complaints).toEqual([])
 })

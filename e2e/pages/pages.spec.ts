@@ -18,6 +18,7 @@ import {
 } from '../support/fixtures'
 import { axe, complaintsOf } from '../support/page-checks'
 import { previewUrl, respondWith, show, stateNames } from '../support/page-states'
+import { send } from '../support/raw-http'
 import { startServer } from '../support/server'
 
 const pages = [
@@ -68,6 +69,79 @@ for (const name of stateNames) {
     expect(complaints).toEqual([])
   })
 }
+
+for (const language of ['de', 'fr', 'es', 'ar']) {
+  test(`in ${language}: no axe violations, and no overflow at 320 pixels`, async ({ page }) => {
+    const url = await previewUrl()
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    await page.setViewportSize({ width: 320, height: 640 })
+    for (const name of ['reset: form', 'reset: too many requests', 'sso: failed', 'sign in: form']) {
+      await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' })
+      await page.locator(`html[lang=${language}][data-shown]`).waitFor({ state: 'attached' })
+      const { violations } = await axe(page).analyze()
+      const found = violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])
+      expect(found, name).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBe(320)
+    }
+  })
+}
+
+test('a screen that replaces another fades in, and its tick is drawn, unless the user prefers less motion', async ({
+  page,
+}) => {
+  await page.addInitScript(() => {
+    const names: string[] = []
+    Object.assign(window, { animated: names })
+    addEventListener('animationstart', ({ animationName }) => names.push(animationName), true)
+  })
+  for (const [reducedMotion, expected] of [
+    ['no-preference', ['arrive', 'draw']],
+    ['reduce', []],
+  ] as const) {
+    await page.emulateMedia({ reducedMotion })
+    await show(page, 'reset: accepted')
+    await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)))
+    const animated = await page.evaluate(() => (window as unknown as { animated: string[] }).animated)
+    expect(animated.filter((name) => name !== 'turn' && name !== 'breathe').sort()).toEqual(expected)
+  }
+})
+
+test('the support reference is copied with one press, or selected where the browser does not allow that', async ({
+  page,
+  context,
+}) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  for (const name of ['reset: failed', 'sso: failed', 'reset: too many requests']) {
+    await show(page, name)
+    const reference = await page.locator('.reference code').innerText()
+    await page.getByRole('button', { name: 'Copy Support reference:' }).click()
+    await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toBeAttached()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(reference)
+    await page.evaluate(() => navigator.clipboard.writeText(''))
+  }
+  await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined })) // as on plain http
+  await show(page, 'reset: failed')
+  const reference = await page.locator('.reference code').innerText()
+  const button = page.getByRole('button', { name: 'Copy Support reference:' })
+  await button.click()
+  await expect.poll(() => page.evaluate(() => String(getSelection()))).toBe(reference)
+  await expect(page.getByText('Copied')).toHaveCount(0)
+})
+
+test('with large text on a phone, “Show” is below the password, which keeps its width', async ({ page }) => {
+  await page.setViewportSize({ width: 320, height: 640 })
+  await show(page, 'reset: form')
+  const input = page.locator('#password')
+  const button = page.getByRole('button', { name: 'Show password' })
+  const isBeside = async () =>
+    (await button.boundingBox())!.x >= (await input.boundingBox())!.x + (await input.boundingBox())!.width
+  expect(await isBeside()).toBe(true)
+  await page.evaluate(() => {
+    document.documentElement.style.fontSize = '200%'
+  })
+  expect(await isBeside()).toBe(false)
+  expect((await input.boundingBox())!.width).toBeGreaterThan(0.95 * (await page.locator('form').boundingBox())!.width)
+})
 
 test('the preview shows a state in a language and a scheme, and all states at once', async ({ page }) => {
   const url = await previewUrl()
@@ -122,6 +196,10 @@ test('the end of a session is shown in the time zone of the browser, by the serv
   await expect(until).toContainText(end.toLocaleTimeString('en', { ...time, timeZone: 'Asia/Kolkata' }).slice(0, -3))
   const html = await (await page.reload())!.text()
   expect(html).toMatch(/<time dateTime="[^"]+">[^<]+ UTC<\/time>/i)
+  const day = end.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+  const session = (await context.cookies()).find(({ name }) => name === 'session')!
+  const headers = { 'Accept-Language': 'de-CH, en-GB;q=0.5', Cookie: `session=${session.value}; language=en` }
+  expect(await (await fetch(url, { headers })).text()).toContain(`>${day} at `)
   await expect(until).toContainText('GMT+5:30')
   await context.close()
 })
@@ -210,6 +288,16 @@ test('the language is the best that the browser asks for', async ({ url }) => {
   for (const [asked, language] of Object.entries(languages)) {
     const html = await (await fetch(url, { headers: { 'Accept-Language': asked } })).text()
     expect(html, asked).toContain(`<html lang="${language}" dir="${language === 'ar' ? 'rtl' : 'ltr'}"`)
+  }
+})
+
+test('without mail, the forgot-password page does not exist, which the page says without scripts too', async ({
+  url,
+}) => {
+  for (const path of ['/forgot-password', '/forgot-password/', '/forgot-password?sent']) {
+    const response = await fetch(url + path)
+    expect(response.status, path).toBe(404)
+    expect(await response.text(), path).toMatch(/<h1[^>]*>Page not found<\/h1>/)
   }
 })
 
@@ -459,6 +547,13 @@ test('a page that can’t be rendered: 500, in our words, and “Try again” do
     await expect(heading(plain)).toHaveText('Something went wrong')
     await expect(plain.getByRole('link', { name: 'Diese Seite neu laden' })).toHaveAttribute('href', '')
     await plain.context().close()
+    // without compression, and so with the length that Next.js knows
+    for (const path of ['/_global-error', '/sign-in']) {
+      const uncompressed = await send(server.url + path, { headers: { 'Accept-Encoding': 'identity' } })
+      expect(uncompressed.text, path).toContain('Diese Seite neu laden')
+      const length = uncompressed.headers['content-length']
+      if (length) expect(Number(length), path).toBe(Buffer.byteLength(uncompressed.text))
+    }
     postgres.plug()
     await page.getByRole('button', { name: 'Try again' }).click()
     await expect(heading(page)).toHaveText('You’re signed in')

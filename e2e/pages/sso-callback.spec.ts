@@ -161,6 +161,16 @@ test('Back after signing in does not return to the callback, and reloading it do
   expect(await sessions(sql, user)).toHaveLength(1)
 })
 
+test('without a code and without a session, the page asks the server for neither', async ({ page }) => {
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  await page.goto('/sso/callback')
+  await expect(heading(page)).toHaveText('We couldn’t find your sign-in')
+  await page.waitForLoadState('networkidle')
+  expect(asked).toContain('/sso/callback')
+  expect(asked.filter((path) => path.startsWith('/api/'))).toEqual([])
+})
+
 test('the same link twice, as after a double click: the second one also leads to the dashboard', async ({
   page,
   user,
@@ -210,8 +220,8 @@ test('an error of the identity provider is shown in our own words, without a POS
   const titles = {
     access_denied: 'You weren’t signed in',
     login_required: 'Sign in to your organisation again',
-    temporarily_unavailable: 'Your organisation’s sign-in service isn’t available',
-    server_error: 'Your organisation’s sign-in service had a problem',
+    temporarily_unavailable: 'Sign-in at your organisation isn’t available',
+    server_error: 'Sign-in at your organisation had a problem',
     constructor: 'Your organisation’s sign-in service didn’t sign you in',
     '': 'Your organisation’s sign-in service didn’t sign you in',
   }
@@ -242,7 +252,7 @@ test('a manual retry by keyboard works after the wait, and does nothing before',
   await expect(button).toHaveAttribute('aria-disabled', 'true')
   await page.keyboard.press('Enter')
   expect(posts).toHaveLength(1)
-  await expect(page.getByRole('status')).toHaveText('You can try again now.')
+  await expect(page.getByRole('status').filter({ hasText: 'You can try again now.' })).toBeVisible()
   await page.keyboard.press('Enter')
   await page.waitForURL('/')
   expect(posts).toHaveLength(2)
@@ -252,7 +262,7 @@ test('a manual retry by keyboard works after the wait, and does nothing before',
 test('a retry keeps the focus', async ({ page }) => {
   await page.route(exchangePath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
   await page.goto('/sso/callback?code=x')
-  await expect(page.getByRole('status')).toHaveText('You can try again now.')
+  await expect(page.getByRole('status').filter({ hasText: 'You can try again now.' })).toBeVisible()
   await page.route(exchangePath, () => {}, { times: 1 })
   await page.getByRole('button', { name: 'Try again' }).click()
   await expect(heading(page)).toHaveText('Signing you in')
@@ -263,7 +273,7 @@ test('Back after a retry does not return to the callback', async ({ page, user, 
   await page.route(exchangePath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
   await page.goto('/nothing')
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
-  await expect(page.getByRole('status')).toHaveText('You can try again now.')
+  await expect(page.getByRole('status').filter({ hasText: 'You can try again now.' })).toBeVisible()
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.waitForURL('/')
   await page.goBack()
@@ -287,9 +297,35 @@ test('a wait longer than the lifetime of the code leads to a new sign-in', async
     await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, seconds))
     await page.goto('/sso/callback?code=x')
     await expect(page.getByText(words)).toBeVisible()
-    await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)
+    await expect(page.getByRole('main').getByRole('button')).toHaveText(['Copy'])
     await expect(page.getByRole('main').getByRole('link')).toHaveText(['Sign in again'])
   }
+})
+
+test('a retry is only offered while the code of the page can still be valid', async ({ page }) => {
+  await page.addInitScript(() => {
+    const now = performance.now.bind(performance)
+    performance.now = () => now() + 40_000 // the page was opened 40 s ago
+  })
+  await page.route(exchangePath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 10))
+  await page.goto('/sso/callback?code=x')
+  await expect(heading(page)).toHaveText('Sign-in still isn’t working')
+  await expect(page.getByRole('button', { name: 'Try again' })).toHaveCount(0)
+  await expect(page.getByRole('link', { name: 'Sign in again' })).toBeVisible()
+})
+
+test('the language switch, which reloads the page, is absent while a code waits for a retry', async ({ page }) => {
+  const german = page.getByRole('button', { name: 'Deutsch' })
+  await page.route(exchangePath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
+  await page.goto('/sso/callback?code=x')
+  await expect(heading(page)).toHaveText('Sign-in isn’t available right now')
+  await expect(german).toBeHidden()
+  await page.unroute(exchangePath)
+  await page.getByText('You can try again now').waitFor()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await expect(heading(page)).toHaveText('This sign-in has expired')
+  await german.click()
+  await expect(page.locator('html')).toHaveAttribute('lang', 'de')
 })
 
 test('offline before the post: nothing is sent, and the code is still valid', async ({ page, context, user }) => {
@@ -323,7 +359,7 @@ test('offline during the post: the outcome is unknown, and nothing is sent again
   await context.setOffline(false)
   await page.waitForTimeout(1_000)
   expect(posts).toHaveLength(1)
-  await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)
+  await expect(page.getByRole('main').getByRole('button')).toHaveText(['Copy'])
 })
 
 test('no response for thirty seconds: the outcome is unknown', async ({ page }) => {

@@ -121,7 +121,7 @@ test.describe('ends readably, and `next` survives', () => {
     await connect()
     await provider.stop()
     await start(page)
-    await endsWith(page, 'Your organisation’s sign-in service isn’t available')
+    await endsWith(page, 'Sign-in at your organisation isn’t available')
   })
 })
 

@@ -36,6 +36,16 @@ export function languageOf(requestHeaders: Headers): Language {
     : preferredLanguage(requestHeaders.get('accept-language'))
 }
 
+/**
+ * Returns the variety of the page's language that `Accept-Language` names first, such as British
+ * English, for its format of dates.
+ */
+export function localeOf(requestHeaders: Headers): string {
+  const language = languageOf(requestHeaders)
+  const header = requestHeaders.get('accept-language')?.slice(0, maxHeaderLength) ?? ''
+  return new RegExp(`\\b${language}-(?:[a-z]{2}|\\d{3})\\b`, 'i').exec(header)?.[0] ?? language
+}
+
 /** Returns the texts in a language, or in English if it is not supported any more. */
 export function textsIn(language: string): Texts {
   const texts = Object.hasOwn(textsOf, language) ? textsOf[language as Language] : textsOf.en

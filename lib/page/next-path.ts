@@ -1,4 +1,5 @@
-const maxLength = 2_048 // as that of a URL; a host takes time with the square of its length
+const maxLength = 2_048 // as that of a URL
+const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // parsing one takes time with the square of its length
 const excludedPaths = /^\/(api|sso|sign-in|sign-out|_next)(\/|$)/
 
 /**
@@ -6,8 +7,7 @@ const excludedPaths = /^\/(api|sso|sign-in|sign-out|_next)(\/|$)/
  * value that a browser or a proxy might read as another site, and for paths that are not pages.
  */
 export function nextPath(next: unknown, origin: string): string | null {
-  if (typeof next !== 'string' || next.length > maxLength || !next.startsWith('/') || /[\\\p{Cc}]/u.test(next))
-    return null
+  if (typeof next !== 'string' || isTooLong(next) || !next.startsWith('/') || /[\\\p{Cc}]/u.test(next)) return null
   try {
     const { origin: targetOrigin, pathname, search, hash } = new URL(next, origin)
     const decodedPath = decodeURIComponent(pathname)
@@ -24,11 +24,15 @@ export function nextPath(next: unknown, origin: string): string | null {
  */
 export function nextDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
   const path = nextPath(next, origin)
-  if (path !== null || typeof next !== 'string' || next.length > maxLength || !/^https?:\/\//.test(next)) return path
+  if (path !== null || typeof next !== 'string' || isTooLong(next) || !/^https?:\/\//.test(next)) return path
   if (/[\\\p{Cc}]/u.test(next) || !URL.canParse(next) || !URL.canParse(dashboardUrl)) return null
   const { href, origin: targetOrigin, username, password, pathname, search, hash } = new URL(next)
   if (targetOrigin !== new URL(dashboardUrl).origin || username || password) return null
   return targetOrigin === origin ? nextPath(pathname + search + hash, origin) : href
+}
+
+function isTooLong(next: string): boolean {
+  return next.length > maxLength || longHost.test(next)
 }
 
 /**

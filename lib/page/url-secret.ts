@@ -28,7 +28,8 @@ export function urlSecret(name: SecretName): string | null {
   return secrets[name] ?? null
 }
 
-/** Deletes a secret that is no longer needed. */
+/** Deletes a secret that is no longer needed, and the mark that app/_ui/arrival.js set for it. */
 export function forgetSecret(name: SecretName): void {
   delete secrets[name]
+  delete document.documentElement.dataset[name]
 }

@@ -4,6 +4,7 @@ import { Screen } from '@/app/_ui/screen'
 import { paths } from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
 import { nextDestination, signInLink } from '@/lib/page/next-path'
+import { cookieOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import earlyExchangeScript from './early-exchange.js?raw'
 import { SsoLanding } from './sso-landing'
@@ -36,12 +37,12 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
     )
   }
   const { rejected: _, ...landingTexts } = sso
-  const nonce = (await headers()).get('x-nonce') ?? undefined
+  const requestHeaders = await headers()
   const destination = nextUrl ?? DASHBOARD_URL
   return (
     <>
       <script
-        nonce={nonce}
+        nonce={requestHeaders.get('x-nonce') ?? undefined}
         data-path={paths.exchangeSsoCode}
         data-destination={destination}
         suppressHydrationWarning
@@ -53,6 +54,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
           texts={landingTexts}
           signInUrl={signInUrl}
           hasCode={code !== undefined}
+          hasSession={cookieOf(requestHeaders, 'session') !== null}
         />
       </NeedsScript>
     </>

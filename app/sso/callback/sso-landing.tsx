@@ -1,6 +1,7 @@
 'use client'
 
 import { useLayoutEffect, useState } from 'react'
+import { Reference } from '@/app/_ui/reference'
 import { RetryButton } from '@/app/_ui/retry-button'
 import { Screen } from '@/app/_ui/screen'
 import { isRetryable, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
@@ -13,7 +14,7 @@ import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
 import { earlyExchange } from './early-exchange'
 
-const longWaitSeconds = lifetimes.code * 0.75 // a longer wait would outlast the code
+const lastRetryMs = lifetimes.code * 750 // after the page was opened: a later retry might find the code expired
 const readingMs = 1_500 // to see who is signed in
 const lookUpMs = 5_000
 
@@ -35,6 +36,8 @@ type Properties = {
   destination: string
   signInUrl: string
   hasCode: boolean
+  /** Whether the request for the page had a session cookie. */
+  hasSession: boolean
 }
 
 // module state, because React runs effects twice in development
@@ -44,7 +47,8 @@ let firstAttempt: Promise<Outcome> | undefined
  * Exchanges the code from the URL for a session, whose cookie the response sets, and goes to the
  * destination.
  */
-export function SsoLanding({ app, language, texts, shared, destination, signInUrl, hasCode }: Properties) {
+export function SsoLanding(properties: Properties) {
+  const { app, language, texts, shared, destination, signInUrl, hasCode, hasSession } = properties
   const { step, retries, setStep, track } = useAttempts(hasCode)
   const [account, setAccount] = useState<string | null>(null)
 
@@ -66,9 +70,10 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
   async function show(pending: Promise<Outcome>, again = false): Promise<void> {
     const checked = pending.then(async (outcome) => {
       if (outcome.kind === 'rejected') await goOnIfSignedIn()
+      if (!canRetryInTime(outcome)) forgetSecret('code')
       return outcome
     })
-    if (!canRetryAfterWait(await track(checked, again))) forgetSecret('code')
+    await track(checked, again)
   }
 
   // A layout effect, to correct the first paint: the server sees no code in the fragment.
@@ -77,7 +82,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
     const code = urlSecret('code')
     if (!code) {
       if (hasCode) setStep({ kind: 'no-secret' })
-      goOnIfSignedIn()
+      if (hasSession) goOnIfSignedIn()
       return
     }
     firstAttempt ??= earlyExchange() ?? exchange(code)
@@ -113,7 +118,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
         title={done ? texts.done : texts.working}
         tab={kind === 'ready' ? shared.signIn : undefined} // without scripts, this title stays
         icon={done ? 'good' : 'busy'}
-        focus={'again' in step && step.again}
+        focus={'again' in step ? step.again : done}
       >
         <p role="status">{bodies[kind]}</p>
         {done && <div className="actions">{continueLink('button')}</div>}
@@ -122,18 +127,11 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
     )
   }
 
-  const canRetry = canRetryAfterWait(step) && (kind === 'offline' || retries < maxRetries)
+  const canRetry = isRetryable(step) && urlSecret('code') !== null && (kind === 'offline' || retries < maxRetries)
   const { title, body } = textsOf(kind, canRetry, texts)
   const waitSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
   return (
-    <Screen
-      app={app}
-      title={title}
-      icon={icons[kind]}
-      focus={hasCode || kind !== 'no-secret'}
-      requestId={'requestId' in step ? step.requestId : undefined}
-      requestIdLabel={shared.requestId}
-    >
+    <Screen app={app} title={title} icon={icons[kind]} focus={hasCode || kind !== 'no-secret'}>
       <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
       {canRetry ? (
         <RetryButton {...{ shared, language, waitSeconds }} onRetry={() => show(exchange(urlSecret('code')!), true)}>
@@ -146,6 +144,7 @@ export function SsoLanding({ app, language, texts, shared, destination, signInUr
           {(kind === 'rejected' || kind === 'no-secret') && continueLink('button quiet')}
         </div>
       )}
+      <Reference id={'requestId' in step ? step.requestId : undefined} shared={shared} />
     </Screen>
   )
 }
@@ -162,8 +161,9 @@ async function signedInAs(): Promise<string | null> {
 }
 
 /** Whether the request was not processed and the code will still be valid after the wait. */
-function canRetryAfterWait(step: Step): boolean {
-  return isRetryable(step) && (step.kind === 'offline' || step.waitSeconds <= longWaitSeconds)
+function canRetryInTime(outcome: Outcome): boolean {
+  if (!isRetryable(outcome)) return false
+  return outcome.kind === 'offline' || performance.now() + outcome.waitSeconds * 1000 <= lastRetryMs
 }
 
 function textsOf(

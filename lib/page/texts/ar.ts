@@ -17,6 +17,8 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
   app,
   shared: {
     requestId: 'الرمز المرجعي للدعم:',
+    copy: 'نسخ',
+    copied: 'تم النسخ',
     tryAgain: 'إعادة المحاولة',
     waiting: 'ستُتاح إعادة المحاولة {when}.',
     waitingForNetwork: 'ستُتاح إعادة المحاولة عند عودة الاتصال بالإنترنت.',

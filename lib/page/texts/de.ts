@@ -13,6 +13,8 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
   app,
   shared: {
     requestId: 'Referenznummer für den Support:',
+    copy: 'Kopieren',
+    copied: 'Kopiert',
     tryAgain: 'Erneut versuchen',
     waiting: 'Sie können es {when} erneut versuchen.',
     waitingForNetwork: 'Sie können es erneut versuchen, sobald Sie online sind.',

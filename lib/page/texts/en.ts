@@ -14,6 +14,8 @@ export const en = (app: string, passwordMinLength: number) => ({
   app,
   shared: {
     requestId: 'Support reference:',
+    copy: 'Copy',
+    copied: 'Copied',
     tryAgain: 'Try again',
     waiting: 'You can try again {when}.',
     waitingForNetwork: 'You can try again once you’re online.',
@@ -157,11 +159,11 @@ export const en = (app: string, passwordMinLength: number) => ({
         body: 'You’ve been signed out there. Sign in again to continue.',
       },
       temporarily_unavailable: {
-        title: 'Your organisation’s sign-in service isn’t available',
+        title: 'Sign-in at your organisation isn’t available',
         body: 'Sign-in there isn’t working right now. Wait a few minutes, then sign in again.',
       },
       server_error: {
-        title: 'Your organisation’s sign-in service had a problem',
+        title: 'Sign-in at your organisation had a problem',
         body: 'You weren’t signed in. Sign in again. If it keeps happening, tell your administrator.',
       },
       attempt_invalid: {
@@ -177,7 +179,7 @@ export const en = (app: string, passwordMinLength: number) => ({
         body: `Your organisation signed you in, but your account can’t be used with ${app}. Ask your administrator for access.`,
       },
       connection_unavailable: {
-        title: 'This way to sign in isn’t available',
+        title: 'This way to sign\u00a0in isn’t available',
         body: 'It may have been turned off. Sign in another way, or ask your administrator.',
       },
       unavailable: {

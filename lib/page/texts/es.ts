@@ -13,6 +13,8 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
   app,
   shared: {
     requestId: 'Código de referencia para soporte:',
+    copy: 'Copiar',
+    copied: 'Copiado',
     tryAgain: 'Intentar de nuevo',
     waiting: 'Podrá intentarlo de nuevo {when}.',
     waitingForNetwork: 'Podrá intentarlo de nuevo cuando tenga conexión a internet.',

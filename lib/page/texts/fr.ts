@@ -13,6 +13,8 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
   app,
   shared: {
     requestId: 'Référence pour l’assistance :',
+    copy: 'Copier',
+    copied: 'Copié',
     tryAgain: 'Réessayer',
     waiting: 'Vous pourrez réessayer {when}.',
     waitingForNetwork: 'Vous pourrez réessayer dès que vous serez en ligne.',

@@ -1,0 +1,38 @@
+'use client'
+
+import { useState } from 'react'
+import type { Texts } from '@/lib/page/texts/en'
+
+type Properties = {
+  /** Of a request, as in its log line. */
+  id?: string
+  shared: Pick<Texts['shared'], 'requestId' | 'copy' | 'copied'>
+}
+
+/** The reference for support, with a button that copies it. Nothing without an ID. */
+export function Reference({ id, shared: { requestId, copy, copied } }: Properties) {
+  const [copiedId, setCopiedId] = useState<string>()
+  return (
+    id && (
+      <div className="reference">
+        {requestId}
+        <code>{id}</code>
+        <button
+          type="button"
+          aria-label={`${copy} ${requestId}`}
+          onClick={async ({ currentTarget: { previousSibling } }) => {
+            try {
+              await navigator.clipboard.writeText(id)
+              setCopiedId(id)
+            } catch {
+              getSelection()!.selectAllChildren(previousSibling!) // to copy by hand, as on plain http
+            }
+          }}
+        >
+          {copy}
+        </button>
+        <span role="status">{copiedId === id && copied}</span>
+      </div>
+    )
+  )
+}
