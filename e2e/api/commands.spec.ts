@@ -326,12 +326,13 @@ test.describe('npm start', () => {
 test.describe('npm run dev', () => {
   test('uses PORT, prints two working links, logs no secret, and stops on Ctrl-C', async ({ user }) => {
     test.setTimeout(300_000) // it compiles every page
+    const { url, sql, drop } = await openOwnDatabase() // it takes example.com for its identity provider
     await onlyDevelopmentServer(async () => {
       const port = String(await freePort())
       const child = spawn('npm', ['run', '--silent', 'dev'], {
         cwd: project,
         detached: true,
-        env: { ...process.env, PORT: port, PUBLIC_URL: '', NODE_ENV: '' as 'development' },
+        env: { ...process.env, DATABASE_URL: url(), PORT: port, PUBLIC_URL: '', NODE_ENV: '' as 'development' },
       })
       let printed = ''
       child.stdout.on('data', (chunk) => (printed += chunk))
@@ -373,7 +374,9 @@ test.describe('npm run dev', () => {
       await once(child, 'exit')
       await expect(fetch(`http://localhost:${port}/`)).rejects.toThrow()
       for (const secret of secrets) expect(printed).not.toContain(secret)
+      await expect.poll(() => sql('SELECT slug FROM connections')).toEqual([])
     })
+    await drop()
   })
 })
 
