@@ -28,8 +28,8 @@ const abandonedMs = 1_000
 /** A page that takes longer waits for something other than the thread. */
 const longestPageMs = 100
 
-/** For how long routes begin in one turn of the event loop. */
-const routesPerTurnMs = 5
+/** For how long routes begin in one turn of the event loop, and for how long files do. */
+const beginningMs = 5
 
 /**
  * Limits the connections of the process and, if clients connect directly, of each network. Handles
@@ -46,10 +46,10 @@ export class Admission {
   #connections = new Map()
   /** @type {Map<string, Turns>} */
   #ofNetwork = new Map()
-  #routes = new RouteTurns(Number.POSITIVE_INFINITY, () => this.#accepted)
+  #routes = this.#newShortTurns()
   #ofAll = {
     page: new PageTurns(turns.page.atOnce, () => this.#accepted),
-    file: new Turns(Number.POSITIVE_INFINITY),
+    file: this.#newShortTurns(),
     read: this.#routes,
     write: this.#routes,
   }
@@ -72,6 +72,13 @@ export class Admission {
     server.maxConnections = connectionsAtOnce
     server.on('drop', () => report('too many connections to this process'))
     server.on('connection', (socket) => this.#accept(socket))
+  }
+
+  #newShortTurns() {
+    return new ShortTurns(
+      () => this.#accepted,
+      () => this.#rendering.size > 0,
+    )
   }
 
   #accept(/** @type {import('node:net').Socket} */ socket) {
@@ -218,6 +225,7 @@ class Turns {
   #holders = new Map()
   /** @type {BySite<object>} */
   #waiting = new BySite()
+  #isStarting = false
 
   constructor(/** @type {number} */ atOnce) {
     this.#atOnce = atOnce
@@ -246,7 +254,16 @@ class Turns {
   }
 
   startNext() {
-    if (!this.canStart) return
+    if (this.#isStarting) return // called by a holder that ends at once, of which there can be thousands in a row
+    this.#isStarting = true
+    try {
+      while (this.canStart) this.start()
+    } finally {
+      this.#isStarting = false
+    }
+  }
+
+  start() {
     const holder = this.#waiting.next()
     this.#acting.add(holder)
     this.#holders.get(holder).act()
@@ -254,39 +271,34 @@ class Turns {
 }
 
 /**
- * Turns of routes. They begin for a few milliseconds in each turn of the event loop: routes that end at
- * once would otherwise all run in one turn. While clients open connections, one begins, and then none
- * for as long as that turn took, because Node.js accepts one connection in each turn: a new client would
- * wait for as many routes as there are connections before its own.
+ * Turns of routes, or of files. They begin for a few milliseconds in each turn of the event loop: those that
+ * end at once would otherwise all run in one turn. While a page is rendered, which takes many turns of the
+ * event loop, one begins in each. While clients open connections, one begins, and then none for as long as
+ * that turn took, because Node.js accepts one connection in each turn: a new client would wait for as many
+ * as there are connections before its own.
  */
-class RouteTurns extends Turns {
+class ShortTurns extends Turns {
   #countAccepted
+  #isRendering
   #hasBegun = false
   #begunAt = 0
   #areArriving = false
-  #isStarting = false
 
-  constructor(/** @type {number} */ atOnce, /** @type {() => number} */ countAccepted) {
-    super(atOnce)
+  constructor(/** @type {() => number} */ countAccepted, /** @type {() => boolean} */ isRendering) {
+    super(Number.POSITIVE_INFINITY)
     this.#countAccepted = countAccepted
+    this.#isRendering = isRendering
   }
 
-  get #mayBegin() {
+  get canStart() {
+    if (!super.canStart) return false
     if (!this.#hasBegun) return true
-    return !this.#areArriving && performance.now() - this.#begunAt < routesPerTurnMs
+    return !this.#areArriving && !this.#isRendering() && performance.now() - this.#begunAt < beginningMs
   }
 
-  startNext() {
-    if (this.#isStarting) return // called by a holder that ends at once
-    this.#isStarting = true
-    try {
-      while (this.canStart && this.#mayBegin) {
-        if (!this.#hasBegun) this.#watchTurn()
-        super.startNext()
-      }
-    } finally {
-      this.#isStarting = false
-    }
+  start() {
+    if (!this.#hasBegun) this.#watchTurn()
+    super.start()
   }
 
   #watchTurn() {
@@ -351,7 +363,7 @@ class PageTurns extends Turns {
     setImmediate(() =>
       setImmediate(() => {
         this.#isWaiting = false
-        if (this.#countAccepted() === before || performance.now() >= this.#pauseEndsAt) super.startNext()
+        if (this.#countAccepted() === before || performance.now() >= this.#pauseEndsAt) this.start()
         this.startNext()
       }),
     )

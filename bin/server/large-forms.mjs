@@ -3,7 +3,7 @@
 import { siteOf } from '../../lib/queue/by-site.mjs'
 
 const bytesPerSite = 5 * 1024 * 1024 // 14 of the largest, 300 ordinary ones
-const bytesOfAll = 8 * bytesPerSite
+const bytesOfAll = 6 * bytesPerSite
 
 /** @typedef {{ bytes: number, forms: Map<import('node:http').ServerResponse, number> }} Site the bytes of each form */
 
