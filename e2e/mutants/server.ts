@@ -471,13 +471,4 @@ export const serverMutants: Mutant[] = [
     title: 'of all kinds and over kept connections',
     project: 'faults',
   },
-  {
-    name: 'a turn that ends at once begins the next one before it returns',
-    file: 'bin/server/admission.mjs',
-    find: 'if (this.#isStarting) return',
-    replace: '',
-    tests: 'faults/one-client',
-    title: 'reset while they wait',
-    project: 'faults',
-  },
 ]
