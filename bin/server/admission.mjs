@@ -1,6 +1,6 @@
 // Limits how much of this process a client can occupy: connections and concurrent requests.
 
-import { BySite } from '../../lib/queue/by-site.mjs'
+import { PageTurns, ShortTurns, Turns } from '../../lib/queue/turns.mjs'
 
 const openFiles = openFileLimit()
 
@@ -24,12 +24,6 @@ const turns = {
  * the end of it in every case.
  */
 const abandonedMs = 1_000
-
-/** A page that takes longer waits for something other than the thread. */
-const longestPageMs = 100
-
-/** For how long routes begin in one turn of the event loop, and for how long files do. */
-const beginningMs = 5
 
 /**
  * Limits the connections of the process and, if clients connect directly, of each network. Handles
@@ -214,159 +208,6 @@ export class Admission {
         for (const { response } of requests) response.shouldKeepAlive = false
       }
     })
-  }
-}
-
-/** Lets up to `atOnce` holders act at the same time. Of the others, sites and networks take turns. */
-class Turns {
-  #atOnce
-  #acting = new Set()
-  /** @type {Map<object, { network: string, act: () => void }>} */
-  #holders = new Map()
-  /** @type {BySite<object>} */
-  #waiting = new BySite()
-  #isStarting = false
-
-  constructor(/** @type {number} */ atOnce) {
-    this.#atOnce = atOnce
-  }
-
-  get size() {
-    return this.#acting.size + this.#waiting.size
-  }
-
-  request(holder, network, act) {
-    this.#holders.set(holder, { network, act })
-    this.#waiting.add(network, holder)
-    this.startNext()
-  }
-
-  /** Ends a holder's turn or its wait. */
-  end(holder) {
-    this.#waiting.delete(this.#holders.get(holder)?.network ?? '', holder)
-    this.#holders.delete(holder)
-    this.#acting.delete(holder)
-    this.startNext()
-  }
-
-  get canStart() {
-    return this.#waiting.size > 0 && this.#acting.size < this.#atOnce
-  }
-
-  startNext() {
-    if (this.#isStarting) return // called by a holder that ends at once, of which there can be thousands in a row
-    this.#isStarting = true
-    try {
-      while (this.canStart) this.start()
-    } finally {
-      this.#isStarting = false
-    }
-  }
-
-  start() {
-    const holder = this.#waiting.next()
-    this.#acting.add(holder)
-    this.#holders.get(holder).act()
-  }
-}
-
-/**
- * Turns of routes, or of files. They begin for a few milliseconds in each turn of the event loop: those that
- * end at once would otherwise all run in one turn. While a page is rendered, which takes many turns of the
- * event loop, one begins in each. While clients open connections, one begins, and then none for as long as
- * that turn took, because Node.js accepts one connection in each turn: a new client would wait for as many
- * as there are connections before its own.
- */
-class ShortTurns extends Turns {
-  #countAccepted
-  #isRendering
-  #hasBegun = false
-  #begunAt = 0
-  #areArriving = false
-
-  constructor(/** @type {() => number} */ countAccepted, /** @type {() => boolean} */ isRendering) {
-    super(Number.POSITIVE_INFINITY)
-    this.#countAccepted = countAccepted
-    this.#isRendering = isRendering
-  }
-
-  get canStart() {
-    if (!super.canStart) return false
-    if (!this.#hasBegun) return true
-    return !this.#areArriving && !this.#isRendering() && performance.now() - this.#begunAt < beginningMs
-  }
-
-  start() {
-    if (!this.#hasBegun) this.#watchTurn()
-    super.start()
-  }
-
-  #watchTurn() {
-    this.#hasBegun = true
-    this.#begunAt = performance.now()
-    let pauseEndsAt = 0
-    let before = this.#countAccepted()
-    const look = () => {
-      const now = performance.now()
-      pauseEndsAt ||= now + (now - this.#begunAt)
-      const accepted = this.#countAccepted()
-      this.#areArriving = accepted !== before
-      before = accepted
-      if (this.#areArriving && now < pauseEndsAt) return setImmediate(look)
-      this.#hasBegun = false
-      this.startNext()
-    }
-    setImmediate(() => setImmediate(look)) // after a whole turn
-  }
-}
-
-/**
- * Turns of pages, which begin one by one, when the system has no more connections to accept. Node.js
- * accepts one in each turn of the event loop: if a page was rendered in each, a new client would
- * wait for as many pages as there are connections before its own. While clients open connections
- * without end, pages get half of the time.
- */
-class PageTurns extends Turns {
-  #countAccepted
-  #isWaiting = false
-  #last
-  #lastBegunAt = 0
-  #pauseEndsAt = 0
-
-  constructor(/** @type {number} */ atOnce, /** @type {() => number} */ countAccepted) {
-    super(atOnce)
-    this.#countAccepted = countAccepted
-  }
-
-  request(holder, network, act) {
-    super.request(holder, network, () => {
-      this.#last = holder
-      this.#lastBegunAt = performance.now()
-      this.#pauseEndsAt = this.#lastBegunAt + 2 * longestPageMs
-      act()
-    })
-  }
-
-  end(holder) {
-    if (holder === this.#last) {
-      const now = performance.now()
-      this.#pauseEndsAt = Math.min(this.#pauseEndsAt, now + (now - this.#lastBegunAt))
-    }
-    super.end(holder)
-  }
-
-  startNext() {
-    if (this.#isWaiting || !this.canStart) return
-    this.#isWaiting = true
-    const before = this.#countAccepted()
-    // a whole turn, in which the process also learns that the client has gone
-    setImmediate(() =>
-      setImmediate(() => {
-        this.#isWaiting = false
-        if (this.#countAccepted() === before || performance.now() >= this.#pauseEndsAt) this.start()
-        this.startNext()
-      }),
-    )
   }
 }
 

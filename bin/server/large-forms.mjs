@@ -1,4 +1,4 @@
-// Limits how much of the forms for SAML connections is in memory, from their first byte to the response.
+// Limits how much of the forms for SAML connections is in memory until they get their responses.
 
 import { siteOf } from '../../lib/queue/by-site.mjs'
 
@@ -27,6 +27,7 @@ export class LargeForms {
    */
   count(request, response, network) {
     const name = siteOf(network)
+    this.#add(name, response, request.readableLength) // what came behind an earlier request
     const push = request.push.bind(request)
     request.push = (chunk) => {
       if (chunk) this.#add(name, response, chunk.length)

@@ -265,7 +265,7 @@ const others: Mutant[] = [
   },
   {
     name: 'pages wait while others open connections',
-    file: 'bin/server/admission.mjs',
+    file: 'lib/queue/turns.mjs',
     find: ' || performance.now() >= this.#pauseEndsAt',
     replace: '',
     tests: 'one-client',

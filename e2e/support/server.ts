@@ -14,6 +14,7 @@ export const serverFiles = [
   'lib/http/client-network.mjs',
   'lib/page/crash-texts.json',
   'lib/queue/by-site.mjs',
+  'lib/queue/turns.mjs',
 ]
 
 export type Server = { url: string; process: ChildProcess; output: () => string; stop: () => Promise<void> }
