@@ -226,9 +226,9 @@ export const samlMutants: Mutant[] = [
     },
     {
       name: 'SAML: an error quotes the document',
-      find: '    throw new SamlRejected(libraryChecks',
-      replace: `    throw Object.assign(new SamlRejected('library'), { cause: error })
-    throw new SamlRejected(libraryChecks`,
+      find: '  throw new SamlRejected(libraryChecks',
+      replace: `  throw Object.assign(new SamlRejected('library'), { cause: error })
+  throw new SamlRejected(libraryChecks`,
       tests: 'saml/service-provider.spec',
       title: 'rejects another request inside the subject',
     },
@@ -1204,7 +1204,7 @@ export const samlMutants: Mutant[] = [
   {
     name: 'SAML: the library canonicalizes what no certificate signed',
     file: 'lib/sso/saml/service-provider.ts',
-    find: 'await signersOf(decrypted === null ? [xml] : [xml, decrypted], settings.provider.certificates)',
+    find: 'await signersOf(documents, settings.provider.certificates).catch(rethrowAsRejected)',
     replace: 'settings.provider.certificates',
     tests: 'saml/attacks',
     title: 'none of ten certificates',
@@ -1235,6 +1235,24 @@ export const samlMutants: Mutant[] = [
     replace: "only('SignedInfo')",
     tests: 'saml/service-provider',
     title: 'prefixes that both signatures list',
+    project: 'unit',
+  },
+  {
+    name: 'a namespace may be long',
+    file: 'lib/sso/saml/xml.ts',
+    find: 'maxNamespaceLength = 256',
+    replace: 'maxNamespaceLength = 2_560',
+    tests: 'lib/sso/saml/attacks',
+    title: 'long namespaces within the limits',
+    project: 'unit',
+  },
+  {
+    name: 'SAML: a certificate that no algorithm fits is a fault of ours',
+    file: 'lib/sso/saml/service-provider.ts',
+    find: 'settings.provider.certificates).catch(rethrowAsRejected)',
+    replace: 'settings.provider.certificates)',
+    tests: 'saml/service-provider.spec',
+    title: 'no algorithm fits',
     project: 'unit',
   },
 ]

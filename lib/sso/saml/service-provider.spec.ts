@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'playwright/test'
 import {
   addAttribute,
@@ -116,6 +117,12 @@ test('accepts a response and its assertion by different certificates', async () 
     expect(await outcomeOf(provider, byBoth, { provider: both })).toBe('accepted')
     expect(await outcomeOf(provider, byBoth)).toBe('signature')
   }
+})
+
+test('rejects a response if no algorithm fits the key of a certificate', async () => {
+  const key = String(generateKeyPairSync('ed25519').publicKey.export({ format: 'pem', type: 'spki' }))
+  const odd = { ...provider.settings.provider, certificates: [key] }
+  expect(await outcomeOf(provider, provider.respond(modes['both signed']!), { provider: odd })).toBe('library')
 })
 
 const alsoAccepted: Record<string, ResponseOptions> = {

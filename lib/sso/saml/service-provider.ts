@@ -68,7 +68,8 @@ export async function verifyResponse(
   ensure(signed.response || signed.assertion, 'unsigned')
   ensure(signed.response || !settings.wantResponseSigned, 'unsigned')
   ensure(signed.assertion || !settings.wantAssertionSigned, 'unsigned')
-  const signers = await signersOf(decrypted === null ? [xml] : [xml, decrypted], settings.provider.certificates)
+  const documents = decrypted === null ? [xml] : [xml, decrypted]
+  const signers = await signersOf(documents, settings.provider.certificates).catch(rethrowAsRejected)
   return readIdentity(
     parseXml(await verifiedAssertion(settings, signers, samlResponse, requestId, signed)),
     expected,
@@ -110,12 +111,16 @@ async function verifiedAssertion(
     wantAuthnResponseSigned: signed.response,
     wantAssertionsSigned: signed.assertion,
   })
-  const { profile } = await saml.validatePostResponseAsync({ SAMLResponse: samlResponse }).catch((error: Error) => {
-    // Without the error as a cause, because its message quotes the document.
-    throw new SamlRejected(libraryChecks.find(([message]) => message.test(error.message))?.[1] ?? 'library')
-  })
+  const posted = { SAMLResponse: samlResponse }
+  const { profile } = await saml.validatePostResponseAsync(posted).catch(rethrowAsRejected)
   ensure(profile?.getAssertionXml, 'library')
   return profile.getAssertionXml()
+}
+
+function rethrowAsRejected(error: Error): never {
+  if (error instanceof SamlRejected) throw error
+  // Without the error as a cause, because its message quotes the document.
+  throw new SamlRejected(libraryChecks.find(([message]) => message.test(error.message))?.[1] ?? 'library')
 }
 
 /** How the library's messages begin. */

@@ -5,7 +5,7 @@ import { ensure } from './rejected'
 /**
  * Returns the certificates (PEM) whose keys made the signatures in documents, all of which
  * checkSignature has checked. Throws SamlRejected if one is by none of them. Does not look at what is
- * signed: the library canonicalizes that for each certificate, too much work for a stranger's document.
+ * signed: the library canonicalizes that once for each certificate it gets, and anybody can post it.
  */
 export async function signersOf(documents: string[], certificates: string[]): Promise<string[]> {
   const { parseDomFromString } = await import('@node-saml/node-saml/lib/xml.js')
@@ -24,7 +24,7 @@ export async function signersOf(documents: string[], certificates: string[]): Pr
     ensure(signer, 'signature')
     return signer
   }
-  const parsed = await Promise.all(documents.map(parseDomFromString))
+  const parsed = await Promise.all(documents.map((document) => parseDomFromString(document)))
   const signers = parsed.flatMap((document) =>
     Array.from(document.getElementsByTagNameNS(namespaces.signature, 'Signature'), (signature) =>
       signerOf(document, signature),

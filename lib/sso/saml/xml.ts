@@ -21,7 +21,7 @@ const maxAttributesOfElement = 32
 const maxDepth = 50
 // Canonical XML repeats a namespace for each element that uses its prefix, and the library copies
 // the result once for each level.
-const maxNamespaceLength = 256
+export const maxNamespaceLength = 256
 const maxPrefixLists = 1_000 // characters of all; the library searches them for each attribute that has a prefix
 
 const space = '[ \\t\\n]'
