@@ -16,7 +16,7 @@
     fragment.delete(name)
   }
   window.urlSecrets = secrets
-  if (secrets.code) marks.code = ''
+  if (secrets.code && location.pathname === '/sso/callback') marks.code = ''
   if (Object.keys(secrets).length) {
     const url = new URL(location)
     url.search = query

@@ -1,6 +1,6 @@
 'use client'
 
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = {
@@ -11,16 +11,18 @@ type Properties = {
 
 /** The reference for support, with a button that copies it. Nothing without an ID. */
 export function Reference({ id, shared: { requestId, copy, copied } }: Properties) {
+  const labelId = useId()
   const [copiedId, setCopiedId] = useState<string>()
   return (
     id && (
       <div className="reference">
-        {requestId}
+        <span id={labelId}>{requestId}</span>
         <code>{id}</code>
         <button
           type="button"
-          aria-label={`${copy} ${requestId}`}
+          aria-describedby={labelId}
           onClick={async ({ currentTarget: { previousSibling } }) => {
+            setCopiedId(undefined) // so that a second copy is announced too
             try {
               await navigator.clipboard.writeText(id)
               setCopiedId(id)

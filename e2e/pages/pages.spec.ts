@@ -114,15 +114,16 @@ test('the support reference is copied with one press, or selected where the brow
   for (const name of ['reset: failed', 'sso: failed', 'reset: too many requests']) {
     await show(page, name)
     const reference = await page.locator('.reference code').innerText()
-    await page.getByRole('button', { name: 'Copy Support reference:' }).click()
+    await page.getByRole('button', { name: 'Copy', exact: true }).click()
     await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toBeAttached()
+    await expect(page.getByRole('button', { name: 'Copy' })).toHaveAccessibleDescription('Support reference:')
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(reference)
     await page.evaluate(() => navigator.clipboard.writeText(''))
   }
   await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined })) // as on plain http
   await show(page, 'reset: failed')
   const reference = await page.locator('.reference code').innerText()
-  const button = page.getByRole('button', { name: 'Copy Support reference:' })
+  const button = page.getByRole('button', { name: 'Copy', exact: true })
   await button.click()
   await expect.poll(() => page.evaluate(() => String(getSelection()))).toBe(reference)
   await expect(page.getByText('Copied')).toHaveCount(0)

@@ -328,6 +328,21 @@ test('the language switch, which reloads the page, is absent while a code waits 
   await expect(page.locator('html')).toHaveAttribute('lang', 'de')
 })
 
+test('after the last retry, the code is forgotten, and the language can be switched', async ({ page }) => {
+  await page.route(exchangePath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
+  const code = 'x'.repeat(43)
+  await page.goto(`/sso/callback?code=${code}`)
+  await retryThrice(page)
+  await expect(heading(page)).toHaveText('Sign-in still isn’t working')
+  await expect(page.getByRole('button', { name: 'Deutsch' })).toBeVisible()
+  await expect.poll(() => holders(page, code)).toBe(0)
+})
+
+test('a parameter `code` of another page does not hide its language switch', async ({ page }) => {
+  await page.goto('/?code=x')
+  await expect(page.getByRole('button', { name: 'Deutsch' })).toBeVisible()
+})
+
 test('offline before the post: nothing is sent, and the code is still valid', async ({ page, context, user }) => {
   const code = await newCode(user)
   const posts = countPosts(page)

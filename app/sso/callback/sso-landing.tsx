@@ -14,7 +14,7 @@ import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
 import { earlyExchange } from './early-exchange'
 
-const lastRetryMs = lifetimes.code * 750 // after the page was opened: a later retry might find the code expired
+const lastRetryMs = 0.75 * lifetimes.code * 1_000 // after the page was opened: a later retry might find the code expired
 const readingMs = 1_500 // to see who is signed in
 const lookUpMs = 5_000
 
@@ -70,7 +70,8 @@ export function SsoLanding(properties: Properties) {
   async function show(pending: Promise<Outcome>, again = false): Promise<void> {
     const checked = pending.then(async (outcome) => {
       if (outcome.kind === 'rejected') await goOnIfSignedIn()
-      if (!canRetryInTime(outcome)) forgetSecret('code')
+      const isLast = again && retries + 1 >= maxRetries && outcome.kind !== 'offline'
+      if (isLast || !canRetryInTime(outcome)) forgetSecret('code')
       return outcome
     })
     await track(checked, again)
