@@ -326,7 +326,7 @@ test.describe('npm start', () => {
 test.describe('npm run dev', () => {
   test('uses PORT, prints two working links, logs no secret, and stops on Ctrl-C', async ({ user }) => {
     test.setTimeout(300_000) // it compiles every page
-    const { url, sql, drop } = await openOwnDatabase() // it takes example.com for its identity provider
+    const { url, sql, drop } = await openOwnDatabase() // it adds a connection for example.com
     await onlyDevelopmentServer(async () => {
       const port = String(await freePort())
       const child = spawn('npm', ['run', '--silent', 'dev'], {
@@ -375,8 +375,7 @@ test.describe('npm run dev', () => {
       await expect(fetch(`http://localhost:${port}/`)).rejects.toThrow()
       for (const secret of secrets) expect(printed).not.toContain(secret)
       await expect.poll(() => sql('SELECT slug FROM connections')).toEqual([])
-    })
-    await drop()
+    }).finally(drop)
   })
 })
 

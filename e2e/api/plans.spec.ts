@@ -130,7 +130,7 @@ test('after an ANALYZE of empty tables, every generic plan finds its rows by key
   expectKeysOnly(await scansOf(database, {}))
 })
 
-test('the look for sign-ins that go in circles reads those of the last minute only', async () => {
+test('the query for sign-ins that go in circles reads those of the last minute only', async () => {
   const plans = Object.entries(await plansOf(database, {}))
   const [, plan] = plans.find(([statement]) => statement.includes('FROM sign_ins WHERE connection_id'))!
   const conditions = (node: Plan): string[] => [node['Index Cond'] ?? '', ...(node.Plans ?? []).flatMap(conditions)]

@@ -38,7 +38,7 @@ const checks: Record<string, string[]> = {
 /** Faults of resets, clean-up, time and database errors, and of the schema. */
 export const databaseMutants: Mutant[] = [
   {
-    name: 'the look for sign-ins that go in circles reads old ones',
+    name: 'the query for sign-ins that go in circles reads old ones',
     file: 'prisma/migrations/20261122210000_recent_sign_ins_of_a_browser/migration.sql',
     find: '"browser_hash", "created_at");',
     replace: '"browser_hash");',
