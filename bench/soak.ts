@@ -1,15 +1,17 @@
-// `npm run bench:soak`: operations and pages (see `mix`) for 20 minutes, on two processes, at 70 % of what they
-// can do. Shows whether memory or response times grow.
+// `npm run bench:soak`: all operations and pages (see `mix`) for 20 minutes, on two processes, at 70 % of
+// what they can do. Shows whether memory or response times grow.
+import { randomBytes } from 'node:crypto'
 import { Agent, request as httpRequest } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startEmbeddedPostgres } from '../bin/embedded-postgres'
 import { project } from '../bin/local'
+import { startMailbox } from '../bin/mailbox'
 import { paths } from '../lib/contract/paths'
 import { newSigningKeys } from '../lib/settings/signing-keys'
 import { type Database, openDatabase } from './database'
 import { quantile } from './load'
-import { benchUrl, buildFloor, buildProduct, type Server, startServer, usageOf } from './servers'
+import { benchUrl, buildFloor, buildProduct, type Server, startProgram, startServer, usageOf } from './servers'
 
 const { values: flags } = parseArgs({ options: { minutes: { type: 'string', default: '20' } } })
 const minutes = Number(flags.minutes)
@@ -28,19 +30,27 @@ type Call = {
   body?: object
   received?: (body: string) => void
 }
-type Secrets = Record<'code' | 'token', () => string> & { signIn: () => object }
+type Secrets = Record<'code' | 'token' | 'unusedToken', () => string> & {
+  signIn: () => { email: string; password: string }
+}
+/** Signs in at a server through an identity provider, up to the landing page. */
+type SignIns = Record<'oidc' | 'saml', (server: Server) => Promise<unknown>>
+type Result = { status: number; ms: number }
 
-/** The share of each kind of request, in percent, and the status that it must have. */
-const mix: { name: string; share: number; status: number; call: (secrets: Secrets) => Call }[] = [
-  { name: 'exchange', share: 28, status: 200, call: ({ code }) => exchange(code()) },
+/** Kinds of requests: the share of each in percent, and the status that it must have. */
+const mix: ({ name: string; share: number; status: number } & (
+  | { call: (secrets: Secrets) => Call }
+  | { signIn: keyof SignIns }
+))[] = [
+  { name: 'exchange', share: 25, status: 200, call: ({ code }) => exchange(code()) },
   {
     name: 'exchange, rejected',
     share: 5,
     status: 400,
     call: () => post(paths.exchangeSsoCode, { code: 'x'.repeat(43) }),
   },
-  { name: 'session', share: 24, status: 200, call: () => bearer('GET', paths.getSession) },
-  { name: 'refresh', share: 14, status: 200, call: refresh },
+  { name: 'session', share: 22, status: 200, call: () => bearer('GET', paths.getSession) },
+  { name: 'refresh', share: 13, status: 200, call: refresh },
   { name: 'sign-out', share: 3, status: 200, call: signOut },
   { name: 'sign-in with a password', share: 0.5, status: 200, call: ({ signIn }) => post(paths.signIn, signIn()) },
   {
@@ -50,14 +60,41 @@ const mix: { name: string; share: number; status: number; call: (secrets: Secret
     call: ({ token }) => post(paths.resetPassword, { token: token(), password: `lantern meadow ${++sent} river` }),
   },
   {
+    name: 'forgot-password',
+    share: 2,
+    status: 200,
+    call: ({ signIn }) =>
+      post(paths.forgotPassword, { email: ++sent % 2 ? signIn().email : `nobody-${sent}@example.com` }),
+  },
+  {
+    name: 'connection of an address',
+    share: 2,
+    status: 200,
+    call: () => post(paths.findSsoConnection, { email: 'ada@example.org' }),
+  },
+  { name: 'sign-in with OpenID Connect', share: 2, status: 303, signIn: 'oidc' },
+  { name: 'sign-in with SAML', share: 2, status: 303, signIn: 'saml' },
+  {
     name: 'home page',
-    share: 7,
+    share: 6,
     status: 200,
     call: () => ({ method: 'GET', path: '/', headers: cookieOf(anySession()) }),
   },
-  { name: 'landing page', share: 8, status: 200, call: () => ({ method: 'GET', path: '/sso/callback?code=x' }) },
-  { name: 'reset page', share: 5, status: 200, call: () => ({ method: 'GET', path: '/reset-password?token=x' }) },
-  { name: 'sign-in page', share: 5, status: 200, call: () => ({ method: 'GET', path: '/sign-in' }) },
+  { name: 'landing page', share: 7, status: 200, call: () => ({ method: 'GET', path: '/sso/callback?code=x' }) },
+  { name: 'reset page', share: 3, status: 200, call: () => ({ method: 'GET', path: '/reset-password?token=x' }) },
+  {
+    name: 'reset page of a valid link',
+    share: 2,
+    status: 200,
+    call: ({ unusedToken }) => ({ method: 'GET', path: `/reset-password?token=${unusedToken()}` }),
+  },
+  { name: 'sign-in page', share: 4, status: 200, call: () => ({ method: 'GET', path: '/sign-in' }) },
+  {
+    name: 'page for a forgotten password',
+    share: 1,
+    status: 200,
+    call: () => ({ method: 'GET', path: '/forgot-password' }),
+  },
 ]
 
 const sessions: Session[] = []
@@ -104,24 +141,62 @@ async function main(): Promise<void> {
   const [floorBuild, productBuild] = [buildFloor(), buildProduct()]
   const postgres = await startEmbeddedPostgres(`${project}.data/bench-postgres`, log)
   const database = await openDatabase(postgres.url, `bench_soak_${Date.now()}`, 100_000, log)
+  const mailbox = await startMailbox()
+  const openid = await startProgram<{ issuer: string }>('openid-provider.ts')
   const settings = {
     DATABASE_URL: database.url,
     SESSION_SIGNING_KEYS: newSigningKeys(),
+    CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64'),
+    SMTP_URL: mailbox.smtpUrl,
+    MAIL_FROM: 'login@example.com',
     RATE_LIMIT: 'in-process',
     TRUSTED_PROXIES: '1',
     PASSWORD_SIGN_IN: 'true',
     LOG_LEVEL: 'warn',
   }
+  Object.assign(process.env, { ...settings, PUBLIC_URL: benchUrl }) // for the connections that this process adds
   const servers = await Promise.all(
     [productBuild, productBuild, floorBuild].map((built) => startServer(built, settings)),
   )
   try {
     const [first, second, floor] = servers as [Server, Server, Server]
-    await soak([first, second], floor, await secretsOf(database))
+    await soak([first, second], floor, await secretsOf(database), await connect(openid.message.issuer))
   } finally {
     for (const server of servers) await server.stop()
+    await openid.stop()
+    mailbox.stop()
     await database.drop()
     await postgres.release()
+  }
+}
+
+/** Adds a connection of each kind. Returns functions that sign in with them. */
+async function connect(issuer: string): Promise<SignIns> {
+  // Imported here, because they read the settings.
+  const { addConnection } = await import('../lib/sso/manage')
+  const { clientSecret, Visitor } = await import('../e2e/support/oidc-provider')
+  const { newSamlProvider } = await import('../e2e/support/saml-provider')
+  const { connectSaml, responseTo, SamlVisitor } = await import('../e2e/support/saml-visitor')
+  const slug = 'acme'
+  await addConnection({
+    slug,
+    name: 'Acme',
+    settings: { kind: 'oidc', issuer, clientId: 'the-client' },
+    secrets: { clientSecret },
+    domains: ['example.org'], // that of the provider's person
+    provision: true,
+    listed: false,
+    allowPasswords: false,
+  })
+  const saml = await newSamlProvider()
+  const samlSlug = await connectSaml(saml, benchUrl)
+  return {
+    oidc: ({ url }) => new Visitor(url).signIn(slug),
+    saml: async ({ url }) => {
+      const visitor = new SamlVisitor(url)
+      const begun = await visitor.begin(samlSlug)
+      await visitor.deliver(begun, responseTo(saml, begun))
+    },
   }
 }
 
@@ -140,6 +215,7 @@ async function secretsOf(database: Database): Promise<Secrets & { refill: () => 
     refill,
     code: () => batches.code.left.pop()!,
     token: () => batches.token.left.pop()!,
+    unusedToken: () => batches.token.left[0]!, // used as the last
     signIn: await database.newSignIns(),
   }
 }
@@ -148,7 +224,10 @@ async function soak(
   products: Server[],
   floor: Server,
   secrets: Secrets & { refill: () => Promise<void> },
+  signIns: SignIns,
 ): Promise<void> {
+  const attempt = (product: Server, kind: (typeof mix)[number]) =>
+    'signIn' in kind ? timed(signIns[kind.signIn](product)) : send(product, kind.call(secrets))
   for (let count = 0; count < keptSessions; count++) await send(products[count % 2]!, exchange(secrets.code()))
 
   log('Measuring what they can do …')
@@ -157,7 +236,7 @@ async function soak(
   const until = performance.now() + capacityMs
   const worker = async (index: number) => {
     while (performance.now() < until) {
-      await send(products[index % 2]!, pick().call(secrets))
+      await attempt(products[index % 2]!, pick())
       done++
     }
   }
@@ -176,7 +255,7 @@ async function soak(
       const kind = pick()
       const product = products[sent % products.length]!
       if (sent % 10 === 0) void send(floor, post('/api/query', { code: 'x' }))
-      return send(product, kind.call(secrets)).then(({ status, ms }) => {
+      return attempt(product, kind).then(({ status, ms }) => {
         times.push(ms)
         if (status === kind.status) return
         const name = `${kind.name} ${status}`
@@ -229,13 +308,20 @@ function pick() {
   return mix[0]!
 }
 
+/** Visitors throw unless they get where they should. */
+async function timed(signIn: Promise<unknown>): Promise<Result> {
+  const startedAt = performance.now()
+  const status = await signIn.then(
+    () => 303,
+    () => 0,
+  )
+  return { status, ms: performance.now() - startedAt }
+}
+
 const agent = new Agent({ keepAlive: true, maxSockets: 128 })
 
 /** Sends a request as one of many clients. A lost connection has the status 0. */
-function send(
-  server: Server,
-  { method, path, headers, body, received }: Call,
-): Promise<{ status: number; ms: number }> {
+function send(server: Server, { method, path, headers, body, received }: Call): Promise<Result> {
   const client = ++sent % clients
   const json = body && JSON.stringify(body)
   const startedAt = performance.now()
