@@ -156,8 +156,9 @@ function respond(request, response) {
     admission.inTurn(kind, network, response, () => handle(request, response))
   } else if (files?.has(path)) {
     admission.inTurn('file', network, response, () => sendFile(files.get(path), request, response))
-  } else if (!dev && path.startsWith('/_next/')) {
-    // Under it, only build files exist: our pages load as documents, and none uses image optimization.
+  } else if (!dev && path.startsWith('/_')) {
+    // Only build files exist there: our pages load as documents, and none uses image optimization. The
+    // rest are pages of Next.js, such as its page for errors.
     admission.inTurn('file', network, response, () => respondWithNothing(response))
   } else {
     admission.inTurn('page', network, response, () => rendered(request, response))

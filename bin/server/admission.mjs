@@ -1,23 +1,28 @@
 // Limits how much of this process a client can occupy: connections and concurrent requests.
 
+import { siteOf } from '../../lib/queue/by-site.mjs'
 import { PageTurns, ShortTurns, Turns } from '../../lib/queue/turns.mjs'
 
 const openFiles = openFileLimit()
 
 // The rest is for connections to PostgreSQL and for files.
 const connectionsAtOnce = Math.min(10_000, Math.floor(openFiles * 0.75))
-const connectionsPerNetwork = Math.min(256, Math.floor(connectionsAtOnce / 2))
+const connectionsPerSite = Math.min(1_024, Math.floor(connectionsAtOnce / 2))
+const connectionsPerNetwork = Math.min(256, connectionsPerSite)
 const requestsAhead = 16 // pipelined on one connection; browsers and proxies do not pipeline
 
 // All clients share one thread, so the concurrent requests of one client delay everyone else. A
 // page costs ten times as much as a route. Reads are counted apart from writes, so that slow bodies
-// never hold them up.
+// never hold them up. The limit of a site leaves the connections to PostgreSQL to others.
 const turns = {
-  page: { perNetwork: 8, atOnce: 64 },
-  file: { perNetwork: 32 },
-  read: { perNetwork: 32 },
-  write: { perNetwork: 32 },
+  page: { perNetwork: 8, perSite: 12, atOnce: 64 },
+  file: { perNetwork: 32, perSite: 48 },
+  read: { perNetwork: 16, perSite: 24 },
+  write: { perNetwork: 16, perSite: 24 },
 }
+
+/** Files cost little. Of routes, only one begins. */
+const filesBesidePageMs = 0.5
 
 /**
  * How long the turn of a page outlasts its client. Rendering takes less; and Next.js does not tell
@@ -26,9 +31,9 @@ const turns = {
 const abandonedMs = 1_000
 
 /**
- * Limits the connections of the process and, if clients connect directly, of each network. Handles
- * the requests of a connection one after another, and queues the requests of a network above its
- * limit. Calls `report` with a reason for each connection that it closes.
+ * Limits the connections of the process and, if clients connect directly, of each network and site.
+ * Handles the requests of a connection one after another, and queues those of a network or site
+ * above its limit. Calls `report` with a reason for each connection that it closes.
  */
 export class Admission {
   #server
@@ -36,14 +41,14 @@ export class Admission {
   #report
   /** @type {Map<import('node:net').Socket, { response: import('node:http').ServerResponse, start: () => void }[]>} */
   #requests = new Map()
-  /** @type {Map<string, number>} */
+  /** @type {Map<string, number>} by network, and by site */
   #connections = new Map()
-  /** @type {Map<string, Turns>} */
-  #ofNetwork = new Map()
-  #routes = this.#newShortTurns()
+  /** @type {Map<string, Turns>} by kind of request and network, and by kind and site */
+  #ofOwner = new Map()
+  #routes = this.#newShortTurns(0)
   #ofAll = {
     page: new PageTurns(turns.page.atOnce, () => this.#accepted),
-    file: this.#newShortTurns(),
+    file: this.#newShortTurns(filesBesidePageMs),
     read: this.#routes,
     write: this.#routes,
   }
@@ -68,10 +73,11 @@ export class Admission {
     server.on('connection', (socket) => this.#accept(socket))
   }
 
-  #newShortTurns() {
+  #newShortTurns(besidePageMs) {
     return new ShortTurns(
       () => this.#accepted,
       () => this.#rendering.size > 0,
+      besidePageMs,
     )
   }
 
@@ -79,22 +85,22 @@ export class Admission {
     this.#accepted++
     if (!socket.remoteAddress) return socket.destroy() // already reset, so there is no network to count
     const network = this.#networkOfSocket(socket)
-    if (network !== null) {
-      const count = (this.#connections.get(network) ?? 0) + 1
-      if (count > connectionsPerNetwork) {
-        this.#report('too many connections from one network')
-        return socket.destroy()
-      }
-      this.#connections.set(network, count)
+    const owners = network === null ? [] : [network, `site ${siteOf(network)}`]
+    const counts = owners.map((owner) => (this.#connections.get(owner) ?? 0) + 1)
+    if (counts[0] > connectionsPerNetwork || counts[1] > connectionsPerSite) {
+      this.#report('too many connections from one network')
+      return socket.destroy()
     }
+    owners.forEach((owner, index) => void this.#connections.set(owner, counts[index]))
     const requests = []
     this.#requests.set(socket, requests)
     socket.once('close', () => {
       this.#requests.delete(socket)
-      if (network === null) return
-      const left = (this.#connections.get(network) ?? 1) - 1
-      if (left > 0) this.#connections.set(network, left)
-      else this.#connections.delete(network)
+      for (const owner of owners) {
+        const left = (this.#connections.get(owner) ?? 1) - 1
+        if (left > 0) this.#connections.set(owner, left)
+        else this.#connections.delete(owner)
+      }
     })
   }
 
@@ -124,8 +130,8 @@ export class Admission {
   }
 
   /**
-   * Calls `act` when it is the request's turn: at once, unless its network is at the limit for this
-   * kind of request. Does not call it for a client that has gone. The turn of a page whose client
+   * Calls `act` when it is the request's turn: at once, unless its network or site is at the limit for
+   * this kind of request. Does not call it for a client that has gone. The turn of a page whose client
    * goes ends with its rendering, which occupies the thread all the same.
    * @param {keyof typeof turns} kind
    * @param {string} network
@@ -133,14 +139,16 @@ export class Admission {
    * @param {() => unknown} act
    */
   inTurn(kind, network, response, act) {
-    const key = `${kind} ${network}`
-    const own = this.#ofNetwork.get(key) ?? new Turns(turns[kind].perNetwork)
+    const { perNetwork, perSite } = turns[kind]
+    const own = this.#turnsOf(`${kind} ${network}`, perNetwork)
+    const site = this.#turnsOf(`${kind} site ${siteOf(network)}`, perSite)
     const all = this.#ofAll[kind]
-    this.#ofNetwork.set(key, own)
     this.#turnEnds.set(response, () => {
-      own.end(response)
+      own.turns.end(response)
+      site.turns.end(response)
       all.end(response)
-      if (own.size === 0 && this.#ofNetwork.get(key) === own) this.#ofNetwork.delete(key)
+      for (const { key, turns } of [own, site])
+        if (turns.size === 0 && this.#ofOwner.get(key) === turns) this.#ofOwner.delete(key)
     })
     if (kind === 'page') this.#endTurnWhenProduced(response)
     const start = () => {
@@ -148,7 +156,15 @@ export class Admission {
       if (!response.socket?.writable) return this.#endTurn(response)
       return kind === 'page' ? this.#render(response, act) : act()
     }
-    own.request(response, network, () => all.request(response, network, start))
+    own.turns.request(response, network, () =>
+      site.turns.request(response, network, () => all.request(response, network, start)),
+    )
+  }
+
+  #turnsOf(key, atOnce) {
+    const turns = this.#ofOwner.get(key) ?? new Turns(atOnce)
+    this.#ofOwner.set(key, turns)
+    return { key, turns }
   }
 
   async #render(response, act) {

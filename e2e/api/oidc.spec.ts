@@ -1,4 +1,5 @@
 import { createHash, createHmac, createPublicKey, randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { exportSPKI, generateKeyPair } from 'jose'
 import pg from 'pg'
 import { lifetimes } from '../../lib/contract/lifetimes'
@@ -32,6 +33,8 @@ test.beforeEach(async () => {
   provider = await startProvider()
 })
 test.afterEach(() => provider.stop())
+
+const large = (genuine: object) => ({ ...genuine, more: 'x'.repeat(300_000) })
 
 type Line = { connection?: string; check?: string; userId?: string; status: number; route: string }
 
@@ -458,6 +461,26 @@ test.describe('the provider', () => {
       'server_error',
       { token: () => ({ status: 400, body: { error: 'x'.repeat(100) } }) },
     ],
+    'a token response of 300 KB': [
+      'provider_response_size',
+      'temporarily_unavailable',
+      { token: (genuine) => ({ body: large(genuine) }) },
+    ],
+    'one of 300 KB that is compressed': [
+      'provider_response_size',
+      'temporarily_unavailable',
+      {
+        token: (genuine) => ({
+          headers: { 'Content-Encoding': 'gzip' },
+          body: gzipSync(JSON.stringify(large(genuine))),
+        }),
+      },
+    ],
+    'keys of 300 KB': [
+      'provider_response_size',
+      'temporarily_unavailable',
+      { jwks: (genuine) => ({ body: large(genuine) }) },
+    ],
   }
   for (const [what, [check, error, behaviour]] of Object.entries(broken)) {
     test(`${what}: ${check}`, async () => {
@@ -482,6 +505,7 @@ test.describe('the provider', () => {
       'discovery_issuer',
       { metadata: (given) => ({ ...given, issuer: 'https://accounts.google.com' }) },
     ],
+    '300 KB': ['provider_response_size', { metadata: large }],
     'no endpoint': ['discovery_metadata', { metadata: ({ authorization_endpoint: _, ...given }) => given }],
     'no token endpoint': ['discovery_metadata', { metadata: ({ token_endpoint: _, ...given }) => given }],
     'no keys': ['discovery_metadata', { metadata: ({ jwks_uri: _, ...given }) => given }],

@@ -103,6 +103,13 @@ test('there is no image optimizer, which would bypass the rate limit', async () 
   expect(server.output()).not.toContain('health-ready')
 })
 
+test('the pages of Next.js itself are not served', async ({ url }) => {
+  for (const path of ['/_global-error', '/_not-found', '/_error', '/_document']) {
+    const response = await fetch(url + path)
+    expect([path, response.status, await response.text()]).toEqual([path, 404, 'Not found.\n'])
+  }
+})
+
 test('internal headers of Next.js from a client are ignored and not logged', async () => {
   const server = await startServer({ RATE_LIMIT: 'in-process' })
   const internal = {

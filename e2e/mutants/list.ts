@@ -32,7 +32,7 @@ const others: Mutant[] = [
   {
     name: 'connections per network are unbounded',
     file: 'bin/server/admission.mjs',
-    find: 'count > connectionsPerNetwork',
+    find: 'counts[0] > connectionsPerNetwork',
     replace: 'false',
     tests: 'one-client',
     title: 'per network',
@@ -68,8 +68,8 @@ const others: Mutant[] = [
   {
     name: 'requests of a network do not wait',
     file: 'bin/server/admission.mjs',
-    find: 'own.request(response, network, () => all.request(response, network, start))',
-    replace: 'void [own, all, start()]',
+    find: 'own.turns.request(response, network, () =>',
+    replace: 'setImmediate(() =>',
     tests: 'one-client',
     title: '60 connections',
     project: 'faults',

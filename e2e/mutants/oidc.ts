@@ -271,9 +271,15 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'OIDC: requests to the provider follow redirects',
-      find: `{ ...options, cache: 'no-store' }`,
-      replace: `{ ...options, cache: 'no-store', redirect: 'follow' }`,
+      find: `{ ...options, headers, cache: 'no-store' }`,
+      replace: `{ ...options, headers, cache: 'no-store', redirect: 'follow' }`,
       title: 'a token endpoint that redirects',
+    },
+    {
+      name: 'OIDC: a response of a provider may be large',
+      find: 'maxResponseBytes = 256 * 1024',
+      replace: 'maxResponseBytes = 256 * 1024 * 1024',
+      title: 'a token response of 300 KB',
     },
     {
       name: 'OIDC: the secret is always in the body',

@@ -47,7 +47,7 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
       ({ status = 200, headers = {}, body, delayMs = 0 }) => {
         setTimeout(() => {
           response.writeHead(status, { 'Content-Type': 'application/json', ...headers })
-          response.end(typeof body === 'string' ? body : JSON.stringify(body))
+          response.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))
         }, delayMs).unref()
       },
       (error: Error) => response.writeHead(500).end(error.message),

@@ -8,6 +8,9 @@ const beginningMs = 5
 /** A page that takes longer waits for something other than the thread. */
 const longestPageMs = 100
 
+/** More would leave less time to routes, fewer would make each page wait for more of them. */
+const pagesAtOnce = 3
+
 /** Lets up to `atOnce` holders act at the same time. Of the others, sites and networks take turns. */
 export class Turns {
   #atOnce
@@ -64,19 +67,25 @@ export class Turns {
 /**
  * Turns of routes, or of files. They begin for a few milliseconds in an iteration of the event loop:
  * those that end at once would otherwise all run in one. While a page is rendered, which takes many
- * iterations, one begins in every second iteration. While clients open connections, one begins, and
+ * iterations, they begin for `besidePageMs` in every second iteration, but at least one does. While clients open connections, one begins, and
  * then none for as long as that iteration took: Node.js accepts one connection in each, so that a
  * new client would wait for as many routes as there are connections before its own.
  */
 export class ShortTurns extends Turns {
   #countAccepted
   #isRendering
+  #besidePageMs
   #hasBegun = false
   #begunAt = 0
   #areArriving = false
 
-  constructor(/** @type {() => number} */ countAccepted, /** @type {() => boolean} */ isRendering) {
+  constructor(
+    /** @type {() => number} */ countAccepted,
+    /** @type {() => boolean} */ isRendering,
+    /** @type {number} */ besidePageMs,
+  ) {
     super(Number.POSITIVE_INFINITY)
+    this.#besidePageMs = besidePageMs
     this.#countAccepted = countAccepted
     this.#isRendering = isRendering
   }
@@ -84,7 +93,8 @@ export class ShortTurns extends Turns {
   get canStart() {
     if (!super.canStart) return false
     if (!this.#hasBegun) return true
-    return !this.#areArriving && !this.#isRendering() && performance.now() - this.#begunAt < beginningMs
+    const forMs = this.#isRendering() ? this.#besidePageMs : beginningMs
+    return !this.#areArriving && performance.now() - this.#begunAt < forMs
   }
 
   start() {
@@ -112,10 +122,10 @@ export class ShortTurns extends Turns {
 }
 
 /**
- * Turns of pages, which begin one by one, when the system has no more connections to accept. Node.js
- * accepts one in each iteration of the event loop: if a page was rendered in each, a new client would
- * wait for as many pages as there are connections before its own. While clients open connections
- * without end, pages get half of the time.
+ * Turns of pages, of which three are rendered at once. They begin one by one, when the system has no
+ * more connections to accept. Node.js accepts one in each iteration of the event loop: if a page was
+ * rendered in each, a new client would wait for as many pages as there are connections before its
+ * own. While clients open connections without end, pages get half of the time.
  */
 export class PageTurns extends Turns {
   #countAccepted
@@ -123,14 +133,21 @@ export class PageTurns extends Turns {
   #last
   #lastBegunAt = 0
   #pauseEndsAt = 0
+  #rendering = new Set()
 
   constructor(/** @type {number} */ atOnce, /** @type {() => number} */ countAccepted) {
     super(atOnce)
     this.#countAccepted = countAccepted
   }
 
+  get canStart() {
+    return super.canStart && this.#rendering.size < pagesAtOnce
+  }
+
   request(holder, network, act) {
     super.request(holder, network, () => {
+      this.#rendering.add(holder)
+      setTimeout(() => this.#endRendering(holder), longestPageMs).unref()
       this.#last = holder
       this.#lastBegunAt = performance.now()
       this.#pauseEndsAt = this.#lastBegunAt + 2 * longestPageMs
@@ -143,7 +160,12 @@ export class PageTurns extends Turns {
       const now = performance.now()
       this.#pauseEndsAt = Math.min(this.#pauseEndsAt, now + (now - this.#lastBegunAt))
     }
+    this.#rendering.delete(holder)
     super.end(holder)
+  }
+
+  #endRendering(holder) {
+    if (this.#rendering.delete(holder)) this.startNext()
   }
 
   startNext() {

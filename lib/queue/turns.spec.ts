@@ -8,6 +8,7 @@ const kinds = {
     new ShortTurns(
       () => 0,
       () => false,
+      0,
     ),
   'of pages': () => new PageTurns(64, () => 0),
 }

@@ -31,6 +31,7 @@ const invalidResponses: [RegExp, string][] = [
 export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInRejected {
   if (thrown instanceof SignInRejected) return thrown
   const { code, error: oauthError = '', cause, message } = thrown as Cause
+  if (cause instanceof SignInRejected) return cause // thrown while openid-client fetched
   const reject = (check: string, error: SignInError) => new SignInRejected(check, error, thrown)
   const invalid = (check: string) =>
     reject(check, step === 'discovery' ? 'temporarily_unavailable' : 'response_invalid')

@@ -1,4 +1,4 @@
-import type { ClientAuth, Configuration } from 'openid-client'
+import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client'
 import { type OidcConnection, redirectUri } from './connection'
 import type { Contact, Subject } from './identity'
 import { oidcRejection } from './oidc-rejection'
@@ -11,6 +11,7 @@ const timeoutSeconds = 5 // for each request to the provider
 const clockToleranceSeconds = 60
 const discoveryMs = 60 * 60 * 1000
 const maxSubjectLength = 255 // OpenID Connect Core §2
+const maxResponseBytes = 256 * 1024 // parsing blocks everybody
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
 export async function authorizationUrl(
@@ -153,7 +154,7 @@ export async function discover(connection: OidcConnection): Promise<Configuratio
       {
         execute: extensions,
         timeout: timeoutSeconds,
-        [client.customFetch]: (url, options) => fetch(url, { ...options, cache: 'no-store' } as RequestInit),
+        [client.customFetch]: fetchFromProvider,
       },
     )
     const metadata = configuration.serverMetadata()
@@ -163,6 +164,20 @@ export async function discover(connection: OidcConnection): Promise<Configuratio
   } catch (error) {
     throw oidcRejection(error, 'discovery')
   }
+}
+
+/** Fetches an uncompressed response of limited size. Throws SignInRejected if it is larger. */
+async function fetchFromProvider(url: string, options: CustomFetchOptions): Promise<Response> {
+  const headers = { ...options.headers, 'accept-encoding': 'identity' }
+  const response = await fetch(url, { ...options, headers, cache: 'no-store' } as RequestInit)
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length // after decompression, in case the provider compresses all the same
+    if (bytes > maxResponseBytes) throw new SignInRejected('provider_response_size', 'temporarily_unavailable')
+    chunks.push(chunk)
+  }
+  return new Response(response.body && Buffer.concat(chunks), response)
 }
 
 /**
