@@ -67,9 +67,10 @@ export class Turns {
 /**
  * Turns of routes, or of files. They begin for a few milliseconds in an iteration of the event loop:
  * those that end at once would otherwise all run in one. While a page is rendered, which takes many
- * iterations, they begin for `besidePageMs` in every second iteration, but at least one does. While clients open connections, one begins, and
- * then none for as long as that iteration took: Node.js accepts one connection in each, so that a
- * new client would wait for as many routes as there are connections before its own.
+ * iterations, they begin for `besidePageMs` in every second iteration, but at least one does. While
+ * clients open connections, one begins, and then none for as long as that iteration took: Node.js
+ * accepts one connection in each, so that a new client would wait for as many routes as there are
+ * connections before its own.
  */
 export class ShortTurns extends Turns {
   #countAccepted
