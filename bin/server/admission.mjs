@@ -1,7 +1,7 @@
 // Limits how much of this process a client can occupy: connections and concurrent requests.
 
 import { siteOf } from '../../lib/queue/by-site.mjs'
-import { PageTurns, ShortTurns, Turns } from '../../lib/queue/turns.mjs'
+import { PageTurns, RouteTurns, Turns } from '../../lib/queue/turns.mjs'
 
 const openFiles = openFileLimit()
 
@@ -20,9 +20,6 @@ const turns = {
   read: { perNetwork: 16, perSite: 24 },
   write: { perNetwork: 16, perSite: 24 },
 }
-
-/** Files cost little. Of routes, only one begins. */
-const filesBesidePageMs = 0.5
 
 /**
  * How long the turn of a page outlasts its client. Rendering takes less; and Next.js does not tell
@@ -45,10 +42,13 @@ export class Admission {
   #connections = new Map()
   /** @type {Map<string, Turns>} by kind of request and network, and by kind and site */
   #ofOwner = new Map()
-  #routes = this.#newShortTurns(0)
+  #routes = new RouteTurns(
+    () => this.#accepted,
+    () => this.#rendering.size > 0,
+  )
   #ofAll = {
     page: new PageTurns(turns.page.atOnce, () => this.#accepted),
-    file: this.#newShortTurns(filesBesidePageMs),
+    file: new Turns(Number.POSITIVE_INFINITY),
     read: this.#routes,
     write: this.#routes,
   }
@@ -71,14 +71,6 @@ export class Admission {
     server.maxConnections = connectionsAtOnce
     server.on('drop', () => report('too many connections to this process'))
     server.on('connection', (socket) => this.#accept(socket))
-  }
-
-  #newShortTurns(besidePageMs) {
-    return new ShortTurns(
-      () => this.#accepted,
-      () => this.#rendering.size > 0,
-      besidePageMs,
-    )
   }
 
   #accept(/** @type {import('node:net').Socket} */ socket) {

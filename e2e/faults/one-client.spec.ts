@@ -765,7 +765,7 @@ test('a page waits for few of the requests of one owner, of all kinds and over k
     ]
     let served = 0
     let stopped = false
-    const clients = Array.from({ length: 80 }, async (_, index) => {
+    const clients = Array.from({ length: 192 }, async (_, index) => {
       for (; !stopped; served++) await readWhole(await kinds[index % 4]!())
     })
     await sleep(limit === 'above the limit' ? 5_000 : 1_000)

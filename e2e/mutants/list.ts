@@ -71,7 +71,7 @@ const others: Mutant[] = [
     find: 'own.turns.request(response, network, () =>',
     replace: 'setImmediate(() =>',
     tests: 'one-client',
-    title: '60 connections',
+    title: '320 small ones',
     project: 'faults',
   },
   {

@@ -2,7 +2,7 @@
 
 import { BySite } from './by-site.mjs'
 
-/** For how long turns of one kind begin in one iteration of the event loop. */
+/** For how long routes begin in one iteration of the event loop. */
 const beginningMs = 5
 
 /** A page that takes longer waits for something other than the thread. */
@@ -65,28 +65,21 @@ export class Turns {
 }
 
 /**
- * Turns of routes, or of files. They begin for a few milliseconds in an iteration of the event loop:
- * those that end at once would otherwise all run in one. While a page is rendered, which takes many
- * iterations, they begin for `besidePageMs` in every second iteration, but at least one does. While
- * clients open connections, one begins, and then none for as long as that iteration took: Node.js
- * accepts one connection in each, so that a new client would wait for as many routes as there are
- * connections before its own.
+ * Turns of routes. They begin for a few milliseconds in an iteration of the event loop: those that
+ * end at once would otherwise all run in one. While a page is rendered, which takes many iterations,
+ * one begins in every second iteration. While clients open connections, one begins, and then none for
+ * as long as that iteration took: Node.js accepts one connection in each, so that a new client would
+ * wait for as many routes as there are connections before its own.
  */
-export class ShortTurns extends Turns {
+export class RouteTurns extends Turns {
   #countAccepted
   #isRendering
-  #besidePageMs
   #hasBegun = false
   #begunAt = 0
   #areArriving = false
 
-  constructor(
-    /** @type {() => number} */ countAccepted,
-    /** @type {() => boolean} */ isRendering,
-    /** @type {number} */ besidePageMs,
-  ) {
+  constructor(/** @type {() => number} */ countAccepted, /** @type {() => boolean} */ isRendering) {
     super(Number.POSITIVE_INFINITY)
-    this.#besidePageMs = besidePageMs
     this.#countAccepted = countAccepted
     this.#isRendering = isRendering
   }
@@ -94,8 +87,7 @@ export class ShortTurns extends Turns {
   get canStart() {
     if (!super.canStart) return false
     if (!this.#hasBegun) return true
-    const forMs = this.#isRendering() ? this.#besidePageMs : beginningMs
-    return !this.#areArriving && performance.now() - this.#begunAt < forMs
+    return !this.#areArriving && !this.#isRendering() && performance.now() - this.#begunAt < beginningMs
   }
 
   start() {

@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'playwright/test'
-import { PageTurns, ShortTurns, Turns } from './turns.mjs'
+import { PageTurns, RouteTurns, Turns } from './turns.mjs'
 
 const kinds = {
   'at most one at a time': () => new Turns(1),
   'of routes': () =>
-    new ShortTurns(
+    new RouteTurns(
       () => 0,
       () => false,
-      0,
     ),
   'of pages': () => new PageTurns(64, () => 0),
 }
