@@ -1,6 +1,6 @@
 'use client'
 
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = {
@@ -11,16 +11,15 @@ type Properties = {
 
 /** The reference for support, with a button that copies it. Nothing without an ID. */
 export function Reference({ id, shared: { requestId, copy, copied } }: Properties) {
-  const labelId = useId()
   const [copiedId, setCopiedId] = useState<string>()
   return (
     id && (
       <div className="reference">
-        <span id={labelId}>{requestId}</span>
+        <span id="reference">{requestId}</span>
         <code>{id}</code>
         <button
           type="button"
-          aria-describedby={labelId}
+          aria-describedby="reference"
           onClick={async ({ currentTarget: { previousSibling } }) => {
             setCopiedId(undefined) // so that a second copy is announced too
             try {

@@ -396,7 +396,7 @@ export const pageMutants: Mutant[] = [
     find: "response.removeHeader('Content-Length')",
     replace: 'true',
     tests: 'pages/pages.spec',
-    title: 'be rendered: 500',
+    title: 'arrives whole',
     project: 'pages',
   },
   {
@@ -429,7 +429,7 @@ export const pageMutants: Mutant[] = [
   {
     name: 'the button of the reference does not say what it copies',
     file: 'app/_ui/reference.tsx',
-    find: ' aria-describedby={labelId}',
+    find: 'aria-describedby="reference"',
     replace: '',
     tests: 'pages/pages',
     title: 'copied with one press',

@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright/test'
 import { project } from '../../bin/local'
 import { pathOf } from '../../bin/preview'
+import { addCrashText } from '../../bin/server/crash.mjs'
 import { startBreakablePostgres } from '../support/breakable-postgres'
 import {
   exchangePath,
@@ -548,13 +552,6 @@ test('a page that can’t be rendered: 500, in our words, and “Try again” do
     await expect(heading(plain)).toHaveText('Something went wrong')
     await expect(plain.getByRole('link', { name: 'Diese Seite neu laden' })).toHaveAttribute('href', '')
     await plain.context().close()
-    // without compression, and so with the length that Next.js knows
-    for (const path of ['/_global-error', '/sign-in']) {
-      const uncompressed = await send(server.url + path, { headers: { 'Accept-Encoding': 'identity' } })
-      expect(uncompressed.text, path).toContain('Diese Seite neu laden')
-      const length = uncompressed.headers['content-length']
-      if (length) expect(Number(length), path).toBe(Buffer.byteLength(uncompressed.text))
-    }
     postgres.plug()
     await page.getByRole('button', { name: 'Try again' }).click()
     await expect(heading(page)).toHaveText('You’re signed in')
@@ -562,6 +559,21 @@ test('a page that can’t be rendered: 500, in our words, and “Try again” do
     await server.stop()
     await postgres.stop()
   }
+})
+
+// Next.js sends a length with what is left when the layout fails, which no test can cause from outside.
+test('the text that is added to a crash arrives whole, whatever length the page had', async () => {
+  const page = '<!doctype html><p>Something went wrong</p>'
+  const server = createServer((request, response) => {
+    addCrashText(request, response)
+    response.statusCode = 500
+    response.setHeader('Content-Type', 'text/html').setHeader('Content-Length', page.length)
+    response.end(page)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { text } = await send(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  expect(text).toContain('Diese Seite neu laden')
+  server.close()
 })
 
 // Nothing that a test could do from outside makes the layout fail, so it is rendered here.
