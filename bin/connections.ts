@@ -80,7 +80,7 @@ async function add(kind: Kind, slug: string, flags: Flags): Promise<void> {
   const { domain: given = [] } = flags
   if (given.length === 0) throw new UsageError('Name at least one --domain.')
   const domains = given.map((name) => {
-    const domain = asciiDomain(name)
+    const domain = asciiDomain(name.trim())
     if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
     return domain
   })

@@ -748,6 +748,11 @@ test.describe('accounts', () => {
     'a display name': ['email_malformed', (slug) => ({ email: `Ada <ada@${slug}.example.org>` })],
     'a comment': ['email_malformed', (slug) => ({ email: `ada(x)@${slug}.example.org` })],
     'letters that only look like the address': ['email_malformed', (slug) => ({ email: `аda@${slug}.example.org` })],
+    'a letter that becomes ASCII in lower case': [
+      'email_malformed',
+      (slug) => ({ email: `\u212Aelvin@${slug}.example.org` }),
+    ],
+    'a domain with a path': ['email_malformed', (slug) => ({ email: `ada@${slug}.example.org/x` })],
     'an endless address': ['email_malformed', (slug) => ({ email: `${'a'.repeat(250)}@${slug}.example.org` })],
     'an array': ['email_missing', (slug) => ({ email: [`ada@${slug}.example.org`] })],
   }

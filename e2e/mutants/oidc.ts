@@ -678,8 +678,8 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'SSO: a domain is matched as it is spelled',
-      find: 'domainToASCII(text.trim()).toLowerCase()',
-      replace: 'domainToASCII ? text.trim().toLowerCase() : text',
+      find: 'domainToASCII(text).toLowerCase()',
+      replace: 'domainToASCII ? text.toLowerCase() : text',
       title: 'an address in Unicode',
     },
   ]),
@@ -910,9 +910,15 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'SSO: any text is an address',
-      find: ' || !plainAddress.test(address)',
+      find: ' || !plainLocalPart.test(local)',
       replace: '',
-      title: 'letters that only look like|two addresses|a display name',
+      title: 'letters that only look like|two addresses|a display name|becomes ASCII',
+    },
+    {
+      name: 'SSO: an address is put in lower case before it is checked',
+      find: '!plainLocalPart.test(local)',
+      replace: '!plainLocalPart.test(local.toLowerCase())',
+      title: 'becomes ASCII',
     },
     {
       name: 'SSO: addresses are unbounded',

@@ -5,7 +5,22 @@ import { domainOf } from './connection'
 test('the domain of an e-mail address, in ASCII', () => {
   expect(domainOf('ada@Bücher.example')).toBe('xn--bcher-kva.example')
   expect(domainOf(`ada@${'ü'.repeat(40)}.example`)).toMatch(/^xn--/)
-  for (const email of ['ada', 'ada@', 'ada@localhost', 'ada@exa mple.org', `ada@${'a.'.repeat(200)}org`])
+  for (const email of [
+    'ada',
+    'ada@',
+    'ada@localhost',
+    'ada@exa mple.org',
+    `ada@${'a.'.repeat(200)}org`,
+    'ada@example.org/x',
+    'ada@example.org?x',
+    'ada@example.org#x',
+    'ada@%65xample.org',
+    'ada@ example.org',
+    'ada@example.org\n',
+    'ada@exam\tple.org',
+    'ada@exam\u00adple.org',
+    'ada@example\u3002org',
+  ])
     expect(domainOf(email), email).toBeNull()
 })
 

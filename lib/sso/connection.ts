@@ -77,7 +77,9 @@ export function domainOf(email: string): string | null {
 /** Returns a domain in its ASCII form and in lower case, or null if it is none. */
 export function asciiDomain(text: string): string | null {
   if (text.length > maxDomainLength) return null // the conversion takes time with the square of it
-  const domain = domainToASCII(text.trim()).toLowerCase()
+  // domainToASCII accepts what a URL does, such as percent-encoding, or ends at a slash
+  if (/[^\p{L}\p{M}\p{N}.-]/u.test(text)) return null
+  const domain = domainToASCII(text).toLowerCase()
   return domain.length <= maxDomainLength && /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain) ? domain : null
 }
 

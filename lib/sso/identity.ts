@@ -8,9 +8,9 @@ export type Subject = { issuer: string; subject: string }
 /** The user's e-mail address by the provider. Only linking and creating a user need it. */
 export type Contact = { email: string | null; isVerified: boolean; hostedDomain?: string | null }
 
-// The local part is limited to the characters of RFC 5322's dot-atom: whoever resembles another
-// address through other letters is no match for it.
-const plainAddress = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9.-]+$/
+// The characters of RFC 5322's dot-atom: whoever resembles another address through other letters is no
+// match for it, also not through letters that become ASCII in lower case.
+const plainLocalPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 const maxAddressLength = 254
 const locks = { subject: 71_001, email: 71_002 } // classes of advisory locks
 
@@ -80,9 +80,10 @@ async function createUser(sql: Sql, email: string, ssoOnly: boolean): Promise<st
 async function linkableEmail(connection: Connection, { email, isVerified, hostedDomain }: Contact): Promise<string> {
   if (!email) throw new SignInRejected('email_missing', 'no_access')
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
+  const local = email.slice(0, email.lastIndexOf('@'))
   const domain = domainOf(email)
-  const address = `${email.slice(0, email.lastIndexOf('@'))}@${domain}`.toLowerCase()
-  if (!domain || address.length > maxAddressLength || !plainAddress.test(address))
+  const address = `${local}@${domain}`.toLowerCase()
+  if (!domain || address.length > maxAddressLength || !plainLocalPart.test(local))
     throw new SignInRejected('email_malformed', 'no_access')
   if (!(await owns(connection, domain))) throw new SignInRejected('email_domain', 'no_access')
   if (hostedDomain !== undefined && !(hostedDomain && (await owns(connection, hostedDomain.toLowerCase()))))

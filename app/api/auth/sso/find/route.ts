@@ -15,7 +15,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   async ({ request }) => {
     const form = await readForm(request)
     const { PUBLIC_URL, DASHBOARD_URL, PASSWORD_SIGN_IN } = env()
-    const email = form.get('email') ?? ''
+    const email = form.get('email')?.trim() ?? ''
     const isAddress = /^[^@]+@[^@]+$/.test(email) && domainOf(email) !== null
     const connection = isAddress ? await findConnectionOfEmail(email) : null
     const next = nextDestination(form.get('next'), PUBLIC_URL, DASHBOARD_URL)
