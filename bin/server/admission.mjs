@@ -13,13 +13,13 @@ const requestsAhead = 16 // pipelined on one connection; browsers and proxies do
 
 // All clients share one thread, so the concurrent requests of one client delay everyone else. A
 // page costs ten times as much as a route. Reads are counted apart from writes, so that slow bodies
-// never hold them up. The limit of a site leaves the connections to PostgreSQL to others; that of
-// writes is higher, so that the slow bodies of a few do not keep out their neighbours.
+// never hold them up. The limit of a site leaves the connections to PostgreSQL to others, which
+// files do not need.
 const turns = {
   page: { perNetwork: 8, perSite: 12, atOnce: 64 },
   file: { perNetwork: 32, perSite: Number.POSITIVE_INFINITY },
   read: { perNetwork: 16, perSite: 24 },
-  write: { perNetwork: 16, perSite: 64 },
+  write: { perNetwork: 16, perSite: 24 },
 }
 
 /**

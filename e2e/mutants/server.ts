@@ -492,7 +492,7 @@ export const serverMutants: Mutant[] = [
   {
     name: 'the networks of one owner have turns without end',
     file: 'bin/server/admission.mjs',
-    find: 'write: { perNetwork: 16, perSite: 64 }',
+    find: 'write: { perNetwork: 16, perSite: 24 }',
     replace: 'write: { perNetwork: 16, perSite: 2_400 }',
     tests: 'faults/one-client',
     title: 'an exchange waits for few',
