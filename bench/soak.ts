@@ -11,6 +11,7 @@ import { paths } from '../lib/contract/paths'
 import { newSigningKeys } from '../lib/settings/signing-keys'
 import { type Database, openDatabase } from './database'
 import { quantile } from './load'
+import { connectProviders } from './providers'
 import { benchUrl, buildFloor, buildProduct, type Server, startProgram, startServer, usageOf } from './servers'
 
 const { values: flags } = parseArgs({ options: { minutes: { type: 'string', default: '20' } } })
@@ -170,28 +171,14 @@ async function main(): Promise<void> {
   }
 }
 
-/** Adds a connection of each kind. Returns functions that sign in with them. */
+/** Returns functions that sign in through a connection of each kind, which it adds. */
 async function connect(issuer: string): Promise<SignIns> {
+  const { oidcSlug, saml, samlSlug } = await connectProviders(issuer)
   // Imported here, because they read the settings.
-  const { addConnection } = await import('../lib/sso/manage')
-  const { clientSecret, Visitor } = await import('../e2e/support/oidc-provider')
-  const { newSamlProvider } = await import('../e2e/support/saml-provider')
-  const { connectSaml, responseTo, SamlVisitor } = await import('../e2e/support/saml-visitor')
-  const slug = 'acme'
-  await addConnection({
-    slug,
-    name: 'Acme',
-    settings: { kind: 'oidc', issuer, clientId: 'the-client' },
-    secrets: { clientSecret },
-    domains: ['example.org'], // that of the provider's person
-    provision: true,
-    listed: false,
-    allowPasswords: false,
-  })
-  const saml = await newSamlProvider()
-  const samlSlug = await connectSaml(saml, benchUrl)
+  const { Visitor } = await import('../e2e/support/oidc-provider')
+  const { responseTo, SamlVisitor } = await import('../e2e/support/saml-visitor')
   return {
-    oidc: ({ url }) => new Visitor(url).signIn(slug),
+    oidc: ({ url }) => new Visitor(url).signIn(oidcSlug),
     saml: async ({ url }) => {
       const visitor = new SamlVisitor(url)
       const begun = await visitor.begin(samlSlug)

@@ -7,11 +7,11 @@ import { project } from '../bin/local'
 import { newSigningKeys } from '../lib/settings/signing-keys'
 import { openDatabase } from './database'
 import { median } from './load'
+import { connectProviders } from './providers'
 import { benchUrl, buildProduct, type Server, startProgram, startServer, usageOf } from './servers'
 
 const rounds = 5
 const perRound = 200
-const slug = 'acme'
 const log = (line: string) => console.error(line)
 
 type Step = 'OIDC start' | 'OIDC callback' | 'SAML start' | 'SAML ACS'
@@ -45,23 +45,10 @@ async function main(): Promise<void> {
 }
 
 async function measureSteps(server: Server, issuer: string): Promise<void> {
+  const { oidcSlug: slug, clientSecret, saml, samlSlug } = await connectProviders(issuer)
   // Imported here, because they read the settings.
-  const { addConnection } = await import('../lib/sso/manage')
-  const { clientSecret, Visitor } = await import('../e2e/support/oidc-provider')
-  const { newSamlProvider } = await import('../e2e/support/saml-provider')
-  const { connectSaml, responseTo, SamlVisitor } = await import('../e2e/support/saml-visitor')
-  await addConnection({
-    slug,
-    name: 'Acme',
-    settings: { kind: 'oidc', issuer, clientId: 'the-client' },
-    secrets: { clientSecret },
-    domains: ['example.org'], // that of the provider's person
-    provision: true,
-    listed: false,
-    allowPasswords: false,
-  })
-  const saml = await newSamlProvider()
-  const samlSlug = await connectSaml(saml, benchUrl)
+  const { Visitor } = await import('../e2e/support/oidc-provider')
+  const { responseTo, SamlVisitor } = await import('../e2e/support/saml-visitor')
   const ours = saml.settings
   const library = new SAML({
     issuer: ours.entityId,

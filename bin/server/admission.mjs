@@ -134,14 +134,15 @@ export class Admission {
   inTurn(kind, network, response, act) {
     const { perNetwork, perSite } = turns[kind]
     const own = this.#turnsOf(`${kind} ${network}`, perNetwork)
-    const site = this.#turnsOf(`${kind} site ${siteOf(network)}`, perSite)
     const all = this.#ofAll[kind]
+    /** @type {typeof own | undefined} */
+    let site
     this.#turnEnds.set(response, () => {
-      own.turns.end(response)
-      site.turns.end(response)
+      own.queue.end(response)
+      site?.queue.end(response)
       all.end(response)
-      for (const { key, turns } of [own, site])
-        if (turns.size === 0 && this.#ofOwner.get(key) === turns) this.#ofOwner.delete(key)
+      this.#deleteIfUnused(own)
+      if (site) this.#deleteIfUnused(site)
     })
     if (kind === 'page') this.#endTurnWhenProduced(response)
     const start = () => {
@@ -149,15 +150,21 @@ export class Admission {
       if (!response.socket?.writable) return this.#endTurn(response)
       return kind === 'page' ? this.#render(response, act) : act()
     }
-    own.turns.request(response, network, () =>
-      site.turns.request(response, network, () => all.request(response, network, start)),
-    )
+    own.queue.request(response, network, () => {
+      // Not before, because it could be deleted while this one waits.
+      site = this.#turnsOf(`${kind} site ${siteOf(network)}`, perSite)
+      site.queue.request(response, network, () => all.request(response, network, start))
+    })
   }
 
   #turnsOf(key, atOnce) {
-    const turns = this.#ofOwner.get(key) ?? new Turns(atOnce)
-    this.#ofOwner.set(key, turns)
-    return { key, turns }
+    const queue = this.#ofOwner.get(key) ?? new Turns(atOnce)
+    this.#ofOwner.set(key, queue)
+    return { key, queue }
+  }
+
+  #deleteIfUnused({ key, queue }) {
+    if (queue.size === 0 && this.#ofOwner.get(key) === queue) this.#ofOwner.delete(key)
   }
 
   async #render(response, act) {

@@ -68,8 +68,8 @@ const others: Mutant[] = [
   {
     name: 'requests of a network do not wait',
     file: 'bin/server/admission.mjs',
-    find: 'own.turns.request(response, network, () =>',
-    replace: 'setImmediate(() =>',
+    find: 'own.queue.request(response, network, () => {',
+    replace: 'setImmediate(() => {',
     tests: 'one-client',
     title: '320 small ones',
     project: 'faults',

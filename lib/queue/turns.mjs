@@ -1,4 +1,4 @@
-// Who may act next: sites and networks take turns, and so do short requests and pages.
+// Who may act next: sites and networks take turns, and so do routes and pages.
 
 import { BySite } from './by-site.mjs'
 
@@ -91,11 +91,11 @@ export class RouteTurns extends Turns {
   }
 
   start() {
-    if (!this.#hasBegun) this.#watchTurn()
+    if (!this.#hasBegun) this.#watchIteration()
     super.start()
   }
 
-  #watchTurn() {
+  #watchIteration() {
     this.#hasBegun = true
     this.#begunAt = performance.now()
     let pauseEndsAt = 0
