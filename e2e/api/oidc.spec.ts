@@ -350,6 +350,7 @@ const forged: Record<string, [check: string, behaviour: Behaviour]> = {
   'an empty sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: '' }) }],
   'a number as sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 7 }) }],
   'an endless sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 'x'.repeat(256) }) }],
+  'half a surrogate pair in sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 'a\ud800' }) }],
   'a NUL in sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 'a\0b' }) }],
   'another iss parameter': ['response_iss', { response: (given) => given.set('iss', 'https://accounts.google.com') }],
   'no iss parameter, where it was announced': ['response_iss', { response: (given) => given.delete('iss') }],

@@ -32,6 +32,8 @@ type Plan = {
   Plans?: Plan[]
 }
 
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+
 /** The scans in a plan that read a whole table or index. */
 function scansFromTheBeginning(plan: Plan): string[] {
   const { 'Node Type': type, 'Relation Name': relation, 'Index Cond': indexCond, 'TID Cond': tidCond } = plan
@@ -107,6 +109,7 @@ function expectKeysOnly(scans: Record<string, string[]>): void {
     'INSERT INTO password_attempts',
     'UPDATE password_attempts SET count',
     'DELETE FROM password_attempts',
+    'FROM users WHERE email = ANY ($1) AND password_changed_at',
     'FROM users WHERE email = ANY ($1) AND disabled_at IS NULL AND NOT sso_only AND password_hash',
     'AND password_hash = $2 AND disabled_at IS NULL',
     'UPDATE users SET password_hash = $1 WHERE id = $2 AND password_hash',
@@ -133,8 +136,20 @@ test('after an ANALYZE of empty tables, every generic plan finds its rows by key
 test('the query for sign-ins that go in circles reads those of the last minute only', async () => {
   const plans = Object.entries(await plansOf(database, {}))
   const [, plan] = plans.find(([statement]) => statement.includes('FROM sign_ins WHERE connection_id'))!
-  const conditions = (node: Plan): string[] => [node['Index Cond'] ?? '', ...(node.Plans ?? []).flatMap(conditions)]
-  expect(conditions(plan).join()).toMatch(/connection_id = .* AND \(browser_hash = .* AND \(created_at > /)
+  const conditions = nodesOf(plan).map((node) => node['Index Cond'])
+  expect(conditions.join()).toMatch(/connection_id = .* AND \(browser_hash = .* AND \(created_at > /)
+})
+
+test('a sign-in reads the newest live sessions of its user only, however many others there are', async () => {
+  const starts = Object.entries(await plansOf(database, {})).filter(([text]) => text.includes('INSERT INTO sessions'))
+  expect(starts).toHaveLength(2)
+  for (const [, plan] of starts) {
+    const limits = nodesOf(plan).filter((node) => node['Node Type'] === 'Limit')
+    expect(limits).toHaveLength(1)
+    const [scan] = limits[0]!.Plans!.filter((node) => node['Relation Name'] === 'sessions') // without a sort between them
+    expect(scan).toMatchObject({ 'Node Type': 'Index Scan', 'Scan Direction': 'Backward' })
+    expect(scan!['Index Cond']).toMatch(/user_id = .* AND \(revoked_at IS NULL\)/)
+  }
 })
 
 test('behind a pooler, the role settings in docs/deploy.md have the same effect', async () => {

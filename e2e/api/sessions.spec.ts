@@ -374,6 +374,59 @@ test('a reset ends all sessions, and codes that were not used yet', async ({ use
   expect(used).toEqual([{ used: true }]) // a used code is still recognised
 })
 
+test('a user has at most 100 live sessions: the oldest end when another starts', async ({ user, post, sql }) => {
+  const live = () =>
+    sql(
+      `SELECT id, extract(epoch FROM now() - created_at)::int AS age FROM sessions
+      WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC`,
+      [user.id],
+    ) as Promise<{ id: string; age: number }[]>
+  const add = (count: number, revoked = false) =>
+    sql(
+      `INSERT INTO sessions (user_id, created_at, revoked_at, expires_at)
+      SELECT $1, now() - number * interval '1 minute', CASE WHEN $3 THEN now() END, now() + interval '1 day'
+      FROM generate_series(1, $2::int) number`,
+      [user.id, count, revoked],
+    )
+  await add(300, true) // those that have ended do not count
+  const first = await signIn(post, user)
+  await add(98)
+  expect(await live()).toHaveLength(99)
+  await signIn(post, user)
+  expect(await live()).toHaveLength(100)
+  await post(exchangePath, { code: 'unknown' })
+  const second = await signIn(post, user)
+  const ages = (await live()).map(({ age }) => age)
+  expect([ages.length, Math.max(...ages)], 'the oldest ended').toEqual([100, 97 * 60])
+  for (const { refreshToken } of [first, second]) expect((await post(refreshPath, { refreshToken })).status).toBe(200)
+
+  // A sign-in in place of a live session ends that one, and no other.
+  const before = await live()
+  const cookie = { Cookie: `refresh=${second.refreshToken}` }
+  expect((await post(exchangePath, { code: await newCode(user) }, cookie)).status).toBe(200)
+  const ended = before.filter(({ id }) => id !== claimsOf(second.token!).sid).map(({ id }) => id)
+  const after = await live()
+  expect(after.slice(1).map(({ id }) => id)).toEqual(ended)
+
+  // However many there are, a sign-in ends a few, and parallel ones do not wait for each other in a circle.
+  await add(1_000)
+  const [other] = await sql(`
+    WITH somebody AS (INSERT INTO users (email) VALUES (gen_random_uuid() || '@example.com') RETURNING id)
+    INSERT INTO sessions (user_id, created_at, expires_at)
+    SELECT id, now() - interval '1 day', now() + interval '1 day' FROM somebody RETURNING id`)
+  const counts = [(await live()).length]
+  for (let round = 0; round < 3; round++) {
+    await Promise.all(Array.from({ length: 8 }, () => signIn(post, user)))
+    counts.push((await live()).length)
+  }
+  expect(counts[0]).toBe(1_100)
+  for (const [index, count] of counts.slice(1).entries()) {
+    expect(count).toBeLessThan(counts[index]!)
+    expect(count).toBeGreaterThanOrEqual(counts[index]! - 8 * 9)
+  }
+  expect(await sql('SELECT revoked_at FROM sessions WHERE id = $1', [other!.id])).toEqual([{ revoked_at: null }])
+})
+
 test('nothing of a refresh token is stored: only its session, and how often it was rotated', async ({
   user,
   post,

@@ -500,6 +500,20 @@ test('a known browser has 10 attempts of its own, for its account alone, for 180
   }
 })
 
+test('after a new password, a browser is unknown until its user signs in there', async () => {
+  const user = await newPasswordUser(sql)
+  const cookie = await knownCookie(user)
+  const headers = { 'X-Forwarded-For': newAddress() }
+  const changed = (ago: string) =>
+    sql('UPDATE users SET password_changed_at = now() - $2::interval WHERE email = $1', [user.email, ago])
+  await Promise.all(times(perAccountAndNetwork, () => signIn({ ...user, password: wrong }, headers)))
+  expect(await statusOf(user, { ...headers, Cookie: cookie })).toBe(200)
+  await changed('0 seconds')
+  expectLimited(await signIn(user, { ...headers, Cookie: cookie }))
+  await changed('2 seconds') // the cookie has whole seconds
+  expect(await statusOf(user, { ...headers, Cookie: await knownCookie(user) })).toBe(200)
+})
+
 test('a window ends 15 minutes after its first attempt, and its rows are deleted', async () => {
   const user = await newPasswordUser(sql)
   const headers = { 'X-Forwarded-For': newAddress() }

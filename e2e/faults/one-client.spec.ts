@@ -872,6 +872,25 @@ test('thousands of requests that are reset while they wait lose no turn', async 
   expect(server.output()).not.toContain('RangeError')
 })
 
+test('clients that do not read files keep out no other client of their own site', async () => {
+  const server = await startServer({}, { openFiles: 4_096 })
+  const folder = `${project}.next/static/chunks/`
+  const largest = readdirSync(folder).toSorted((a, b) => statSync(folder + b).size - statSync(folder + a).size)[0]
+  const unread = Array.from({ length: 6 * 32 }, (_, index) => {
+    const socket = connect(portOf(server), '127.0.0.1')
+    const from = `2001:db8:7:${index % 6}::1`
+    const request = `GET /_next/static/chunks/${largest} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${from}\r\n\r\n`
+    socket.write(request.repeat(16))
+    return socket.on('error', () => {})
+  })
+  await sleep(500)
+  const response = await fetch(`${server.url}/_next/nothing`, { headers: { 'X-Forwarded-For': '2001:db8:7:6::1' } })
+  expect(response.status).toBe(404)
+  expect(unread.filter(({ closed }) => closed)).toEqual([]) // it did not wait for their end
+  for (const socket of unread) socket.resetAndDestroy()
+  await server.stop()
+})
+
 test('a client with 60 connections delays others no more than one with 6', async () => {
   const server = await startServer()
   /** The median response time for another client while one client loads pages. */

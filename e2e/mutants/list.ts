@@ -39,6 +39,15 @@ const others: Mutant[] = [
     project: 'faults',
   },
   {
+    name: 'files that are not read keep a whole site out',
+    file: 'bin/server/admission.mjs',
+    find: 'file: { perNetwork: 32, perSite: Number.POSITIVE_INFINITY }',
+    replace: 'file: { perNetwork: 32, perSite: 64 }',
+    tests: 'one-client',
+    title: 'do not read files',
+    project: 'faults',
+  },
+  {
     name: 'connections per process are unbounded',
     file: 'bin/server/admission.mjs',
     find: 'server.maxConnections = connectionsAtOnce',
@@ -445,7 +454,7 @@ const others: Mutant[] = [
   },
   {
     name: 'a rejected code ends the held session',
-    file: 'lib/sso/exchange.ts',
+    file: 'lib/session/start.ts',
     find: ' AND EXISTS (SELECT FROM claimed)`)}',
     replace: '`)}',
     tests: 'api/sso-exchange',
@@ -455,8 +464,8 @@ const others: Mutant[] = [
   {
     name: 'a new sign-in keeps the held session',
     file: 'lib/sso/exchange.ts',
-    find: 'part`id = ${presenter.sessionId}::uuid AND',
-    replace: 'part`id = ${presenter.sessionId}::uuid AND false AND',
+    find: 'heldSessionId: presenter.sessionId,',
+    replace: 'heldSessionId: null,',
     tests: 'api/sso-exchange',
     title: 'only if it succeeds',
     project: 'api',

@@ -22,6 +22,9 @@ export const lifetimes = {
  */
 export const refreshGraceSeconds = 10
 
+/** How many live sessions a user can have (ASVS 7.1.2). When another starts, the oldest ends. */
+export const maxLiveSessions = 100
+
 /** How many wrong passwords may be tried within a window, before the next has to wait. */
 export const passwordLimits = {
   windowSeconds: 15 * 60,

@@ -90,8 +90,8 @@ export async function uncountAttempt(keys: string[]): Promise<void> {
 
 /**
  * A known browser shares no counter with anybody else, so that strangers can't lock the owner of an
- * account out. All of an account together have a limit too: whoever knew an earlier password may
- * have made many known.
+ * account out. All of an account together have a limit too: whoever knows the password can make many
+ * known.
  */
 function countersOf({ account, subnet, browser }: Attempt): Counter[] {
   const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser } = passwordLimits

@@ -7,12 +7,14 @@ const account = 'ada@example.com'
 const now = () => Math.floor(Date.now() / 1000)
 
 test('a browser is known to one account, and keeps its ID when the cookie is renewed', () => {
-  const cookie = makeKnownBrowser(account, null, now())
+  const signedInAt = now() - 60
+  const cookie = makeKnownBrowser(account, null, signedInAt)
   expect(cookie).toMatch(/^[\w-]{48}$/)
-  const browser = readKnownBrowser(cookie, account)
-  expect(browser).toMatch(/^[0-9a-f]{32}$/)
-  expect(readKnownBrowser(makeKnownBrowser(account, browser, now()), account)).toBe(browser)
-  expect(readKnownBrowser(makeKnownBrowser(account, null, now()), account)).not.toBe(browser)
+  const { id } = readKnownBrowser(cookie, account)!
+  expect(id).toMatch(/^[0-9a-f]{32}$/)
+  expect(readKnownBrowser(cookie, account)).toEqual({ id, signedInAt })
+  expect(readKnownBrowser(makeKnownBrowser(account, id, now()), account)?.id).toBe(id)
+  expect(readKnownBrowser(makeKnownBrowser(account, null, now()), account)?.id).not.toBe(id)
   for (const other of ['', 'ada@example.co', 'eve@example.com']) expect(readKnownBrowser(cookie, other)).toBeNull()
 })
 

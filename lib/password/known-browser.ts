@@ -21,18 +21,22 @@ export function makeKnownBrowser(account: string, browser: string | null, now: n
   return Buffer.concat([signed, mac(newest!, signed, account)]).toString('base64url')
 }
 
+/** A browser, and when its user last signed in there, in seconds since 1970. */
+export type KnownBrowser = { id: string; signedInAt: number }
+
 /**
- * Returns the ID of the browser that sent a cookie, or null unless one of the configured private
- * keys made it, for this account, and it has not expired.
+ * Returns the browser that sent a cookie, or null unless one of the configured private keys made it,
+ * for this account, and it has not expired. Does not tell whether the password has changed since.
  */
-export function readKnownBrowser(cookie: string | null, account: string): string | null {
+export function readKnownBrowser(cookie: string | null, account: string): KnownBrowser | null {
   if (!cookie || !/^[\w-]{48}$/.test(cookie)) return null
   const bytes = Buffer.from(cookie, 'base64url')
   const [signed, given] = [bytes.subarray(0, signedBytes), bytes.subarray(signedBytes)]
   const { knownBrowserKeys } = env().SESSION_SIGNING_KEYS
   if (!knownBrowserKeys.some((key) => timingSafeEqual(mac(key, signed, account), given))) return null
-  if (signed.readUInt32BE(idBytes) * 1000 <= Date.now()) return null
-  return signed.toString('hex', 0, idBytes)
+  const expiresAt = signed.readUInt32BE(idBytes)
+  if (expiresAt * 1000 <= Date.now()) return null
+  return { id: signed.toString('hex', 0, idBytes), signedInAt: expiresAt - lifetimes.knownBrowser }
 }
 
 function mac(key: Uint8Array, signed: Uint8Array, account: string): Buffer {

@@ -3,7 +3,6 @@ import { ApiError } from '../contract/errors'
 import { NotExecuted } from '../database/not-executed'
 import { part, sql } from '../database/sql'
 import { describeCause, log } from '../log'
-import { revokeSessions } from '../session/revoke'
 import { startSession } from '../session/start'
 import { type SessionTokens, sessionTokens } from '../session/tokens'
 import { countAttempt, refundAttempt, uncountAttempt } from './attempts'
@@ -26,7 +25,7 @@ type StoredUser = { userId: string; passwordHash: string }
 export async function signIn(email: string, password: string, client: Client): Promise<SignIn> {
   const emails = parseEmail(email)
   const account = emails[1]
-  const browser = readKnownBrowser(client.knownBrowser, account)
+  const browser = await findKnownBrowser(client.knownBrowser, account, emails)
   const attempt = await countAttempt({ account, subnet: client.subnet, browser })
 
   // A second look, because the stored hash can change between its verification and the session: by a
@@ -43,6 +42,21 @@ export async function signIn(email: string, password: string, client: Client): P
     return { ...session, knownBrowser: makeKnownBrowser(account, browser, session.startedAt) }
   }
   throw new ApiError('SIGN_IN_INVALID')
+}
+
+/**
+ * Returns the ID of the browser, if the account is known there by its present password: whoever knew
+ * an earlier one must not use up the attempts of the owner's browsers.
+ */
+async function findKnownBrowser(cookie: string | null, account: string, emails: string[]): Promise<string | null> {
+  const browser = readKnownBrowser(cookie, account)
+  if (!browser) return null
+  const changed = await sql`
+    SELECT 1 FROM users
+    WHERE email = ANY (${emails}) AND password_changed_at > to_timestamp(${browser.signedInAt})`.catch(
+    NotExecuted.rethrow,
+  )
+  return changed.length > 0 ? null : browser.id
 }
 
 async function verify(
@@ -67,8 +81,7 @@ async function start({ userId, passwordHash }: StoredUser, heldSessionId: string
       SELECT id AS user_id FROM users
       WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND NOT sso_only
       FOR KEY SHARE
-    ), ${startSession(sessionId)},
-    ${revokeSessions(part`id = ${heldSessionId}::uuid AND EXISTS (SELECT FROM claimed)`)},
+    ), ${startSession({ sessionId, heldSessionId })},
     ${refundAttempt(attempt, part`EXISTS (SELECT FROM claimed)`)}
     SELECT now, ends_at AS "endsAt" FROM started`
   if (!row) return null

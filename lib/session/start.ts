@@ -1,17 +1,39 @@
-import { lifetimes } from '../contract/lifetimes'
+import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { type Part, part } from '../database/sql'
+import { revokeSessions } from './revoke'
+
+// Bounds the work of one statement, if a user has far too many. Greater than 1, so that parallel
+// sign-ins, each of which sees the same number, can't exceed the limit for long.
+const revokedPerStart = 10
+
+/** What a session is started with. The connection and the end can name a column of `claimed`. */
+type Start = {
+  sessionId: string
+  /** The session that the browser held before. */
+  heldSessionId: string | null
+  /** The connection of the sign-in. */
+  connectionId?: Part
+  /** The end of the user's session at the identity provider. */
+  renewableUntil?: Part
+}
 
 /**
- * Returns the CTE that starts a session for the user in the CTE `claimed (user_id)`. `started
- * (user_id, now, ends_at)` has one row if `claimed` has one, else none. `connectionId` is the
- * connection of the sign-in, and `renewableUntil` the end of the user's session at the identity
- * provider. Both can name a column of `claimed`.
+ * Returns the CTEs that start a session for the user in the CTE `claimed (user_id)`, and revoke the
+ * session that the browser held and the user's oldest beyond `maxLiveSessions`. `started (user_id,
+ * now, ends_at)` has one row if `claimed` has one; otherwise nothing changes.
  */
-export function startSession(
-  sessionId: string,
-  connectionId: Part = part`NULL::uuid`,
-  renewableUntil: Part = part`NULL::timestamptz`,
-): Part {
+export function startSession({
+  sessionId,
+  heldSessionId,
+  connectionId = part`NULL::uuid`,
+  renewableUntil = part`NULL::timestamptz`,
+}: Start): Part {
+  // Sorted by revoked_at too, although it is null in each: the index has this order.
+  const replaced = part`
+    SELECT ${heldSessionId}::uuid UNION ALL (
+      SELECT id FROM sessions
+      WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND id IS DISTINCT FROM ${heldSessionId}::uuid
+      ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
   return part`
     started AS (
       INSERT INTO sessions (id, user_id, connection_id, renewable_until, expires_at)
@@ -20,5 +42,5 @@ export function startSession(
       FROM claimed
       RETURNING user_id, floor(extract(epoch FROM created_at))::int AS now,
         floor(extract(epoch FROM expires_at))::int AS ends_at
-    )`
+    ), ${revokeSessions(part`id = ANY (ARRAY(${replaced})) AND EXISTS (SELECT FROM claimed)`)}`
 }

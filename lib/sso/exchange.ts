@@ -66,8 +66,12 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
         AND (connection_id IS NULL
           OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
       RETURNING user_id, connection_id, renewable_until
-    ), ${startSession(sessionId, part`connection_id`, part`renewable_until`)},
-    ${revokeSessions(part`id = ${presenter.sessionId}::uuid AND EXISTS (SELECT FROM claimed)`)}
+    ), ${startSession({
+      sessionId,
+      heldSessionId: presenter.sessionId,
+      connectionId: part`connection_id`,
+      renewableUntil: part`renewable_until`,
+    })}
     SELECT (SELECT user_id FROM started) AS "userId", (SELECT now FROM started) AS now,
       (SELECT ends_at FROM started) AS "endsAt",
       EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"`

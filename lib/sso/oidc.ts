@@ -10,7 +10,8 @@ import type { AttemptSecrets } from './sign-in-attempt'
 const timeoutSeconds = 5 // for each request to the provider
 const clockToleranceSeconds = 60
 const discoveryMs = 60 * 60 * 1000
-const maxSubjectLength = 255 // OpenID Connect Core §2
+// OpenID Connect Core §2. PostgreSQL stores neither NUL nor half a surrogate pair.
+const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
 const maxResponseBytes = 256 * 1024 // parsing blocks everybody
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
@@ -62,7 +63,7 @@ export async function authenticate(
     checkClaims(claims, connection.settings)
     const { iss: issuer, sub } = claims
     const subject = isEntra(issuer) ? claims.oid : sub
-    if (typeof subject !== 'string' || !subject || subject.length > maxSubjectLength || subject.includes('\0'))
+    if (typeof subject !== 'string' || !subjectPattern.test(subject))
       throw new SignInRejected('id_token_sub', 'response_invalid')
     const contact = () =>
       contactOf(claims, async () => client.fetchUserInfo(configuration, tokens.access_token, sub), configuration)
