@@ -25,8 +25,6 @@ const config = {
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'nodemailer', 'pg', 'pino'],
   devIndicators: false, // it would cover the footer
-  // `import text from './file.js?raw'` imports the text of a file to inline into pages.
-  turbopack: { rules: { '*': { condition: { query: '?raw' }, type: 'text' } } },
   compiler: {
     async runAfterProductionCompile({ distDir }) {
       await hintCompilation(distDir)
@@ -37,16 +35,19 @@ const config = {
 
 /**
  * Embeds the list of the brand's files for app/_ui/brand-files.ts and, at build time, styles.css for
- * app/_ui/styles.ts.
+ * app/_ui/page-styles.tsx. `import text from './script.js?raw'` imports the text of a script, to inline
+ * it into pages.
  */
 export default async function configure(phase) {
   const defineServer = { 'process.env.BRAND_FILES': JSON.stringify(brandFiles()) }
+  const raw = { condition: { query: '?raw' }, type: 'text' }
   if (phase === PHASE_PRODUCTION_BUILD) {
     const styles = await readFile(new URL('app/_ui/styles.css', import.meta.url), 'utf8')
     const { transform } = await import('esbuild')
     defineServer['process.env.PAGE_STYLES'] = (await transform(styles, { loader: 'css', minify: true })).code
+    raw.loaders = ['./bin/minify-script.cjs']
   }
-  return { ...config, compiler: { ...config.compiler, defineServer } }
+  return { ...config, turbopack: { rules: { '*': raw } }, compiler: { ...config.compiler, defineServer } }
 }
 
 /** The URL paths of what is in public/brand/. */

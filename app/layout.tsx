@@ -8,7 +8,8 @@ import { Brand } from './_ui/brand'
 import { brandFiles } from './_ui/brand-files'
 import { ErrorTexts } from './_ui/error-texts'
 import { Footer } from './_ui/footer'
-import { pageStyles } from './_ui/styles'
+import { PageStyles } from './_ui/page-styles'
+import { brandStyles, stylesInDevelopment } from './_ui/styles'
 
 // No `title`: every screen renders its own, because it depends on the state.
 const { icon = '/icon.svg', touchIcon } = brandFiles()
@@ -41,7 +42,8 @@ export default async function Layout({ children }: { children: React.ReactNode }
           suppressHydrationWarning
           dangerouslySetInnerHTML={{ __html: arrivalScript }}
         />
-        <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: pageStyles() }} />
+        <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: brandStyles() }} />
+        <PageStyles nonce={nonce} text={stylesInDevelopment()} />
         <noscript>
           <style
             nonce={nonce}

@@ -630,6 +630,33 @@ test('each page has a small script of its own', async ({ page, user }) => {
   expect(gzipBytes(compiledInTime)).toBeGreaterThan(0.9 * frameBytes)
 })
 
+test('a page has its styles once, and inlined scripts without comments', async ({ url }) => {
+  for (const path of ['/', '/sso/callback?code=x', '/reset-password', '/sign-in']) {
+    const { text } = await send(url + path)
+    expect(text.split('@keyframes breathe').length - 1, path).toBe(1)
+    expect(text, path).toContain('urlSecrets')
+    expect(text, path).not.toMatch(/\/\/ |\/\*/)
+  }
+})
+
+test('a page keeps its styles if React has to render it anew', async ({ page }) => {
+  await page.route('/sso/callback', async (route) => {
+    const response = await route.fetch()
+    const html = await response.text()
+    await route.fulfill({
+      response,
+      body: html.replace('<header class="brand">', '<header class="brand"><p>Not ours</p>'),
+    })
+  })
+  await page.goto('/sso/callback')
+  await expect(page.getByText('Not ours')).toHaveCount(0) // React has replaced what the server did not send
+  const { inlineSize, radius } = await page.locator('.card').evaluate((card) => {
+    const { maxInlineSize, borderRadius } = getComputedStyle(card)
+    return { inlineSize: maxInlineSize, radius: borderRadius }
+  })
+  expect([inlineSize, radius]).toEqual(['448px', '16px'])
+})
+
 function gzipBytes(scripts: [address: string, script: string][]): number {
   return scripts.reduce((sum, [, script]) => sum + gzipSync(script).length, 0)
 }

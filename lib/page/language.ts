@@ -11,11 +11,13 @@ const textsOf = { en, de, fr, es, ar }
 
 type Language = keyof typeof textsOf
 
+const made = new Map<Language, Texts>() // the same for every request
+
 const maxHeaderLength = 512 // browsers send less; a longer header is cut
 
 /** Returns the tag of each language and its own name, for a switch. */
 export function languages(): [tag: string, name: string][] {
-  return Object.entries(textsOf).map(([tag, texts]) => [tag, texts('', 0).name])
+  return Object.keys(textsOf).map((tag) => [tag, textsIn(tag).name])
 }
 
 /** Returns the texts of the pages in the language of the current request. */
@@ -48,8 +50,10 @@ export function localeOf(requestHeaders: Headers): string {
 
 /** Returns the texts in a language, or in English if it is not supported any more. */
 export function textsIn(language: string): Texts {
-  const texts = Object.hasOwn(textsOf, language) ? textsOf[language as Language] : textsOf.en
-  return texts(env().APP_NAME, env().PASSWORD_MIN_LENGTH)
+  const tag = Object.hasOwn(textsOf, language) ? (language as Language) : 'en'
+  const texts = made.get(tag) ?? textsOf[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
+  made.set(tag, texts)
+  return texts
 }
 
 /**
