@@ -1,18 +1,10 @@
 'use client'
 
-// The server has the styles, the browser its document. As a property, they would be in every page a
-// second time: in the data with which React starts.
-const styles =
-  typeof window === 'undefined' ? process.env.PAGE_STYLES : document.getElementById('page-styles')?.textContent
+// In the browser, the document has them, and React leaves them as they are. As a property, they would
+// be in every page a second time: in the data with which React starts.
+const styles = typeof window === 'undefined' ? process.env.PAGE_STYLES : undefined
 
-/** The styles of every page. In development, `text` has them. */
+/** The styles of every page, for its head. In development, `text` has them. */
 export function PageStyles({ nonce, text }: { nonce?: string; text?: string }) {
-  return (
-    <style
-      id="page-styles"
-      nonce={nonce}
-      suppressHydrationWarning
-      dangerouslySetInnerHTML={{ __html: text ?? styles ?? '' }}
-    />
-  )
+  return <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: text ?? styles ?? '' }} />
 }

@@ -455,9 +455,22 @@ export const pageMutants: Mutant[] = [
   },
   {
     name: 'a page that React renders anew has no styles',
-    file: 'app/_ui/page-styles.tsx',
-    find: `document.getElementById('page-styles')?.textContent`,
-    replace: `''`,
+    file: 'app/layout.tsx',
+    find: `        <PageStyles nonce={nonce} text={stylesInDevelopment()} />
+        <noscript>
+          <style
+            nonce={nonce}
+            suppressHydrationWarning
+            dangerouslySetInnerHTML={{ __html: '.needs-script,.languages{display:none!important}' }}
+          />
+        </noscript>
+      </head>
+      <body>
+`,
+    replace: `      </head>
+      <body>
+        <PageStyles nonce={nonce} text={stylesInDevelopment()} />
+`,
     tests: 'pages/pages.spec',
     title: 'keeps its styles if React',
     project: 'pages',
