@@ -466,10 +466,14 @@ export const pageMutants: Mutant[] = [
         </noscript>
       </head>
       <body>
+        <Brand app={app} />
+        <main className="card">
 `,
     replace: `      </head>
       <body>
-        <PageStyles nonce={nonce} text={stylesInDevelopment()} />
+        <Brand app={app} />
+        <main className="card">
+          <PageStyles nonce={nonce} text={stylesInDevelopment()} />
 `,
     tests: 'pages/pages.spec',
     title: 'keeps its styles if React',
