@@ -28,7 +28,8 @@ type Call = {
   method: string
   path: string
   headers?: Record<string, string>
-  body?: object
+  /** Sent as JSON, or as a form. */
+  body?: object | URLSearchParams
   received?: (body: string) => void
 }
 type Secrets = Record<'code' | 'token' | 'unusedToken', () => string> & {
@@ -71,7 +72,10 @@ const mix: ({ name: string; share: number; status: number } & (
     name: 'connection of an address',
     share: 2,
     status: 200,
-    call: () => post(paths.findSsoConnection, { email: 'ada@example.org' }),
+    call: () => ({
+      ...post(paths.findSsoConnection, new URLSearchParams({ email: 'ada@example.org' })),
+      headers: { Accept: 'application/json' },
+    }),
   },
   { name: 'sign-in with OpenID Connect', share: 2, status: 303, signIn: 'oidc' },
   { name: 'sign-in with SAML', share: 2, status: 303, signIn: 'saml' },
@@ -310,7 +314,8 @@ const agent = new Agent({ keepAlive: true, maxSockets: 128 })
 /** Sends a request as one of many clients. A lost connection has the status 0. */
 function send(server: Server, { method, path, headers, body, received }: Call): Promise<Result> {
   const client = ++sent % clients
-  const json = body && JSON.stringify(body)
+  const isForm = body instanceof URLSearchParams
+  const content = isForm ? String(body) : body && JSON.stringify(body)
   const startedAt = performance.now()
   return new Promise((resolve) => {
     const request = httpRequest(server.url + path, {
@@ -319,9 +324,9 @@ function send(server: Server, { method, path, headers, body, received }: Call): 
       headers: {
         'X-Forwarded-For': `10.0.${client >> 8}.${client & 255}`,
         ...headers,
-        ...(json && {
-          'Content-Type': 'application/json',
-          'Content-Length': Buffer.byteLength(json),
+        ...(content && {
+          'Content-Type': isForm ? 'application/x-www-form-urlencoded' : 'application/json',
+          'Content-Length': Buffer.byteLength(content),
           Origin: benchUrl,
         }),
       },
@@ -336,7 +341,7 @@ function send(server: Server, { method, path, headers, body, received }: Call): 
         resolve({ status: response.statusCode!, ms: performance.now() - startedAt })
       })
     })
-    request.end(json)
+    request.end(content)
   })
 }
 

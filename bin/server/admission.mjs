@@ -9,7 +9,10 @@ const openFiles = openFileLimit()
 const connectionsAtOnce = Math.min(10_000, Math.floor(openFiles * 0.75))
 const connectionsPerSite = Math.min(1_024, Math.floor(connectionsAtOnce / 2))
 const connectionsPerNetwork = Math.min(256, connectionsPerSite)
-const requestsAhead = 16 // pipelined on one connection; browsers and proxies do not pipeline
+// Pipelined on one connection, which browsers and proxies do not do. Headers take more than twice
+// their size in memory, and a site has many connections.
+const requestsAhead = 16
+const headerBytesAhead = 16 * 1024
 
 // All clients share one thread, so the concurrent requests of one client delay everyone else. A
 // page costs ten times as much as a route. Reads are counted apart from writes, so that slow bodies
@@ -37,7 +40,7 @@ export class Admission {
   #server
   #networkOfSocket
   #report
-  /** @type {Map<import('node:net').Socket, { response: import('node:http').ServerResponse, start: () => void }[]>} */
+  /** @type {Map<import('node:net').Socket, { response: import('node:http').ServerResponse, start: () => void, bytes: number }[]>} */
   #requests = new Map()
   /** @type {Map<string, number>} by network, and by site */
   #connections = new Map()
@@ -105,11 +108,13 @@ export class Admission {
     const { socket } = request
     const requests = this.#requests.get(socket)
     if (!requests || socket.destroyed) return
-    if (requests.length > requestsAhead) {
+    const bytes = requests.length > 0 ? bytesOfHeaders(request) : 0
+    const bytesAhead = requests.reduce((sum, waiting) => sum + waiting.bytes, bytes)
+    if (requests.length > requestsAhead || bytesAhead > headerBytesAhead) {
       this.#report('too many pipelined requests on one connection')
       return socket.destroy()
     }
-    requests.push({ response, start })
+    requests.push({ response, start, bytes })
     if (this.#stopping) response.shouldKeepAlive = false
     response.once('close', () => {
       if (!this.#rendering.has(response)) this.#endTurn(response)
@@ -225,6 +230,10 @@ export class Admission {
       }
     })
   }
+}
+
+function bytesOfHeaders({ url, rawHeaders }) {
+  return rawHeaders.reduce((sum, text) => sum + text.length, url.length)
 }
 
 function openFileLimit() {

@@ -1,4 +1,4 @@
-import { createHash, createHmac, createPublicKey, randomUUID } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, randomBytes, randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { exportSPKI, generateKeyPair } from 'jose'
 import pg from 'pg'
@@ -8,7 +8,7 @@ import { newSecret } from '../../lib/secret'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
 import { findConnection, type OidcConnection, redirectUri } from '../../lib/sso/connection'
 import { userOfIdentity } from '../../lib/sso/identity'
-import { disableConnection, enableConnection, listConnections } from '../../lib/sso/manage'
+import { disableConnection, enableConnection, listConnections, removeConnection } from '../../lib/sso/manage'
 import { authenticate, authorizationUrl } from '../../lib/sso/oidc'
 import { ConnectionSettings } from '../../lib/sso/settings'
 import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
@@ -945,6 +945,42 @@ test.describe('a disabled connection', () => {
       expect((await postTo(server.url + paths.refreshSession, { refreshToken: body.refreshToken })).body.code).toBe(
         'REFRESH_INVALID',
       )
+    }
+  })
+
+  test('no code of a user who was unlinked meanwhile can be exchanged', async ({ sql }) => {
+    const { slug } = await setUp()
+    const visitor = new Visitor(server.url)
+    const landing = await visitor.signIn(slug)
+    await sql(
+      `DELETE FROM identities WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)`, // `unlink` deletes the codes too
+      [slug],
+    )
+    expect((await exchange(landing, visitor)).body.code).toBe('SSO_EXCHANGE_INVALID')
+  })
+
+  test('removing a connection deletes its sign-ins in batches', async ({ sql }) => {
+    const { slug, connection } = await setUp()
+    await sql(
+      `INSERT INTO sign_ins (state_hash, connection_id, browser_hash, kid, expires_at)
+       SELECT sha256(($2 || number)::bytea), $1::uuid, sha256('x'), 'kid', now() + interval '20 minutes' FROM generate_series(1, 20001) number`,
+      [connection.id, slug],
+    )
+    const log = `deleted_${randomBytes(6).toString('hex')}`
+    await sql(`
+      CREATE TABLE ${log} (count int);
+      CREATE FUNCTION ${log}() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO ${log} SELECT count(*) FROM gone; RETURN NULL; END $$;
+      CREATE TRIGGER ${log} AFTER DELETE ON sign_ins REFERENCING OLD TABLE AS gone
+        FOR EACH STATEMENT EXECUTE FUNCTION ${log}()`)
+    try {
+      await removeConnection(connection)
+      expect(await sql('SELECT 1 FROM sign_ins WHERE connection_id = $1', [connection.id])).toEqual([])
+      expect(await sql('SELECT 1 FROM connections WHERE id = $1', [connection.id])).toEqual([])
+      const [{ most }] = (await sql(`SELECT max(count) AS most FROM ${log}`)) as [{ most: number }]
+      expect(most).toBe(10_000)
+    } finally {
+      await sql(`DROP TRIGGER ${log} ON sign_ins; DROP FUNCTION ${log}(); DROP TABLE ${log}`)
     }
   })
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { gzipSync } from 'node:zlib'
 import bcrypt from 'bcryptjs'
 import { expect, newAddress, newPassword, newToken, postTo, resetPath, test, type User } from '../support/fixtures'
 import { startServer } from '../support/server'
@@ -44,6 +45,8 @@ async function startWithApi(respond: (response: ServerResponse) => void) {
 const responds = (response: ServerResponse) => void response.end(known)
 const fails = (response: ServerResponse) => void response.writeHead(503).end()
 const hangs = () => {}
+const endless = gzipSync(`${known}\r\n`.repeat(10_000)) // 1.1 MB, in 5 KB
+const sendsTooMuch = (response: ServerResponse) => void response.setHeader('Content-Encoding', 'gzip').end(endless)
 const respondsAfter = (ms: number) => (response: ServerResponse) => void setTimeout(() => response.end(known), ms)
 
 test('a breached password is rejected; the API receives five digits of its hash, and nothing for a guessable one', async ({
@@ -131,6 +134,7 @@ test('an attempt is counted before the password is checked', async ({ user, sql 
 for (const [how, respond] of [
   ['fails', fails],
   ['hangs', hangs],
+  ['sends too much', sendsTooMuch],
   ['is slow', respondsAfter(1_500)],
 ] as const) {
   test(`an API that ${how} is skipped for a while, which is logged once, and is then used again`, async ({

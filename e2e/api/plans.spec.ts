@@ -152,6 +152,15 @@ test('a sign-in reads the newest live sessions of its user only, however many ot
   }
 })
 
+test('whoever ends all sessions of a user reads the codes that can be used only', async () => {
+  const enders = Object.entries(await plansOf(database, {})).filter(([text]) => text.includes('codes_deleted AS'))
+  expect(enders).toHaveLength(1)
+  const scans = nodesOf(enders[0]![1]).filter(
+    (node) => node['Relation Name'] === 'exchange_codes' && node['Index Cond'],
+  )
+  expect(scans.map((node) => node['Index Cond'])).toEqual([expect.stringMatching(/user_id = .* AND \(expires_at > /)])
+})
+
 test('behind a pooler, the role settings in docs/deploy.md have the same effect', async () => {
   const name = `pooled_${randomBytes(6).toString('hex')}`
   await database.sql(

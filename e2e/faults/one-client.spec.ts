@@ -155,6 +155,24 @@ test('40 connections with 400 pipelined requests each use little memory and do n
   expect(server.output()).toContain('too many pipelined requests')
 })
 
+test('requests with 16 KiB of headers together wait on one connection, and no more', async () => {
+  const server = await startServer()
+  const request = `GET /api/health HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\nCookie: ${'x'.repeat(5_000)}\r\n\r\n`
+  const responsesTo = async (count: number) => {
+    const socket = open(server, request.repeat(count) + request.replace('Cookie: ', 'Connection: close\r\nCookie: '))
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    await once(socket, 'close')
+    return received.split('HTTP/1.1 200').length - 1
+  }
+  expect(await responsesTo(3)).toBe(4)
+  expect(await responsesTo(4)).toBe(0)
+  await server.stop()
+  expect(server.output()).toContain('too many pipelined requests')
+})
+
 test('pipelined requests with thousands of headers, behind slow bodies, use little memory', async () => {
   const server = await startServer()
   const address = newAddress()

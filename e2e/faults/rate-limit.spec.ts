@@ -207,3 +207,18 @@ test('an unexpected result from Redis counts as an outage: the process counts, a
     await server.stop()
   }
 })
+
+test('a response of Redis that is larger than counts are is an outage too, before it is read', async () => {
+  const server = await startServer(upstash.settings)
+  const address = newAddress()
+  const request = () => fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': address } })
+  await farFromTheWindowsEnd()
+  expect((await request()).status).toBe(200)
+  upstash.pad(300_000)
+  const responses = [await request(), await request()]
+  expect(responses.map(({ status }) => status)).toEqual([200, 200])
+  expect(server.output()).toContain('Redis does not answer')
+  expect(server.output()).toContain('ResponseTooLarge')
+  upstash.pad(0)
+  await server.stop()
+})

@@ -277,8 +277,8 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'OIDC: requests to the provider follow redirects',
-      find: `{ ...options, headers, cache: 'no-store' }`,
-      replace: `{ ...options, headers, cache: 'no-store', redirect: 'follow' }`,
+      find: 'fetchLimited(url, options as RequestInit, maxResponseBytes)',
+      replace: `fetchLimited(url, { ...options, redirect: 'follow' } as RequestInit, maxResponseBytes)`,
       title: 'a token endpoint that redirects',
     },
     {
@@ -692,17 +692,19 @@ export const oidcMutants: Mutant[] = [
   ...inFile('lib/sso/exchange.ts', [
     {
       name: 'SSO: a code of a disabled connection works',
-      find: `
-        AND (connection_id IS NULL
-          OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))`,
-      replace: '',
+      find: `(SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)
+            AND (SELECT`,
+      replace: '(SELECT',
       title: 'no code of it can be exchanged',
     },
     {
-      name: 'SSO: a code of a deleted connection works',
-      find: 'OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))',
-      replace: 'OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id) IS NOT FALSE)',
-      title: 'no code of it can be exchanged',
+      name: 'SSO: a code of a user who was unlinked works',
+      find: `
+            AND (SELECT true FROM identities
+                 WHERE identities.user_id = exchange_codes.user_id
+                   AND identities.connection_id = exchange_codes.connection_id)`,
+      replace: '',
+      title: 'no code of a user who was unlinked',
     },
     {
       name: 'SSO: a code loses its connection',
@@ -742,8 +744,8 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'SSO: disabling a connection keeps its codes',
-      find: 'WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND used_at IS NULL',
-      replace: 'WHERE false',
+      find: 'WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND ${isUsable}',
+      replace: 'WHERE false AND ${isUsable}',
       title: 'refuses at start, callback, exchange and refresh',
     },
     {

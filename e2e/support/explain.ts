@@ -45,7 +45,7 @@ async function run(): Promise<void> {
     sessionId: null,
     knownBrowser: null,
   })
-  await uncountAttempt([])
+  await uncountAttempt({ keys: [], endsAt: new Date() })
   await databasePool().query('UPDATE users SET password_hash = $1', [await bcrypt.hash('lantern meadow otter', 4)])
   const knownBrowser = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000))
   await signInWithPassword(email, 'lantern meadow otter', { subnet: '192.0.2.0/24', sessionId, knownBrowser })

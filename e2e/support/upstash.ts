@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { Redis } from 'ioredis'
 import { freePort } from './server'
 import { findRedisServer } from './tools'
@@ -21,6 +22,8 @@ export type Upstash = {
   slowDown: (ms: number) => void
   /** From now on, returns this result for every command, until called with `undefined`. */
   respondWith: (result: unknown) => void
+  /** From now on, adds so many spaces to each response, and compresses it. */
+  pad: (bytes: number) => void
   freeze: () => void
   thaw: () => void
   kill: () => Promise<void>
@@ -62,6 +65,7 @@ export async function startUpstash(): Promise<Upstash> {
   let delayMs = 0
   let scriptsRun = 0
   let fabricated: unknown
+  let padding = 0
   const scripts = new Map<string, string>() // from the client's hash of a script to that of the script that was run
   const perform = async ([name = '', ...parameters]: string[]): Promise<unknown> => {
     const [script = '', ...rest] = parameters
@@ -78,8 +82,11 @@ export async function startUpstash(): Promise<Upstash> {
   }
 
   const front = createServer(async (request, response) => {
-    const respond = (status: number, body: unknown) =>
-      response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+    const respond = (status: number, body: unknown) => {
+      response.writeHead(status, { 'Content-Type': 'application/json', ...(padding && { 'Content-Encoding': 'gzip' }) })
+      const text = JSON.stringify(body)
+      response.end(padding ? gzipSync(text + ' '.repeat(padding)) : text)
+    }
     if (request.headers.authorization !== `Bearer ${token}`) return respond(401, { error: 'Unauthorized' })
     const body = JSON.parse(await textOf(request)) as unknown[]
     if (delayMs) await new Promise((resolve) => setTimeout(resolve, delayMs))
@@ -114,6 +121,9 @@ export async function startUpstash(): Promise<Upstash> {
     },
     respondWith: (result) => {
       fabricated = result
+    },
+    pad: (bytes) => {
+      padding = bytes
     },
     freeze: () => void process.kill('SIGSTOP'),
     thaw: () => void process.kill('SIGCONT'),

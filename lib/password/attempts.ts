@@ -11,22 +11,25 @@ export type Attempt = { account: string; subnet: string; browser: string | null 
 
 type Counter = { key: string; limit: number }
 
+/** What an attempt was counted by, and the end of the latest window among them. */
+export type Counted = { keys: string[]; endsAt: Date }
+
 // Each attempt adds three rows at most, so the table can't outgrow the windows that are open.
 const deletedPerAttempt = 10
 
 /**
  * Counts an attempt, before any work for it: concurrent ones would otherwise all pass the limits.
- * Executes the same statements for known and unknown accounts. Returns the keys for
- * `refundAttempt`. Throws RATE_LIMITED.
+ * Executes the same statements for known and unknown accounts. Returns what `refundAttempt` takes.
+ * Throws RATE_LIMITED.
  */
-export async function countAttempt(attempt: Attempt): Promise<string[]> {
+export async function countAttempt(attempt: Attempt): Promise<Counted> {
   const counters = countersOf(attempt)
   const keys = counters.map(({ key }) => key)
   const limits = counters.map(({ limit }) => String(limit))
   // One statement counts everything, or nothing if a limit is reached: rejected attempts of one
   // network must not use up the limit of an account. It takes the rows in one order, so that two
   // can't deadlock.
-  const rows = await sql<{ key: string; count: number; isCounted: boolean; waitSeconds: number }>`
+  const rows = await sql<{ key: string; count: number; isCounted: boolean; endsAt: Date; waitSeconds: number }>`
     WITH reached AS MATERIALIZED (
       SELECT key, stored.count + 1 AS count, expires_at, false AS is_counted
       FROM unnest(${keys}::text[], ${limits}::int[]) AS given (key, most), LATERAL (
@@ -44,28 +47,33 @@ export async function countAttempt(attempt: Attempt): Promise<string[]> {
         expires_at = CASE WHEN stored.expires_at > now() THEN stored.expires_at ELSE EXCLUDED.expires_at END
       RETURNING encode(key_hash, 'hex') AS key, count, expires_at, true AS is_counted
     )
-    SELECT key, count, is_counted AS "isCounted", ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
+    SELECT key, count, is_counted AS "isCounted", max(expires_at) OVER () AS "endsAt",
+      ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
     FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NotExecuted.rethrow)
   deleteExpiredAttempts(deletedPerAttempt).catch(() => {}) // the next attempt goes on
 
   const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
-  if (exceeded.length === 0) return keys
+  const counted = { keys, endsAt: rows[0]!.endsAt }
+  if (exceeded.length === 0) return counted
   // Others were faster since the statement began.
-  if (rows.some(({ isCounted }) => isCounted)) await uncountAttempt(keys)
+  if (rows.some(({ isCounted }) => isCounted)) await uncountAttempt(counted)
   throw new ApiError('RATE_LIMITED', {
     message: tooManyPasswordsMessage,
     retryAfterSeconds: Math.max(1, ...exceeded.map(({ waitSeconds }) => waitSeconds)),
   })
 }
 
-/** Returns the CTE that takes an attempt back if `condition` holds: one that succeeded. */
-export function refundAttempt(keys: string[], condition: Part = part`true`): Part {
+/**
+ * Returns the CTE that takes an attempt back if `condition` holds: one that succeeded. Changes no
+ * window that began after it was counted.
+ */
+export function refundAttempt({ keys, endsAt }: Counted, condition: Part = part`true`): Part {
   return part`
     refunded AS (
       UPDATE password_attempts SET count = count - 1 WHERE key_hash = ANY (ARRAY(
         SELECT key_hash FROM password_attempts
         WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest(${keys}::text[]) AS given (key)))
-          AND count > 0 AND expires_at > now() AND ${condition}
+          AND count > 0 AND expires_at > now() AND expires_at <= ${endsAt} AND ${condition}
         ORDER BY key_hash FOR NO KEY UPDATE))
       RETURNING 1
     )`
@@ -75,9 +83,10 @@ export function refundAttempt(keys: string[], condition: Part = part`true`): Par
  * Takes back an attempt for which no password was verified, with its rows: the limit of a network
  * does not count it, and so would not bound them.
  */
-export async function uncountAttempt(keys: string[]): Promise<void> {
+export async function uncountAttempt(counted: Counted): Promise<void> {
+  const { keys } = counted
   try {
-    await sql`WITH ${refundAttempt(keys)} SELECT 1 FROM refunded`
+    await sql`WITH ${refundAttempt(counted)} SELECT 1 FROM refunded`
     await sql`
       DELETE FROM password_attempts WHERE count = 0 AND key_hash = ANY (ARRAY(
         SELECT key_hash FROM password_attempts

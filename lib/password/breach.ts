@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
+import { fetchLimited } from '../limited-fetch'
 import { describeCause, log } from '../log'
 import { env } from '../settings/env'
 
 const timeLimitMs = 2_000
 const slowMs = 1_000
 const pauseMs = 30_000
+const maxBytes = 128 * 1024 // a padded response has 80 KB at most
 
 let pausedUntil = 0
 
@@ -20,16 +22,16 @@ export async function isBreached(password: string): Promise<boolean> {
   const digest = createHash('sha1').update(password, 'utf8').digest('hex').toUpperCase()
   const startedAt = performance.now()
   try {
-    const response = await fetch(`${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`, {
+    const options = {
       // hides the length of the response; padding lines have a count of 0
       headers: { 'Add-Padding': 'true' },
       signal: AbortSignal.timeout(timeLimitMs),
-      cache: 'no-store',
-    })
+    }
+    const response = await fetchLimited(`${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`, options, maxBytes)
     if (!response.ok) throw new Error(`status ${response.status}`)
-    const lines = (await response.text()).split(/\r?\n/)
+    const lines = await response.text()
     if (performance.now() - startedAt > slowMs) pause()
-    return lines.some((line) => line.startsWith(`${digest.slice(5)}:`) && !line.endsWith(':0'))
+    return new RegExp(`^${digest.slice(5)}:[1-9]`, 'm').test(lines)
   } catch (error) {
     pause(error)
     return false

@@ -138,7 +138,7 @@ async function setPassword(
           AND (SELECT disabled_at IS NULL AND NOT sso_only FROM users WHERE id = user_id)
         RETURNING user_id
       ), changed AS (
-        UPDATE users SET password_hash = ${passwordHash}, password_changed_at = now()
+        UPDATE users SET password_hash = ${passwordHash}, password_changed_at = clock_timestamp()
         WHERE id = (SELECT user_id FROM claimed)
         RETURNING id
       ), ${endAllSessions(part`(SELECT user_id FROM claimed)`)}${notice}

@@ -5,7 +5,7 @@ import { part, sql } from '../database/sql'
 import { describeCause, log } from '../log'
 import { startSession } from '../session/start'
 import { type SessionTokens, sessionTokens } from '../session/tokens'
-import { countAttempt, refundAttempt, uncountAttempt } from './attempts'
+import { type Counted, countAttempt, refundAttempt, uncountAttempt } from './attempts'
 import { type Verified, verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 import { parseEmail } from './parse-email'
@@ -72,7 +72,7 @@ async function verify(
 }
 
 /** Starts the session, unless the user was changed since the password was verified. */
-async function start({ userId, passwordHash }: StoredUser, heldSessionId: string | null, attempt: string[]) {
+async function start({ userId, passwordHash }: StoredUser, heldSessionId: string | null, attempt: Counted) {
   const sessionId = randomUUID()
   // `claimed` locks the user first, like everything that ends all sessions of a user: of a sign-in
   // and a reset at the same time, the later one sees what the earlier one did.

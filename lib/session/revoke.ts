@@ -30,6 +30,12 @@ export async function lockUser(sql: Sql, userId: string): Promise<void> {
 }
 
 /**
+ * The codes with which a session can start. Those that expired long ago may be millions. A minute,
+ * because an exchange that waits for a lock goes by the time at which it began.
+ */
+export const isUsable = part`used_at IS NULL AND expires_at > now() - interval '1 minute'`
+
+/**
  * Returns the CTEs that revoke all sessions of a user (a part that yields the ID, or null for
  * nobody), and delete the codes with which another could start. `revoked (id)` has one row per
  * session.
@@ -37,6 +43,6 @@ export async function lockUser(sql: Sql, userId: string): Promise<void> {
 export function endAllSessions(userId: Part): Part {
   return part`
     ${revokeSessions(part`user_id = ${userId}`)}, codes_deleted AS (
-      DELETE FROM exchange_codes WHERE user_id = ${userId} AND used_at IS NULL
+      DELETE FROM exchange_codes WHERE user_id = ${userId} AND ${isUsable}
     )`
 }

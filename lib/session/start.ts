@@ -2,9 +2,9 @@ import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { type Part, part } from '../database/sql'
 import { revokeSessions } from './revoke'
 
-// Bounds the work of one statement, if a user has far too many. Greater than 1, so that parallel
-// sign-ins, each of which sees the same number, can't exceed the limit for long.
-const revokedPerStart = 10
+// Bounds the work of one statement, if a user has far too many. More than parallel sign-ins, which do
+// not see each other, can add.
+const revokedPerStart = 1_000
 
 /** What a session is started with. The connection and the end can name a column of `claimed`. */
 type Start = {

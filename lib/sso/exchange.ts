@@ -64,7 +64,10 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
       WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM holder) AND used_at IS NULL AND expires_at > now()
         AND (browser_hash IS NULL OR browser_hash = ${browserHash})
         AND (connection_id IS NULL
-          OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
+          OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)
+            AND (SELECT true FROM identities
+                 WHERE identities.user_id = exchange_codes.user_id
+                   AND identities.connection_id = exchange_codes.connection_id))
       RETURNING user_id, connection_id, renewable_until
     ), ${startSession({
       sessionId,

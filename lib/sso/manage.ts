@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { part, type Sql, sql, transaction } from '../database/sql'
-import { lockUser, revokeSessions } from '../session/revoke'
+import { isUsable, lockUser, revokeSessions } from '../session/revoke'
 import type { Connection } from './connection'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
 import { ConnectionSettings, type SamlSettings } from './settings'
 
 const batchSize = 500
+const rowsAtOnce = 10_000
 
 export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'provision' | 'allowPasswords'> & {
   secrets: Secrets
@@ -117,6 +118,14 @@ export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): P
 /** Disables a connection and deletes it, with its identities. Returns how many sessions it ended. */
 export async function removeConnection(connection: Pick<ListedConnection, 'id'>): Promise<number> {
   const ended = await disableConnection(connection)
+  // In batches, because the foreign key would delete all of them in one statement.
+  for (let count = rowsAtOnce; count === rowsAtOnce; ) {
+    const deleted = await sql`
+      DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM sign_ins WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))
+      RETURNING 1`
+    count = deleted.length
+  }
   await sql`DELETE FROM connections WHERE id = ${connection.id}`
   return ended
 }
@@ -141,7 +150,7 @@ async function endSessionsOf(sql: Sql, connectionId: string, userIds: string[]):
     WITH ${revokeSessions(part`user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId}`)},
     codes_deleted AS (
       DELETE FROM exchange_codes
-      WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND used_at IS NULL
+      WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND ${isUsable}
     )
     SELECT id FROM revoked`
   return ended.length

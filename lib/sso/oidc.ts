@@ -1,4 +1,5 @@
 import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client'
+import { fetchLimited, ResponseTooLarge } from '../limited-fetch'
 import { type OidcConnection, redirectUri } from './connection'
 import type { Contact, Subject } from './identity'
 import { oidcRejection } from './oidc-rejection'
@@ -167,18 +168,13 @@ export async function discover(connection: OidcConnection): Promise<Configuratio
   }
 }
 
-/** Fetches an uncompressed response of limited size. Throws SignInRejected if it is larger. */
 async function fetchFromProvider(url: string, options: CustomFetchOptions): Promise<Response> {
-  const headers = { ...options.headers, 'accept-encoding': 'identity' }
-  const response = await fetch(url, { ...options, headers, cache: 'no-store' } as RequestInit)
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length // after decompression, in case the provider compresses all the same
-    if (bytes > maxResponseBytes) throw new SignInRejected('provider_response_size', 'temporarily_unavailable')
-    chunks.push(chunk)
+  try {
+    return await fetchLimited(url, options as RequestInit, maxResponseBytes)
+  } catch (error) {
+    if (error instanceof ResponseTooLarge) throw new SignInRejected('provider_response_size', 'temporarily_unavailable')
+    throw error
   }
-  return new Response(response.body && Buffer.concat(chunks), response)
 }
 
 /**
