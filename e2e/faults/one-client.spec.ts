@@ -135,7 +135,7 @@ test('40 connections with 400 pipelined requests each use little memory and do n
   for (let round = 0; round < 5; round++)
     await (await fetch(`${server.url}/openapi.json`, { headers: { 'X-Forwarded-For': newAddress() } })).text()
   const before = residentMegabytes(server)
-  const ahead = `GET /openapi.json HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${newAddress()}\r\n\r\n`.repeat(400)
+  const ahead = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(400) // small, so that their number counts
   const sockets = Array.from({ length: 40 }, () => open(server, ahead))
   let most = before
   let ended = false
