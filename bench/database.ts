@@ -4,7 +4,7 @@ import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { applyMigrations } from '../prisma/migrate'
 
-const userCount = 10_000 // so that none of them reaches the limit of live sessions
+const userCount = 10_000 // so that no user of a code reaches the limit of live sessions
 const signInUsers = 100
 const run = randomBytes(6).toString('hex')
 

@@ -1,6 +1,6 @@
-// A loader of next.config.mjs, for scripts that pages inline. esbuild keeps their syntax as it is.
+// A loader of next.config.mjs, for scripts that pages inline.
 const { transform } = require('esbuild')
 
 module.exports = async function minifyScript(script) {
-  return (await transform(script, { minify: true })).code
+  return (await transform(script, { minify: true, target: 'es2020' })).code
 }

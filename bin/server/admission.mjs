@@ -109,7 +109,7 @@ export class Admission {
     const requests = this.#requests.get(socket)
     if (!requests || socket.destroyed) return
     const bytes = requests.length > 0 ? bytesOfHeaders(request) : 0
-    const bytesAhead = requests.reduce((sum, waiting) => sum + waiting.bytes, bytes)
+    const bytesAhead = requests.slice(1).reduce((sum, waiting) => sum + waiting.bytes, bytes)
     if (requests.length > requestsAhead || bytesAhead > headerBytesAhead) {
       this.#report('too many pipelined requests on one connection')
       return socket.destroy()

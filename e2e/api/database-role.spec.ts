@@ -129,12 +129,18 @@ async function useServer({ withPasswords = false } = {}): Promise<void> {
   )
   if (withPasswords) {
     const email = user!.email.toUpperCase()
-    const signIn = async (secret: string) =>
-      (await postTo(server.url + paths.signIn, { email, password: secret }, headers)).status
+    let known = ''
+    const signIn = async (secret: string) => {
+      const cookie = known && { Cookie: known }
+      const response = await postTo(server.url + paths.signIn, { email, password: secret }, { ...headers, ...cookie })
+      known = response.headers.getSetCookie().find((set) => set.startsWith('known=')) ?? known
+      return response.status
+    }
     demand('wrong password', (await signIn('wrong')) === 400)
     const old = await bcrypt.hash(password, 4)
     await sql('UPDATE users SET password_hash = $1 WHERE id = $2', [old, user!.id])
     demand('sign-in', (await signIn(password)) === 200)
+    demand('sign-in from a known browser', (await signIn(password)) === 200)
     const raised = `SELECT 1 FROM users WHERE id = $1 AND password_hash LIKE '$2b$12$%'`
     demand('raised cost', (await sql(raised, [user!.id])).length === 1)
   }

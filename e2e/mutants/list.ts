@@ -509,8 +509,8 @@ const others: Mutant[] = [
   {
     name: 'a large response of the breach API is read',
     file: 'lib/password/breach.ts',
-    find: 'const maxBytes = 128 * 1024',
-    replace: 'const maxBytes = 128 * 1024 * 1024',
+    find: 'const maxBytes = 512 * 1024',
+    replace: 'const maxBytes = 512 * 1024 * 1024',
     tests: 'api/password-breach',
     title: 'sends too much',
     project: 'api',

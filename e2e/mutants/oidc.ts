@@ -743,6 +743,12 @@ export const oidcMutants: Mutant[] = [
       title: 'refuses at start, callback, exchange and refresh',
     },
     {
+      name: 'SSO: the sign-ins of a removed connection are deleted at once',
+      find: 'LIMIT ${rowsAtOnce}',
+      replace: 'LIMIT 100 * ${rowsAtOnce}::int',
+      title: 'deletes its sign-ins in batches',
+    },
+    {
       name: 'SSO: disabling a connection keeps its codes',
       find: 'WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND ${isUsable}',
       replace: 'WHERE false AND ${isUsable}',

@@ -184,6 +184,15 @@ export const signInMutants: Mutant[] = [
     project: 'api',
   },
   {
+    name: 'the serving role cannot recognise a known browser',
+    file: 'docs/deploy.md',
+    find: 'GRANT SELECT (password_hash, password_changed_at)',
+    replace: 'GRANT SELECT (password_hash)',
+    tests: 'api/database-role',
+    title: 'may read password hashes',
+    project: 'api',
+  },
+  {
     name: 'an attempt is taken back from a later window',
     file: 'lib/password/attempts.ts',
     find: 'AND expires_at <= ${endsAt}',
@@ -240,7 +249,7 @@ export const signInMutants: Mutant[] = [
   {
     name: 'the session that a browser held counts twice',
     file: 'lib/session/start.ts',
-    find: ' AND id IS DISTINCT FROM ${heldSessionId}::uuid',
+    find: '        AND id IS DISTINCT FROM ${heldSessionId}::uuid\n',
     replace: '',
     tests: 'api/sessions.spec',
     title: 'at most 100 live sessions',

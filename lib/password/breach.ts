@@ -6,7 +6,7 @@ import { env } from '../settings/env'
 const timeLimitMs = 2_000
 const slowMs = 1_000
 const pauseMs = 30_000
-const maxBytes = 128 * 1024 // a padded response has 80 KB at most
+const maxBytes = 512 * 1024 // a response has some thousand lines of 40 bytes at most
 
 let pausedUntil = 0
 

@@ -32,7 +32,8 @@ export function startSession({
   const replaced = part`
     SELECT ${heldSessionId}::uuid UNION ALL (
       SELECT id FROM sessions
-      WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND id IS DISTINCT FROM ${heldSessionId}::uuid
+      WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL
+        AND id IS DISTINCT FROM ${heldSessionId}::uuid
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
   return part`
     started AS (

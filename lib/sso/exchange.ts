@@ -15,8 +15,8 @@ const doubleSubmitSeconds = 10
  * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once
  * the identity provider has authenticated the user. With `browser` (the value of the cookie
  * `__Host-browser`) or its hash, the code works in that browser only. With `connectionId`, it works
- * while that connection is enabled, and so does its session, which can be renewed until
- * `renewableUntil`.
+ * while that connection is enabled and the user is linked to it. Its session can be renewed while the
+ * connection is enabled, until `renewableUntil`.
  */
 export async function issueSsoCode(
   userId: string,

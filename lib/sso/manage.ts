@@ -118,13 +118,13 @@ export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): P
 /** Disables a connection and deletes it, with its identities. Returns how many sessions it ended. */
 export async function removeConnection(connection: Pick<ListedConnection, 'id'>): Promise<number> {
   const ended = await disableConnection(connection)
-  // In batches, because the foreign key would delete all of them in one statement.
-  for (let count = rowsAtOnce; count === rowsAtOnce; ) {
+  // In batches: the foreign key would delete all sign-ins in one statement, and there can be millions.
+  for (let isLeft = true; isLeft; ) {
     const deleted = await sql`
       DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM sign_ins WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))
       RETURNING 1`
-    count = deleted.length
+    isLeft = deleted.length > 0
   }
   await sql`DELETE FROM connections WHERE id = ${connection.id}`
   return ended

@@ -22,7 +22,7 @@ export async function connectUpstash(): Promise<CountInRedis | null> {
   // Imported here, so that a process that counts on its own does not load them.
   const [{ Ratelimit }, { Redis }] = await Promise.all([import('@upstash/ratelimit'), import('@upstash/redis')])
   class PipeliningRedis extends Redis {
-    readonly pipelining = () => this.autoPipeline() // otherwise, only a client with Upstash's own requester does
+    readonly pipelining = () => this.autoPipeline() // on by default with Upstash's own requester only
   }
   const redis = new PipeliningRedis(limitedRequester(url, token))
   const limiter = new Ratelimit({
@@ -30,13 +30,13 @@ export async function connectUpstash(): Promise<CountInRedis | null> {
     // A fixed window needs one key and one command, and its reset time is exact.
     limiter: Ratelimit.fixedWindow(platformLimit.requests, `${platformLimit.windowSeconds} s`),
     prefix: 'platform-limit',
-    // its own timeout would admit every request; the signal above causes an error instead
+    // its own timeout would admit every request; that of `limitedRequester` causes an error instead
     timeout: 0,
   })
   return (client) => count(limiter, token, client)
 }
 
-/** Sends commands to Upstash, once. Upstash's own requester reads a response of any size. */
+/** Sends commands to Upstash, without retries. Upstash's own requester reads responses of any size. */
 function limitedRequester(url: string, token: string): Requester {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
   return {
