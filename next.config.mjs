@@ -45,7 +45,7 @@ export default async function configure(phase) {
     const styles = await readFile(new URL('app/_ui/styles.css', import.meta.url), 'utf8')
     const { transform } = await import('esbuild')
     defineServer['process.env.PAGE_STYLES'] = (await transform(styles, { loader: 'css', minify: true })).code
-    raw.loaders = ['./bin/minify-script.cjs']
+    raw.loaders = ['./bin/minify.cjs']
   }
   return { ...config, turbopack: { rules: { '*': raw } }, compiler: { ...config.compiler, defineServer } }
 }

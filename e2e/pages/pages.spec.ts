@@ -546,6 +546,7 @@ test('a page that can’t be rendered: 500, in our words, and “Try again” do
     expect((await page.reload())!.status()).toBe(500)
     await expect(heading(page)).toHaveText('Something went wrong')
     await expect(page.locator('.reference code')).not.toBeEmpty()
+    await expect(page.locator('.card'), 'styled').toHaveCSS('max-inline-size', '448px')
     expect((await axe(page).analyze()).violations).toEqual([])
     const plain = await (await browserProcess.newContext({ javaScriptEnabled: false })).newPage()
     expect((await plain.goto(`${server.url}/sign-in`))!.status()).toBe(500)
@@ -622,6 +623,7 @@ test('each page has a small script of its own', async ({ page, user }) => {
   const frameBytes = gzipBytes([...frame])
   console.log(`Own scripts, gzip: ${JSON.stringify(own)} bytes; frame: ${frameBytes}`)
   expect(frameBytes).toBeLessThan(150_000)
+  expect([...frame].filter(([, script]) => script.includes('@keyframes'))).toEqual([]) // the page has the styles already
   expect(own['/']).toBeLessThan(1_000)
   expect(own['/sso/callback']).toBeLessThan(4_000)
   expect(own['/reset-password']).toBeLessThan(5_000)
