@@ -204,8 +204,8 @@ export const signInMutants: Mutant[] = [
   {
     name: 'a password changes when its reset begins to wait',
     file: 'lib/password/reset.ts',
-    find: 'clock_timestamp()',
-    replace: 'now()',
+    find: 'password_changed_at = statement_timestamp()',
+    replace: 'password_changed_at = now()',
     tests: 'api/sessions',
     title: 'a password changes when its user is locked',
     project: 'api',

@@ -131,14 +131,15 @@ async function setPassword(
   const notice = sendsMail() ? part`, ${noticeInsteadOfResets(part`(SELECT user_id FROM claimed)`, request)}` : part``
   const [changed] = await transaction(async (sql) => {
     await lockUser(sql, userId)
+    // statement_timestamp(), because now() is from before the wait for the user.
     return sql`
       WITH claimed AS (
-        UPDATE reset_tokens SET used_at = now()
+        UPDATE reset_tokens SET used_at = statement_timestamp()
         WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now()
           AND (SELECT disabled_at IS NULL AND NOT sso_only FROM users WHERE id = user_id)
         RETURNING user_id
       ), changed AS (
-        UPDATE users SET password_hash = ${passwordHash}, password_changed_at = clock_timestamp()
+        UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()
         WHERE id = (SELECT user_id FROM claimed)
         RETURNING id
       ), ${endAllSessions(part`(SELECT user_id FROM claimed)`)}${notice}
