@@ -7,6 +7,7 @@ import { inUnits } from '../lib/page/relative-time'
 import type { OidcConnection } from '../lib/sso/connection'
 import type { ListedConnection, NewConnection } from '../lib/sso/manage'
 import { UsageError } from './connections/usage-error'
+import { exitWhenPrinted } from './exit'
 import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
 
 const usage = `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
@@ -282,9 +283,9 @@ function readArguments() {
 }
 
 run().then(
-  () => process.exit(0),
+  () => exitWhenPrinted(0),
   (error: Error) => {
     console.error(error.message)
-    process.exit(error instanceof UsageError ? 2 : 1)
+    exitWhenPrinted(error instanceof UsageError ? 2 : 1)
   },
 )

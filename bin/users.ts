@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import type { User } from '../lib/user'
+import { exitWhenPrinted } from './exit'
 import { prepareLocally, readEnvFiles } from './local'
 
 const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: who may only use SSO
@@ -154,9 +155,9 @@ function readArguments() {
 }
 
 run().then(
-  () => process.exit(0),
+  () => exitWhenPrinted(0),
   (error: Error) => {
     console.error(error.message)
-    process.exit(error instanceof UsageError ? 2 : 1)
+    exitWhenPrinted(error instanceof UsageError ? 2 : 1)
   },
 )

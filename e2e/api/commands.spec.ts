@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
@@ -152,9 +153,14 @@ test.describe('npm run users', () => {
     const { sql, drop, url } = await openOwnDatabase()
     try {
       await sql(
-        `INSERT INTO users (email) SELECT 'user-' || number || '@example.com' FROM generate_series(1, 2001) number`,
+        `INSERT INTO users (email) SELECT 'user-' || number || '@example.com' FROM generate_series(1, 40001) number`,
       )
-      const { stdout } = await run(['users', '--', 'list'], { DATABASE_URL: url() })
+      const env = { ...process.env, DATABASE_URL: url() }
+      const listing = spawn('npm', ['run', '--silent', 'users', '--', 'list'], { cwd: project, env })
+      await once(listing.stdout, 'readable')
+      await sleep(2_000) // reads slowly
+      let stdout = ''
+      for await (const chunk of listing.stdout.setEncoding('utf8')) stdout += chunk
       const expected = await sql('SELECT email FROM users ORDER BY email')
       expect(stdout.trimEnd().split('\n')).toEqual(expected.map(({ email }) => email))
     } finally {
