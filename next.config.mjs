@@ -35,8 +35,8 @@ const config = {
 
 /**
  * Embeds the list of the brand's files for app/_ui/brand-files.ts and, at build time, styles.css for
- * app/_ui/page-styles.tsx. `import text from './script.js?raw'` imports the text of a script, to inline
- * it into pages.
+ * app/_ui/page-styles.tsx. `import text from './script.js?raw'` imports the text of a file, which a
+ * build minifies, to inline it into pages.
  */
 export default async function configure(phase) {
   const defineServer = { 'process.env.BRAND_FILES': JSON.stringify(brandFiles()) }

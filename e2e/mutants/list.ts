@@ -518,8 +518,8 @@ const others: Mutant[] = [
   {
     name: 'a reset keeps unused codes',
     file: 'lib/session/revoke.ts',
-    find: 'user_id = ${userId} AND ${isUsable}',
-    replace: 'user_id = ${userId} AND false AND ${isUsable}',
+    find: 'user_id = ${userId} AND ${codeIsUsable}',
+    replace: 'user_id = ${userId} AND false AND ${codeIsUsable}',
     tests: 'api/sessions',
     title: 'a reset ends all sessions',
     project: 'api',

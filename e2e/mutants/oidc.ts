@@ -750,8 +750,8 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'SSO: disabling a connection keeps its codes',
-      find: 'WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND ${isUsable}',
-      replace: 'WHERE false AND ${isUsable}',
+      find: 'WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND ${codeIsUsable}',
+      replace: 'WHERE false AND ${codeIsUsable}',
       title: 'refuses at start, callback, exchange and refresh',
     },
     {

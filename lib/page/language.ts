@@ -51,7 +51,9 @@ export function localeOf(requestHeaders: Headers): string {
 /** Returns the texts in a language, or in English if it is not supported any more. */
 export function textsIn(language: string): Texts {
   const tag = Object.hasOwn(textsOf, language) ? (language as Language) : 'en'
-  const texts = made.get(tag) ?? textsOf[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
+  const known = made.get(tag)
+  if (known) return known
+  const texts = textsOf[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
   made.set(tag, texts)
   return texts
 }

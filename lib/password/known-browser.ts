@@ -22,7 +22,7 @@ export function makeKnownBrowser(account: string, browser: string | null, now: n
 }
 
 /** A browser, and when its user last signed in there, in seconds since 1970. */
-export type KnownBrowser = { id: string; signedInAt: number }
+type KnownBrowser = { id: string; signedInAt: number }
 
 /**
  * Returns the browser that sent a cookie, or null unless one of the configured private keys made it,

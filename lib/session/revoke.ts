@@ -30,10 +30,10 @@ export async function lockUser(sql: Sql, userId: string): Promise<void> {
 }
 
 /**
- * The codes with which a session can start. Those that expired long ago may be millions. A minute,
- * because an exchange that waits for a lock goes by the time at which it began.
+ * Whether a session can start with a code. Excludes those that expired long ago, which may be
+ * millions. A minute, because an exchange that waits for a lock goes by the time at which it began.
  */
-export const isUsable = part`used_at IS NULL AND expires_at > now() - interval '1 minute'`
+export const codeIsUsable = part`used_at IS NULL AND expires_at > now() - interval '1 minute'`
 
 /**
  * Returns the CTEs that revoke all sessions of a user (a part that yields the ID, or null for
@@ -43,6 +43,6 @@ export const isUsable = part`used_at IS NULL AND expires_at > now() - interval '
 export function endAllSessions(userId: Part): Part {
   return part`
     ${revokeSessions(part`user_id = ${userId}`)}, codes_deleted AS (
-      DELETE FROM exchange_codes WHERE user_id = ${userId} AND ${isUsable}
+      DELETE FROM exchange_codes WHERE user_id = ${userId} AND ${codeIsUsable}
     )`
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { part, type Sql, sql, transaction } from '../database/sql'
-import { isUsable, lockUser, revokeSessions } from '../session/revoke'
+import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
 import type { Connection } from './connection'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
 import { ConnectionSettings, type SamlSettings } from './settings'
@@ -150,7 +150,7 @@ async function endSessionsOf(sql: Sql, connectionId: string, userIds: string[]):
     WITH ${revokeSessions(part`user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId}`)},
     codes_deleted AS (
       DELETE FROM exchange_codes
-      WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND ${isUsable}
+      WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND ${codeIsUsable}
     )
     SELECT id FROM revoked`
   return ended.length
