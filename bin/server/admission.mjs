@@ -48,7 +48,7 @@ export class Admission {
   #ofOwner = new Map()
   #routes = new RouteTurns(
     () => this.#accepted,
-    () => this.#rendering.size > 0,
+    () => this.#ofAll.page.size > 0,
   )
   #ofAll = {
     page: new PageTurns(turns.page.atOnce, () => this.#accepted),

@@ -456,7 +456,7 @@ export const serverMutants: Mutant[] = [
   {
     name: 'routes begin as usual while a page is rendered',
     file: 'lib/queue/turns.mjs',
-    find: '!this.#isRendering() && ',
+    find: '!this.#hasPages() && ',
     replace: '',
     tests: 'faults/one-client',
     title: 'of all kinds and over kept connections',

@@ -66,28 +66,28 @@ export class Turns {
 
 /**
  * Turns of routes. They begin for a few milliseconds in an iteration of the event loop: those that
- * end at once would otherwise all run in one. While a page is rendered, which takes many iterations,
- * one begins in every second iteration. While clients open connections, one begins, and then none for
- * as long as that iteration took: Node.js accepts one connection in each, so that a new client would
- * wait for as many routes as there are connections before its own.
+ * end at once would otherwise all run in one. While pages wait or are rendered, which takes many
+ * iterations, one begins in every second iteration. While clients open connections, one begins, and
+ * then none for as long as that iteration took: Node.js accepts one connection in each, so that a new
+ * client would wait for as many routes as there are connections before its own.
  */
 export class RouteTurns extends Turns {
   #countAccepted
-  #isRendering
+  #hasPages
   #hasBegun = false
   #begunAt = 0
   #areArriving = false
 
-  constructor(/** @type {() => number} */ countAccepted, /** @type {() => boolean} */ isRendering) {
+  constructor(/** @type {() => number} */ countAccepted, /** @type {() => boolean} */ hasPages) {
     super(Number.POSITIVE_INFINITY)
     this.#countAccepted = countAccepted
-    this.#isRendering = isRendering
+    this.#hasPages = hasPages
   }
 
   get canStart() {
     if (!super.canStart) return false
     if (!this.#hasBegun) return true
-    return !this.#areArriving && !this.#isRendering() && performance.now() - this.#begunAt < beginningMs
+    return !this.#areArriving && !this.#hasPages() && performance.now() - this.#begunAt < beginningMs
   }
 
   start() {
