@@ -957,6 +957,8 @@ test.describe('a disabled connection', () => {
       [slug],
     )
     expect((await exchange(landing, visitor)).body.code).toBe('SSO_EXCHANGE_INVALID')
+    await new Visitor(server.url).signIn(slug) // links the next person to the user
+    expect((await exchange(landing, visitor)).body.code).toBe('SSO_EXCHANGE_INVALID')
   })
 
   test('removing a connection deletes its sign-ins in batches', async ({ sql }) => {

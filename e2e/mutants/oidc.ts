@@ -702,7 +702,15 @@ export const oidcMutants: Mutant[] = [
       find: `
             AND (SELECT true FROM identities
                  WHERE identities.user_id = exchange_codes.user_id
-                   AND identities.connection_id = exchange_codes.connection_id)`,
+                   AND identities.connection_id = exchange_codes.connection_id
+                   AND identities.created_at <= exchange_codes.created_at)`,
+      replace: '',
+      title: 'no code of a user who was unlinked',
+    },
+    {
+      name: 'SSO: a code works for the next person who was linked to the user',
+      find: `
+                   AND identities.created_at <= exchange_codes.created_at`,
       replace: '',
       title: 'no code of a user who was unlinked',
     },

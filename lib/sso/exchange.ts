@@ -15,8 +15,8 @@ const doubleSubmitSeconds = 10
  * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once
  * the identity provider has authenticated the user. With `browser` (the value of the cookie
  * `__Host-browser`) or its hash, the code works in that browser only. With `connectionId`, it works
- * while that connection is enabled and the user is linked to it. Its session can be renewed while the
- * connection is enabled, until `renewableUntil`.
+ * while that connection is enabled, and as long as the user stays linked to it. Its session can be
+ * renewed while the connection is enabled, until `renewableUntil`.
  */
 export async function issueSsoCode(
   userId: string,
@@ -67,7 +67,8 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
           OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)
             AND (SELECT true FROM identities
                  WHERE identities.user_id = exchange_codes.user_id
-                   AND identities.connection_id = exchange_codes.connection_id))
+                   AND identities.connection_id = exchange_codes.connection_id
+                   AND identities.created_at <= exchange_codes.created_at))
       RETURNING user_id, connection_id, renewable_until
     ), ${startSession({
       sessionId,
