@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { PHASE_PRODUCTION_BUILD } from 'next/constants.js'
+import { PHASE_DEVELOPMENT_SERVER, PHASE_PRODUCTION_BUILD } from 'next/constants.js'
 
 /** @type {import('next').NextConfig} */
 const config = {
@@ -19,8 +19,6 @@ const config = {
   // Disables the image optimiser: /_next/image would fetch any path of this server without counting
   // it against the limit.
   images: { unoptimized: true },
-  // Outside Vercel and development, bin/server.mjs serves it.
-  rewrites: async () => [{ source: '/favicon.ico', destination: brandFiles().icon ?? '/icon.svg' }],
   // In development, Next.js would print the URL of every request, with its code or token.
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'nodemailer', 'pg', 'pino'],
@@ -47,8 +45,17 @@ export default async function configure(phase) {
     defineServer['process.env.PAGE_STYLES'] = (await transform(styles, { loader: 'css', minify: true })).code
     raw.loaders = ['./bin/minify.cjs']
   }
-  return { ...config, turbopack: { rules: { '*': raw } }, compiler: { ...config.compiler, defineServer } }
+  return {
+    ...config,
+    turbopack: { rules: { '*': raw } },
+    compiler: { ...config.compiler, defineServer },
+    // Elsewhere, bin/server.mjs serves it: Next.js would compare the path of every request.
+    rewrites: process.env.VERCEL || phase === PHASE_DEVELOPMENT_SERVER ? rewrites : undefined,
+  }
 }
+
+/** Browsers and bots request this icon even if no page links to it. */
+const rewrites = async () => [{ source: '/favicon.ico', destination: brandFiles().icon ?? '/icon.svg' }]
 
 /** The URL paths of what is in public/brand/. */
 function brandFiles() {

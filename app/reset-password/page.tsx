@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/_ui/needs-script'
 import { describeCause, log } from '@/lib/log'
@@ -41,11 +40,13 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
 async function openedLink(): Promise<ResetLink | null> {
   const hash = (await headers()).get(tokenHashHeader)
   if (!hash) return null
-  const timer = new AbortController()
   const found = findResetLink(Buffer.from(hash, 'hex')).catch((error: unknown) => {
     log.error({ cause: describeCause(error) }, 'a reset link could not be looked up')
     return null
   })
-  const late = sleep(lookUpMs, null, { signal: timer.signal }).catch(() => null)
-  return Promise.race([found, late]).finally(() => timer.abort())
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, lookUpMs, null)
+  })
+  return Promise.race([found, late]).finally(() => clearTimeout(timer))
 }

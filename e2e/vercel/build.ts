@@ -104,8 +104,8 @@ const functionFolder = (copy: string, name: string) => realpathSync(`${copy}/.ve
 const readFunction = (folder: string): Function => JSON.parse(readFileSync(`${folder}/.vc-config.json`, 'utf8'))
 
 /**
- * Checks that no development dependency is bundled, no function is too large, and the cron job is
- * configured.
+ * Checks that no development dependency is bundled, no function is too large, and the cron jobs and
+ * the icon are configured.
  */
 function checkOutput(copy: string): void {
   const { packages } = JSON.parse(readFileSync(`${copy}/package-lock.json`, 'utf8')) as {
@@ -129,11 +129,16 @@ function checkOutput(copy: string): void {
     assert.ok(bytes < largestMegabytes * 1e6, 'a function is too large')
   }
   assert.ok(functions.size > 0)
-  const { crons } = JSON.parse(readFileSync(`${copy}/.vercel/output/config.json`, 'utf8'))
+  const { crons, routes } = JSON.parse(readFileSync(`${copy}/.vercel/output/config.json`, 'utf8')) as {
+    crons: unknown
+    routes: { src?: string; dest?: string }[]
+  }
   assert.deepEqual(crons, [
     { path: '/api/cron/clean-up', schedule: '17 3 * * *' },
     { path: '/api/cron/mail', schedule: '47 3 * * *' },
   ])
+  const iconRoute = routes.find(({ src }) => src?.startsWith('^/favicon'))
+  assert.match(iconRoute?.dest ?? '', /^\/icon\.svg/, 'there is no /favicon.ico')
   assert.equal(readFunction(functionFolder(copy, 'api/cron/clean-up')).maxDuration, 60)
   assert.equal(readFunction(functionFolder(copy, 'api/auth/sso/exchange')).maxDuration, 30)
 }
