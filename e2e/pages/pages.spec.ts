@@ -76,12 +76,10 @@ for (const name of stateNames) {
 
 for (const language of ['de', 'fr', 'es', 'ar']) {
   test(`in ${language}: no axe violations, and no overflow at 320 pixels`, async ({ page }) => {
-    const url = await previewUrl()
     await page.emulateMedia({ reducedMotion: 'reduce' })
     await page.setViewportSize({ width: 320, height: 640 })
     for (const name of ['reset: form', 'reset: too many requests', 'sso: failed', 'sign in: form']) {
-      await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' })
-      await page.locator(`html[lang=${language}][data-shown]`).waitFor({ state: 'attached' })
+      await show(page, name, language)
       const { violations } = await axe(page).analyze()
       const found = violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])
       expect(found, name).toEqual([])

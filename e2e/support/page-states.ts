@@ -7,14 +7,15 @@ import { startServer } from './server'
 
 export const stateNames = Object.keys(states)
 
-/** Opens a page in one of these states and waits for its title. */
-export async function show(page: Page, name: string): Promise<void> {
+/** Opens a page in one of these states, in a language, and waits until it is shown. */
+export async function show(page: Page, name: string, language = 'en'): Promise<void> {
   const { passwords, mail, ...state } = states[name]!
-  const title = state.title.replace('{app}', process.env.APP_NAME ?? 'Dashboard')
   const { url } = await previewOf(passwords || mail ? 'all' : 'none')
-  await page.goto(url + pathOf(name), { waitUntil: 'commit' }) // the state may end the loading
-  await page.locator('html[data-shown]').waitFor({ state: 'attached' })
-  await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
+  await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' }) // the state may end the loading
+  await page.locator(`html[lang=${language}][data-shown]`).waitFor({ state: 'attached' })
+  const title = state.title.replace('{app}', process.env.APP_NAME ?? 'Dashboard')
+  const heading = language === 'en' ? { name: title, exact: true } : {}
+  await page.getByRole('heading', { level: 1, ...heading }).waitFor()
 }
 
 /** Returns the URL of the preview of the server that all tests share. */
