@@ -1,7 +1,7 @@
 // Limits how much of this process a client can occupy: connections and concurrent requests.
 
 import { siteOf } from '../../lib/queue/by-site.mjs'
-import { PageTurns, RouteTurns, Turns } from '../../lib/queue/turns.mjs'
+import { PageTurns, RouteTurns, ShortTurns, Turns } from '../../lib/queue/turns.mjs'
 
 const openFiles = openFileLimit()
 
@@ -24,6 +24,9 @@ const turns = {
   read: { perNetwork: 16, perSite: 24 },
   write: { perNetwork: 16, perSite: 24 },
 }
+
+/** For how long files are sent in one iteration of the event loop, in which a page can't go on. */
+const filesMs = 1
 
 /**
  * How long the turn of a page outlasts its client. Rendering takes less; and Next.js does not tell
@@ -52,7 +55,7 @@ export class Admission {
   )
   #ofAll = {
     page: new PageTurns(turns.page.atOnce, () => this.#accepted),
-    file: new Turns(Number.POSITIVE_INFINITY),
+    file: new ShortTurns(filesMs),
     read: this.#routes,
     write: this.#routes,
   }

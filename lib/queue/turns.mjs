@@ -3,7 +3,7 @@
 import { BySite } from './by-site.mjs'
 
 /** For how long routes begin in one iteration of the event loop. */
-const beginningMs = 5
+const routesMs = 5
 
 /** A page that takes longer waits for something other than the thread. */
 const longestPageMs = 100
@@ -65,52 +65,83 @@ export class Turns {
 }
 
 /**
- * Turns of routes. They begin for a few milliseconds in an iteration of the event loop: those that
- * end at once would otherwise all run in one. While pages wait or are rendered, which takes many
- * iterations, one begins in every second iteration. While clients open connections, one begins, and
- * then none for as long as that iteration took: Node.js accepts one connection in each, so that a new
- * client would wait for as many routes as there are connections before its own.
+ * Turns that begin for a few milliseconds in an iteration of the event loop: those that end at once
+ * would otherwise all run in one, also those that one client pipelines.
  */
-export class RouteTurns extends Turns {
-  #countAccepted
-  #hasPages
+export class ShortTurns extends Turns {
+  #beginningMs
   #hasBegun = false
   #begunAt = 0
-  #areArriving = false
 
-  constructor(/** @type {() => number} */ countAccepted, /** @type {() => boolean} */ hasPages) {
+  constructor(/** @type {number} */ beginningMs) {
     super(Number.POSITIVE_INFINITY)
-    this.#countAccepted = countAccepted
-    this.#hasPages = hasPages
+    this.#beginningMs = beginningMs
   }
 
   get canStart() {
     if (!super.canStart) return false
-    if (!this.#hasBegun) return true
-    return !this.#areArriving && !this.#hasPages() && performance.now() - this.#begunAt < beginningMs
+    return !this.#hasBegun || (this.mayContinue && performance.now() - this.#begunAt < this.#beginningMs)
+  }
+
+  /** Whether another turn may begin in the same iteration. */
+  get mayContinue() {
+    return true
   }
 
   start() {
-    if (!this.#hasBegun) this.#watchIteration()
+    if (!this.#hasBegun) {
+      this.#hasBegun = true
+      this.#begunAt = performance.now()
+      this.pause(() => {
+        this.#hasBegun = false
+        this.startNext()
+      })
+    }
     super.start()
   }
 
-  #watchIteration() {
-    this.#hasBegun = true
-    this.#begunAt = performance.now()
+  /** Calls `end` when turns may begin again. */
+  pause(/** @type {() => void} */ end) {
+    setImmediate(end)
+  }
+}
+
+/**
+ * Turns of routes. While pages wait or are rendered, which takes many iterations, one begins in each.
+ * While clients open connections, one begins, and then none for as long as that iteration took:
+ * Node.js accepts one connection in each, so that a new client would wait for as many routes as there
+ * are connections before its own.
+ */
+export class RouteTurns extends ShortTurns {
+  #countAccepted
+  #hasPages
+  #areArriving = false
+
+  constructor(/** @type {() => number} */ countAccepted, /** @type {() => boolean} */ hasPages) {
+    super(routesMs)
+    this.#countAccepted = countAccepted
+    this.#hasPages = hasPages
+  }
+
+  get mayContinue() {
+    return !this.#areArriving && !this.#hasPages()
+  }
+
+  pause(/** @type {() => void} */ end) {
+    const begunAt = performance.now()
     let pauseEndsAt = 0
     let before = this.#countAccepted()
     const look = () => {
       const now = performance.now()
-      pauseEndsAt ||= now + (now - this.#begunAt)
+      pauseEndsAt ||= now + (now - begunAt)
       const accepted = this.#countAccepted()
       this.#areArriving = accepted !== before
       before = accepted
-      if (this.#areArriving && now < pauseEndsAt) return setImmediate(look)
-      this.#hasBegun = false
-      this.startNext()
+      if (this.#areArriving && now < pauseEndsAt) setImmediate(look)
+      else end()
     }
-    setImmediate(() => setImmediate(look)) // after a whole iteration
+    if (this.#hasPages()) setImmediate(look)
+    else setImmediate(() => setImmediate(look)) // after a whole iteration
   }
 }
 

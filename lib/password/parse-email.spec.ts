@@ -1,0 +1,7 @@
+import { expect, test } from 'playwright/test'
+import { parseEmail } from './parse-email'
+
+test('an address has the same forms in any case, so that its attempts are counted together', () => {
+  for (const text of ['ada@groß.example', 'ADA@GROẞ.example', ' Ada@Groß.Example '])
+    expect(parseEmail(text), text).toEqual(['ada@groß.example', 'ada@xn--gro-7ka.example'])
+})
