@@ -1,4 +1,3 @@
-import type { Metadata, Viewport } from 'next'
 import { headers } from 'next/headers'
 import { surfaces } from '@/lib/page/accent-color'
 import { texts } from '@/lib/page/language'
@@ -11,24 +10,12 @@ import { Footer } from './_ui/footer'
 import { PageStyles } from './_ui/page-styles'
 import { brandStyles, stylesInDevelopment } from './_ui/styles'
 
-// No `title`: every screen renders its own, because it depends on the state.
 const { icon = '/icon.svg', touchIcon } = brandFiles()
 
-export const metadata: Metadata = {
-  icons: { icon, apple: touchIcon },
-  robots: { index: false },
-  formatDetection: { telephone: false },
-}
-
-export const viewport: Viewport = {
-  colorScheme: 'light dark',
-  themeColor: [
-    { media: '(prefers-color-scheme: light)', color: surfaces.light },
-    { media: '(prefers-color-scheme: dark)', color: surfaces.dark },
-  ],
-}
-
-/** The frame of every page, with the inlined script and styles. */
+/**
+ * The frame of every page, with the inlined script and styles. Its tags are no `metadata`, which
+ * Next.js would merge anew for every request. Every screen renders its own title.
+ */
 export default async function Layout({ children }: { children: React.ReactNode }) {
   const nonce = (await headers()).get('x-nonce') ?? undefined
   const { language, direction, app, shared, error, footer } = await texts()
@@ -36,6 +23,13 @@ export default async function Layout({ children }: { children: React.ReactNode }
   return (
     <html lang={language} dir={direction} suppressHydrationWarning>
       <head>
+        <meta name="color-scheme" content="light dark" />
+        <meta name="theme-color" content={surfaces.light} media="(prefers-color-scheme: light)" />
+        <meta name="theme-color" content={surfaces.dark} media="(prefers-color-scheme: dark)" />
+        <meta name="format-detection" content="telephone=no" />
+        <meta name="robots" content="noindex" />
+        <link rel="icon" href={icon} />
+        {touchIcon && <link rel="apple-touch-icon" href={touchIcon} />}
         <script
           nonce={nonce}
           data-secrets={secretNames.join(' ')}
