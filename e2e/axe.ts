@@ -20,14 +20,14 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM_PATH,
   args: ['--no-sandbox', '--disable-gpu'],
 })
-const problems: string[] = []
 let checked = 0
+let problems = 0
 try {
   const left = languages().flatMap(([language]) => stateNames.map((name) => [language, name] as const))
   const total = left.length
   const check = async () => {
     for (let next = left.shift(); next; next = left.shift()) {
-      await checkState(...next).catch((error: Error) => problems.push(`${next}: ${error.message}`))
+      await checkState(...next).catch((error: Error) => report(`${next}: ${error.message}`))
       if (left.length % 20 === 0) console.log(`${total - left.length} of ${total} states in a language …`)
     }
   }
@@ -36,9 +36,13 @@ try {
   await browser.close()
   await tearDown()
 }
-for (const problem of problems) console.log(problem)
-console.log(`${checked} variants of ${stateNames.length} states, ${problems.length} problems`)
-process.exitCode = problems.length > 0 ? 1 : 0
+console.log(`${checked} variants of ${stateNames.length} states, ${problems} problems`)
+process.exitCode = problems > 0 ? 1 : 0
+
+function report(problem: string): void {
+  problems++
+  console.log(problem)
+}
 
 async function checkState(language: string, name: string): Promise<void> {
   for (const { width, height, deviceScaleFactor } of viewports) {
@@ -53,9 +57,9 @@ async function checkState(language: string, name: string): Promise<void> {
       await page.emulateMedia({ colorScheme })
       const variant = `${name}, ${language}, ${colorScheme}, ${width} × ${height}`
       const { violations } = await axe(page).analyze()
-      for (const { id, nodes } of violations) problems.push(`${variant}: ${id}: ${nodes.map(({ html }) => html)}`)
+      for (const { id, nodes } of violations) report(`${variant}: ${id}: ${nodes.map(({ html }) => html)}`)
       const scrolled = await page.evaluate(() => document.documentElement.scrollWidth)
-      if (scrolled > width) problems.push(`${variant}: ${scrolled} pixels wide`)
+      if (scrolled > width) report(`${variant}: ${scrolled} pixels wide`)
       checked++
     }
     await context.close()
