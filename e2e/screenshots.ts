@@ -42,3 +42,4 @@ try {
   await browser.close()
   await tearDown()
 }
+process.exit() // the previews do not stop by themselves

@@ -546,6 +546,14 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
         tamperAssertion: replace('<saml:Subject>', `${'<a></a>'.repeat(15_000)}<saml:Subject>`),
       }),
   ],
+  // for each of which the library searches the document
+  '900 names of elements in 250 KB': [
+    'too-complex',
+    () => {
+      const names = Array.from({ length: 900 }, (_, index) => `<a${index}/>`).join('')
+      return base64(replace('<samlp:Status>', `<a>${names}${'x'.repeat(230_000)}</a><samlp:Status>`)(good()))
+    },
+  ],
   '50,000 levels': ['too-complex', () => base64('<a>'.repeat(50_000))],
   '25,000 attributes of an element': [
     'too-complex',
@@ -604,7 +612,7 @@ const withPrefixLists = (lists: string[]) => {
   )
 }
 
-test('limits elements, attributes, depth, namespaces and lists of prefixes', async () => {
+test('limits elements and their names, attributes, depth, namespaces and lists of prefixes', async () => {
   const count = (pattern: RegExp) => decoded(provider.respond(ofAssertion)).match(pattern)!.length
   const elements = 1000 - count(/<[a-z]/gi) - 2 // addAttribute adds two
   const attributes = 3000 - count(/\s[\w:]+="/g) + 2 - 1 // two are of the XML declaration
@@ -618,6 +626,9 @@ test('limits elements, attributes, depth, namespaces and lists of prefixes', asy
   const all = (length: number) =>
     each(Math.ceil(length / 30), (index) => `<a${attributesOf(Math.min(30, length - 30 * index))}/>`)
   expect(await outcomes((length) => '<a/>'.repeat(length), elements)).toEqual(['accepted', 'too-complex'])
+  const names = 100 - new Set(decoded(bomb('')).match(/<[A-Za-z][\w:]*/g)).size
+  const named = (length: number) => each(length, (index) => `<a${index}/>`)
+  expect(await outcomes(named, names)).toEqual(['accepted', 'too-complex'])
   expect(await outcomes(all, attributes)).toEqual(['accepted', 'too-complex'])
   expect(await outcomes((length) => `<a${attributesOf(length)}/>`, 32)).toEqual(['accepted', 'too-complex'])
   expect(await outcomes((length) => '<a>'.repeat(length) + '</a>'.repeat(length), 45)).toEqual([

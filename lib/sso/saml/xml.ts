@@ -16,6 +16,8 @@ export const maxDocumentBytes = 256 * 1024
 // The library walks over all elements and attributes dozens of times, and some of its steps are
 // quadratic in the attributes of an element. 1,000 elements are 2,000 tags.
 const maxElements = 1_000
+// The library searches the whole document once for each. Genuine documents have about 30.
+const maxNames = 100
 const maxAttributes = 3_000
 const maxAttributesOfElement = 32
 const maxDepth = 50
@@ -69,6 +71,7 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
   const open: { element: XmlElement; qualifiedName: string; scope: Scope }[] = [
     { element: document, qualifiedName: '', scope: root },
   ]
+  const names = new Set<string>()
   let elements = 0
   let attributes = 0
   let prefixLists = 0
@@ -104,6 +107,9 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
     ensure(start && close, 'malformed')
     const scope = innerScope(parent.scope, pairs)
     const [, prefix = '', name] = start
+    const qualifiedName = prefix ? `${prefix}:${name}` : name!
+    names.add(qualifiedName)
+    ensure(names.size <= maxNames, 'too-complex')
     const element: XmlElement = {
       name: name!,
       namespace: namespaceOf(prefix, scope),
@@ -112,7 +118,7 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
       text: '',
     }
     parent.element.children.push(element)
-    if (!close[1]) open.push({ element, qualifiedName: prefix ? `${prefix}:${name}` : name!, scope })
+    if (!close[1]) open.push({ element, qualifiedName, scope })
   }
   ensure(open.length === 1 && document.children.length === 1 && /^[ \t\n]*$/.test(document.text), 'malformed')
   return document.children[0]!
