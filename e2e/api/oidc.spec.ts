@@ -7,6 +7,7 @@ import { paths } from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
 import { findConnection, type OidcConnection, redirectUri } from '../../lib/sso/connection'
+import { issueSsoCode } from '../../lib/sso/exchange'
 import { userOfIdentity } from '../../lib/sso/identity'
 import { disableConnection, enableConnection, listConnections, removeConnection } from '../../lib/sso/manage'
 import { authenticate, authorizationUrl } from '../../lib/sso/oidc'
@@ -959,6 +960,19 @@ test.describe('a disabled connection', () => {
     expect((await exchange(landing, visitor)).body.code).toBe('SSO_EXCHANGE_INVALID')
     await new Visitor(server.url).signIn(slug) // links the next person to the user
     expect((await exchange(landing, visitor)).body.code).toBe('SSO_EXCHANGE_INVALID')
+  })
+
+  test('no code is issued for an identity that was unlinked meanwhile', async ({ sql }) => {
+    const { slug, connection } = await setUp()
+    await new Visitor(server.url).signIn(slug)
+    const [{ id, ...known }] = (await usersOf(sql, slug)) as [{ id: string; issuer: string; subject: string }]
+    const issue = () => issueSsoCode(id, { identity: { connectionId: connection.id, ...known } })
+    keepSecret((await issue()).secret)
+    const rename = 'UPDATE identities SET subject = $1 WHERE user_id = $2' // the next person is linked to the user
+    await sql(rename, [`${known.subject}-2`, id])
+    await expect(issue()).rejects.toThrow('identity_unlinked')
+    await sql('DELETE FROM identities WHERE user_id = $1', [id])
+    await expect(issue()).rejects.toThrow('identity_unlinked')
   })
 
   test('removing a connection deletes its sign-ins in batches', async ({ sql }) => {

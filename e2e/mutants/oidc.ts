@@ -511,14 +511,14 @@ export const oidcMutants: Mutant[] = [
   ...inFile('app/api/auth/sso/[connection]/callback/route.ts', [
     {
       name: 'SSO: a code of OIDC works in any browser',
-      find: 'browser: browser!, connectionId',
-      replace: 'connectionId',
+      find: '        browser: browser!,\n',
+      replace: '',
       title: signIn,
     },
     {
       name: 'SSO: a session of OIDC has no connection',
-      find: 'browser: browser!, connectionId: connection.id }',
-      replace: 'browser: browser! }',
+      find: '        identity: { connectionId: connection.id, ...identity },\n',
+      replace: '',
       title: signIn,
     },
     {
@@ -589,14 +589,14 @@ export const oidcMutants: Mutant[] = [
         },
         {
           name: 'SSO: a code of SAML works in any browser',
-          find: '        browserHash,\n        connectionId',
-          replace: '        connectionId',
+          find: '        browserHash,\n        identity',
+          replace: '        identity',
           title: 'a response in another browser',
         },
         {
           name: 'SSO: a session of SAML has no connection',
-          find: '        browserHash,\n        connectionId: connection.id,',
-          replace: '        browserHash,',
+          find: '        identity: { connectionId: connection.id, ...identity },\n',
+          replace: '',
           title: 'signs in with a signed assertion;',
         },
         {
@@ -706,6 +706,18 @@ export const oidcMutants: Mutant[] = [
                    AND identities.created_at <= exchange_codes.created_at)`,
       replace: '',
       title: 'no code of a user who was unlinked',
+    },
+    {
+      name: 'SSO: a code is issued for an identity that is not linked',
+      find: 'identity ? part`WHERE ${isLinked(userId, identity)}` : part``',
+      replace: 'part``',
+      title: 'no code is issued for an identity',
+    },
+    {
+      name: 'SSO: a code is issued for another identity of the user',
+      find: 'AND issuer = ${issuer} AND subject = ${subject}',
+      replace: '',
+      title: 'no code is issued for an identity',
     },
     {
       name: 'SSO: a code works for the next person who was linked to the user',

@@ -2,38 +2,55 @@ import { randomUUID } from 'node:crypto'
 import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { NotExecuted } from '../database/not-executed'
-import { part, sql } from '../database/sql'
+import { type Part, part, sql } from '../database/sql'
 import { log } from '../log'
 import { hashSecret, newSecret } from '../secret'
 import { revokeSessions } from '../session/revoke'
 import { startSession } from '../session/start'
 import { type SessionTokens, sessionTokens } from '../session/tokens'
+import type { Subject } from './identity'
+import { SignInRejected } from './rejection'
 
 const doubleSubmitSeconds = 10
 
 /**
  * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once
  * the identity provider has authenticated the user. With `browser` (the value of the cookie
- * `__Host-browser`) or its hash, the code works in that browser only. With `connectionId`, it works
- * while that connection is enabled, and as long as the user stays linked to it. Its session can be
- * renewed while the connection is enabled, until `renewableUntil`.
+ * `__Host-browser`) or its hash, the code works in that browser only. With `identity`, it works while
+ * the connection is enabled, and as long as the user stays linked to that identity: throws
+ * SignInRejected if it is not. Its session can be renewed while the connection is enabled, until
+ * `renewableUntil`.
  */
 export async function issueSsoCode(
   userId: string,
   {
     browser,
     browserHash = browser ? hashSecret(browser) : null,
-    connectionId,
+    identity,
     renewableUntil,
-  }: { browser?: string; browserHash?: Uint8Array | null; connectionId?: string; renewableUntil?: Date } = {},
+  }: {
+    browser?: string
+    browserHash?: Uint8Array | null
+    identity?: Subject & { connectionId: string }
+    renewableUntil?: Date
+  } = {},
 ): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
   const [row] = await sql<{ expiresAt: Date }>`
     INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, renewable_until, expires_at)
-    VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${connectionId ?? null},
-            ${renewableUntil ?? null}, now() + make_interval(secs => ${lifetimes.code}))
+    SELECT ${hashSecret(secret)}::bytea, ${userId}::uuid, ${browserHash}::bytea, ${identity?.connectionId ?? null}::uuid,
+           ${renewableUntil ?? null}::timestamptz, now() + make_interval(secs => ${lifetimes.code})
+    ${identity ? part`WHERE ${isLinked(userId, identity)}` : part``}
     RETURNING expires_at AS "expiresAt"`
-  return { secret, expiresAt: row!.expiresAt }
+  if (!row) throw new SignInRejected('identity_unlinked', 'attempt_invalid')
+  return { secret, expiresAt: row.expiresAt }
+}
+
+function isLinked(userId: string, { connectionId, issuer, subject }: Subject & { connectionId: string }): Part {
+  return part`
+    EXISTS (SELECT FROM identities
+            WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND subject = ${subject}
+              AND user_id = ${userId})`
 }
 
 /** Who presents a code: the browser, if it has an identity, and the session that it holds. */

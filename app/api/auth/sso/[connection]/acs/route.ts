@@ -47,7 +47,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       const userId = await userOfIdentity(connection, identity, contact)
       const { secret: code } = await issueSsoCode(userId, {
         browserHash,
-        connectionId: connection.id,
+        identity: { connectionId: connection.id, ...identity },
         ...(sessionEnd && { renewableUntil: sessionEnd }),
       })
       call.addToLog({ userId })

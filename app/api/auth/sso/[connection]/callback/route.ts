@@ -24,7 +24,10 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       wayOn.next = next
       const { identity, contact } = await authenticate(connection, search, secrets)
       const userId = await userOfIdentity(connection, identity, contact)
-      const { secret: code } = await issueSsoCode(userId, { browser: browser!, connectionId: connection.id })
+      const { secret: code } = await issueSsoCode(userId, {
+        browser: browser!,
+        identity: { connectionId: connection.id, ...identity },
+      })
       call.addToLog({ userId })
       setCookies([browserCookie(browser)])
       return landing({ code, next })
