@@ -811,7 +811,7 @@ async function signIn(page: Page, user: User, { jwt = 'valid', url = process.env
   const now = Math.floor(Date.now() / 1000)
   const times = { issuedAt: now - lifetimes.sessionToken - 60, expiresAt: now - 60 }
   const expired = keepSecret(signSessionToken({ userId: user.id, ...readRefreshToken(refreshToken)!, ...times }))
-  const session = { valid: body.token!, expired, malformed: 'x', missing: '' }[jwt]
+  const session = { valid: body.token!, expired, malformed: 'malformed-jwt', missing: '' }[jwt]
   const cookies = headers.getSetCookie().map((line) => {
     const [, name, value] = /^(\w+)=([^;]*)/.exec(line)!
     const sameSite = /SameSite=(\w+)/.exec(line)![1] as 'Lax'
