@@ -813,6 +813,13 @@ export const samlMutants: Mutant[] = [
   ]),
   ...inFile('encryption.ts', [
     {
+      name: 'SAML: any number of elements in an encrypted assertion',
+      find: `ensure(elements.length <= maxElements, 'too-complex')`,
+      replace: '',
+      tests: 'saml/attacks.spec',
+      title: 'limits the elements of an encrypted assertion',
+    },
+    {
       name: 'SAML: there is any number of encrypted keys and data',
       find: `ensure(key && !another && all('EncryptedData').length === 1, 'encryption')`,
       replace: `ensure((key && !another && all('EncryptedData').length === 1) || true, 'encryption')`,

@@ -554,6 +554,19 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
       return base64(replace('<samlp:Status>', `<a>${names}${'x'.repeat(230_000)}</a><samlp:Status>`)(good()))
     },
   ],
+  // over which the library evaluates XPath expressions before it checks a signature
+  '900 elements beside an encrypted key': [
+    'too-complex',
+    () => {
+      const levels = Array.from({ length: 30 }, (_, index) => ` xmlns:n${index}="urn:n"`).join('')
+      const keys = `<b xmlns="http://www.w3.org/2000/09/xmldsig#">${'<KeyInfo xmlns:q="u"/> '.repeat(900)}</b>`
+      const nested = `${`<a${levels}>`.repeat(40)}${keys}${'</a>'.repeat(40)}`
+      return provider.respond({
+        ...encryptedOnly,
+        tamper: replace('</xenc:EncryptedData>', `${nested}</xenc:EncryptedData>`),
+      })
+    },
+  ],
   '50,000 levels': ['too-complex', () => base64('<a>'.repeat(50_000))],
   '25,000 attributes of an element': [
     'too-complex',
@@ -611,6 +624,18 @@ const withPrefixLists = (lists: string[]) => {
     `<ds:Transform Algorithm="${namespace}">${elements.join('')}</ds:Transform>`,
   )
 }
+
+test('limits the elements of an encrypted assertion', async () => {
+  const encrypted = decoded(provider.respond(encryptedOnly)).match(
+    /<saml:EncryptedAssertion[\s\S]*EncryptedAssertion>/,
+  )![0]
+  const left = 50 - encrypted.match(/<\w/g)!.length
+  const withMore = (count: number) =>
+    provider.respond({ ...encryptedOnly, tamper: replace('</ds:KeyInfo>', `${'<a/>'.repeat(count)}$&`) })
+  expect(left).toBeGreaterThan(30)
+  expect(await outcomeOf(provider, withMore(left))).toBe('accepted')
+  expect(await outcomeOf(provider, withMore(left + 1))).toBe('too-complex')
+})
 
 test('limits elements and their names, attributes, depth, namespaces and lists of prefixes', async () => {
   const count = (pattern: RegExp) => decoded(provider.respond(ofAssertion)).match(pattern)!.length

@@ -12,9 +12,14 @@ const contentCiphers = [
 ]
 const keyCiphers = ['http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p']
 
+// The library parses these again, and evaluates several XPath expressions whose cost grows faster
+// than their number. Genuine ones are about 15.
+const maxElements = 50
+
 /** Checks the form and the algorithms of an encrypted assertion. */
 export function checkEncryption(encrypted: XmlElement): void {
   const elements = selfAndDescendants(encrypted)
+  ensure(elements.length <= maxElements, 'too-complex')
   const all = (name: string) => elements.filter((element) => element.name === name)
   const data = onlyChild(encrypted, namespaces.encryption, 'EncryptedData', 'encryption')
   const [key, another] = all('EncryptedKey')
