@@ -40,7 +40,8 @@ test.afterAll(async () => {
 })
 
 const wrong = 'not the password'
-const full = 2 ** 12
+const hashesOfFailure = 9
+const roundsOfFailure = 2 ** 12 + 2 ** 7
 
 type Attempt = { email: string; password: string }
 
@@ -165,14 +166,12 @@ const reasons: Record<string, () => Promise<Attempt>> = {
   'a user without a password': async () => changed('password_hash = NULL'),
   'a hash that bcrypt does not know': async () => changed(`password_hash = '$2y$12$' || repeat('.', 53)`),
   'a hash that is damaged': async () => changed(`password_hash = 'x'`),
-  'an older hash and a wrong password': async () => ({
-    ...(await newPasswordUser(sql, { cost: 10 })),
-    password: wrong,
-  }),
-  'the cheapest hash and a wrong password': async () => ({
-    ...(await newPasswordUser(sql, { cost: 4 })),
-    password: wrong,
-  }),
+  ...Object.fromEntries(
+    [4, 5, 6, 7, 8, 9, 10, 11].map((cost) => [
+      `a hash of cost ${cost} and a wrong password`,
+      async () => ({ ...(await newPasswordUser(sql, { cost })), password: wrong }),
+    ]),
+  ),
   'over 72 bytes': async () => ({ ...(await newPasswordUser(sql, { password: longest })), password: `${longest}x` }),
   'over 72 bytes, with an older hash': async () => {
     const user = await newPasswordUser(sql, { cost: 4, password: longest })
@@ -212,7 +211,7 @@ test('every reason has the same response and the same work', async () => {
     ])
     expect(headersOf(response), reason).toEqual(headersOf(first))
     expect(response.headers.getSetCookie(), reason).toEqual([])
-    expect(sum(work), reason).toBe(full)
+    expect([work.length, sum(work)], reason).toEqual([hashesOfFailure, roundsOfFailure])
     expect(
       await sql('SELECT 1 FROM sessions WHERE user_id = (SELECT id FROM users WHERE email = $1)', [attempt.email]),
     ).toEqual([])
@@ -222,6 +221,12 @@ test('every reason has the same response and the same work', async () => {
       .find((text) => text.includes(String(requestId)))
     expect(JSON.parse(line!)).not.toHaveProperty('userId')
   }
+})
+
+test('a wrong password for a hash of a higher cost than today costs that hash alone', async () => {
+  const user = await newPasswordUser(sql, { cost: 13 })
+  const work = await workOf(async () => expect(await statusOf({ ...user, password: wrong })).toBe(400))
+  expect(work).toEqual([13])
 })
 
 test('72 bytes are accepted, and what is no e-mail address is not counted', async () => {
@@ -356,7 +361,7 @@ test('of 50 parallel guesses, 10 are verified; a known browser of the owner stil
     })
     const limited = responses.filter(({ status }) => status === 429)
     expect([responses.filter(({ status }) => status === 400).length, limited.length]).toEqual([10, 40])
-    expect(sum(work)).toBe(10 * full)
+    expect(sum(work)).toBe(10 * roundsOfFailure)
     const counts = (await countersBut(before.map(({ key }) => key))).map(({ count }) => count)
     expect(counts, 'the others were taken back').toEqual(isKnown ? [10, 10] : [10, 10, 10])
     limited.forEach(expectLimited)

@@ -46,24 +46,41 @@ async function checkStrength(password: string, context: string[]): Promise<void>
 /** A password that matches. `upgraded` is a hash of it at today's cost, if the stored one is cheaper. */
 export type Verified = { upgraded: string | null }
 
+// A call of bcrypt takes about 0.2 ms besides its 2ᶜ rounds, so a failure always has the same number of
+// both. 8 calls after the one for the stored hash suffice for each cost from 4, the lowest of bcrypt, to 12.
+const paddingHashes = 8
+const failureRounds = 2 ** bcryptCost + paddingHashes * 2 ** 4
+
 /**
  * Returns null unless a password matches a stored hash, which is null if there is none. A failure
- * always costs one hash at today's cost, so that its time tells nothing about the account. Throws
- * SERVICE_UNAVAILABLE if the queue is full; `network` is whose turn it takes.
+ * always costs the same hashing, a little more than one hash at today's cost, so that its time tells
+ * nothing about the account. Throws SERVICE_UNAVAILABLE if the queue is full; `network` is whose
+ * turn it takes.
  */
 export function verifyPassword(password: string, stored: string | null, network: string): Promise<Verified | null> {
   return queue.add(network, async () => {
-    const cost = costOf(stored)
-    if (stored === null || cost === null || !isHashable(password)) {
+    const cost = isHashable(password) ? costOf(stored) : null
+    if (stored === null || cost === null) {
       await bcrypt.compare('', unmatchable(bcryptCost))
-      return null
-    }
-    if (await bcrypt.compare(password, stored))
+    } else if (await bcrypt.compare(password, stored)) {
       return { upgraded: cost < bcryptCost ? await bcrypt.hash(password, bcryptCost) : null }
-    // The work doubles with each step of the cost: 2ᶜ + 2ᶜ + 2ᶜ⁺¹ + … + 2ⁿ⁻¹ = 2ⁿ.
-    for (let step = cost; step < bcryptCost; step++) await bcrypt.compare('', unmatchable(step))
+    }
+    for (const padding of paddingCosts(cost ?? bcryptCost)) await bcrypt.compare('', unmatchable(padding))
     return null
   })
+}
+
+/** Returns the costs of the hashes that a failure computes beside one of `cost`: none if that is above today's. */
+function paddingCosts(cost: number): number[] {
+  const costs: number[] = []
+  let rounds = failureRounds - 2 ** cost
+  for (let after = paddingHashes - 1; after >= 0 && rounds > 0; after--) {
+    // the highest that leaves at least 2⁴ rounds for each of the hashes after it
+    const highest = Math.floor(Math.log2(rounds - after * 2 ** 4))
+    costs.push(highest)
+    rounds -= 2 ** highest
+  }
+  return costs
 }
 
 /** Returns the cost of a hash, or null if bcrypt can't verify it. */
