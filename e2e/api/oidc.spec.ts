@@ -13,6 +13,7 @@ import { disableConnection, enableConnection, listConnections, removeConnection 
 import { authenticate, authorizationUrl } from '../../lib/sso/oidc'
 import { ConnectionSettings } from '../../lib/sso/settings'
 import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
+import { closeGate } from '../support/gate'
 import {
   type Behaviour,
   clientSecret,
@@ -973,6 +974,26 @@ test.describe('a disabled connection', () => {
     await expect(issue()).rejects.toThrow('identity_unlinked')
     await sql('DELETE FROM identities WHERE user_id = $1', [id])
     await expect(issue()).rejects.toThrow('identity_unlinked')
+  })
+
+  test('no code is issued that waited for its user to be unlinked and linked to the next person', async ({ sql }) => {
+    const { slug, connection } = await setUp()
+    await new Visitor(server.url).signIn(slug)
+    const [{ id, ...known }] = (await usersOf(sql, slug)) as [{ id: string; issuer: string; subject: string }]
+    const gate = await closeGate('users', 'id = $1', id)
+    await gate.sql('DELETE FROM identities WHERE user_id = $1', [id])
+    const issued = issueSsoCode(id, { identity: { connectionId: connection.id, ...known } }).then(
+      ({ secret }) => keepSecret(secret),
+      ({ check }) => check,
+    )
+    await gate.waiting(1)
+    await gate.sql(
+      `INSERT INTO identities (connection_id, issuer, subject, user_id, created_at)
+       VALUES ($1, $2, $3, $4, now() - interval '1 minute')`, // the transaction of a link can begin earlier
+      [connection.id, known.issuer, `${known.subject}-2`, id],
+    )
+    await gate.open()
+    expect(await issued).toBe('identity_unlinked')
   })
 
   test('removing a connection deletes its sign-ins in batches', async ({ sql }) => {

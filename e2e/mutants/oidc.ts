@@ -709,14 +709,21 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'SSO: a code is issued for an identity that is not linked',
-      find: 'identity ? part`WHERE ${isLinked(userId, identity)}` : part``',
-      replace: 'part``',
+      find: 'if (identity && !(await isLinked(userId, identity))) throw',
+      replace: 'if (Math.random() > 1) throw',
       title: 'no code is issued for an identity',
     },
     {
+      name: 'SSO: whether a user is linked is looked up before the insert waits',
+      find: '  const [row] = await sql<{ expiresAt: Date }>`',
+      replace:
+        '  if (identity && (await isLinked(userId, identity))) identity = undefined\n  const [row] = await sql<{ expiresAt: Date }>`',
+      title: 'no code is issued that waited',
+    },
+    {
       name: 'SSO: a code is issued for another identity of the user',
-      find: 'AND issuer = ${issuer} AND subject = ${subject}',
-      replace: '',
+      find: 'AND issuer = ${issuer} AND subject = ${subject} AND user_id',
+      replace: 'AND user_id',
       title: 'no code is issued for an identity',
     },
     {

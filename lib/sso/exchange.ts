@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { NotExecuted } from '../database/not-executed'
-import { type Part, part, sql } from '../database/sql'
+import { part, sql } from '../database/sql'
 import { log } from '../log'
 import { hashSecret, newSecret } from '../secret'
 import { revokeSessions } from '../session/revoke'
@@ -38,19 +38,21 @@ export async function issueSsoCode(
   const secret = newSecret()
   const [row] = await sql<{ expiresAt: Date }>`
     INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, renewable_until, expires_at)
-    SELECT ${hashSecret(secret)}::bytea, ${userId}::uuid, ${browserHash}::bytea, ${identity?.connectionId ?? null}::uuid,
-           ${renewableUntil ?? null}::timestamptz, now() + make_interval(secs => ${lifetimes.code})
-    ${identity ? part`WHERE ${isLinked(userId, identity)}` : part``}
+    VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${identity?.connectionId ?? null},
+            ${renewableUntil ?? null}, now() + make_interval(secs => ${lifetimes.code}))
     RETURNING expires_at AS "expiresAt"`
-  if (!row) throw new SignInRejected('identity_unlinked', 'attempt_invalid')
-  return { secret, expiresAt: row.expiresAt }
+  // A statement after the insert, which waits for an `unlink` that holds the user: whatever unlinks
+  // before this look is seen here, and whatever unlinks after the insert deletes the code.
+  if (identity && !(await isLinked(userId, identity))) throw new SignInRejected('identity_unlinked', 'attempt_invalid')
+  return { secret, expiresAt: row!.expiresAt }
 }
 
-function isLinked(userId: string, { connectionId, issuer, subject }: Subject & { connectionId: string }): Part {
-  return part`
-    EXISTS (SELECT FROM identities
-            WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND subject = ${subject}
-              AND user_id = ${userId})`
+async function isLinked(userId: string, identity: Subject & { connectionId: string }): Promise<boolean> {
+  const { connectionId, issuer, subject } = identity
+  const rows = await sql`
+    SELECT 1 FROM identities
+    WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND subject = ${subject} AND user_id = ${userId}`
+  return rows.length === 1
 }
 
 /** Who presents a code: the browser, if it has an identity, and the session that it holds. */
