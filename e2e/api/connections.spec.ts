@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { runScript as run } from '../support/command'
 import { exchangePath, expect, newPassword, newToken, resetPath, type Sql, test } from '../support/fixtures'
+import { closeGate } from '../support/gate'
 import { clientSecret, type Provider, startProvider, Visitor } from '../support/oidc-provider'
 
 const connections = (command: string, ...parameters: string[]) => run(['connections', '--', command, ...parameters])
@@ -94,6 +95,26 @@ test('enable marks the users who came meanwhile', async ({ sql }) => {
   const ada = await addUser(sql, 'ada')
   expect((await connections('enable', slug)).stdout).toContain('can no longer use a password: 1.')
   expect(await sql('SELECT sso_only FROM users WHERE id = $1', [ada.id])).toEqual([{ sso_only: true }])
+})
+
+test('the users of a large domain are marked in batches', async ({ sql }) => {
+  await sql(`INSERT INTO users (email) SELECT number || '@' || $1 FROM generate_series(1, 20001) number`, [domain])
+  expect((await add()).stdout).toContain('can no longer use a password: 20001.')
+  const statements = await sql(
+    `SELECT count(*)::int FROM users WHERE email LIKE '%@' || $1 AND sso_only GROUP BY xmin::text ORDER BY 1 DESC`,
+    [domain],
+  )
+  expect(statements.reduce((total, { count }) => total + count, 0)).toBe(20_001)
+  expect(statements[0]!.count).toBeLessThanOrEqual(10_000)
+})
+
+test('after an error between batches, the message says how to mark the rest', async ({ sql }) => {
+  const ada = await addUser(sql, 'ada')
+  const gate = await closeGate('users', 'id = $1', ada.id)
+  const { code, stderr } = await add()
+  await gate.open()
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`npm run connections -- enable ${slug}`)])
+  expect((await connections('enable', slug)).stdout).toContain('can no longer use a password: 1.')
 })
 
 test('add rejects what it can’t use, and writes nothing', async ({ sql }) => {

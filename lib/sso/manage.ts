@@ -7,6 +7,7 @@ import { ConnectionSettings, type SamlSettings } from './settings'
 
 const batchSize = 500
 const rowsAtOnce = 10_000
+const lowestId = '00000000-0000-0000-0000-000000000000'
 
 export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'provision' | 'allowPasswords'> & {
   secrets: Secrets
@@ -27,7 +28,7 @@ export async function addConnection({ secrets, domains, ...connection }: NewConn
   const id = randomUUID()
   const { kind, ...stored } = ConnectionSettings.parse(settings)
   const sealed = await sealSecrets(secrets, bindingOf({ id, settings }))
-  return transaction(async (sql) => {
+  await transaction(async (sql) => {
     const [added] = await sql`
       INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, provision, listed, allow_passwords)
       VALUES (${id}, ${slug}, ${name}, ${kind}, ${JSON.stringify(stored)}::jsonb, ${sealed}, ${provision}, ${listed},
@@ -39,8 +40,8 @@ export async function addConnection({ secrets, domains, ...connection }: NewConn
       ON CONFLICT (domain) DO NOTHING RETURNING domain`
     const taken = domains.filter((domain) => !claimed.some((row) => row.domain === domain))
     if (taken.length > 0) throw new ConnectionConflict(`Another connection has ${taken.join(', ')}.`)
-    return allowPasswords ? 0 : restrictUsers(sql, id)
   })
+  return allowPasswords ? 0 : restrictUsers(id, slug)
 }
 
 /**
@@ -84,11 +85,9 @@ export async function listConnections(slug: string | null = null): Promise<Liste
  * Lets users sign in through a connection again. Returns how many users of its domains can no longer
  * use a password.
  */
-export async function enableConnection({ id, allowPasswords }: ListedConnection): Promise<number> {
-  return transaction(async (sql) => {
-    await sql`UPDATE connections SET disabled_at = NULL WHERE id = ${id}`
-    return allowPasswords ? 0 : restrictUsers(sql, id)
-  })
+export async function enableConnection({ id, slug, allowPasswords }: ListedConnection): Promise<number> {
+  await sql`UPDATE connections SET disabled_at = NULL WHERE id = ${id}`
+  return allowPasswords ? 0 : restrictUsers(id, slug)
 }
 
 /**
@@ -99,7 +98,7 @@ export async function enableConnection({ id, allowPasswords }: ListedConnection)
 export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<number> {
   await sql`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
   let ended = 0
-  for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
+  for (let after = lowestId; ; ) {
     const users = await sql<{ id: string }>`
       SELECT user_id AS id FROM identities WHERE connection_id = ${id} AND user_id > ${after}::uuid
       ORDER BY user_id LIMIT ${batchSize}`
@@ -156,12 +155,36 @@ async function endSessionsOf(sql: Sql, connectionId: string, userIds: string[]):
   return ended.length
 }
 
-/** Marks the users of a connection's domains: they sign in there, and not with a password. */
-async function restrictUsers(sql: Sql, connectionId: string): Promise<number> {
-  const restricted = await sql`
-    UPDATE users SET sso_only = true
-    WHERE NOT sso_only
-      AND substring(email FROM '[^@]*$') IN (SELECT domain FROM connection_domains WHERE connection_id = ${connectionId})
-    RETURNING 1`
-  return restricted.length
+/**
+ * Marks the users of a connection's domains: they sign in there, and not with a password. In batches:
+ * no index knows domains, and there can be millions of users. After an error, `enable` marks the rest.
+ */
+async function restrictUsers(connectionId: string, slug: string): Promise<number> {
+  let marked = 0
+  try {
+    for (let after: string | null = lowestId; after !== null; ) {
+      const batch = await restrictBatch(connectionId, after)
+      marked += batch.marked
+      after = batch.last
+    }
+    return marked
+  } catch (cause) {
+    const advice = `Not all users of the domains of ${slug} are marked: npm run connections -- enable ${slug}`
+    throw new Error(`${(cause as Error).message}\n${advice}`, { cause })
+  }
+}
+
+async function restrictBatch(connectionId: string, after: string): Promise<{ last: string | null; marked: number }> {
+  const [batch] = await sql<{ last: string | null; marked: number }>`
+    WITH batch AS MATERIALIZED (
+      SELECT id FROM users WHERE id > ${after}::uuid ORDER BY id LIMIT ${rowsAtOnce}
+    ), marked AS (
+      UPDATE users SET sso_only = true
+      WHERE id = ANY (ARRAY(SELECT id FROM batch)) AND NOT sso_only
+        AND substring(email FROM '[^@]*$') = ANY (ARRAY(
+          SELECT domain FROM connection_domains WHERE connection_id = ${connectionId}))
+      RETURNING 1
+    )
+    SELECT (SELECT id FROM batch ORDER BY id DESC LIMIT 1) AS last, (SELECT count(*)::int FROM marked) AS marked`
+  return batch!
 }
