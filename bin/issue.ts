@@ -16,7 +16,7 @@ async function run(): Promise<void> {
   const [kind, email, ...rest] = positionals
   if (flags.help) return console.log(usage)
   if ((kind !== 'sso-code' && kind !== 'reset-token') || !email || rest.length) throw new UsageError(usage)
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new UsageError(`“${email}” is not an e-mail address.`)
+  if (!/^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email)) throw new UsageError(`“${email}” is not an e-mail address.`)
 
   readEnvFiles(process.env.NODE_ENV === 'production')
   if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl() ?? ''

@@ -41,7 +41,7 @@ async function run(): Promise<void> {
     (command === 'unlink') === (connection !== undefined)
   const isMisplaced = (flags['sso-only'] && command !== 'add') || (flags.language && command !== 'invite')
   if (!isComplete || isMisplaced) throw new UsageError(usage)
-  if (email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(email))
+  if (email !== undefined && !/^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email))
     throw new UsageError(`“${email}” is not an e-mail address.`)
 
   readEnvFiles(process.env.NODE_ENV === 'production')

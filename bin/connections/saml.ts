@@ -6,7 +6,7 @@ import { acsUrl, entityId, type SamlConnection } from '../../lib/sso/connection'
 import type { ListedConnection, NewConnection } from '../../lib/sso/manage'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { ProviderMetadataError, readProviderMetadata } from '../../lib/sso/saml/provider-metadata'
-import { ConnectionSettings } from '../../lib/sso/settings'
+import { ConnectionSettings, type SamlSettings } from '../../lib/sso/settings'
 import { UsageError } from './usage-error'
 
 const soonMs = 30 * 24 * 60 * 60 * 1000
@@ -79,12 +79,13 @@ export async function updateSaml(
   const { provider } = await providerIn(file)
   const updated = ConnectionSettings.safeParse({ ...settings, ...provider })
   if (!updated.success) throw unusable(updated.error.issues)
-  if (!(await updateProvider(connection, provider)))
+  const { issuer, ssoUrl, certificates } = updated.data as SamlSettings
+  if (!(await updateProvider(connection, { issuer, ssoUrl, certificates })))
     throw new UsageError(
-      `The metadata is of ${provider.issuer}, but ${slug} is ${settings.issuer}. Add it as another connection.`,
+      `The metadata is of ${issuer}, but ${slug} is ${settings.issuer}. Add it as another connection.`,
     )
   console.log(`Updated ${slug}.`)
-  for (const line of certificateLines(provider.certificates)) console.log(line)
+  for (const line of certificateLines(certificates)) console.log(line)
 }
 
 /** Prints what an operator has to enter at the provider. */

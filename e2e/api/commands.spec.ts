@@ -227,6 +227,7 @@ test.describe('npm run issue', () => {
       ['password', 'ada@example.com'],
       ['sso-code', 'ada'],
       ['sso-code', 'a@b', 'c@d'],
+      ['sso-code', 'a\x1b@example.com'],
       ['sso-code', 'a@b', '--what'],
     ]) {
       const { code, stdout, stderr } = await run(['issue', '--', ...wrong])

@@ -104,6 +104,19 @@ test('add, sign in, rotate the provider’s certificate', async ({ sql, url }, t
   expect(await signIn(url)).toBe('response_invalid')
   expect(await signIn(url, nextKey)).toBeNull()
 
+  for (const hostile of [
+    { entityId: 'https://x.example/&#10;acme' },
+    { entityId: 'https://x.example/\u202e' },
+    { ssoUrl: 'https://x.example/&#155;2J' },
+  ]) {
+    const { code, stderr } = await connections(
+      ['add', 'saml', `${slug}-2`, '--metadata', '-', '--domain', `2.${domain}`],
+      metadataOf(provider, hostile),
+    )
+    expect([code, stderr]).toEqual([2, expect.stringContaining('must contain no control characters')])
+    expect(stderr.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+  }
+
   const other = metadataOf(provider, { entityId: 'https://other.example' })
   const wrong = await connections(['update', slug, '--metadata', '-'], other)
   expect([wrong.code, wrong.stdout]).toEqual([2, ''])

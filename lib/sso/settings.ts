@@ -8,6 +8,7 @@ const googleIssuer = 'https://accounts.google.com'
 const url = z
   .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
   // As for PUBLIC_URL: http only where there is no network. A service with https has one.
+  .refine(isPrintable, 'must contain no control characters')
   .refine((value) => /^https:/i.test(value) || (!isHttps() && isLoopback(hostOf(value))), 'must begin with https://')
 
 const issuer = url
@@ -32,7 +33,7 @@ const certificate = z.string().startsWith('-----BEGIN CERTIFICATE-----')
 const SamlSettings = z.strictObject({
   kind: z.literal('saml'),
   /** The provider's entity ID (SAML Core §8.3.6), which is not necessarily a URL. */
-  issuer: z.string().min(1).max(1024),
+  issuer: z.string().min(1).max(1024).refine(isPrintable, 'must contain no control characters'),
   ssoUrl: url,
   /** A signature by any of them is accepted, so that the provider can change its key. PEM. */
   certificates: z.array(certificate).min(1).max(10),
@@ -60,6 +61,11 @@ export function isEntra(issuer: string): boolean {
 /** Whether the issuer is Google, where a private account can have a company's e-mail address. */
 export function isGoogle(issuer: string): boolean {
   return issuer === googleIssuer
+}
+
+/** Whether a text is as it looks on a terminal: no line breaks, escapes or changes of direction. */
+function isPrintable(text: string): boolean {
+  return !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)
 }
 
 function hostOf(url: string): string {
