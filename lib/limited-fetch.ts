@@ -1,22 +1,59 @@
-/** A response that is larger than its caller reads. */
-export class ResponseTooLarge extends Error {
-  override name = 'ResponseTooLarge'
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+
+/** A response that is not read: larger than its caller allows, or compressed. */
+export class ResponseRejected extends Error {
+  override name = 'ResponseRejected'
+  constructor(readonly reason: 'size' | 'encoding') {
+    super(reason === 'size' ? 'The response is too large.' : 'The response is compressed.')
+  }
+}
+
+export type FetchOptions = {
+  method?: string
+  headers?: HeadersInit
+  body?: string | URLSearchParams
+  signal: AbortSignal
 }
 
 /**
- * Fetches an uncompressed response of at most `maxBytes`. Throws ResponseTooLarge if it is larger:
- * a service that misbehaves must not occupy this process.
+ * Sends a request, and reads an uncompressed response of at most `maxBytes`. Follows no redirects.
+ * Throws ResponseRejected, the reason of `signal`, or an error of node:http. Not `fetch`, which
+ * decompresses whatever a service sends: 5 KB can take it seconds, and `signal` does not end that.
  */
-export async function fetchLimited(url: string, options: RequestInit, maxBytes: number): Promise<Response> {
+export async function fetchLimited(url: string, options: FetchOptions, maxBytes: number): Promise<Response> {
+  const { method, body, signal } = options
   const headers = new Headers(options.headers)
   headers.set('Accept-Encoding', 'identity')
-  const response = await fetch(url, { ...options, headers, cache: 'no-store' })
-  const chunks: Uint8Array[] = []
+  if (!headers.has('User-Agent')) headers.set('User-Agent', 'node')
+  const protocol = url.startsWith('https:') ? https : http
+  const request = protocol.request(url, { method, headers: Object.fromEntries(headers), signal })
+  request.on('error', () => {}) // also one that follows the response, which then throws it
+  try {
+    request.end(body?.toString())
+    const [response] = (await once(request, 'response', { signal })) as [IncomingMessage]
+    if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') throw new ResponseRejected('encoding')
+    return toResponse(response, await readLimited(response, maxBytes))
+  } catch (error) {
+    request.destroy()
+    throw signal.aborted ? signal.reason : error
+  }
+}
+
+async function readLimited(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length // after decompression, in case the service compresses all the same
-    if (bytes > maxBytes) throw new ResponseTooLarge(`more than ${maxBytes} bytes`)
+  for await (const chunk of response) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new ResponseRejected('size')
     chunks.push(chunk)
   }
-  return new Response(response.body && Buffer.concat(chunks), response)
+  return Buffer.concat(chunks)
+}
+
+function toResponse({ statusCode, rawHeaders }: IncomingMessage, body: Buffer): Response {
+  const headers = new Headers()
+  for (let index = 0; index < rawHeaders.length; index += 2) headers.append(rawHeaders[index]!, rawHeaders[index + 1]!)
+  return new Response(body.length > 0 ? new Uint8Array(body) : null, { status: statusCode, headers })
 }

@@ -45,8 +45,11 @@ async function startWithApi(respond: (response: ServerResponse) => void) {
 const responds = (response: ServerResponse) => void response.end(known)
 const fails = (response: ServerResponse) => void response.writeHead(503).end()
 const hangs = () => {}
-const endless = gzipSync(`${known}\r\n`.repeat(10_000)) // 1.1 MB, in 5 KB
-const sendsTooMuch = (response: ServerResponse) => void response.setHeader('Content-Encoding', 'gzip').end(endless)
+const sendsTooMuch = (response: ServerResponse) => void response.end(`${known}\r\n`.repeat(10_000)) // 1.1 MB
+const compresses = (response: ServerResponse) =>
+  void response.setHeader('Content-Encoding', 'gzip').end(gzipSync(known))
+const redirects = (response: ServerResponse) => void response.writeHead(307, { Location: '/range/elsewhere' }).end()
+const endsEarly = (response: ServerResponse) => void response.write(known, () => response.destroy())
 const respondsAfter = (ms: number) => (response: ServerResponse) => void setTimeout(() => response.end(known), ms)
 
 test('a breached password is rejected; the API receives five digits of its hash, and nothing for a guessable one', async ({
@@ -135,6 +138,9 @@ for (const [how, respond] of [
   ['fails', fails],
   ['hangs', hangs],
   ['sends too much', sendsTooMuch],
+  ['compresses its response', compresses],
+  ['redirects', redirects],
+  ['ends within its response', endsEarly],
   ['is slow', respondsAfter(1_500)],
 ] as const) {
   test(`an API that ${how} is skipped for a while, which is logged once, and is then used again`, async ({

@@ -218,7 +218,7 @@ test('a response of Redis that is larger than counts are is an outage too, befor
   const responses = [await request(), await request()]
   expect(responses.map(({ status }) => status)).toEqual([200, 200])
   expect(server.output()).toContain('Redis does not answer')
-  expect(server.output()).toContain('ResponseTooLarge')
+  expect(server.output()).toContain('ResponseRejected')
   upstash.pad(0)
   await server.stop()
 })

@@ -30,15 +30,13 @@ const invalidResponses: [RegExp, string][] = [
  */
 export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInRejected {
   if (thrown instanceof SignInRejected) return thrown
-  const { code, error: oauthError = '', cause, message } = thrown as Cause
+  const { code, error: oauthError = '', cause } = thrown as Cause
   if (cause instanceof SignInRejected) return cause // thrown while openid-client fetched
   const reject = (check: string, error: SignInError) => new SignInRejected(check, error, thrown)
   const invalid = (check: string) =>
     reject(check, step === 'discovery' ? 'temporarily_unavailable' : 'response_invalid')
 
   if (isTimeout(thrown)) return reject('provider_timeout', 'temporarily_unavailable')
-  if (thrown instanceof TypeError && message === 'fetch failed')
-    return reject('provider_unreachable', 'temporarily_unavailable')
   switch (code) {
     case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR': {
       const known = providerErrors.find((error) => error === oauthError)

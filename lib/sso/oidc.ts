@@ -1,5 +1,5 @@
 import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client'
-import { fetchLimited, ResponseTooLarge } from '../limited-fetch'
+import { type FetchOptions, fetchLimited, ResponseRejected } from '../limited-fetch'
 import { type OidcConnection, redirectUri } from './connection'
 import type { Contact, Subject } from './identity'
 import { oidcRejection } from './oidc-rejection'
@@ -170,10 +170,11 @@ export async function discover(connection: OidcConnection): Promise<Configuratio
 
 async function fetchFromProvider(url: string, options: CustomFetchOptions): Promise<Response> {
   try {
-    return await fetchLimited(url, options as RequestInit, maxResponseBytes)
+    return await fetchLimited(url, options as FetchOptions, maxResponseBytes)
   } catch (error) {
-    if (error instanceof ResponseTooLarge) throw new SignInRejected('provider_response_size', 'temporarily_unavailable')
-    throw error
+    if ((error as Error).name === 'TimeoutError') throw error
+    const check = error instanceof ResponseRejected ? `provider_response_${error.reason}` : 'provider_unreachable'
+    throw new SignInRejected(check, 'temporarily_unavailable', error)
   }
 }
 
