@@ -771,8 +771,8 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'SSO: the sign-ins of a removed connection are deleted at once',
-      find: 'LIMIT ${rowsAtOnce}',
-      replace: 'LIMIT 100 * ${rowsAtOnce}::int',
+      find: '= ${connection.id} LIMIT ${rowsAtOnce}',
+      replace: '= ${connection.id} LIMIT 100 * ${rowsAtOnce}::int',
       title: 'deletes its sign-ins in batches',
     },
     {
@@ -791,13 +791,13 @@ export const oidcMutants: Mutant[] = [
       name: 'SSO: a connection is disabled after its sessions have ended',
       find: `  await sql\`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = \${id}\`
   let ended = 0
-  for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
+  for (let after = lowestId; ; ) {
     const users = await sql<{ id: string }>\`
       SELECT user_id AS id FROM identities WHERE connection_id = \${id} AND user_id > \${after}::uuid
       ORDER BY user_id LIMIT \${batchSize}\`
     if (users.length === 0) return ended`,
       replace: `  let ended = 0
-  for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
+  for (let after = lowestId; ; ) {
     const users = await sql<{ id: string }>\`
       SELECT user_id AS id FROM identities WHERE connection_id = \${id} AND user_id > \${after}::uuid
       ORDER BY user_id LIMIT \${batchSize}\`
