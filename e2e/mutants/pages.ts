@@ -497,4 +497,22 @@ export const pageMutants: Mutant[] = [
     title: 'keeps its styles if React',
     project: 'pages',
   },
+  {
+    name: 'who is signed in is looked up twice after a rejected code',
+    file: 'app/sso/callback/sso-landing.tsx',
+    find: 'await (earlyLookUp() ?? lookUp())',
+    replace: 'await lookUp()',
+    tests: 'pages/sso-callback',
+    title: 'a rejected code: who is signed in',
+    project: 'pages',
+  },
+  {
+    name: 'who is signed in is looked up only when the scripts have loaded',
+    file: 'app/sso/callback/early-exchange.js',
+    find: 'if (response.status === 400) {',
+    replace: 'if (response.status === 401) {',
+    tests: 'pages/sso-callback',
+    title: 'a rejected code: who is signed in',
+    project: 'pages',
+  },
 ]

@@ -1,5 +1,6 @@
 import { createServer, request as httpRequest, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { paths } from '../../lib/contract/paths'
 import { onlyDevelopmentServer } from '../support/development-server'
 import {
   countPosts,
@@ -94,6 +95,18 @@ test('scripts load late: the code is exchanged once, before them, and the right 
   await expect(heading(page)).toHaveText('This sign-in has expired')
   await page.waitForTimeout(500)
   expect(posts).toHaveLength(1)
+})
+
+test('a rejected code: who is signed in is looked up once, before the scripts have loaded', async ({ page }) => {
+  const lookUps: string[] = []
+  page.on('request', (request) => void (request.url().endsWith(paths.getSession) && lookUps.push(request.url())))
+  const release = await holdScripts(page)
+  const lookedUp = page.waitForResponse(`**${paths.getSession}`)
+  await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
+  await lookedUp
+  release()
+  await expect(heading(page)).toHaveText('This sign-in has expired')
+  expect(lookUps).toHaveLength(1)
 })
 
 test('scripts that take ten seconds to load: shows an error until they load', async ({ page }) => {

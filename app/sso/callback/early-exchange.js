@@ -2,12 +2,18 @@
 // goes to the destination.
 ;(() => {
   const { code } = window.urlSecrets
-  const { path, destination } = document.currentScript.dataset
+  const lookUpMs = 5_000
+  const { path, sessionPath, destination } = document.currentScript.dataset
   if (!code || !navigator.onLine) return
   const exchange = window.sendJson(path, { code })
   window.earlyExchange = exchange
   exchange.response
     .then(async (response) => {
+      // A rejected code, such as one that a second click used: the page asks who is signed in.
+      if (response.status === 400) {
+        const signal = AbortSignal.timeout(lookUpMs)
+        window.earlyLookUp = fetch(sessionPath, { cache: 'no-store', signal }).catch(() => null)
+      }
       const { ok } = await response.clone().json()
       if (!ok) return
       document.documentElement.dataset.ready = '' // nothing else needs to load

@@ -3,6 +3,7 @@ import { type Outcome, outcomeOf, type Sent } from '@/lib/page/post'
 declare global {
   interface Window {
     earlyExchange?: Sent
+    earlyLookUp?: Promise<Response | null>
   }
 }
 
@@ -14,4 +15,14 @@ export function earlyExchange(): Promise<Outcome> | null {
   const sent = window.earlyExchange
   delete window.earlyExchange
   return sent ? outcomeOf(sent) : null
+}
+
+/**
+ * Returns the session that early-exchange.js looked up after the code was rejected, or undefined if
+ * it did not. Later calls return undefined.
+ */
+export function earlyLookUp(): Promise<Response | null> | undefined {
+  const sent = window.earlyLookUp
+  delete window.earlyLookUp
+  return sent
 }

@@ -44,6 +44,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
       <script
         nonce={requestHeaders.get('x-nonce') ?? undefined}
         data-path={paths.exchangeSsoCode}
+        data-session-path={paths.getSession}
         data-destination={destination}
         suppressHydrationWarning
         dangerouslySetInnerHTML={{ __html: earlyExchangeScript }}

@@ -12,7 +12,7 @@ import { type Outcome, post } from '@/lib/page/post'
 import { inRelativeTime } from '@/lib/page/relative-time'
 import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
-import { earlyExchange } from './early-exchange'
+import { earlyExchange, earlyLookUp } from './early-exchange'
 
 const lastRetryMs = 0.75 * lifetimes.code * 1_000 // after the page was opened: a later retry might find the code expired
 const readingMs = 1_500 // to see who is signed in
@@ -153,12 +153,16 @@ export function SsoLanding(properties: Properties) {
 /** Returns the e-mail address of the session that this browser holds, or null. Never throws. */
 async function signedInAs(): Promise<string | null> {
   try {
-    const response = await fetch(paths.getSession, { cache: 'no-store', signal: AbortSignal.timeout(lookUpMs) })
-    const body = (await response.json()) as { user?: { email: string } }
-    return body.user?.email ?? null
+    const response = await (earlyLookUp() ?? lookUp())
+    const body = (await response?.json()) as { user?: { email: string } } | undefined
+    return body?.user?.email ?? null
   } catch {
     return null
   }
+}
+
+function lookUp(): Promise<Response> {
+  return fetch(paths.getSession, { cache: 'no-store', signal: AbortSignal.timeout(lookUpMs) })
 }
 
 /** Whether the request was not processed and the code will still be valid after the wait. */
