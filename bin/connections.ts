@@ -105,10 +105,10 @@ async function add(kind: Kind, slug: string, flags: Flags): Promise<void> {
 }
 
 async function newOidcSettings(flags: Flags): Promise<Pick<NewConnection, 'settings' | 'secrets'>> {
-  const { ConnectionSettings } = await import('../lib/sso/settings')
+  const { NewConnectionSettings } = await import('../lib/sso/settings')
   const { issuer, 'client-id': clientId, tenant: tenants } = flags
   if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
-  const settings = ConnectionSettings.safeParse({ kind: 'oidc', issuer, clientId, ...(tenants && { tenants }) })
+  const settings = NewConnectionSettings.safeParse({ kind: 'oidc', issuer, clientId, ...(tenants && { tenants }) })
   if (!settings.success) {
     const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
     throw new UsageError(problems.join('\n'))
@@ -223,6 +223,8 @@ const advice: Record<string, string> = {
   provider_timeout: 'The provider did not respond within 5 seconds.',
   provider_unreachable:
     'The provider can’t be reached from here: check the URL, DNS, the firewall and the certificate.',
+  provider_response_size: 'The metadata has more than 256 KiB.',
+  provider_response_encoding: 'The provider compresses its responses, although the request accepts none that are.',
   provider_http: 'The metadata has URLs with http.',
 }
 

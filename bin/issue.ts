@@ -16,7 +16,8 @@ async function run(): Promise<void> {
   const [kind, email, ...rest] = positionals
   if (flags.help) return console.log(usage)
   if ((kind !== 'sso-code' && kind !== 'reset-token') || !email || rest.length) throw new UsageError(usage)
-  if (!/^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email)) throw new UsageError(`“${email}” is not an e-mail address.`)
+  if (!/^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email))
+    throw new UsageError('That is not an e-mail address, like ada@example.com.')
 
   readEnvFiles(process.env.NODE_ENV === 'production')
   if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl() ?? ''

@@ -42,7 +42,7 @@ async function run(): Promise<void> {
   const isMisplaced = (flags['sso-only'] && command !== 'add') || (flags.language && command !== 'invite')
   if (!isComplete || isMisplaced) throw new UsageError(usage)
   if (email !== undefined && !/^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email))
-    throw new UsageError(`“${email}” is not an e-mail address.`)
+    throw new UsageError('That is not an e-mail address, like ada@example.com.')
 
   readEnvFiles(process.env.NODE_ENV === 'production')
   // the role that serves may not change these columns

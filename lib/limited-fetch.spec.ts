@@ -13,12 +13,18 @@ const services: Record<string, [written: string, isEnd: boolean, outcome: RegExp
   'a response without a body': ['HTTP/1.1 204 No Content\r\n\r\n', true, /^204 $/],
   'as many bytes as are read': [`${ok}\r\n${'x'.repeat(maxBytes)}`, true, /^200 x+$/],
   'a redirect': ['HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n', false, /^302 $/],
-  'one byte more': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, true, /^ResponseRejected: .* too large/],
+  'a response of one byte more': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, true, /^ResponseRejected: .* too large/],
   'a compressed response': [`${ok}Content-Encoding: gzip\r\n\r\nhi`, true, /^ResponseRejected: .* compressed/],
-  'one that is compressed twice': [
+  'a response that is compressed twice': [
     `${ok}Content-Encoding: identity\r\nContent-Encoding: gzip\r\n\r\nhi`,
     true,
     /^ResponseRejected: .* compressed/,
+  ],
+  'a part of a response without a length': [`${ok}\r\nhi`, false, /^TimeoutError/],
+  'a part of a response in chunks, and ends': [
+    `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n`,
+    true,
+    /^Error: aborted$/,
   ],
   'a part of a response, and ends': [`${ok}Content-Length: 3\r\n\r\nhi`, true, /^Error: aborted$/],
   'a part of a response': [`${ok}Content-Length: 3\r\n\r\nhi`, false, /^TimeoutError/],

@@ -26,15 +26,25 @@ export async function fetchLimited(url: string, options: FetchOptions, maxBytes:
   const { method, body, signal } = options
   const headers = new Headers(options.headers)
   headers.set('Accept-Encoding', 'identity')
-  if (!headers.has('User-Agent')) headers.set('User-Agent', 'node')
-  const protocol = url.startsWith('https:') ? https : http
+  for (const [name, value] of [
+    ['Accept', '*/*'],
+    ['User-Agent', 'node'],
+  ] as const)
+    if (!headers.has(name)) headers.set(name, value)
+  const protocol = new URL(url).protocol === 'https:' ? https : http
   const request = protocol.request(url, { method, headers: Object.fromEntries(headers), signal })
-  request.on('error', () => {}) // also one that follows the response, which then throws it
+  let failure: Error | undefined
+  request.on('error', (error) => {
+    failure ??= error
+  })
   try {
     request.end(body?.toString())
     const [response] = (await once(request, 'response', { signal })) as [IncomingMessage]
-    if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') throw new ResponseRejected('encoding')
-    return toResponse(response, await readLimited(response, maxBytes))
+    const encoding = response.headers['content-encoding'] || 'identity'
+    if (encoding.toLowerCase() !== 'identity') throw new ResponseRejected('encoding')
+    const content = await readLimited(response, maxBytes)
+    if (failure) throw failure // a body without a length ends with its connection, whatever ended that
+    return toResponse(response, content)
   } catch (error) {
     request.destroy()
     throw signal.aborted ? signal.reason : error

@@ -6,7 +6,7 @@ import { acsUrl, entityId, type SamlConnection } from '../../lib/sso/connection'
 import type { ListedConnection, NewConnection } from '../../lib/sso/manage'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { ProviderMetadataError, readProviderMetadata } from '../../lib/sso/saml/provider-metadata'
-import { ConnectionSettings, type SamlSettings } from '../../lib/sso/settings'
+import { NewConnectionSettings, type SamlSettings } from '../../lib/sso/settings'
 import { UsageError } from './usage-error'
 
 const soonMs = 30 * 24 * 60 * 60 * 1000
@@ -29,7 +29,7 @@ export async function newSamlSettings(
   if (!signed) throw new UsageError(`--want-signed must be one of: ${signedParts.join(', ')}.`)
   const { provider, wantsSignedRequests } = await providerIn(metadata)
   const { privateKey, certificate } = await newKeyPair(slug)
-  const settings = ConnectionSettings.safeParse({
+  const settings = NewConnectionSettings.safeParse({
     kind: 'saml',
     ...provider,
     certificate,
@@ -77,7 +77,7 @@ export async function updateSaml(
   const { updateProvider } = await import('../../lib/sso/manage')
   const { slug, settings } = connection
   const { provider } = await providerIn(file)
-  const updated = ConnectionSettings.safeParse({ ...settings, ...provider })
+  const updated = NewConnectionSettings.safeParse({ ...settings, ...provider })
   if (!updated.success) throw unusable(updated.error.issues)
   const { issuer, ssoUrl, certificates } = updated.data as SamlSettings
   if (!(await updateProvider(connection, { issuer, ssoUrl, certificates })))

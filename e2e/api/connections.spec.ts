@@ -106,9 +106,10 @@ test('the users of a large domain are marked in batches', async ({ sql }) => {
   )
   expect(statements.reduce((total, { count }) => total + count, 0)).toBe(20_001)
   expect(statements[0]!.count).toBeLessThanOrEqual(10_000)
+  await sql(`DELETE FROM users WHERE email LIKE '%@' || $1`, [domain])
 })
 
-test('after an error between batches, the message says how to mark the rest', async ({ sql }) => {
+test('after an error in a batch, the message says how to mark the rest', async ({ sql }) => {
   const ada = await addUser(sql, 'ada')
   const gate = await closeGate('users', 'id = $1', ada.id)
   const { code, stderr } = await add()
@@ -127,6 +128,10 @@ test('add rejects what it can’t use, and writes nothing', async ({ sql }) => {
     [add(), `There is already a connection ${slug}.`],
     [addOther([...good, '--domain', `new.${domain}`, '--domain', domain]), `Another connection has ${domain}.`],
     [addOther([...good]), 'at least one --domain'],
+    [
+      addOther(['--issuer', `${provider.issuer}/\u202e`, '--client-id', 'x', '--domain', `new.${domain}`]),
+      '--issuer must contain no control or invisible characters',
+    ],
     [addOther([...good, '--domain', 'localhost']), '“localhost” is not a domain'],
     [addOther([...good, '--domain', 'x.example.org'], ''), 'Pass the client secret on stdin'],
     [

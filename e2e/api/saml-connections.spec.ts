@@ -104,6 +104,9 @@ test('add, sign in, rotate the provider’s certificate', async ({ sql, url }, t
   expect(await signIn(url)).toBe('response_invalid')
   expect(await signIn(url, nextKey)).toBeNull()
 
+  const padded = metadataOf(provider, { ssoUrl: `${ssoUrl}&#10;`, certificates: [nextKey.certificate] })
+  expect((await connections(['update', slug, '--metadata', '-'], padded)).code).toBe(0)
+  expect((await sql('SELECT settings FROM connections WHERE slug = $1', [slug]))[0]!.settings.ssoUrl).toBe(ssoUrl)
   for (const hostile of [
     { entityId: 'https://x.example/&#10;acme' },
     { entityId: 'https://x.example/\u202e' },
@@ -113,7 +116,7 @@ test('add, sign in, rotate the provider’s certificate', async ({ sql, url }, t
       ['add', 'saml', `${slug}-2`, '--metadata', '-', '--domain', `2.${domain}`],
       metadataOf(provider, hostile),
     )
-    expect([code, stderr]).toEqual([2, expect.stringContaining('must contain no control characters')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('must contain no control or invisible characters')])
     expect(stderr.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   }
 

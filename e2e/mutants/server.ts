@@ -555,8 +555,8 @@ export const serverMutants: Mutant[] = [
   {
     name: 'a compressed response of a service is decoded',
     file: 'lib/limited-fetch.ts',
-    find: "!== 'identity') throw",
-    replace: '=== null) throw',
+    find: "encoding.toLowerCase() !== 'identity'",
+    replace: "encoding === ''",
     tests: 'lib/limited-fetch',
     title: 'a compressed response',
     project: 'unit',
@@ -567,7 +567,16 @@ export const serverMutants: Mutant[] = [
     find: 'if (bytes > maxBytes)',
     replace: 'if (bytes > 2 * maxBytes)',
     tests: 'lib/limited-fetch',
-    title: 'one byte more',
+    title: 'of one byte more',
+    project: 'unit',
+  },
+  {
+    name: 'a part of a response of a service counts as the whole',
+    file: 'lib/limited-fetch.ts',
+    find: 'if (failure) throw failure',
+    replace: 'if (failure && !failure) throw failure',
+    tests: 'lib/limited-fetch',
+    title: 'without a length',
     project: 'unit',
   },
   {

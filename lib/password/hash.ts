@@ -54,8 +54,8 @@ const failureRounds = 2 ** bcryptCost + paddingHashes * 2 ** 4
 /**
  * Returns null unless a password matches a stored hash, which is null if there is none. A failure
  * always costs the same hashing, a little more than one hash at today's cost, so that its time tells
- * nothing about the account. Throws SERVICE_UNAVAILABLE if the queue is full; `network` is whose
- * turn it takes.
+ * nothing about the account, unless the stored hash has a higher cost. Throws SERVICE_UNAVAILABLE if
+ * the queue is full; `network` is whose turn it takes.
  */
 export function verifyPassword(password: string, stored: string | null, network: string): Promise<Verified | null> {
   return queue.add(network, async () => {

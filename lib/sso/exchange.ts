@@ -41,8 +41,8 @@ export async function issueSsoCode(
     VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${identity?.connectionId ?? null},
             ${renewableUntil ?? null}, now() + make_interval(secs => ${lifetimes.code}))
     RETURNING expires_at AS "expiresAt"`
-  // A statement after the insert, which waits for an `unlink` that holds the user: whatever unlinks
-  // before this look is seen here, and whatever unlinks after the insert deletes the code.
+  // The insert waits for an `unlink` that holds the user. This is a statement of its own, to see every
+  // `unlink` that ended before it; every later one deletes the code.
   if (identity && !(await isLinked(userId, identity))) throw new SignInRejected('identity_unlinked', 'attempt_invalid')
   return { secret, expiresAt: row!.expiresAt }
 }

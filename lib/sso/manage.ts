@@ -169,8 +169,9 @@ async function restrictUsers(connectionId: string, slug: string): Promise<number
     }
     return marked
   } catch (cause) {
-    const advice = `Not all users of the domains of ${slug} are marked: npm run connections -- enable ${slug}`
-    throw new Error(`${(cause as Error).message}\n${advice}`, { cause })
+    const state = `The connection ${slug} is in effect, but not all users of its domains are marked.`
+    const advice = `Go on with: npm run connections -- enable ${slug}`
+    throw new Error([(cause as Error).message, state, advice].join('\n'), { cause })
   }
 }
 

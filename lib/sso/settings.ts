@@ -3,12 +3,12 @@ import { isLoopback } from '../settings/env'
 import { isHttps } from '../settings/https'
 
 const entraHost = 'login.microsoftonline.com'
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u // line breaks, escapes, changes of direction
 const googleIssuer = 'https://accounts.google.com'
 
 const url = z
   .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
   // As for PUBLIC_URL: http only where there is no network. A service with https has one.
-  .refine(isPrintable, 'must contain no control characters')
   .refine((value) => /^https:/i.test(value) || (!isHttps() && isLoopback(hostOf(value))), 'must begin with https://')
 
 const issuer = url
@@ -33,7 +33,7 @@ const certificate = z.string().startsWith('-----BEGIN CERTIFICATE-----')
 const SamlSettings = z.strictObject({
   kind: z.literal('saml'),
   /** The provider's entity ID (SAML Core §8.3.6), which is not necessarily a URL. */
-  issuer: z.string().min(1).max(1024).refine(isPrintable, 'must contain no control characters'),
+  issuer: z.string().min(1).max(1024),
   ssoUrl: url,
   /** A signature by any of them is accepted, so that the provider can change its key. PEM. */
   certificates: z.array(certificate).min(1).max(10),
@@ -49,6 +49,13 @@ const SamlSettings = z.strictObject({
 /** The settings of a connection, by the kind of its identity provider. */
 export const ConnectionSettings = z.discriminatedUnion('kind', [OidcSettings, SamlSettings])
 
+/** As ConnectionSettings, for what an operator enters: nothing that a terminal or a reader takes for something else. */
+export const NewConnectionSettings = ConnectionSettings.superRefine((settings, { addIssue }) => {
+  for (const [name, value] of Object.entries(settings))
+    if (typeof value === 'string' && name !== 'certificate' && invisible.test(value))
+      addIssue({ code: 'custom', path: [name], message: 'must contain no control or invisible characters' })
+})
+
 export type ConnectionSettings = z.output<typeof ConnectionSettings>
 export type OidcSettings = z.output<typeof OidcSettings>
 export type SamlSettings = z.output<typeof SamlSettings>
@@ -61,11 +68,6 @@ export function isEntra(issuer: string): boolean {
 /** Whether the issuer is Google, where a private account can have a company's e-mail address. */
 export function isGoogle(issuer: string): boolean {
   return issuer === googleIssuer
-}
-
-/** Whether a text is as it looks on a terminal: no line breaks, escapes or changes of direction. */
-function isPrintable(text: string): boolean {
-  return !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)
 }
 
 function hostOf(url: string): string {
