@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { gzipSync } from 'node:zlib'
 import { Redis } from 'ioredis'
 import { freePort } from './server'
 import { findRedisServer } from './tools'
@@ -83,9 +82,9 @@ export async function startUpstash(): Promise<Upstash> {
 
   const front = createServer(async (request, response) => {
     const respond = (status: number, body: unknown) => {
-      response.writeHead(status, { 'Content-Type': 'application/json', ...(padding && { 'Content-Encoding': 'gzip' }) })
+      response.writeHead(status, { 'Content-Type': 'application/json' })
       const text = JSON.stringify(body)
-      response.end(padding ? gzipSync(text + ' '.repeat(padding)) : text)
+      response.end(text + ' '.repeat(padding))
     }
     if (request.headers.authorization !== `Bearer ${token}`) return respond(401, { error: 'Unauthorized' })
     const body = JSON.parse(await textOf(request)) as unknown[]
