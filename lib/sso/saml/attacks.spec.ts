@@ -560,7 +560,7 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
     () => {
       const levels = Array.from({ length: 30 }, (_, index) => ` xmlns:n${index}="urn:n"`).join('')
       const keys = `<b xmlns="http://www.w3.org/2000/09/xmldsig#">${'<KeyInfo xmlns:q="u"/> '.repeat(900)}</b>`
-      const nested = `${`<a${levels}>`.repeat(40)}${keys}${'</a>'.repeat(40)}`
+      const nested = `${`<a${levels}>`.repeat(18)}${keys}${'</a>'.repeat(18)}`
       return provider.respond({
         ...encryptedOnly,
         tamper: replace('</xenc:EncryptedData>', `${nested}</xenc:EncryptedData>`),
@@ -573,10 +573,10 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
     () => base64(`<a ${Array.from({ length: 25_000 }, (_, index) => `a${index}=""`).join(' ')}/>`),
   ],
   // 216 MB in canonical form, copied once for each level
-  '900 elements whose namespace has 240 KB, below 40 levels': [
+  '900 elements whose namespace has 240 KB, below 20 levels': [
     'too-complex',
     () => {
-      const elements = `${'<a>'.repeat(40)}${'<n:b/>'.repeat(900)}${'</a>'.repeat(40)}`
+      const elements = `${'<a>'.repeat(20)}${'<n:b/>'.repeat(900)}${'</a>'.repeat(20)}`
       return base64(`<a xmlns:n="${'n'.repeat(240_000)}">${elements}</a>`)
     },
   ],
@@ -656,7 +656,7 @@ test('limits elements and their names, attributes, depth, namespaces and lists o
   expect(await outcomes(named, names)).toEqual(['accepted', 'too-complex'])
   expect(await outcomes(all, attributes)).toEqual(['accepted', 'too-complex'])
   expect(await outcomes((length) => `<a${attributesOf(length)}/>`, 32)).toEqual(['accepted', 'too-complex'])
-  expect(await outcomes((length) => '<a>'.repeat(length) + '</a>'.repeat(length), 45)).toEqual([
+  expect(await outcomes((length) => '<a>'.repeat(length) + '</a>'.repeat(length), 20)).toEqual([
     'accepted',
     'too-complex',
   ])
@@ -683,7 +683,7 @@ function namespacesEverywhere(namespace: string): string {
   const declarations = Array.from({ length: 20 }, (_, index) => `xmlns:n${index}="${namespace}${index}"`).join(' ')
   const uses = (index: number) => [0, 1].map((use) => `n${(index * 2 + use) % 20}:x=""`).join(' ')
   const elements = Array.from({ length: 650 }, (_, index) => `<b ${uses(index)}/>`).join('')
-  return `<a ${declarations}>${'<a>'.repeat(42)}${elements}${'</a>'.repeat(42)}</a>`
+  return `<a ${declarations}>${'<a>'.repeat(17)}${elements}${'</a>'.repeat(17)}</a>`
 }
 
 test('long namespaces within the limits, used by 650 elements, take at most four times the CPU of short ones', async () => {
@@ -702,6 +702,44 @@ test('a document that none of ten certificates signed takes less CPU than a genu
   const ratio =
     (await costMs(forged, 'signature', { provider: tenfold })) / (await costMs(provider.respond(document), 'accepted'))
   expect(ratio).toBeLessThan(1)
+})
+
+test('a signature that was made for something else takes at most half of the CPU of a genuine one', async () => {
+  const costly = namespacesEverywhere('n')
+  for (const mode of [ofResponse, ofAssertion]) {
+    const lifted = replace('</saml:AttributeValue>', (end) => `${costly}${end}`)(decoded(bomb('', mode)))
+    const ratio = (await costMs(base64(lifted), 'signature')) / (await costMs(bomb(costly, mode), 'accepted'))
+    expect(ratio).toBeLessThan(0.5)
+  }
+})
+
+test('a signature has at most 50 elements, because it does not cover itself', async () => {
+  for (const mode of [ofResponse, ofAssertion, encryptedOnly]) {
+    const own = decoded(provider.respond(ofAssertion))
+      .match(signature)![0]
+      .match(/<[a-z]/gi)!.length
+    const outcome = (count: number) => {
+      const edit = replace('</ds:KeyInfo>', `${'<a/>'.repeat(count)}$&`)
+      return outcomeOf(
+        provider,
+        provider.respond(mode.encrypted ? { ...mode, tamperAssertion: edit } : { ...mode, tamper: edit }),
+      )
+    }
+    expect(await outcome(50 - own)).toBe('accepted')
+    expect(await outcome(51 - own)).toBe('too-complex')
+  }
+})
+
+test('around an assertion, an unsigned response has at most 50 elements', async () => {
+  const own = decoded(provider.respond(ofAssertion))
+    .replace(assertionPattern, '')
+    .match(/<[a-z]/gi)!.length
+  const outcome = (mode: ResponseOptions, count: number) =>
+    outcomeOf(provider, provider.respond({ ...mode, edit: replace('<samlp:Status>', `${'<a/>'.repeat(count)}$&`) }))
+  expect(await outcome(ofAssertion, 50 - own)).toBe('accepted')
+  expect(await outcome(ofAssertion, 51 - own)).toBe('too-complex')
+  expect(await outcome(encryptedOnly, 51 - own)).toBe('too-complex')
+  expect(await outcome(ofResponse, 500)).toBe('accepted')
 })
 
 // E-mail

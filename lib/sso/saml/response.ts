@@ -4,6 +4,9 @@ import { ensure, SamlRejected } from './rejected'
 import { checkSignature } from './signature'
 import { childrenOf, maxDocumentBytes, onlyChild, selfAndDescendants, type XmlElement } from './xml'
 
+// Around a signed assertion, where anybody can write them. Genuine responses have about 5.
+const maxUnsignedElements = 50
+
 /** What a response must say to be the response to our request. */
 export type Expected = { acsUrl: string; issuer: string; requestId: string }
 
@@ -50,6 +53,8 @@ export function checkResponse(
   const [assertion, another] = elements.filter(isAssertion)
   ensure(assertion && !another && response.children.includes(assertion), 'assertion-count')
   ensure(assertion.namespace === namespaces.assertion, 'assertion-count')
+  const unsigned = isSigned ? 0 : elements.length - selfAndDescendants(assertion).length
+  ensure(unsigned <= maxUnsignedElements, 'too-complex')
   if (isEncrypted) checkEncryption(assertion)
   const ofAssertion = isEncrypted ? [] : childrenOf(assertion, namespaces.signature, 'Signature')
   const signatures = Number(isSigned) + ofAssertion.length

@@ -72,6 +72,27 @@ test('the identity is that of the bytes that the library verified', async () => 
   }
 })
 
+test('accepts only what the library verifies too: the response and its assertion', async () => {
+  const { SignedXml } = await import('xml-crypto')
+  type Verifier = { checkSignature: (this: { signatureNode: Node }, xml: string) => boolean }
+  const verifier = SignedXml.prototype as unknown as Verifier
+  const { checkSignature } = verifier
+  try {
+    for (const [name, outcome] of [
+      ['samlp:Response', 'signature'],
+      ['saml:Assertion', 'signature'],
+      ['neither', 'accepted'],
+    ]) {
+      verifier.checkSignature = function (xml) {
+        return this.signatureNode.parentNode!.nodeName !== name && checkSignature.call(this, xml)
+      }
+      expect(await outcomeOf(provider, provider.respond(modes['both signed']!))).toBe(outcome)
+    }
+  } finally {
+    verifier.checkSignature = checkSignature
+  }
+})
+
 for (const [name, mode] of Object.entries(modes)) {
   test(`accepts ${name}`, async () => {
     const { sessionNotOnOrAfter, ...identity } = await verifyPosted(provider.respond(mode))
@@ -158,8 +179,23 @@ const alsoAccepted: Record<string, ResponseOptions> = {
         .replaceAll('samlp:', 'p:')
         .replace('xmlns:samlp', 'xmlns:p'),
   },
+  'the signature of the response after that of its assertion': {
+    ...modes['both signed'],
+    tamper: (xml) => {
+      const [own] = xml.match(parts.signature)!
+      return replace('</samlp:Response>', (end) => `${own}${end}`)(xml.replace(own, ''))
+    },
+  },
   'prefixes that canonicalization lists': {
     assertion: true,
+    signing: { inclusivePrefixes: ['xs', 'xsi'] },
+  },
+  'prefixes of the response that its assertion lists': {
+    assertion: true,
+    edit: (xml) => {
+      const declaration = ' xmlns:xs="http://www.w3.org/2001/XMLSchema"'
+      return replace('<samlp:Response', `$&${declaration}`)(xml.replaceAll(declaration, ''))
+    },
     signing: { inclusivePrefixes: ['xs', 'xsi'] },
   },
   'AES-128 in GCM': {

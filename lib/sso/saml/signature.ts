@@ -1,6 +1,6 @@
 import { namespaces } from './namespaces'
 import { ensure } from './rejected'
-import { childrenOf, type XmlElement } from './xml'
+import { childrenOf, selfAndDescendants, type XmlElement } from './xml'
 
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 const signedInfoShape =
@@ -11,6 +11,8 @@ const signatureMethods = [
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
 ]
+// No signature covers what is inside it, such as the key. Genuine ones have about 15.
+const maxElements = 50
 const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']
 
 /**
@@ -20,6 +22,7 @@ const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3
 export function checkSignature(parent: XmlElement): boolean {
   const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
   if (!signature) return false
+  ensure(selfAndDescendants(signature).length <= maxElements, 'too-complex')
 
   // Exactly this, because the library takes the first match of each name.
   const [signedInfo, signatureValue, keyInfo, more] = signature.children

@@ -20,7 +20,7 @@ const maxElements = 1_000
 const maxNames = 100
 const maxAttributes = 3_000
 const maxAttributesOfElement = 32
-const maxDepth = 50
+const maxDepth = 25
 // Canonical XML repeats a namespace for each element that uses its prefix, and the library copies
 // the result once for each level.
 export const maxNamespaceLength = 256
