@@ -1,5 +1,6 @@
 import { createServer, request as httpRequest, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright/test'
 import { paths } from '../../lib/contract/paths'
 import { onlyDevelopmentServer } from '../support/development-server'
 import {
@@ -107,6 +108,42 @@ test('a rejected code: who is signed in is looked up once, before the scripts ha
   release()
   await expect(heading(page)).toHaveText('This sign-in has expired')
   expect(lookUps).toHaveLength(1)
+})
+
+/** Opens the page with a rejected code. Nobody is signed in until `signIn` has ended. */
+async function openRejected(page: Page, signIn: Promise<unknown>): Promise<void> {
+  let lookUps = 0
+  await page.route(paths.getSession, async (route) => {
+    lookUps += 1
+    if (lookUps === 2) await signIn
+    await route.continue()
+  })
+  await page.goto('/sso/callback?code=x&next=/reports')
+  await expect(heading(page)).toHaveText('This sign-in has expired')
+}
+
+test('a rejected code: goes on with the session that another tab gets a moment later', async ({ page, user, url }) => {
+  let end = () => {}
+  await openRejected(page, new Promise<void>((resolve) => (end = resolve)))
+  await page.context().request.post(exchangePath, { data: { code: await newCode(user) }, headers: { origin: url } })
+  end()
+  await expect(heading(page)).toHaveText('You’re already signed in')
+  await expect(page.getByText(user.email)).toBeVisible()
+  await page.waitForURL('/reports')
+})
+
+test('a rejected code: a session of another tab takes nobody away who signs in again', async ({ page, user, url }) => {
+  let end = () => {}
+  await openRejected(page, new Promise<void>((resolve) => (end = resolve)))
+  // A navigation that has not ended: one to a response without content never does.
+  await page.route(/\/sign-in/, (route) => route.fulfill({ status: 204 }))
+  await page.getByRole('link', { name: 'Sign in again' }).click()
+  await page.context().request.post(exchangePath, { data: { code: await newCode(user) }, headers: { origin: url } })
+  const lookedUp = page.waitForResponse(`**${paths.getSession}`)
+  end()
+  await lookedUp
+  await page.waitForTimeout(500) // for the page, to show what it found
+  await expect(heading(page)).toHaveText('This sign-in has expired')
 })
 
 test('scripts that take ten seconds to load: shows an error until they load', async ({ page }) => {

@@ -1,6 +1,6 @@
 'use client'
 
-import { useLayoutEffect, useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import { Reference } from '@/app/_ui/reference'
 import { RetryButton } from '@/app/_ui/retry-button'
 import { Screen } from '@/app/_ui/screen'
@@ -17,6 +17,7 @@ import { earlyExchange, earlyLookUp } from './early-exchange'
 const lastRetryMs = 0.75 * lifetimes.code * 1_000 // after the page was opened: a later retry might find the code expired
 const readingMs = 1_500 // to see who is signed in
 const lookUpMs = 5_000
+const otherTabMs = 2_000 // for another tab that used the same code to get its session
 
 const icons = {
   rejected: 'link',
@@ -51,11 +52,16 @@ export function SsoLanding(properties: Properties) {
   const { app, language, texts, shared, destination, signInUrl, hasCode, hasSession } = properties
   const { step, retries, setStep, track } = useAttempts(hasCode)
   const [account, setAccount] = useState<string | null>(null)
+  const signsInAgain = useRef(false)
 
   /** Goes on with a session that this browser has already, as after Back or a second click. */
-  async function goOnIfSignedIn(): Promise<void> {
+  async function goOnIfSignedIn(isLast = false): Promise<void> {
     const email = await signedInAs()
-    if (!email) return
+    if (signsInAgain.current) return
+    if (!email) {
+      if (!isLast) setTimeout(() => goOnIfSignedIn(true), otherTabMs)
+      return
+    }
     setAccount(email)
     setTimeout(() => location.replace(destination), readingMs)
   }
@@ -83,7 +89,7 @@ export function SsoLanding(properties: Properties) {
     const code = urlSecret('code')
     if (!code) {
       if (hasCode) setStep({ kind: 'no-secret' })
-      if (hasSession) goOnIfSignedIn()
+      if (hasSession) goOnIfSignedIn(true)
       return
     }
     firstAttempt ??= earlyExchange() ?? exchange(code)
@@ -91,7 +97,13 @@ export function SsoLanding(properties: Properties) {
   }, [])
 
   const signInLink = (className: string) => (
-    <a className={className} href={signInUrl}>
+    <a
+      className={className}
+      href={signInUrl}
+      onClick={() => {
+        signsInAgain.current = true
+      }}
+    >
       {shared.signInAgain}
     </a>
   )
