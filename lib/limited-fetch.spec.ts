@@ -5,6 +5,7 @@ import { fetchLimited } from './limited-fetch'
 
 const maxBytes = 1_000
 const ok = 'HTTP/1.1 200 OK\r\n'
+const hint = 'HTTP/1.1 103 Early Hints\r\n\r\n'
 
 /** What a service writes, whether it then ends the connection, and what becomes of the request. */
 const services: Record<string, [written: string, isEnd: boolean, outcome: RegExp]> = {
@@ -34,7 +35,8 @@ const services: Record<string, [written: string, isEnd: boolean, outcome: RegExp
     false,
     /^TimeoutError/,
   ],
-  'early hints only': ['HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100), false, /^TimeoutError/],
+  'ten early hints before a response': [`${hint.repeat(10)}${ok}Content-Length: 2\r\n\r\nhi`, false, /^200 hi$/],
+  'more early hints': [hint.repeat(11), false, /^ResponseRejected: .* too large/],
   'an unknown status': ['HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n', false, /^RangeError/],
   'what is not HTTP': ['hello\r\n', true, /^Error: Parse Error/],
 }

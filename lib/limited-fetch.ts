@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 
-/** A response that is not read: larger than its caller allows, or compressed. */
+const maxInterimResponses = 10
+
+/** A response that is not read: larger than its caller allows, after many interim ones, or compressed. */
 export class ResponseRejected extends Error {
   override name = 'ResponseRejected'
   constructor(readonly reason: 'size' | 'encoding') {
@@ -36,6 +38,11 @@ export async function fetchLimited(url: string, options: FetchOptions, maxBytes:
   let failure: Error | undefined
   request.on('error', (error) => {
     failure ??= error
+  })
+  let interimResponses = 0
+  request.on('information', () => {
+    interimResponses += 1
+    if (interimResponses > maxInterimResponses) request.destroy(new ResponseRejected('size'))
   })
   try {
     request.end(body?.toString())

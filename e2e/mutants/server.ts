@@ -571,6 +571,15 @@ export const serverMutants: Mutant[] = [
     project: 'unit',
   },
   {
+    name: 'a service may send hints without end',
+    file: 'lib/limited-fetch.ts',
+    find: 'interimResponses > maxInterimResponses',
+    replace: 'false',
+    tests: 'lib/limited-fetch',
+    title: 'more early hints',
+    project: 'unit',
+  },
+  {
     name: 'a part of a response of a service counts as the whole',
     file: 'lib/limited-fetch.ts',
     find: 'if (failure) throw failure',
