@@ -92,7 +92,13 @@ export function SignInForm(properties: Properties) {
     <>
       <title>{`${problem ? texts.errorPrefix : ''}${title} – ${app}`}</title>
       {problem && (
-        <div className="error-summary" role="alert" tabIndex={-1} ref={takeFocus} key={problem.text}>
+        <div
+          className={problem.field || step.kind === 'failed' ? 'error-summary' : 'banner'}
+          role="alert"
+          tabIndex={-1}
+          ref={takeFocus}
+          key={problem.text}
+        >
           <h2>{problem.title ?? texts.problem}</h2>
           {problem.field ? (
             <a
