@@ -1,7 +1,11 @@
 // `npm run clean-up`: deletes rows that expired more than a week ago. Run it daily.
+import { exitWhenPrinted, hasArguments } from './exit'
 import { prepareLocally, readEnvFiles } from './local'
 
+const usage = 'npm run clean-up   deletes rows that expired more than a week ago, and prints how many'
+
 async function run(): Promise<void> {
+  if (hasArguments(usage)) return
   readEnvFiles(process.env.NODE_ENV === 'production')
   const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
   try {
@@ -13,9 +17,9 @@ async function run(): Promise<void> {
 }
 
 run().then(
-  () => process.exit(0),
+  () => exitWhenPrinted(Number(process.exitCode ?? 0)),
   (error: Error) => {
     console.error(error.message)
-    process.exit(1)
+    exitWhenPrinted(1)
   },
 )

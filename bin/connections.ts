@@ -85,11 +85,14 @@ async function add(kind: Kind, slug: string, flags: Flags): Promise<void> {
     if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
     return domain
   })
+  const { NewConnectionName } = await import('../lib/sso/settings')
+  const name = NewConnectionName.safeParse(flags.name ?? slug)
+  if (!name.success) throw new UsageError(`--name ${name.error.issues[0]!.message}.`)
   const { newSamlSettings } = await import('./connections/saml')
   const ofKind = await (kind === 'oidc' ? newOidcSettings(flags) : newSamlSettings(slug, flags))
   const marked = await addConnection({
     slug,
-    name: flags.name ?? slug,
+    name: name.data,
     ...ofKind,
     domains: [...new Set(domains)],
     provision: flags.provision ?? false,

@@ -1,6 +1,7 @@
 // `npm run issue -- sso-code|reset-token EMAIL`: issues by hand the links that the SSO callback and
 // the forgot-password e-mail issue in production.
 import { parseArgs } from 'node:util'
+import { parseEmailAddress } from '../lib/contract/email-address'
 import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
 
 const usage = `npm run issue -- sso-code EMAIL      prints a sign-in link
@@ -16,7 +17,7 @@ async function run(): Promise<void> {
   const [kind, email, ...rest] = positionals
   if (flags.help) return console.log(usage)
   if ((kind !== 'sso-code' && kind !== 'reset-token') || !email || rest.length) throw new UsageError(usage)
-  if (!/^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email))
+  if (flags.create ? !parseEmailAddress(email) : !/^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email))
     throw new UsageError('That is not an e-mail address, like ada@example.com.')
 
   readEnvFiles(process.env.NODE_ENV === 'production')

@@ -1,6 +1,7 @@
 // `npm run users -- add|allow-password|disable|enable|invite|list|show|sign-out|unlink`: manages users
 // by hand.
 import { parseArgs } from 'node:util'
+import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import type { User } from '../lib/user'
@@ -41,7 +42,9 @@ async function run(): Promise<void> {
     (command === 'unlink') === (connection !== undefined)
   const isMisplaced = (flags['sso-only'] && command !== 'add') || (flags.language && command !== 'invite')
   if (!isComplete || isMisplaced) throw new UsageError(usage)
-  if (email !== undefined && !/^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email))
+  // An imported address can be of a form that is not added.
+  const isAddress = command === 'add' || command === 'invite' ? parseEmailAddress : isLikeAddress
+  if (email !== undefined && !isAddress(email))
     throw new UsageError('That is not an e-mail address, like ada@example.com.')
 
   readEnvFiles(process.env.NODE_ENV === 'production')
@@ -58,6 +61,8 @@ async function run(): Promise<void> {
     await release()
   }
 }
+
+const isLikeAddress = (text: string) => /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
 
 async function act(command: Command, email: string, ssoOnly: boolean): Promise<void> {
   const { allowPassword, createUser, disableUser, enableUser, signOutUser } = await import('../lib/user')

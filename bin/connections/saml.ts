@@ -51,8 +51,8 @@ async function providerIn(file: string | undefined): Promise<{ provider: Provide
     return { provider: { issuer, ssoUrl, certificates: certificates.map(({ pem }) => pem) }, wantsSignedRequests }
   } catch (error) {
     if (error instanceof ProviderMetadataError) throw new UsageError(error.message)
-    if (['ENOENT', 'EISDIR', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      throw new UsageError(`${file} can’t be read.`)
+    const isOfFile = (error as NodeJS.ErrnoException).syscall !== undefined
+    if (isOfFile) throw new UsageError(`${file === '-' ? 'stdin' : file} can’t be read.`)
     throw error
   }
 }

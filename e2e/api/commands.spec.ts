@@ -121,6 +121,20 @@ test.describe('npm run users', () => {
     expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
   })
 
+  test('add and invite reject what is no e-mail address, and add nobody', async ({ sql }) => {
+    const settings = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'login@example.com' }
+    const long = `${'x'.repeat(64)}@${`${'y'.repeat(60)}.`.repeat(4)}example.com`
+    for (const email of ['a,wrong@example.com', long]) {
+      for (const command of ['add', 'invite']) {
+        const { code, stderr } = await run(['users', '--', command, email], settings)
+        expect([code, stderr]).toEqual([2, 'That is not an e-mail address, like ada@example.com.\n'])
+      }
+      expect(await sql('SELECT 1 FROM users WHERE email = $1', [email])).toEqual([])
+    }
+    await sql('INSERT INTO users (email) VALUES ($1)', ['a,imported@example.com'])
+    expect((await users('disable', 'a,imported@example.com')).code).toBe(0)
+  })
+
   test('disable ends all sessions, codes and reset tokens, also after enable', async ({ user, post, sql }) => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
     const [code, token] = [await newCode(user), await newToken(user)]
@@ -228,6 +242,7 @@ test.describe('npm run issue', () => {
       ['sso-code', 'ada'],
       ['sso-code', 'a@b', 'c@d'],
       ['sso-code', 'a\x1b@example.com'],
+      ['sso-code', 'a,b@example.com', '--create'],
       ['sso-code', 'a@b', '--what'],
     ]) {
       const { code, stdout, stderr } = await run(['issue', '--', ...wrong])
@@ -257,6 +272,14 @@ test('npm run clean-up prints how many rows it deleted', async () => {
   expect(code).toBe(0)
   expect(stdout).toMatch(/exchange_codes: \d+ deleted\nreset_tokens: \d+ deleted\nsessions: \d+ deleted/)
 })
+
+for (const command of ['clean-up', 'migrate']) {
+  test(`npm run ${command} takes no arguments, and says what it does`, async () => {
+    const usage = expect.stringMatching(new RegExp(`^npm run ${command}   .+\n$`))
+    expect(await run([command, '--', '--help'])).toMatchObject({ code: 0, stdout: usage, stderr: '' })
+    expect(await run([command, '--', 'now'])).toMatchObject({ code: 2, stdout: '', stderr: usage })
+  })
+}
 
 test.describe('npm start', () => {
   const nothing = Object.fromEntries(

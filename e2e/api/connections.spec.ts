@@ -132,6 +132,13 @@ test('add rejects what it can’t use, and writes nothing', async ({ sql }) => {
       addOther(['--issuer', `${provider.issuer}/\u202e`, '--client-id', 'x', '--domain', `new.${domain}`]),
       '--issuer must contain no control or invisible characters',
     ],
+    [
+      addOther(['--issuer', 'https://ada:secret@idp.example.com', '--client-id', 'x', '--domain', `new.${domain}`]),
+      '--issuer must contain no user name and no password',
+    ],
+    [addOther([...good, '--domain', `new.${domain}`, '--name', ' ']), '--name must have at least one character.'],
+    [addOther([...good, '--domain', `new.${domain}`, '--name', 'x'.repeat(101)]), '--name must have at most 100'],
+    [addOther([...good, '--domain', `new.${domain}`, '--name', 'A\u202eB']), '--name must contain no control'],
     [addOther([...good, '--domain', 'localhost']), '“localhost” is not a domain'],
     [addOther([...good, '--domain', 'x.example.org'], ''), 'Pass the client secret on stdin'],
     [

@@ -157,6 +157,7 @@ test('add rejects what it can’t use, and writes nothing', async ({ sql }) => {
   for (const [attempt, message] of [
     [addAt([]), '--metadata is required'],
     [addAt(['--metadata', '/nowhere.xml']), '/nowhere.xml can’t be read.'],
+    [addAt(['--metadata', '/dev/null/x']), '/dev/null/x can’t be read.'],
     [add([], '<html>'), 'This is not XML that can be read.'],
     [add([], metadataOf(provider, { certificates: [] })), 'no signing certificate'],
     [add([], metadataOf(provider, { certificates: [expired] })), 'Every signing certificate has expired.'],

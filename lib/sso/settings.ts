@@ -4,6 +4,7 @@ import { isHttps } from '../settings/https'
 
 const entraHost = 'login.microsoftonline.com'
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u // line breaks, escapes, changes of direction
+const noInvisible = 'must contain no control or invisible characters'
 const googleIssuer = 'https://accounts.google.com'
 
 const url = z
@@ -51,10 +52,22 @@ export const ConnectionSettings = z.discriminatedUnion('kind', [OidcSettings, Sa
 
 /** As ConnectionSettings, for what an operator enters: nothing that a terminal or a reader takes for something else. */
 export const NewConnectionSettings = ConnectionSettings.superRefine((settings, { addIssue }) => {
-  for (const [name, value] of Object.entries(settings))
-    if (typeof value === 'string' && name !== 'certificate' && invisible.test(value))
-      addIssue({ code: 'custom', path: [name], message: 'must contain no control or invisible characters' })
+  for (const [name, value] of Object.entries(settings)) {
+    if (typeof value !== 'string' || name === 'certificate') continue
+    if (invisible.test(value)) addIssue({ code: 'custom', path: [name], message: noInvisible })
+    const isUrl = name === 'ssoUrl' || (name === 'issuer' && settings.kind === 'oidc') // an entity ID is just a name
+    if (isUrl && URL.canParse(value) && (new URL(value).username || new URL(value).password))
+      addIssue({ code: 'custom', path: [name], message: 'must contain no user name and no password' })
+  }
 })
+
+/** The label of a connection's button, as an operator enters it. */
+export const NewConnectionName = z
+  .string()
+  .trim()
+  .min(1, 'must have at least one character')
+  .max(100, 'must have at most 100 characters')
+  .refine((name) => !invisible.test(name), noInvisible)
 
 export type ConnectionSettings = z.output<typeof ConnectionSettings>
 export type OidcSettings = z.output<typeof OidcSettings>
