@@ -856,9 +856,10 @@ async function headingsOf(page: Page): Promise<Set<string>> {
   const seen = new Set<string>()
   await page.exposeFunction('see', (title: string) => seen.add(title))
   await page.addInitScript(() => {
-    const { see } = window as unknown as { see: (title: string | null) => void }
+    const { see } = window as unknown as { see: (title: string) => void }
     const look = () => {
-      for (const { textContent } of document.querySelectorAll('h1')) see(textContent)
+      // A title without text has just been opened by the parser.
+      for (const { textContent } of document.querySelectorAll('h1')) if (textContent) see(textContent)
     }
     new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true })
   })
