@@ -21,6 +21,42 @@ export type Mutant = {
 
 const others: Mutant[] = [
   {
+    name: 'commands: a user is added with what only looks like an address',
+    file: 'bin/users.ts',
+    find: "command === 'add' || command === 'invite' ? parseEmailAddress : isLikeAddress",
+    replace: 'isLikeAddress',
+    tests: 'api/commands',
+    title: 'add and invite reject',
+    project: 'api',
+  },
+  {
+    name: 'commands: an argument is ignored',
+    file: 'bin/exit.ts',
+    find: 'if (given === undefined) return',
+    replace: 'if (given !== null) return',
+    tests: 'api/commands',
+    title: 'clean-up takes no arguments',
+    project: 'api',
+  },
+  {
+    name: 'commands: the label of a connection may hide text',
+    file: 'lib/sso/settings.ts',
+    find: '.refine((name) => !invisible.test(name), noInvisible)',
+    replace: '',
+    tests: 'api/connections',
+    title: 'add rejects',
+    project: 'api',
+  },
+  {
+    name: 'commands: an issuer may contain a password',
+    file: 'lib/sso/settings.ts',
+    find: '(new URL(value).username || new URL(value).password)',
+    replace: 'false',
+    tests: 'api/connections',
+    title: 'add rejects',
+    project: 'api',
+  },
+  {
     name: 'upgrades stay open',
     file: 'bin/server.mjs',
     find: `if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())`,
@@ -701,7 +737,7 @@ const others: Mutant[] = [
     find: 'verifications.add(() => verifyResponse(settings, samlResponse, { requestId }))',
     replace: 'verifyResponse(settings, samlResponse, { requestId })',
     tests: 'faults/sign-ins',
-    title: 'a stranger signed',
+    title: 'with a genuine signature',
     project: 'faults',
   },
   {
