@@ -82,8 +82,11 @@ test('pages, missing paths and public documents count like routes; files do not'
     ],
     ...[
       '/openapi.json',
+      '/openapi.json/',
       '/.well-known/jwks.json',
+      '/.well-known/jwks.json/',
       '/.well-known/change-password',
+      '/.well-known/change-password/',
       '/sign-out',
       '/api/nothing',
       exchangePath,

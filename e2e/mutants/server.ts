@@ -355,6 +355,15 @@ export const serverMutants: Mutant[] = [
     project: 'faults',
   },
   {
+    name: 'a document with a trailing slash counts twice',
+    file: 'proxy.ts',
+    find: 'openapi\\\\.json/?$',
+    replace: 'openapi\\\\.json$',
+    tests: 'api/rate-limit',
+    title: 'pages, missing paths and public documents count',
+    project: 'api',
+  },
+  {
     name: 'insecure requests are not upgraded',
     file: 'proxy.ts',
     find: `...(isHttps() ? ['upgrade-insecure-requests'] : []),`,
