@@ -72,10 +72,16 @@ export function buildPeer(name: string): string {
   for (const part of ['app/layout.tsx', 'instrumentation.ts', 'next.config.mjs', 'pool.ts'])
     cpSync(`${project}bench/floor/${part}`, target + part)
   for (const part of [...serverFiles, 'tsconfig.json']) cpSync(project + part, target + part, { recursive: true })
-  cpSync(`${project}bench/peers/${name}`, target, { recursive: true })
-  run(target, 'npm', 'ci', '--no-audit', '--no-fund')
+  installTool(`peers/${name}`, target)
   rmSync(`${target}package-lock.json`) // as in buildProduct
   return build(target)
+}
+
+/** Copies a folder of bench/ with a lock file of its own, installs its packages, and returns the copy. */
+export function installTool(name: string, target = emptyFolder(name)): string {
+  cpSync(`${project}bench/${name}`, target, { recursive: true })
+  run(target, 'npm', 'ci', '--no-audit', '--no-fund')
+  return target
 }
 
 /**

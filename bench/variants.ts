@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { paths } from '../lib/contract/paths'
+import * as paths from '../lib/contract/paths'
 import type { Database } from './database'
 import { type Load, type Measured, meanwhile, measure } from './load'
 import { type BetterAuth, betterAuthVariants } from './peers'
