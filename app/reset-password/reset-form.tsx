@@ -7,7 +7,7 @@ import { isRetryable, maxRetries, type Step, useAttempts } from '@/app/_ui/use-a
 import { useWait } from '@/app/_ui/use-wait'
 import { WaitText } from '@/app/_ui/wait-text'
 import type { Issue } from '@/lib/contract/errors'
-import { paths } from '@/lib/contract/paths'
+import * as paths from '@/lib/contract/paths'
 import { markPageReady } from '@/lib/page/page-readiness'
 import { post } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
@@ -51,16 +51,17 @@ export function ResetForm(properties: Properties) {
     // e.g. a second click
     if (sending.current || !token || !(field instanceof HTMLInputElement)) return
     if (canRetry && !wait.isOver) return
-    const issue = formatIssue(field.value, minLength)
+    const password = field.value
+    const issue = formatIssue(password, minLength)
     if (issue) {
       setStep({ kind: 'ready' })
-      return setRejection({ message: field.value ? texts.issues[issue] : texts.emptyPassword })
+      return setRejection({ message: password ? texts.issues[issue] : texts.emptyPassword })
     }
     sending.current = true
-    const outcome = await track(post(paths.resetPassword, { token, password: field.value }), canRetry)
+    const outcome = await track(post(paths.resetPassword, { token, password }), canRetry)
     sending.current = false
     const rejected = passwordIssue(outcome)
-    setRejection(rejected && { message: messageOf(rejected, texts) })
+    setRejection(rejected && { message: messageOf(rejected, texts, password, [email, app]) })
     if (isRetryable(outcome) || rejected) return
     forgetSecret('token')
     // A URL of its own, which can be reloaded. This also removes the token from the history.
@@ -112,15 +113,12 @@ export function ResetForm(properties: Properties) {
         </div>
       )}
       <h1>{texts.form}</h1>
-      <p>
-        {email && (
-          <>
-            {texts.account} <strong className="account">{email}</strong>
-            <br />
-          </>
-        )}
-        {texts.formBody}
-      </p>
+      {email && (
+        <p>
+          {texts.account} <strong className="account">{email}</strong>
+        </p>
+      )}
+      <p>{texts.formBody}</p>
       <form
         className="reset-form"
         method="post"
@@ -164,8 +162,15 @@ function passwordIssue(step: Step): Issue | undefined {
   return step.kind === 'rejected' && step.issue?.path[0] === 'password' ? step.issue : undefined
 }
 
-function messageOf({ code }: Issue, { issues, otherIssue }: Texts['reset']): string {
-  return (issues as Record<string, string>)[code] ?? otherIssue
+function messageOf({ code }: Issue, texts: Texts['reset'], password: string, names: (string | null)[]): string {
+  // a shorter word, such as `com`, is part of many passwords by chance
+  const words = names
+    .join(' ')
+    .toLowerCase()
+    .match(/[\p{L}\p{N}]{4,}/gu)
+  const includesName = words?.some((word) => password.toLowerCase().includes(word))
+  if (code === 'too_guessable' && includesName) return texts.personal
+  return (texts.issues as Record<string, string>)[code] ?? texts.otherIssue
 }
 
 /** How the reset has ended, or null while the form is of use. */

@@ -88,6 +88,22 @@ for (const language of ['de', 'fr', 'es', 'ar']) {
   })
 }
 
+test('in every language, buttons have one width and one line, on a phone and on a desktop', async ({ page }) => {
+  for (const language of ['en', 'de', 'fr', 'es', 'ar']) {
+    await show(page, 'sso: used or expired', language)
+    for (const width of [390, 1280]) {
+      await page.setViewportSize({ width, height: 800 })
+      const boxes = await page
+        .locator('.actions .button')
+        .filter({ visible: true })
+        .evaluateAll((buttons) => buttons.map((button) => button.getBoundingClientRect()))
+      expect(boxes.length, language).toBe(2)
+      expect(new Set(boxes.map((box) => `${box.x} ${box.width}`)).size, language).toBe(1)
+      expect(Math.max(...boxes.map((box) => box.height)), language).toBeLessThan(60)
+    }
+  }
+})
+
 test('a screen that replaces another fades in, and its tick is drawn, unless the user prefers less motion', async ({
   page,
 }) => {
@@ -105,6 +121,24 @@ test('a screen that replaces another fades in, and its tick is drawn, unless the
     await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)))
     const animated = await page.evaluate(() => (window as unknown as { animated: string[] }).animated)
     expect(animated.filter((name) => name !== 'turn' && name !== 'breathe').sort()).toEqual(expected)
+  }
+})
+
+test('a busy button does not turn, and no button changes gradually, if the user prefers less motion', async ({
+  page,
+}) => {
+  for (const [reducedMotion, spinner, duration] of [
+    ['no-preference', 'turn', '0.12s'],
+    ['reduce', 'breathe', '0s'],
+  ] as const) {
+    await page.emulateMedia({ reducedMotion })
+    await show(page, 'reset: sending')
+    const button = page.locator('.button[data-busy]')
+    const found = await button.evaluate((element) => [
+      getComputedStyle(element, '::before').animationName,
+      getComputedStyle(element).transitionDuration.split(', ')[0],
+    ])
+    expect(found).toEqual([spinner, duration])
   }
 })
 

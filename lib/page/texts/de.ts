@@ -231,9 +231,10 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       too_long:
         'Das Passwort darf höchstens 72 Zeichen lang sein. Umlaute, Buchstaben mit Akzent und Emojis zählen als mehrere Zeichen.',
       invalid_characters: 'Das Passwort darf nur Zeichen enthalten, die sich mit einer Tastatur eingeben lassen.',
-      too_guessable: `Wählen Sie ein Passwort, das schwerer zu erraten ist und weder Ihre E‑Mail-Adresse noch den Namen ${app} enthält.`,
+      too_guessable: 'Wählen Sie ein Passwort, das schwerer zu erraten ist.',
       breached: 'Wählen Sie ein anderes Passwort. Dieses ist bereits in einem Datenleck aufgetaucht.',
     },
+    personal: `Wählen Sie ein Passwort, das weder den Namen ${app} noch Teile Ihrer E‑Mail-Adresse enthält.`,
     otherIssue: 'Wählen Sie ein anderes Passwort. Dieses kann nicht verwendet werden.',
     done: {
       title: 'Ihr Passwort wurde geändert',
@@ -272,7 +273,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     offline: {
       title: 'Sie sind offline',
-      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da. Stellen Sie die Verbindung wieder her und versuchen Sie es dann erneut.',
+      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da.',
     },
     unknown: {
       title: 'Die Verbindung wurde unterbrochen',

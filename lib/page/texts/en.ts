@@ -229,9 +229,10 @@ export const en = (app: string, passwordMinLength: number) => ({
       too_short: `Password must be at least ${passwordMinLength} characters.`,
       too_long: 'Password must be 72 characters or fewer. Accented letters and emoji count as more than one.',
       invalid_characters: 'Password must only have characters that you can type on a keyboard.',
-      too_guessable: `Choose a password that’s harder to guess, without your email address or the name ${app}.`,
+      too_guessable: 'Choose a password that’s harder to guess.',
       breached: 'Choose a different password. This one has appeared in a data breach.',
     } satisfies Record<PasswordIssueCode, string>,
+    personal: `Choose a password that doesn’t include the name ${app} or any part of your email address.`,
     otherIssue: 'Choose a different password. This one can’t be used.',
     done: {
       title: 'Your password has been changed',
@@ -269,7 +270,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     offline: {
       title: 'You’re offline',
-      body: 'Nothing was sent, and what you typed is still here. Reconnect, then try again.',
+      body: 'Nothing was sent, and what you typed is still here.',
     },
     unknown: {
       title: 'We lost the connection',

@@ -230,9 +230,10 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       too_long:
         'La contraseña no puede tener más de 72 caracteres. Las letras con tilde, la ñ y los emojis cuentan como más de uno.',
       invalid_characters: 'La contraseña solo puede tener caracteres que se puedan escribir con un teclado.',
-      too_guessable: `Elija una contraseña más difícil de adivinar, que no contenga su dirección de correo electrónico ni el nombre ${app}.`,
+      too_guessable: 'Elija una contraseña más difícil de adivinar.',
       breached: 'Elija otra contraseña. Esta ha aparecido en una filtración de datos.',
     },
+    personal: `Elija una contraseña que no contenga el nombre ${app} ni ninguna parte de su dirección de correo electrónico.`,
     otherIssue: 'Elija otra contraseña. Esta no se puede usar.',
     done: {
       title: 'Se ha cambiado su contraseña',
@@ -271,7 +272,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     offline: {
       title: 'No hay conexión a internet',
-      body: 'No se ha enviado nada y lo que ha escrito sigue aquí. Recupere la conexión e inténtelo de nuevo.',
+      body: 'No se ha enviado nada y lo que ha escrito sigue aquí.',
     },
     unknown: {
       title: 'Se ha perdido la conexión',

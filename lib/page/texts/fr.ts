@@ -231,9 +231,10 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       too_long:
         'Le mot de passe ne doit pas dépasser 72 caractères. Les lettres accentuées et les émojis comptent pour plusieurs caractères.',
       invalid_characters: 'Le mot de passe doit contenir uniquement des caractères que vous pouvez saisir au clavier.',
-      too_guessable: `Choisissez un mot de passe plus difficile à deviner, sans votre adresse e‑mail ni le nom ${app}.`,
+      too_guessable: 'Choisissez un mot de passe plus difficile à deviner.',
       breached: 'Choisissez un autre mot de passe. Celui-ci figure dans une fuite de données.',
     },
+    personal: `Choisissez un mot de passe qui ne contient ni le nom ${app} ni une partie de votre adresse e‑mail.`,
     otherIssue: 'Choisissez un autre mot de passe. Celui-ci ne peut pas être utilisé.',
     done: {
       title: 'Votre mot de passe a été modifié',
@@ -272,7 +273,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     offline: {
       title: 'Vous êtes hors ligne',
-      body: 'Rien n’a été envoyé et votre saisie est conservée. Rétablissez votre accès à Internet, puis réessayez.',
+      body: 'Rien n’a été envoyé et votre saisie est conservée.',
     },
     unknown: {
       title: 'La connexion réseau a été interrompue',
