@@ -1,5 +1,5 @@
 import { headers } from 'next/headers'
-import { paths } from '@/lib/contract/paths'
+import * as paths from '@/lib/contract/paths'
 import { localeOf, texts } from '@/lib/page/language'
 import { nextDestination, signInLink } from '@/lib/page/next-path'
 import { cookieOf } from '@/lib/session/cookie'

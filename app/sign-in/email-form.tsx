@@ -1,4 +1,4 @@
-import { paths } from '@/lib/contract/paths'
+import * as paths from '@/lib/contract/paths'
 import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = { app: string; title: string; texts: Texts['signIn']; next: string | null; error?: string }

@@ -1,4 +1,4 @@
-import { paths } from '@/lib/contract/paths'
+import * as paths from '@/lib/contract/paths'
 import { type Outcome, outcomeOf } from '@/lib/page/post'
 
 const limitMs = 30_000

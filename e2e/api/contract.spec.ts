@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { operations } from '../../lib/contract/operations'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { documentedFetch } from '../support/documented'
 import {
   exchangePath,

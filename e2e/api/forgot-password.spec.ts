@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { documentedFetch } from '../support/documented'
 import { expect, keepSecret, newAddress, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { project } from '../../bin/local'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
 import { exchangePath, expect, newAddress, newCode, postTo, test, type User } from '../support/fixtures'
 import { type Server, startServer } from '../support/server'

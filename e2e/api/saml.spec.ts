@@ -1,5 +1,5 @@
 import { randomUUID, verify, X509Certificate } from 'node:crypto'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { disableConnection, listConnections } from '../../lib/sso/manage'
 import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
 import { documentedFetch } from '../support/documented'
 import { exchangePath, expect, keepSecret, newAddress, newCode, postTo, test } from '../support/fixtures'

@@ -3,7 +3,7 @@ import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { project } from '../../bin/local'
 import { passwordLimits } from '../../lib/contract/lifetimes'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { hashSecret, newSecret } from '../../lib/secret'
 import { documentedFetch } from '../support/documented'
 import {

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { signSessionToken } from '../../lib/session/token'
 import { issueSsoCode } from '../../lib/sso/exchange'

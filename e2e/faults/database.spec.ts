@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import bcrypt from 'bcryptjs'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { readRefreshToken } from '../../lib/session/refresh-token'
 import { type BreakablePostgres, startBreakablePostgres } from '../support/breakable-postgres'
 import { documentedFetch, UndocumentedResponse } from '../support/documented'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import pg from 'pg'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { expect, newAddress, test } from '../support/fixtures'
 import { flood } from '../support/flood'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { expect, keepSecret, newAddress, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { type Server, startServer } from '../support/server'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refreshGraceSeconds } from '../../lib/contract/lifetimes'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
 import { newAccount } from '../support/account'
 import { startBreakablePostgres } from '../support/breakable-postgres'

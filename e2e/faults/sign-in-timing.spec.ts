@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { expect, newAddress, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { rankZ } from '../support/rank-test'

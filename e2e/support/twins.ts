@@ -1,4 +1,4 @@
-import { paths } from '../../lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 import { enableUser } from '../../lib/user'
 import type { Account, Tokens } from './account'
 import { documentedFetch } from './documented'

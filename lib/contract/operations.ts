@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { type ErrorCode, type Issue, invalidTokenMessage } from './errors'
 import { passwordLimits, refreshGraceSeconds } from './lifetimes'
-import { paths } from './paths'
+import * as paths from './paths'
 import {
   ForgotPasswordRequest,
   JwksResponse,

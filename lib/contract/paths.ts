@@ -1,14 +1,13 @@
-/** The paths of the operations. A separate file, so that the browser does not load the schemas. */
-export const paths = {
-  exchangeSsoCode: '/api/auth/sso/exchange',
-  findSsoConnection: '/api/auth/sso/find',
-  signIn: '/api/auth/sign-in',
-  resetPassword: '/api/auth/reset-password',
-  forgotPassword: '/api/auth/forgot-password',
-  refreshSession: '/api/auth/refresh',
-  getSession: '/api/auth/session',
-  signOut: '/api/auth/sign-out',
-  getSigningKeys: '/.well-known/jwks.json',
-  getHealth: '/api/health',
-  getReadiness: '/api/health/ready',
-} as const
+// The paths of the operations. A separate file without schemas, and a constant for each, so that a
+// page loads only those that it uses.
+export const exchangeSsoCode = '/api/auth/sso/exchange'
+export const findSsoConnection = '/api/auth/sso/find'
+export const signIn = '/api/auth/sign-in'
+export const resetPassword = '/api/auth/reset-password'
+export const forgotPassword = '/api/auth/forgot-password'
+export const refreshSession = '/api/auth/refresh'
+export const getSession = '/api/auth/session'
+export const signOut = '/api/auth/sign-out'
+export const getSigningKeys = '/.well-known/jwks.json'
+export const getHealth = '/api/health'
+export const getReadiness = '/api/health/ready'

@@ -1,7 +1,7 @@
 import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/_ui/needs-script'
 import { Screen } from '@/app/_ui/screen'
-import { paths } from '@/lib/contract/paths'
+import * as paths from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
 import { nextDestination, signInLink } from '@/lib/page/next-path'
 import { cookieOf } from '@/lib/session/cookie'
