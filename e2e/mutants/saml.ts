@@ -1323,4 +1323,13 @@ export const samlMutants: Mutant[] = [
     title: 'no algorithm fits',
     project: 'unit',
   },
+  {
+    name: 'SAML: line ends of Unicode',
+    file: 'lib/sso/saml/xml.ts',
+    find: '\\x20-\\x84\\x86-\\u2027\\u202A-\\uD7FF',
+    replace: '\\x20-\\uD7FF',
+    tests: 'saml/attacks',
+    title: 'a line of 30,000 characters',
+    project: 'unit',
+  },
 ]

@@ -529,6 +529,8 @@ for (const [what, [check, post]] of Object.entries(posts)) {
   test(`rejects ${what}`, async () => expect(await outcomeOf(provider, post())).toBe(check))
 }
 
+const intoEncrypted = (value: string) =>
+  replace('<saml:EncryptedAssertion', () => `<saml:EncryptedAssertion b="${value}"`)
 /** The response, or the encrypted assertion, with much text or many elements in it. */
 const bomb = (text: string, mode = ofAssertion) => provider.respond({ ...mode, edit: addAttribute('x', text) })
 const bombs: Record<string, [SamlCheck, () => string]> = {
@@ -598,6 +600,11 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
   'an attribute without an end': ['malformed', () => base64(`<a ${'b'.repeat(125_000)}${' '.repeat(125_000)}`)],
   'entities without an end': ['malformed', () => base64(`<a>${'&#x'.repeat(80_000)}</a>`)],
   'a comment without an end': ['markup', () => base64(`<!--${'-a'.repeat(120_000)}`)],
+  // for which the library's parser takes a second
+  'a line of 30,000 characters that ends with U+2029, in an encrypted assertion without a signature': [
+    'malformed',
+    () => provider.respond({ encrypted: true, tamper: intoEncrypted(`${'x'.repeat(30_000)}\u2029`) }),
+  ],
 }
 for (const [what, [check, post]] of Object.entries(bombs)) {
   test(`rejects ${what} in less than 50 ms of CPU`, async () => {
