@@ -1,5 +1,6 @@
 import { namespaces } from './namespaces'
 import { ensure, SamlRejected } from './rejected'
+import { maxUnsignedSize } from './signature'
 import { childrenOf, onlyChild, selfAndDescendants, type XmlElement } from './xml'
 
 // CBC has no integrity of its own, but ADFS and Entra use nothing else. An attacker learns nothing
@@ -26,6 +27,8 @@ export function checkEncryption(encrypted: XmlElement): void {
   // One of each kind, because the library takes the first match anywhere.
   ensure(key && !another && all('EncryptedData').length === 1, 'encryption')
   ensure(all('EncryptionMethod').length === 2 && all('CipherValue').length === 2, 'encryption')
+  const ciphertext = all('CipherValue').reduce((size, { text }) => size + text.length, 0)
+  ensure(encrypted.size - ciphertext <= maxUnsignedSize, 'too-complex')
   ensure(contentCiphers.includes(algorithmOf(data)), 'encryption')
   ensure(keyCiphers.includes(algorithmOf(key)), 'encryption')
   // The library puts the URI into an XPath expression.

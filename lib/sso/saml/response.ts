@@ -1,7 +1,7 @@
 import { checkEncryption } from './encryption'
 import { namespaces } from './namespaces'
 import { ensure, SamlRejected } from './rejected'
-import { checkSignature } from './signature'
+import { checkSignature, maxUnsignedSize } from './signature'
 import { childrenOf, maxDocumentBytes, onlyChild, selfAndDescendants, type XmlElement } from './xml'
 
 // Around a signed assertion, where anybody can write them. Genuine responses have about 5.
@@ -55,6 +55,7 @@ export function checkResponse(
   ensure(assertion.namespace === namespaces.assertion, 'assertion-count')
   const unsigned = isSigned ? 0 : elements.length - selfAndDescendants(assertion).length
   ensure(unsigned <= maxUnsignedElements, 'too-complex')
+  ensure(isSigned || response.size - assertion.size <= maxUnsignedSize, 'too-complex')
   if (isEncrypted) checkEncryption(assertion)
   const ofAssertion = isEncrypted ? [] : childrenOf(assertion, namespaces.signature, 'Signature')
   const signatures = Number(isSigned) + ofAssertion.length

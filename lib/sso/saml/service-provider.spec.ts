@@ -226,6 +226,13 @@ const alsoAccepted: Record<string, ResponseOptions> = {
     assertion: true,
     edit: addAttribute('groups', ...Array.from({ length: 450 }, (_, index) => `group-${index}`)),
   },
+  '150 KB of groups, each on lines of its own': {
+    assertion: true,
+    edit: (xml) => {
+      const groups = Array.from({ length: 450 }, (_, index) => `CN=R&amp;D ${index},`.padEnd(330, 'OU=x,'))
+      return addAttribute('groups', ...groups)(xml).replaceAll('<saml:AttributeValue>', '\r\n\t\t\t$&')
+    },
+  },
 }
 for (const [what, options] of Object.entries(alsoAccepted)) {
   test(`accepts ${what}`, async () => {

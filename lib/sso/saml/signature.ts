@@ -11,8 +11,10 @@ const signatureMethods = [
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
 ]
-// No signature covers what is inside it, such as the key. Genuine ones have about 15.
+// No signature covers what is inside it, such as the key. Genuine ones have about 15 elements.
 const maxElements = 50
+/** The maximum characters of a part that no signature covers. A chain of three certificates has 6,000. */
+export const maxUnsignedSize = 16 * 1024
 const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']
 
 /**
@@ -23,6 +25,7 @@ export function checkSignature(parent: XmlElement): boolean {
   const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
   if (!signature) return false
   ensure(selfAndDescendants(signature).length <= maxElements, 'too-complex')
+  ensure(signature.size <= maxUnsignedSize, 'too-complex')
 
   // Exactly this, because the library takes the first match of each name.
   const [signedInfo, signatureValue, keyInfo, more] = signature.children

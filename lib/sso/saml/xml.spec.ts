@@ -20,7 +20,15 @@ test('reads names, namespaces, attributes and text', () => {
   const xml = `<?xml version='1.0' encoding='UTF-8' standalone='yes'?>
     <a:one xmlns:a="urn:a" xmlns="urn:b" x = 'a"b' a:x="&lt;&#x41;&#66;&amp;&quot;&apos;&gt;"><two>a<three
       y="1\t2\n3&#10;" />b&#x1F600;</two ></a:one>`
-  const three = { name: 'three', namespace: 'urn:b', attributes: new Map([['y', '1 2 3\n']]), children: [], text: '' }
+  const three = {
+    name: 'three',
+    namespace: 'urn:b',
+    attributes: new Map([['y', '1 2 3\n']]),
+    children: [],
+    text: '',
+    size: '<three\n      y="1\t2\n3&#10;" />'.length,
+  }
+  const two = xml.slice(xml.indexOf('<two>'), xml.indexOf('</a:one>'))
   expect(parseXml(xml)).toEqual({
     name: 'one',
     namespace: 'urn:a',
@@ -28,8 +36,11 @@ test('reads names, namespaces, attributes and text', () => {
       ['x', 'a"b'],
       ['{urn:a}x', '<AB&"\'>'],
     ]),
-    children: [{ name: 'two', namespace: 'urn:b', attributes: new Map(), children: [three], text: 'ab😀' }],
+    children: [
+      { name: 'two', namespace: 'urn:b', attributes: new Map(), children: [three], text: 'ab😀', size: two.length },
+    ],
     text: '',
+    size: xml.length - xml.indexOf('<a:one'),
   })
 })
 
@@ -126,8 +137,22 @@ const markup = [
 for (const xml of markup)
   test(`rejects ${JSON.stringify(xml)} for its markup`, () => expect(outcomeOf(xml)).toBe('markup'))
 
+test('limits the characters that are replaced one at a time', () => {
+  const inText = (text: string) => (count: number) => `<a>${text.repeat(count)}</a>`
+  const inAttribute = (text: string) => (count: number) => `<a b='${text.repeat(count)}'/>`
+  for (const make of [
+    ...['\n', '\r', '\r\n', '&lt;', '&#9;', '>'].map(inText),
+    ...['\n', '\r', '\t', '&lt;', '"', '>'].map(inAttribute),
+    (count: number) => `<a${'\n'.repeat(count)}/>`,
+  ]) {
+    expect([outcomeOf(make(10_000)), outcomeOf(make(10_001))]).toEqual(['accepted', 'too-complex'])
+  }
+  expect(outcomeOf(`<a b="${'\t'.repeat(5_000)}">${'>'.repeat(5_001)}</a>`)).toBe('too-complex')
+  expect(outcomeOf(inText('\t" x')(30_000))).toBe('accepted')
+})
+
 /** The library's DOM in our form. */
-function asTree(element: Element): XmlElement {
+function asTree(element: Element): Omit<XmlElement, 'size'> {
   const attributes = Array.from(element.attributes).filter(
     ({ namespaceURI }) => namespaceURI !== 'http://www.w3.org/2000/xmlns/',
   )
@@ -141,7 +166,7 @@ function asTree(element: Element): XmlElement {
         value,
       ]),
     ),
-    children: nodes.filter(({ nodeType }) => nodeType === 1).map((node) => asTree(node as Element)),
+    children: nodes.filter(({ nodeType }) => nodeType === 1).map((node) => asTree(node as Element)) as XmlElement[],
     text: nodes
       .filter(({ nodeType }) => nodeType !== 1)
       .map(({ nodeValue }) => nodeValue)
@@ -175,7 +200,7 @@ test('reads every document that it accepts as the library does', async () => {
       if (outcomeOf(xml) !== 'accepted') return
       accepted += 1
       const document = await parseDomFromString(xml)
-      expect(parseXml(xml)).toEqual(asTree(document.documentElement))
+      expect(parseXml(xml)).toMatchObject(asTree(document.documentElement))
     }),
     { numRuns: 3_000 },
   )

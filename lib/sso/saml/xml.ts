@@ -9,6 +9,8 @@ export type XmlElement = {
   attributes: Map<string, string>
   children: XmlElement[]
   text: string
+  /** The number of characters from its start tag to its end tag. */
+  size: number
 }
 
 /** The maximum size of a document, in bytes. */
@@ -23,7 +25,11 @@ const maxAttributesOfElement = 32
 const maxDepth = 25
 // Canonical XML repeats a namespace for each element that uses its prefix, and the library copies
 // the result once for each level.
-export const maxNamespaceLength = 256
+export const maxNamespaceLength = 128
+// Line ends, references, and what is escaped in canonical XML: the library replaces them one at a time
+// in each of its steps, and canonical XML has up to five characters for each. Documents of 256 KiB with
+// lines of 64 characters have 4,000.
+const maxReplacedCharacters = 10_000
 const maxPrefixLists = 1_000 // characters of all; the library searches them for each attribute that has a prefix
 
 const space = '[ \\t\\n]'
@@ -57,6 +63,12 @@ type Scope = Record<string, string>
 export function parseXml(xml: string, { skipComments = false } = {}): XmlElement {
   ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'too-large')
   ensure(!notXmlCharacter.test(xml), 'malformed')
+  let replaced = 0
+  const countReplaced = (text: string, characters: RegExp) => {
+    replaced += text.match(characters)?.length ?? 0
+    ensure(replaced <= maxReplacedCharacters, 'too-complex')
+  }
+  countReplaced(xml, /\r\n?|[\n&]/g)
   const source = xml.replace(/\r\n?/g, '\n')
   let position = 0
   const take = (token: RegExp) => {
@@ -68,10 +80,10 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
 
   const encoding = take(declaration)?.[1]
   ensure(encoding === undefined || encoding.toLowerCase() === 'utf-8', 'encoding')
-  const document: XmlElement = { name: '', namespace: '', attributes: new Map(), children: [], text: '' }
+  const document: XmlElement = { name: '', namespace: '', attributes: new Map(), children: [], text: '', size: 0 }
   const root: Scope = Object.assign(Object.create(null), { xml: 'http://www.w3.org/XML/1998/namespace' })
-  const open: { element: XmlElement; qualifiedName: string; scope: Scope }[] = [
-    { element: document, qualifiedName: '', scope: root },
+  const open: { element: XmlElement; qualifiedName: string; scope: Scope; startsAt: number }[] = [
+    { element: document, qualifiedName: '', scope: root, startsAt: 0 },
   ]
   const names = new Set<string>()
   let elements = 0
@@ -81,6 +93,7 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
     const parent = open.at(-1)!
     const text = take(textToken)
     if (text) {
+      countReplaced(text[0], />/g)
       parent.element.text += unescaped(text[0])
       continue
     }
@@ -89,9 +102,11 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
     const end = take(endTag)
     if (end) {
       ensure(end[1] === parent.qualifiedName, 'malformed')
+      parent.element.size = position - parent.startsAt
       open.pop()
       continue
     }
+    const startsAt = position
     const start = take(startOfTag)
     elements += 1
     ensure(elements <= maxElements, 'too-complex')
@@ -100,7 +115,9 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
     for (let pair = take(attribute); pair; pair = take(attribute)) {
       attributes += 1
       ensure(attributes <= maxAttributes && pairs.length < maxAttributesOfElement, 'too-complex')
-      const value = unescaped((pair[3] ?? pair[4]!).replace(/[\t\n]/g, ' '))
+      const raw = pair[3] ?? pair[4]!
+      countReplaced(raw, /[\t>"]/g)
+      const value = unescaped(raw.replace(/[\t\n]/g, ' '))
       if (pair[2] === 'PrefixList') prefixLists += value.length
       ensure(prefixLists <= maxPrefixLists, 'too-complex')
       pairs.push({ prefix: pair[1] ?? '', name: pair[2]!, value })
@@ -118,9 +135,10 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
       attributes: attributesOf(pairs, scope),
       children: [],
       text: '',
+      size: position - startsAt,
     }
     parent.element.children.push(element)
-    if (!close[1]) open.push({ element, qualifiedName, scope })
+    if (!close[1]) open.push({ element, qualifiedName, scope, startsAt })
   }
   ensure(open.length === 1 && document.children.length === 1 && /^[ \t\n]*$/.test(document.text), 'malformed')
   return document.children[0]!
@@ -186,5 +204,11 @@ export function onlyChild(element: XmlElement, namespace: string, name: string, 
 
 /** Returns an element and all its descendants, in document order. */
 export function selfAndDescendants(element: XmlElement): XmlElement[] {
-  return [element, ...element.children.flatMap(selfAndDescendants)]
+  const elements: XmlElement[] = []
+  const visit = (visited: XmlElement) => {
+    elements.push(visited)
+    visited.children.forEach(visit)
+  }
+  visit(element)
+  return elements
 }
