@@ -11,10 +11,11 @@ const signatureMethods = [
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
 ]
-// No signature covers what is inside it, such as the key. Genuine ones have about 15 elements.
-const maxElements = 50
-/** The maximum characters of a part that no signature covers. A chain of three certificates has 6,000. */
-export const maxUnsignedSize = 16 * 1024
+// Of a part that no signature covers. Genuine ones have about 15 elements and 10 attributes, and a
+// chain of three certificates has 6,000 characters.
+const maxUnsignedElements = 50
+const maxUnsignedAttributes = 50
+const maxUnsignedSize = 16 * 1024
 const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']
 
 /**
@@ -24,8 +25,8 @@ const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3
 export function checkSignature(parent: XmlElement): boolean {
   const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
   if (!signature) return false
-  ensure(selfAndDescendants(signature).length <= maxElements, 'too-complex')
-  ensure(signature.size <= maxUnsignedSize, 'too-complex')
+  // Such as the key, because a signature does not cover itself.
+  checkUnsigned(selfAndDescendants(signature), signature.size)
 
   // Exactly this, because the library takes the first match of each name.
   const [signedInfo, signatureValue, keyInfo, more] = signature.children
@@ -42,6 +43,18 @@ export function checkSignature(parent: XmlElement): boolean {
   ensure(algorithmOf(canonicalization) === exclusive, 'algorithm')
   ensure(transforms.children.map(algorithmOf).join(' ') === `${enveloped} ${exclusive}`, 'algorithm')
   return true
+}
+
+/**
+ * Limits a part that no signature covers, because anybody can write there. The library parses it
+ * several times, and evaluates XPath expressions whose cost grows faster than the number of its
+ * elements and attributes.
+ */
+export function checkUnsigned(elements: XmlElement[], size: number): void {
+  const attributes = elements.reduce((count, { attributes }) => count + attributes.size, 0)
+  ensure(elements.length <= maxUnsignedElements, 'too-complex')
+  ensure(attributes <= maxUnsignedAttributes, 'too-complex')
+  ensure(size <= maxUnsignedSize, 'too-complex')
 }
 
 /** An element as `name(child child(grandchild))`, without the one list of prefixes that canonicalization has. */

@@ -151,6 +151,14 @@ test('limits the characters that are replaced one at a time', () => {
   expect(outcomeOf(inText('\t" x')(30_000))).toBe('accepted')
 })
 
+test('limits names with their namespaces', () => {
+  const inScope = (content: string, attributes = '') => `<a${attributes} xmlns:n="${'n'.repeat(100)}">${content}</a>`
+  const elements = (left: number) => inScope('<n:b/>'.repeat(999), ` ${'c'.repeat(left)}=""`)
+  expect([outcomeOf(elements(100)), outcomeOf(elements(101))]).toEqual(['accepted', 'too-complex'])
+  const attributes = (count: number) => inScope('<b n:c=""/>'.repeat(count)) // 103 characters each
+  expect([outcomeOf(attributes(970)), outcomeOf(attributes(971))]).toEqual(['accepted', 'too-complex'])
+})
+
 /** The library's DOM in our form. */
 function asTree(element: Element): Omit<XmlElement, 'size'> {
   const attributes = Array.from(element.attributes).filter(

@@ -24,8 +24,9 @@ const maxAttributes = 3_000
 const maxAttributesOfElement = 32
 const maxDepth = 25
 // Canonical XML repeats a namespace for each element that uses its prefix, and the library copies
-// the result once for each level.
-export const maxNamespaceLength = 128
+// the result once for each level. The names of 450 groups have 40,000 characters with their namespaces.
+const maxNamespaceLength = 256
+const maxExpandedNames = 100_000
 // Line ends, references, and what is escaped in canonical XML: the library replaces them one at a time
 // in each of its steps, and canonical XML has up to five characters for each. Documents of 256 KiB with
 // lines of 64 characters have 4,000.
@@ -89,6 +90,7 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
   let elements = 0
   let attributes = 0
   let prefixLists = 0
+  let expandedNames = 0
   while (position < source.length) {
     const parent = open.at(-1)!
     const text = take(textToken)
@@ -137,6 +139,8 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
       text: '',
       size: position - startsAt,
     }
+    for (const expanded of [element.namespace, ...element.attributes.keys()]) expandedNames += expanded.length
+    ensure(expandedNames <= maxExpandedNames, 'too-complex')
     parent.element.children.push(element)
     if (!close[1]) open.push({ element, qualifiedName, scope, startsAt })
   }
