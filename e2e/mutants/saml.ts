@@ -204,14 +204,14 @@ export const samlMutants: Mutant[] = [
     },
     {
       name: 'SAML: the form of a decrypted assertion is not checked',
-      find: 'assertion: checkAssertionForm(assertion) }',
-      replace: 'assertion: response.isEncrypted || checkAssertionForm(assertion) }',
+      find: 'assertion: checkAssertionForm(assertion, expected) }',
+      replace: 'assertion: response.isEncrypted || checkAssertionForm(assertion, expected) }',
       tests: 'saml/service-provider.spec',
       title: 'rejects another version of the assertion',
     },
     {
       name: 'SAML: the form of an assertion is not checked',
-      find: 'assertion: checkAssertionForm(assertion) }',
+      find: 'assertion: checkAssertionForm(assertion, expected) }',
       replace: `assertion: assertion.children.some(({ name }) => name === 'Signature') }`,
       tests: 'saml/service-provider.spec',
       title: 'rejects no conditions',
@@ -230,7 +230,7 @@ export const samlMutants: Mutant[] = [
       replace: `  throw Object.assign(new SamlRejected('library'), { cause: error })
   throw new SamlRejected(libraryChecks`,
       tests: 'saml/service-provider.spec',
-      title: 'rejects another request inside the subject',
+      title: 'rejects another audience',
     },
   ]),
   ...inFile('response.ts', [
@@ -506,7 +506,7 @@ export const samlMutants: Mutant[] = [
       find: `ensure(attributes.get('InResponseTo') === requestId, 'in-response-to')`,
       replace: `ensure((attributes.get('InResponseTo') === requestId) || true, 'in-response-to')`,
       tests: 'saml/service-provider.spec',
-      title: 'rejects another request inside the subject, which the library overlooks',
+      title: 'rejects no request inside the subject',
     },
     {
       name: 'SAML: a confirmation may begin later',
@@ -555,7 +555,7 @@ export const samlMutants: Mutant[] = [
       find: `attributes.get('Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer'`,
       replace: 'true',
       tests: 'saml/service-provider.spec',
-      title: 'rejects another request inside the subject, which the library overlooks',
+      title: 'accepts another confirmation beside the bearer confirmation',
     },
     {
       name: 'SAML: a condition is of any namespace',
@@ -640,7 +640,7 @@ export const samlMutants: Mutant[] = [
 `,
       replace: '',
       tests: 'saml/service-provider.spec',
-      title: 'rejects another request inside the subject, which the library overlooks',
+      title: 'rejects another recipient',
     },
     {
       name: 'SAML: the first of several issuers counts',
@@ -1463,6 +1463,15 @@ export const samlMutants: Mutant[] = [
     replace: 'of [element.namespace]',
     tests: 'saml/xml.spec',
     title: 'limits names with',
+    project: 'unit',
+  },
+  {
+    name: 'SAML: the library works on an assertion for another request',
+    file: 'lib/sso/saml/response.ts',
+    find: 'requests.every((id) => id === requestId)',
+    replace: 'true',
+    tests: 'saml/attacks',
+    title: 'an assertion for another request',
     project: 'unit',
   },
 ]

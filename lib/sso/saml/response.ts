@@ -64,12 +64,20 @@ export function checkResponse(
  * Checks an assertion as it was posted or decrypted, before the library reads it. Returns whether
  * it has a signature.
  */
-export function checkAssertionForm(assertion: XmlElement): boolean {
+export function checkAssertionForm(assertion: XmlElement, { requestId }: Expected): boolean {
   const elements = selfAndDescendants(assertion)
   const isSaml = assertion.name === 'Assertion' && assertion.namespace === namespaces.assertion
   ensure(isSaml && elements.filter(isAssertion).length === 1, 'assertion-count')
   checkIds(elements)
   onlyChild(assertion, namespaces.assertion, 'Conditions', 'conditions')
+  // Before a signature is verified: otherwise, a large assertion of an earlier sign-in could be
+  // posted again and again, and cost as much as a genuine one.
+  const confirmations = elements.filter(({ name }) => name === 'SubjectConfirmationData')
+  const requests = confirmations.flatMap(({ attributes }) => attributes.get('InResponseTo') ?? [])
+  ensure(
+    requests.every((id) => id === requestId),
+    'in-response-to',
+  )
   const isSigned = checkSignature(assertion)
   ensure(elements.filter(({ name }) => name === 'Signature').length === Number(isSigned), 'signature-place')
   return isSigned

@@ -64,7 +64,7 @@ export async function verifyResponse(
   const response = checkResponse(parseXml(xml), expected)
   const decrypted = response.isEncrypted ? await decryptAssertion(xml, settings.privateKey) : null
   const assertion = decrypted === null ? response.assertion : parseXml(decrypted)
-  const signed = { response: response.isSigned, assertion: checkAssertionForm(assertion) }
+  const signed = { response: response.isSigned, assertion: checkAssertionForm(assertion, expected) }
   ensure(signed.response || signed.assertion, 'unsigned')
   ensure(signed.response || !settings.wantResponseSigned, 'unsigned')
   ensure(signed.assertion || !settings.wantAssertionSigned, 'unsigned')
@@ -128,7 +128,6 @@ const libraryChecks: [RegExp, SamlCheck][] = [
   [/^Invalid (?:document )?signature/, 'signature'],
   [/^(?:SAML assertion (?:expired|not yet valid)|No valid subject confirmation|Error parsing Not)/, 'time'],
   [/^SAML assertion (?:audience|has no Audience|AudienceRestriction)/, 'audience'],
-  [/^(?:Subject)?InResponseTo/, 'in-response-to'],
 ]
 
 function options(settings: SamlSettings, requestId: string): SamlConfig {
