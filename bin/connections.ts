@@ -226,7 +226,7 @@ const advice: Record<string, string> = {
   provider_timeout: 'The provider did not respond within 5 seconds.',
   provider_unreachable:
     'The provider can’t be reached from here: check the URL, DNS, the firewall and the certificate.',
-  provider_response_size: 'The metadata has more than 256 KiB.',
+  provider_response_size: 'The metadata has more than 32 KiB.',
   provider_response_encoding: 'The provider compresses its responses, although the request accepts none that are.',
   provider_http: 'The metadata has URLs with http.',
 }
@@ -242,7 +242,7 @@ async function checkOidc(connection: ListedConnection & OidcConnection): Promise
   const { discover } = await import('../lib/sso/oidc')
   const { SignInRejected } = await import('../lib/sso/rejection')
   try {
-    const metadata = (await discover(connection)).serverMetadata()
+    const { metadata } = await discover(connection)
     console.log(`${connection.slug}: the provider responds, and names itself ${metadata.issuer}.`)
     for (const problem of problemsOf(connection, metadata)) console.log(`  ${problem}`)
   } catch (error) {

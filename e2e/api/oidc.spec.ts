@@ -38,7 +38,13 @@ test.beforeEach(async () => {
 })
 test.afterEach(() => provider.stop())
 
-const large = (genuine: object) => ({ ...genuine, more: 'x'.repeat(300_000) })
+/** Adds as much to a response of the provider as it lacks of a size. */
+const sized = (genuine: object, bytes: number) => ({
+  ...genuine,
+  more: 'x'.repeat(bytes - JSON.stringify({ ...genuine, more: '' }).length),
+})
+const metadataBytes = 32 * 1024
+const responseBytes = 64 * 1024
 
 type Line = { connection?: string; check?: string; userId?: string; status: number; route: string }
 
@@ -466,10 +472,10 @@ test.describe('the provider', () => {
       'server_error',
       { token: () => ({ status: 400, body: { error: 'x'.repeat(100) } }) },
     ],
-    'a token response of 300 KB': [
+    'a token response of more than 64 KiB': [
       'provider_response_size',
       'temporarily_unavailable',
-      { token: (genuine) => ({ body: large(genuine) }) },
+      { token: (genuine) => ({ body: sized(genuine, responseBytes + 1) }) },
     ],
     'a compressed token response': [
       'provider_response_encoding',
@@ -481,10 +487,15 @@ test.describe('the provider', () => {
         }),
       },
     ],
-    'keys of 300 KB': [
+    'keys of more than 64 KiB': [
       'provider_response_size',
       'temporarily_unavailable',
-      { jwks: (genuine) => ({ body: large(genuine) }) },
+      { jwks: (genuine) => ({ body: sized(genuine, responseBytes + 1) }) },
+    ],
+    'user info of more than 64 KiB': [
+      'provider_response_size',
+      'temporarily_unavailable',
+      { claims: ({ email: _, ...claims }) => claims, userInfo: (genuine) => sized(genuine, responseBytes + 1) },
     ],
   }
   for (const [what, [check, error, behaviour]] of Object.entries(broken)) {
@@ -494,6 +505,17 @@ test.describe('the provider', () => {
       await expectRejected(slug, check, error)
     })
   }
+
+  test('its responses may have 64 KiB, and its metadata 32 KiB', async () => {
+    provider.behaviour = {
+      metadata: (genuine) => sized(genuine, metadataBytes),
+      jwks: (genuine) => ({ body: sized(genuine, responseBytes) }),
+      token: (genuine) => ({ body: sized(genuine, responseBytes) }),
+      claims: ({ email: _, ...claims }) => claims,
+      userInfo: (genuine) => sized(genuine, responseBytes),
+    }
+    expect(errorOf(await new Visitor(server.url).signIn(await connect(provider)))).toBeNull()
+  })
 
   test('a token endpoint that redirects leads nowhere: token_response', async () => {
     const internal = await startProvider()
@@ -510,7 +532,7 @@ test.describe('the provider', () => {
       'discovery_issuer',
       { metadata: (given) => ({ ...given, issuer: 'https://accounts.google.com' }) },
     ],
-    '300 KB': ['provider_response_size', { metadata: large }],
+    'more than 32 KiB': ['provider_response_size', { metadata: (given) => sized(given, metadataBytes + 1) }],
     'no endpoint': ['discovery_metadata', { metadata: ({ authorization_endpoint: _, ...given }) => given }],
     'no token endpoint': ['discovery_metadata', { metadata: ({ token_endpoint: _, ...given }) => given }],
     'no keys': ['discovery_metadata', { metadata: ({ jwks_uri: _, ...given }) => given }],
@@ -522,10 +544,22 @@ test.describe('the provider', () => {
       const visitor = new Visitor(server.url)
       expect(errorOf(await visitor.start(slug))).toBe('temporarily_unavailable')
       expect(await logged(visitor)).toMatchObject({ check, connection: slug, route: 'sso-start' })
-      provider.behaviour = {}
-      expect(errorOf(await visitor.signIn(slug)), 'the failure is not cached').toBeNull()
     })
   }
+
+  test('metadata that can’t be used is fetched once in five seconds, and a mended provider works again', async () => {
+    const slug = await connect(provider)
+    provider.behaviour.metadata = ({ token_endpoint: _, ...given }) => given
+    const visitors = Array.from({ length: 10 }, () => new Visitor(server.url))
+    const [first, ...others] = visitors
+    for (const landing of [await first!.start(slug), ...(await Promise.all(others.map((other) => other.start(slug))))])
+      expect(errorOf(landing)).toBe('temporarily_unavailable')
+    for (const visitor of visitors) expect((await logged(visitor)).check).toBe('discovery_metadata')
+    expect(provider.requests).toEqual(['/.well-known/openid-configuration'])
+    provider.behaviour = {}
+    const signIn = async () => errorOf(await new Visitor(server.url).signIn(slug))
+    await expect.poll(signIn, { timeout: 30_000 }).toBeNull()
+  })
 
   test('dead: provider_unreachable', async () => {
     const slug = await connect(provider)
@@ -535,15 +569,48 @@ test.describe('the provider', () => {
     expect((await logged(visitor)).check).toBe('provider_unreachable')
   })
 
+  const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length
+  /** Starts a sign-in in this process, whose clock the test sets. */
+  const startHere = async (slug: string) =>
+    authorizationUrl((await findConnection(slug)) as OidcConnection, {
+      state: 'x',
+      nonce: 'x',
+      codeVerifier: 'x'.repeat(43),
+    })
+
+  test('a failed discovery is kept for five seconds, with its error, or until the settings change', async ({ sql }) => {
+    const slug = await connect(provider)
+    provider.behaviour.metadata = ({ token_endpoint: _, ...given }) => given
+    const start = () =>
+      startHere(slug).then(
+        () => null,
+        (error) => error.check,
+      )
+    const realNow = performance.now.bind(performance)
+    const startedAt = realNow()
+    try {
+      performance.now = () => startedAt
+      expect(await Promise.all([start(), start(), start()])).toEqual(Array(3).fill('discovery_metadata'))
+      performance.now = () => startedAt + 4_999
+      expect(await start()).toBe('discovery_metadata')
+      expect(fetched()).toBe(1)
+      await sql(`UPDATE connections SET settings = settings || '{"clientId":"another"}' WHERE slug = $1`, [slug])
+      expect(await start()).toBe('secrets') // which are bound to the client
+      await sql(`UPDATE connections SET settings = settings || '{"clientId":"the-client"}' WHERE slug = $1`, [slug])
+      expect(await start()).toBe('discovery_metadata')
+      expect(fetched()).toBe(2)
+      provider.behaviour = {}
+      performance.now = () => startedAt + 4_999 + 5_001
+      expect(await start()).toBeNull()
+      expect(fetched()).toBe(3)
+    } finally {
+      performance.now = realNow
+    }
+  })
+
   test('its metadata is fetched once, then hourly, and at once when the settings change', async ({ sql }) => {
     const slug = await connect(provider)
-    const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length
-    const start = async () =>
-      authorizationUrl((await findConnection(slug)) as OidcConnection, {
-        state: 'x',
-        nonce: 'x',
-        codeVerifier: 'x'.repeat(43),
-      })
+    const start = () => startHere(slug)
     await Promise.all([start(), start(), start()])
     expect(fetched()).toBe(1)
     const realNow = performance.now.bind(performance)
@@ -639,6 +706,21 @@ test.describe('a provider with https', () => {
     }
     provider.behaviour = {}
     expect((await signIn('https://idp.example.com')).identity.subject).toBe(provider.person.sub)
+  })
+
+  test('its metadata is copied when it is fetched, and not for each sign-in', async () => {
+    const clone = globalThis.structuredClone
+    let copies = 0
+    try {
+      globalThis.structuredClone = ((value: object, ...more: []) => {
+        if (Object.hasOwn(value, 'jwks_uri')) copies += 1
+        return clone(value, ...more)
+      }) as typeof structuredClone
+      await signIn('https://idp.example.com')
+    } finally {
+      globalThis.structuredClone = clone
+    }
+    expect(copies, 'one for the library, and one for us').toBe(2)
   })
 
   test('Entra ID: oid is the user, because sub differs per app', async () => {

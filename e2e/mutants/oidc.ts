@@ -246,10 +246,40 @@ export const oidcMutants: Mutant[] = [
       title: 'its metadata is fetched once',
     },
     {
-      name: 'OIDC: a failed discovery is kept',
-      find: 'entry.configuration.catch(() => cache.get(id) === failed && cache.delete(id))',
-      replace: 'entry.configuration.catch(() => failed)',
-      title: 'metadata with another issuer',
+      name: 'OIDC: a failed discovery is kept for an hour',
+      find: 'failed.endsAt = performance.now() + failedDiscoveryMs',
+      replace: 'void failed',
+      title: 'a failed discovery is kept for five seconds',
+    },
+    {
+      name: 'OIDC: a failed discovery is kept for six seconds',
+      find: 'failedDiscoveryMs = 5_000',
+      replace: 'failedDiscoveryMs = 6_000',
+      title: 'a failed discovery is kept for five seconds',
+    },
+    {
+      name: 'OIDC: each sign-in repeats a failed discovery',
+      find: 'failed.endsAt = performance.now() + failedDiscoveryMs',
+      replace: 'if (cache.get(id) === failed) cache.delete(id)',
+      title: 'metadata that can’t be used is fetched once in five seconds',
+    },
+    {
+      name: 'OIDC: metadata is copied for each sign-in',
+      find: 'tokens.access_token, sub), metadata)',
+      replace: 'tokens.access_token, sub), metadata && configuration.serverMetadata())',
+      title: 'its metadata is copied when it is fetched',
+    },
+    {
+      name: 'OIDC: metadata may be as large as other responses',
+      find: 'fetchFromProvider(maxMetadataBytes)',
+      replace: 'fetchFromProvider(maxResponseBytes)',
+      title: 'metadata with more than 32 KiB',
+    },
+    {
+      name: 'OIDC: other responses may only be as large as metadata',
+      find: 'configuration[client.customFetch] = fetchFromProvider(maxResponseBytes)',
+      replace: 'if (maxResponseBytes === 0) return { configuration, metadata }',
+      title: 'its responses may have 64 KiB',
     },
     {
       name: 'OIDC: metadata needs no authorization endpoint',
@@ -277,7 +307,7 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'OIDC: requests to the provider follow redirects',
-      find: 'await fetchLimited(url, options as FetchOptions, maxResponseBytes)',
+      find: 'await fetchLimited(url, options as FetchOptions, maxBytes)',
       replace: `await fetch(url, { ...options, redirect: 'follow' } as RequestInit)`,
       title: 'a token endpoint that redirects',
     },
@@ -289,9 +319,9 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'OIDC: a response of a provider may be large',
-      find: 'maxResponseBytes = 256 * 1024',
-      replace: 'maxResponseBytes = 256 * 1024 * 1024',
-      title: 'a token response of 300 KB',
+      find: 'maxResponseBytes = 64 * 1024',
+      replace: 'maxResponseBytes = 64 * 1024 * 1024',
+      title: 'a token response of more than 64 KiB',
     },
     {
       name: 'OIDC: the secret is always in the body',

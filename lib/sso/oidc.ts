@@ -1,4 +1,4 @@
-import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client'
+import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import { type FetchOptions, fetchLimited, ResponseRejected } from '../limited-fetch'
 import { type OidcConnection, redirectUri } from './connection'
 import type { Contact, Subject } from './identity'
@@ -11,9 +11,13 @@ import type { AttemptSecrets } from './sign-in-attempt'
 const timeoutSeconds = 5 // for each request to the provider
 const clockToleranceSeconds = 60
 const discoveryMs = 60 * 60 * 1000
+const failedDiscoveryMs = 5_000
 // OpenID Connect Core §2. PostgreSQL stores neither NUL nor half a surrogate pair.
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
-const maxResponseBytes = 256 * 1024 // parsing blocks everybody
+// The library copies metadata and keys, which blocks everybody: 240 KB of empty objects for 0.1 s. Genuine
+// metadata has up to 7 KB, and genuine keys have up to 15 KB.
+const maxMetadataBytes = 32 * 1024
+const maxResponseBytes = 64 * 1024
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
 export async function authorizationUrl(
@@ -21,7 +25,7 @@ export async function authorizationUrl(
   secrets: Omit<AttemptSecrets, 'requestId'>,
 ): Promise<URL> {
   const client = await import('openid-client')
-  const configuration = await discovered(connection)
+  const { configuration } = await discovered(connection)
   const parameters = {
     redirect_uri: redirectUri(connection.slug),
     scope: 'openid email profile',
@@ -50,7 +54,7 @@ export async function authenticate(
   secrets: Omit<AttemptSecrets, 'requestId'>,
 ): Promise<Authenticated> {
   const client = await import('openid-client')
-  const configuration = await discovered(connection)
+  const { configuration, metadata } = await discovered(connection)
   const response = new URL(redirectUri(connection.slug))
   response.search = search
   try {
@@ -67,7 +71,7 @@ export async function authenticate(
     if (typeof subject !== 'string' || !subjectPattern.test(subject))
       throw new SignInRejected('id_token_sub', 'response_invalid')
     const contact = () =>
-      contactOf(claims, async () => client.fetchUserInfo(configuration, tokens.access_token, sub), configuration)
+      contactOf(claims, async () => client.fetchUserInfo(configuration, tokens.access_token, sub), metadata)
     return { identity: { issuer, subject }, contact }
   } catch (error) {
     throw oidcRejection(error)
@@ -93,9 +97,8 @@ function checkClaims({ azp, iat, tid }: Claims, { clientId, tenants }: OidcSetti
 async function contactOf(
   idToken: Claims,
   userInfo: () => Promise<Claims>,
-  configuration: Configuration,
+  { issuer, userinfo_endpoint: endpoint }: ServerMetadata,
 ): Promise<Contact> {
-  const { issuer, userinfo_endpoint: endpoint } = configuration.serverMetadata()
   let claims = idToken
   if (claims.email === undefined && endpoint) {
     claims = await userInfo().catch((error) => {
@@ -111,29 +114,34 @@ async function contactOf(
   }
 }
 
-type Discovered = { source: string; configuration: Promise<Configuration>; endsAt: number }
+/** A provider. `metadata` is the library's copy, which it would make again for each sign-in. */
+type Discovered = { configuration: Configuration; metadata: ServerMetadata }
+type Discovery = { source: string; discovered: Promise<Discovered>; endsAt: number }
 
-const cache = new Map<string, Discovered>() // by connection
+const cache = new Map<string, Discovery>() // by connection
 
 /**
  * Returns the metadata and keys of a provider, which are fetched hourly, and at once when the
- * settings change. Throws SignInRejected.
+ * settings change. A failure is kept for seconds, so that sign-ins do not repeat its work. Throws
+ * SignInRejected.
  */
-async function discovered(connection: OidcConnection): Promise<Configuration> {
+async function discovered(connection: OidcConnection): Promise<Discovered> {
   const { id, settings, sealedSecrets } = connection
   const source = JSON.stringify([settings, sealedSecrets])
   let entry = cache.get(id)
   if (!entry || entry.source !== source || entry.endsAt < performance.now()) {
-    entry = { source, configuration: discover(connection), endsAt: performance.now() + discoveryMs }
+    entry = { source, discovered: discover(connection), endsAt: performance.now() + discoveryMs }
     cache.set(id, entry)
     const failed = entry
-    entry.configuration.catch(() => cache.get(id) === failed && cache.delete(id))
+    entry.discovered.catch(() => {
+      failed.endsAt = performance.now() + failedDiscoveryMs
+    })
   }
-  return entry.configuration
+  return entry.discovered
 }
 
 /** Fetches the metadata of a provider. Throws SignInRejected. */
-export async function discover(connection: OidcConnection): Promise<Configuration> {
+export async function discover(connection: OidcConnection): Promise<Discovered> {
   const client = await import('openid-client')
   const { issuer, clientId } = connection.settings
   const clientSecret = await clientSecretOf(connection)
@@ -156,25 +164,28 @@ export async function discover(connection: OidcConnection): Promise<Configuratio
       {
         execute: extensions,
         timeout: timeoutSeconds,
-        [client.customFetch]: fetchFromProvider,
+        [client.customFetch]: fetchFromProvider(maxMetadataBytes),
       },
     )
     const metadata = configuration.serverMetadata()
     if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri)
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
-    return configuration
+    configuration[client.customFetch] = fetchFromProvider(maxResponseBytes)
+    return { configuration, metadata }
   } catch (error) {
     throw oidcRejection(error, 'discovery')
   }
 }
 
-async function fetchFromProvider(url: string, options: CustomFetchOptions): Promise<Response> {
-  try {
-    return await fetchLimited(url, options as FetchOptions, maxResponseBytes)
-  } catch (error) {
-    if ((error as Error).name === 'TimeoutError') throw error
-    const check = error instanceof ResponseRejected ? `provider_response_${error.reason}` : 'provider_unreachable'
-    throw new SignInRejected(check, 'temporarily_unavailable', error)
+function fetchFromProvider(maxBytes: number): CustomFetch {
+  return async (url, options) => {
+    try {
+      return await fetchLimited(url, options as FetchOptions, maxBytes)
+    } catch (error) {
+      if ((error as Error).name === 'TimeoutError') throw error
+      const check = error instanceof ResponseRejected ? `provider_response_${error.reason}` : 'provider_unreachable'
+      throw new SignInRejected(check, 'temporarily_unavailable', error)
+    }
   }
 }
 
