@@ -68,7 +68,7 @@ async function act(command: Command, email: string, ssoOnly: boolean): Promise<v
   const { allowPassword, createUser, disableUser, enableUser, signOutUser } = await import('../lib/user')
   if (command === 'add') {
     if (!(await createUser(email, { ssoOnly }))) throw new UsageError(`There is already a user ${email}.`)
-    return console.log(`Added ${email.toLowerCase()}.`)
+    return console.log(`Added ${(await existing(email)).email}.`)
   }
   const user = await existing(email)
   if (command === 'show') return show(user)

@@ -1,3 +1,4 @@
+import { emailForms } from './contract/email-address'
 import { prisma } from './database/prisma'
 import { part, type Sql, sql, transaction } from './database/sql'
 import { endAllSessions, lockUser } from './session/revoke'
@@ -10,9 +11,13 @@ export type User = {
 }
 const columns = { id: true, email: true, disabledAt: true, ssoOnly: true }
 
-/** Returns the user with an e-mail address, ignoring case, or null. */
+/** Returns the user with an e-mail address, ignoring case and the form of its domain, or null. */
 export async function findUserByEmail(email: string): Promise<User | null> {
-  return prisma().user.findUnique({ where: { email: email.toLowerCase() }, select: columns })
+  const forms = emailForms(email) ?? [email.toLowerCase()] // an imported address can be of another form
+  const [user] = await sql<User>`
+    SELECT id, email, disabled_at AS "disabledAt", sso_only AS "ssoOnly" FROM users
+    WHERE email = ANY (${forms}) ORDER BY email = ${forms[0]!} DESC LIMIT 1`
+  return user ?? null
 }
 
 /** Returns up to `count` users whose e-mail addresses sort after `after`, in that order. */
@@ -26,16 +31,16 @@ export async function listUsers(after: string, count: number): Promise<User[]> {
 }
 
 /**
- * Creates a user with an e-mail address and no password. Returns whether it did: not if a user
- * already has that e-mail address.
+ * Creates a user with an e-mail address, whose domain is stored in ASCII, and no password. Returns
+ * whether it did: not if a user already has that e-mail address.
  */
 export async function createUser(email: string, { ssoOnly = false } = {}): Promise<boolean> {
+  if (await findUserByEmail(email)) return false // perhaps with a domain in Unicode
+  const stored = emailForms(email)?.[1] ?? email.toLowerCase()
   // SQL, because Prisma would set created_at from the clock of this process.
   const created = ssoOnly
-    ? sql`
-      INSERT INTO users (email, sso_only) VALUES (${email.toLowerCase()}, true)
-      ON CONFLICT (email) DO NOTHING RETURNING 1`
-    : sql`INSERT INTO users (email) VALUES (${email.toLowerCase()}) ON CONFLICT (email) DO NOTHING RETURNING 1`
+    ? sql`INSERT INTO users (email, sso_only) VALUES (${stored}, true) ON CONFLICT (email) DO NOTHING RETURNING 1`
+    : sql`INSERT INTO users (email) VALUES (${stored}) ON CONFLICT (email) DO NOTHING RETURNING 1`
   return (await created).length === 1
 }
 

@@ -121,6 +121,26 @@ test.describe('npm run users', () => {
     expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
   })
 
+  test('stores a domain in ASCII, and finds a user who is stored in either form', async ({ sql }) => {
+    const domain = `${Date.now()}.example.com`
+    const [unicode, ascii] = [`ada@bücher.${domain}`, `ada@xn--bcher-kva.${domain}`]
+    const imported = `bob@bücher.${domain}`
+    await sql('INSERT INTO users (email) VALUES ($1)', [imported])
+    expect((await users('add', `Ada@Bücher.${domain}`)).stdout).toBe(`Added ${ascii}.\n`)
+    for (const form of [unicode, ascii, imported, `bob@xn--bcher-kva.${domain}`]) {
+      expect(await users('add', form), form).toMatchObject({ code: 2, stderr: `There is already a user ${form}.\n` })
+      const { code, stdout } = await run(['issue', '--', 'sso-code', form, '--create', '--json'])
+      expect(code, form).toBe(0)
+      keepSecret(JSON.parse(stdout).secret)
+    }
+    expect((await users('show', unicode)).stdout).toContain(ascii)
+    expect((await users('disable', `bob@xn--bcher-kva.${domain}`)).stdout).toContain(`Disabled ${imported}.`)
+    expect(await sql('SELECT email FROM users WHERE email LIKE $1 ORDER BY email', [`%.${domain}`])).toEqual([
+      { email: ascii },
+      { email: imported },
+    ])
+  })
+
   test('add and invite reject what is no e-mail address, and add nobody', async ({ sql }) => {
     const settings = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'login@example.com' }
     const long = `${'x'.repeat(64)}@${`${'y'.repeat(60)}.`.repeat(4)}example.com`

@@ -81,6 +81,24 @@ test('add: prints what to enter at the provider, and how many users can no longe
   expect(listed).toBe(`${slug}  oidc  ${provider.issuer}  ${domain}  0 users  provisions  has a button`)
 })
 
+test('add and enable mark users whose domain is stored in ASCII or in Unicode', async ({ sql }) => {
+  const of = (label: string) => `${label}.${domain}`
+  const marked = () =>
+    sql('SELECT email FROM users WHERE email LIKE $1 AND sso_only ORDER BY email', [`%${domain}`]).then((rows) =>
+      rows.map(({ email }) => email),
+    )
+  const ada = await addUser(sql, 'ada', of('bücher'))
+  const bob = await addUser(sql, 'bob', of('xn--bcher-kva'))
+  const eve = await addUser(sql, 'eve', of('bu\u0308cher')) // the same letter, as two characters
+  await addUser(sql, 'joe', of('bucher'))
+  const { stdout } = await add(['--domain', of('Bücher')])
+  expect(stdout).toContain('Users of its domains who can no longer use a password: 3.')
+  expect(await marked()).toEqual([ada.email, bob.email, eve.email])
+  const kim = await addUser(sql, 'kim', of('bücher'))
+  expect((await connections('enable', slug)).stdout).toContain('can no longer use a password: 1.')
+  expect(await marked()).toEqual([ada.email, bob.email, eve.email, kim.email])
+})
+
 test('add --allow-passwords marks nobody, neither now nor when it is enabled again', async ({ sql }) => {
   const ada = await addUser(sql, 'ada')
   await add(['--allow-passwords'])

@@ -174,19 +174,22 @@ test('what is not exactly one address is a VALIDATION_ERROR', async () => {
 test('a mail goes to exactly the stored address, whatever form of it was given', async () => {
   const domain = `b${randomUUID().slice(0, 8)}ü.example`
   const unicode = await newUser('', '', `ada@${domain}`)
-  const ascii = await newUser('', '', `eve@${new URL(`http://${domain}`).hostname}`)
+  const host = new URL(`http://${domain}`).hostname
+  const [other, ascii] = [await newUser('', '', `bob@${domain}`), await newUser('', '', `eve@${host}`)]
   await forgot(`ada@${domain}`)
+  await forgot(`Bob@${host}`)
   await forgot(`EVE@${domain}`)
   await forgot(`  ${unicode.email} `)
   await expect
-    .poll(async () => [...(await mailsOf(unicode)), ...(await mailsOf(ascii))].filter((row) => row.sent_at).length)
-    .toBe(2)
-  const host = new URL(`http://${domain}`).hostname
+    .poll(
+      async () => (await Promise.all([unicode, other, ascii].map(mailsOf))).flat().filter((row) => row.sent_at).length,
+    )
+    .toBe(3)
   const received = smtp.mails.filter(({ raw }) => raw.includes(host))
   const headers = received.map(({ raw }) => raw.match(/^To: (.*)\r$/m)?.[1])
-  expect(headers.sort()).toEqual([`ada@${host}`, `eve@${host}`])
+  expect(headers.sort()).toEqual([`ada@${host}`, `bob@${host}`, `eve@${host}`])
   // smtp-server decodes the domain
-  expect(received.flatMap(({ to }) => to).sort()).toEqual([`ada@${domain}`, `eve@${domain}`])
+  expect(received.flatMap(({ to }) => to).sort()).toEqual([`ada@${domain}`, `bob@${domain}`, `eve@${domain}`])
 })
 
 test('50 simultaneous requests for one user: one mail', async () => {

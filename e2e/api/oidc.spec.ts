@@ -903,6 +903,16 @@ test.describe('accounts', () => {
     expect(await usersOf(sql, slug)).toMatchObject([{ email: `ada@${domain}` }])
   })
 
+  test('a user who is stored with a Unicode domain is linked, and not created again', async ({ sql }) => {
+    const domain = `${randomUUID()}.example.org`
+    const slug = await connect(provider, { domains: [`xn--bcher-kva.${domain}`] })
+    const id = await addUser(sql, `ada@bücher.${domain}`)
+    provider.person.email = `ada@xn--bcher-kva.${domain}`
+    expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
+    expect(await usersOf(sql, slug)).toMatchObject([{ id, email: `ada@bücher.${domain}` }])
+    expect(await sql('SELECT 1 FROM users WHERE email = $1', [provider.person.email])).toEqual([])
+  })
+
   test('without provisioning, nobody is created', async ({ sql }) => {
     const slug = await connect(provider, { provision: false })
     await expectRejected(slug, 'identity_not_provisioned', 'no_access')

@@ -91,6 +91,17 @@ test('the path does not exist unless the setting says so', async ({ url, user })
   }
 })
 
+test('a user is found whose domain is stored in ASCII or in Unicode, whichever was typed', async () => {
+  const host = `${randomUUID()}.example.com`
+  for (const stored of ['bücher', 'xn--bcher-kva']) {
+    const user = await newPasswordUser(sql)
+    const name = randomUUID()
+    await sql('UPDATE users SET email = $2 WHERE id = $1', [user.id, `${name}@${stored}.${host}`])
+    for (const typed of ['Bücher', 'bücher', 'XN--bcher-kva'])
+      expect(await statusOf({ ...user, email: `${name}@${typed}.${host}` }), `${stored} ${typed}`).toBe(200)
+  }
+})
+
 test('the right password starts a session, like an exchange', async () => {
   const user = await newPasswordUser(sql)
   let response!: ApiResponse

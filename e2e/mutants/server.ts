@@ -554,11 +554,20 @@ export const serverMutants: Mutant[] = [
   },
   {
     name: 'an address has other forms in capitals',
-    file: 'lib/password/parse-email.ts',
-    find: 'text.trim().toLowerCase()',
-    replace: 'text.trim()',
+    file: 'lib/contract/email-address.ts',
+    find: 'text.toLowerCase()',
+    replace: 'text',
     tests: 'lib/password/parse-email',
     title: 'the same forms in any case',
+    project: 'unit',
+  },
+  {
+    name: 'an address in ASCII has no form in Unicode',
+    file: 'lib/contract/email-address.ts',
+    find: '[given, ascii, inUnicode(ascii)]',
+    replace: '[given, ascii, ascii]',
+    tests: 'lib/password/parse-email',
+    title: 'has a form in Unicode',
     project: 'unit',
   },
   {

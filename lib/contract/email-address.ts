@@ -1,4 +1,4 @@
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 
 const maxLength = 254 // RFC 5321 §4.5.3.1.3, without the angle brackets
 const maxLocalBytes = 64
@@ -20,4 +20,23 @@ export function parseEmailAddress(text: string): string | null {
   if (!hostName.test(ascii) || /^[\d.]+$/.test(ascii)) return null
   const address = `${local}@${ascii}`
   return address.length <= maxLength ? address : null
+}
+
+/** What a user's address may be stored as. New users are stored with their domain in ASCII. */
+export type EmailForms = [given: string, ascii: string, unicode: string]
+
+/**
+ * Returns the forms in which the e-mail address of a user may be stored: as given, and with its
+ * domain in ASCII and in Unicode, all in lower case. Returns null unless the text is exactly one address.
+ */
+export function emailForms(text: string): EmailForms | null {
+  const given = text.toLowerCase() // before the conversion, which maps a capital ẞ to “ss”
+  const ascii = parseEmailAddress(given)
+  return ascii === null ? null : [given, ascii, inUnicode(ascii)]
+}
+
+/** Returns an e-mail address whose domain is in ASCII with its domain in Unicode. */
+export function inUnicode(address: string): string {
+  const domain = address.lastIndexOf('@') + 1
+  return address.slice(0, domain) + domainToUnicode(address.slice(domain))
 }

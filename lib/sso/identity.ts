@@ -1,3 +1,4 @@
+import { inUnicode } from '../contract/email-address'
 import { type Sql, sql, transaction } from '../database/sql'
 import { type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
@@ -58,7 +59,7 @@ async function link(
   const [found] = await sql<KnownUser & { isLinked: boolean }>`
     SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled",
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
-    FROM users WHERE email = ${email}`
+    FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1`
   // The address has passed to another person. Its user is not handed over: an operator decides.
   if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
   if (!found && !connection.provision) return new SignInRejected('identity_not_provisioned', 'no_access')

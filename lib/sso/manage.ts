@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { part, type Sql, sql, transaction } from '../database/sql'
 import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
-import type { Connection } from './connection'
+import { type Connection, domainOf } from './connection'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
 import { ConnectionSettings, type SamlSettings } from './settings'
 
@@ -162,8 +162,11 @@ async function endSessionsOf(sql: Sql, connectionId: string, userIds: string[]):
 async function restrictUsers(connectionId: string, slug: string): Promise<number> {
   let marked = 0
   try {
+    const rows = await sql<{ domain: string }>`
+      SELECT domain FROM connection_domains WHERE connection_id = ${connectionId}`
+    const domains = new Set<string | null>(rows.map(({ domain }) => domain))
     for (let after: string | null = lowestId; after !== null; ) {
-      const batch = await restrictBatch(connectionId, after)
+      const batch = await restrictBatch(domains, after)
       marked += batch.marked
       after = batch.last
     }
@@ -175,17 +178,14 @@ async function restrictUsers(connectionId: string, slug: string): Promise<number
   }
 }
 
-async function restrictBatch(connectionId: string, after: string): Promise<{ last: string | null; marked: number }> {
-  const [batch] = await sql<{ last: string | null; marked: number }>`
-    WITH batch AS MATERIALIZED (
-      SELECT id FROM users WHERE id > ${after}::uuid ORDER BY id LIMIT ${rowsAtOnce}
-    ), marked AS (
-      UPDATE users SET sso_only = true
-      WHERE id = ANY (ARRAY(SELECT id FROM batch)) AND NOT sso_only
-        AND substring(email FROM '[^@]*$') = ANY (ARRAY(
-          SELECT domain FROM connection_domains WHERE connection_id = ${connectionId}))
-      RETURNING 1
-    )
-    SELECT (SELECT id FROM batch ORDER BY id DESC LIMIT 1) AS last, (SELECT count(*)::int FROM marked) AS marked`
-  return batch!
+type Batch = { last: string | null; marked: number }
+
+/** Marks users of some domains (in ASCII). Compares here, because PostgreSQL can't convert a domain to ASCII. */
+async function restrictBatch(domains: Set<string | null>, after: string): Promise<Batch> {
+  const users = await sql<{ id: string; email: string }>`
+    SELECT id, email FROM users WHERE id > ${after}::uuid ORDER BY id LIMIT ${rowsAtOnce}`
+  const ids = users.filter(({ email }) => domains.has(domainOf(email))).map(({ id }) => id)
+  const marked = await sql`
+    UPDATE users SET sso_only = true WHERE id = ANY (${ids}::uuid[]) AND NOT sso_only RETURNING 1`
+  return { last: users.at(-1)?.id ?? null, marked: marked.length }
 }
