@@ -1191,6 +1191,34 @@ test('`next` of another site is dropped', async () => {
   }
 })
 
+test('`next` is dropped if a URL with it would be too long, and the sign-in completes', async () => {
+  const slug = randomBytes(32).toString('hex').slice(1) // the longest
+  await connect(provider, { slug, domains: [`${slug}.example.org`] })
+  provider.person.email = `ada@${slug}.example.org`
+  for (const [characters, isKept] of [
+    [189, true],
+    [190, false],
+    [250, false],
+  ] as const) {
+    const next = `/${'ü'.repeat(characters)}`
+    const kept = isKept ? encodeURI(next) : null
+    const visitor = new Visitor(server.url)
+    const form = new URLSearchParams({ email: String(provider.person.email), next })
+    const found = await visitor.open(paths.findSsoConnection, form)
+    expect(found.searchParams.get('next')).toBe(kept)
+    const page = await visitor.request(found.pathname + found.search)
+    expect(page.status).toBe(200)
+    expect(await page.text()).toContain(
+      `/api/auth/sso/${slug}/start${kept ? `?next=${encodeURIComponent(kept)}` : ''}"`,
+    )
+    for (const given of kept ? [next, kept] : [next]) {
+      const landing = await visitor.signIn(slug, given)
+      expect([errorOf(landing), landing.searchParams.get('next')]).toEqual([null, kept])
+      expect((await visitor.request(landing.pathname + landing.search)).status).toBe(200)
+    }
+  }
+})
+
 test('every start deletes a few sign-ins that ended long ago, so that starts alone never fill the table', async ({
   sql,
 }) => {

@@ -199,6 +199,13 @@ test.describe('a URL of the dashboard', () => {
   })
 })
 
+test('rejects what would be too long as a parameter of a URL', () => {
+  const fits = { path: `/${'ü'.repeat(189)}`, url: `https://app.example.com/${'x'.repeat(1_895 - 32)}` }
+  for (const next of [fits.path, fits.url])
+    expect(nextDestination(next, origin, dashboardUrl)).toBe(new URL(next, origin).href.replace(origin, ''))
+  for (const next of [`${fits.path}ü`, `${fits.url}x`]) expect(nextDestination(next, origin, dashboardUrl)).toBeNull()
+})
+
 test('a value that is too long is not parsed, which would take ten times as long as to reject it', () => {
   const hostOf = (length: number) => Array.from({ length }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')
   const cpuOf = (work: () => unknown) => {

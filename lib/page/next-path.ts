@@ -1,4 +1,5 @@
-const maxLength = 2_048 // as that of a URL
+const maxLength = 2_048 // as that of a URL, see bin/server/request.mjs
+const maxParameterLength = 1_900 // leaves room for a path, the slug of a connection, and a code
 const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // parsing one takes time with the square of its length
 const excludedPaths = /^\/(api|sso|sign-in|sign-out|_next)(\/|$)/
 
@@ -20,9 +21,16 @@ export function nextPath(next: unknown, origin: string): string | null {
 
 /**
  * Returns where `?next=` leads: a path of this site, or a URL of the dashboard's origin. Returns
- * null for any other value.
+ * null for any other value, and for what would be too long as a parameter: encoding can make it
+ * longer than it was.
  */
 export function nextDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
+  const destination = allowedDestination(next, origin, dashboardUrl)
+  if (destination === null || `${new URLSearchParams({ next: destination })}`.length > maxParameterLength) return null
+  return destination
+}
+
+function allowedDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
   const path = nextPath(next, origin)
   if (path !== null || typeof next !== 'string' || isTooLong(next) || !/^https?:\/\//.test(next)) return path
   if (/[\\\p{Cc}]/u.test(next) || !URL.canParse(next) || !URL.canParse(dashboardUrl)) return null
