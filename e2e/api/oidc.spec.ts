@@ -532,6 +532,10 @@ test.describe('the provider', () => {
       'discovery_issuer',
       { metadata: (given) => ({ ...given, issuer: 'https://accounts.google.com' }) },
     ],
+    'a NUL after the issuer, which a URL drops': [
+      'discovery_issuer',
+      { metadata: (given) => ({ ...given, issuer: `${given.issuer}\0` }) },
+    ],
     'more than 32 KiB': ['provider_response_size', { metadata: (given) => sized(given, metadataBytes + 1) }],
     'no endpoint': ['discovery_metadata', { metadata: ({ authorization_endpoint: _, ...given }) => given }],
     'no token endpoint': ['discovery_metadata', { metadata: ({ token_endpoint: _, ...given }) => given }],
@@ -963,7 +967,7 @@ test.describe('accounts', () => {
         isVerified: true,
         hostedDomain,
       }))
-    for (const hosted of [null, 'gmail.com'])
+    for (const hosted of [null, '', 'gmail.com', `${domain}\0`, `\ud800.${domain}`, `${domain}/x`])
       await expect(arrive(hosted)).rejects.toMatchObject({ check: 'email_hosted_domain' })
     expect(await arrive(domain)).toBe((await usersOf(sql, slug))[0]!.id)
   })

@@ -282,6 +282,12 @@ export const oidcMutants: Mutant[] = [
       title: 'its responses may have 64 KiB',
     },
     {
+      name: 'OIDC: an issuer may end with NUL',
+      find: 'if (/\\p{Cc}/u.test(metadata.issuer))',
+      replace: 'if (false)',
+      title: 'metadata with a NUL after the issuer',
+    },
+    {
       name: 'OIDC: metadata needs no authorization endpoint',
       find: '!metadata.authorization_endpoint || ',
       replace: '',
@@ -1032,8 +1038,14 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'SSO: any hosted domain will do',
-      find: '!(hostedDomain && (await owns(connection, hostedDomain.toLowerCase())))',
+      find: "!(await owns(connection, asciiDomain(hostedDomain ?? '')))",
       replace: 'hostedDomain === null',
+      title: 'Google: a private account',
+    },
+    {
+      name: 'SSO: a hosted domain reaches PostgreSQL unchecked',
+      find: "asciiDomain(hostedDomain ?? '')",
+      replace: "hostedDomain ?? ''",
       title: 'Google: a private account',
     },
     {

@@ -1,6 +1,6 @@
 import { inUnicode } from '../contract/email-address'
 import { type Sql, sql, transaction } from '../database/sql'
-import { type Connection, domainOf } from './connection'
+import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
 
 /** Who the identity provider says that the user is. */
@@ -87,12 +87,12 @@ async function linkableEmail(connection: Connection, { email, isVerified, hosted
   if (!domain || address.length > maxAddressLength || !plainLocalPart.test(local))
     throw new SignInRejected('email_malformed', 'no_access')
   if (!(await owns(connection, domain))) throw new SignInRejected('email_domain', 'no_access')
-  if (hostedDomain !== undefined && !(hostedDomain && (await owns(connection, hostedDomain.toLowerCase()))))
+  if (hostedDomain !== undefined && !(await owns(connection, asciiDomain(hostedDomain ?? ''))))
     throw new SignInRejected('email_hosted_domain', 'no_access')
   return address
 }
 
-async function owns(connection: Connection, domain: string): Promise<boolean> {
+async function owns(connection: Connection, domain: string | null): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM connection_domains WHERE domain = ${domain} AND connection_id = ${connection.id}`
   return rows.length === 1

@@ -168,6 +168,8 @@ export async function discover(connection: OidcConnection): Promise<Discovered> 
       },
     )
     const metadata = configuration.serverMetadata()
+    // The library compares issuers as URLs, which drop control characters at their ends. PostgreSQL stores no NUL.
+    if (/\p{Cc}/u.test(metadata.issuer)) throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
     if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri)
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
     configuration[client.customFetch] = fetchFromProvider(maxResponseBytes)
