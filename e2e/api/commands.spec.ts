@@ -122,17 +122,17 @@ test.describe('npm run users', () => {
   })
 
   test('stores a domain in ASCII, and finds a user who is stored in either form', async ({ sql }) => {
+    test.setTimeout(180_000)
     const domain = `${Date.now()}.example.com`
     const [unicode, ascii] = [`ada@bücher.${domain}`, `ada@xn--bcher-kva.${domain}`]
     const imported = `bob@bücher.${domain}`
     await sql('INSERT INTO users (email) VALUES ($1)', [imported])
     expect((await users('add', `Ada@Bücher.${domain}`)).stdout).toBe(`Added ${ascii}.\n`)
-    for (const form of [unicode, ascii, imported, `bob@xn--bcher-kva.${domain}`]) {
+    for (const form of [unicode, ascii, imported, `bob@xn--bcher-kva.${domain}`])
       expect(await users('add', form), form).toMatchObject({ code: 2, stderr: `There is already a user ${form}.\n` })
-      const { code, stdout } = await run(['issue', '--', 'sso-code', form, '--create', '--json'])
-      expect(code, form).toBe(0)
-      keepSecret(JSON.parse(stdout).secret)
-    }
+    const issued = await run(['issue', '--', 'sso-code', `bob@xn--bcher-kva.${domain}`, '--create', '--json'])
+    expect(issued.code).toBe(0)
+    keepSecret(JSON.parse(issued.stdout).secret)
     expect((await users('show', unicode)).stdout).toContain(ascii)
     expect((await users('disable', `bob@xn--bcher-kva.${domain}`)).stdout).toContain(`Disabled ${imported}.`)
     expect(await sql('SELECT email FROM users WHERE email LIKE $1 ORDER BY email', [`%.${domain}`])).toEqual([

@@ -27,7 +27,8 @@ export type EmailForms = [given: string, ascii: string, unicode: string]
 
 /**
  * Returns the forms in which the e-mail address of a user may be stored: as given, and with its
- * domain in ASCII and in Unicode, all in lower case. Returns null unless the text is exactly one address.
+ * domain in ASCII and in Unicode, all in lower case. Returns null unless the text is exactly one
+ * address.
  */
 export function emailForms(text: string): EmailForms | null {
   const given = text.toLowerCase() // before the conversion, which maps a capital ẞ to “ss”

@@ -180,7 +180,10 @@ async function restrictUsers(connectionId: string, slug: string): Promise<number
 
 type Batch = { last: string | null; marked: number }
 
-/** Marks users of some domains (in ASCII). Compares here, because PostgreSQL can't convert a domain to ASCII. */
+/**
+ * Marks the next users, if they are of one of these domains (in ASCII). Compares them here, because
+ * PostgreSQL can't convert a domain to ASCII.
+ */
 async function restrictBatch(domains: Set<string | null>, after: string): Promise<Batch> {
   const users = await sql<{ id: string; email: string }>`
     SELECT id, email FROM users WHERE id > ${after}::uuid ORDER BY id LIMIT ${rowsAtOnce}`

@@ -14,8 +14,8 @@ const discoveryMs = 60 * 60 * 1000
 const failedDiscoveryMs = 5_000
 // OpenID Connect Core §2. PostgreSQL stores neither NUL nor half a surrogate pair.
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
-// The library copies metadata and keys, which blocks everybody: 240 KB of empty objects for 0.1 s. Genuine
-// metadata has up to 7 KB, and genuine keys have up to 15 KB.
+// The library copies metadata and keys, which blocks everybody: 240 KB of empty objects for 0.1 s.
+// Genuine metadata has up to 7 KB, and genuine keys have up to 15 KB.
 const maxMetadataBytes = 32 * 1024
 const maxResponseBytes = 64 * 1024
 
@@ -168,7 +168,8 @@ export async function discover(connection: OidcConnection): Promise<Discovered> 
       },
     )
     const metadata = configuration.serverMetadata()
-    // The library compares issuers as URLs, which drop control characters at their ends. PostgreSQL stores no NUL.
+    // The library compares issuers as URLs, which drop control characters at their ends. PostgreSQL
+    // stores no NUL.
     if (/\p{Cc}/u.test(metadata.issuer)) throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
     if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri)
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
