@@ -210,7 +210,8 @@ server.on('error', (error) => {
   console.error(error.code === 'EADDRINUSE' ? `Port ${port} is taken: set PORT to another one.` : error.message)
   process.exit(1)
 })
-server.listen(port, process.env.HOST || undefined, () => {
+// A connection that finds the queue full is tried again by its client, but only after a second or more.
+server.listen({ port, host: process.env.HOST || undefined, backlog: 4_096 }, () => {
   console.log(`Listening on http://localhost:${port}`)
   process.send?.('listening') // to bin/dev.ts
 })

@@ -7,6 +7,8 @@ const openFiles = openFileLimit()
 
 // The rest is for connections to PostgreSQL and for files.
 const connectionsAtOnce = Math.min(10_000, Math.floor(openFiles * 0.75))
+// As many as may be open may also be opened in a second: a client that opens and closes them without
+// pause would make those of others wait for their acceptance.
 const connectionsPerSite = Math.min(1_024, Math.floor(connectionsAtOnce / 2))
 const connectionsPerNetwork = Math.min(256, connectionsPerSite)
 // Pipelined on one connection, which browsers and proxies do not do. Headers take more than twice
@@ -45,7 +47,7 @@ export class Admission {
   #report
   /** @type {Map<import('node:net').Socket, { response: import('node:http').ServerResponse, start: () => void, bytes: number }[]>} */
   #requests = new Map()
-  /** @type {Map<string, number>} by network, and by site */
+  /** @type {Map<string, number>} open connections, by network, and by site */
   #connections = new Map()
   /** @type {Map<string, Turns>} by kind of request and network, and by kind and site */
   #ofOwner = new Map()
@@ -64,6 +66,9 @@ export class Admission {
   /** @type {Set<import('node:http').ServerResponse>} */
   #rendering = new Set()
   #accepted = 0
+  /** @type {Map<string, number>} new connections in this second, by network, and by site */
+  #opened = new Map()
+  #secondBegunAt = 0
   #stopping = false
 
   /**
@@ -77,30 +82,41 @@ export class Admission {
     this.#report = report
     server.maxConnections = connectionsAtOnce
     server.on('drop', () => report('too many connections to this process'))
-    server.on('connection', (socket) => this.#accept(socket))
+    // Node.js prepares a connection for HTTP in its own listener. That is most of the work on a
+    // connection, so those above a limit never get there.
+    const [serve] = server.listeners('connection')
+    server.removeAllListeners('connection')
+    server.on('connection', (socket) => this.#accept(socket) && serve.call(server, socket))
   }
 
+  /** Returns whether to serve the connection. Closes it if not. */
   #accept(/** @type {import('node:net').Socket} */ socket) {
     this.#accepted++
-    if (!socket.remoteAddress) return socket.destroy() // already reset, so there is no network to count
+    if (!socket.remoteAddress) return refuse(socket) // already reset, so there is no network to count
     const network = this.#networkOfSocket(socket)
     const owners = network === null ? [] : [network, `site ${siteOf(network)}`]
-    const counts = owners.map((owner) => (this.#connections.get(owner) ?? 0) + 1)
-    if (counts[0] > connectionsPerNetwork || counts[1] > connectionsPerSite) {
-      this.#report('too many connections from one network')
-      return socket.destroy()
+    if (performance.now() - this.#secondBegunAt >= 1_000) {
+      this.#secondBegunAt = performance.now()
+      this.#opened.clear()
     }
-    owners.forEach((owner, index) => void this.#connections.set(owner, counts[index]))
-    const requests = []
-    this.#requests.set(socket, requests)
+    if (isAtLimit(this.#connections, owners)) {
+      this.#report('too many connections from one network')
+      return refuse(socket)
+    }
+    if (isAtLimit(this.#opened, owners)) {
+      this.#report('too many new connections from one network')
+      return refuse(socket)
+    }
+    for (const owner of owners) {
+      add(this.#connections, owner, 1)
+      add(this.#opened, owner, 1)
+    }
+    this.#requests.set(socket, [])
     socket.once('close', () => {
       this.#requests.delete(socket)
-      for (const owner of owners) {
-        const left = (this.#connections.get(owner) ?? 1) - 1
-        if (left > 0) this.#connections.set(owner, left)
-        else this.#connections.delete(owner)
-      }
+      for (const owner of owners) add(this.#connections, owner, -1)
     })
+    return true
   }
 
   /**
@@ -233,6 +249,23 @@ export class Admission {
       }
     })
   }
+}
+
+/** Whether the network or the site has as many as it may. */
+function isAtLimit(counts, [network, site] = []) {
+  return (counts.get(network) ?? 0) >= connectionsPerNetwork || (counts.get(site) ?? 0) >= connectionsPerSite
+}
+
+function add(counts, key, number) {
+  const count = (counts.get(key) ?? 0) + number
+  if (count > 0) counts.set(key, count)
+  else counts.delete(key)
+}
+
+/** Resets a connection, which is less work than closing it in order. */
+function refuse(socket) {
+  socket.on('error', () => {}).resetAndDestroy()
+  return false
 }
 
 function bytesOfHeaders({ url, rawHeaders }) {

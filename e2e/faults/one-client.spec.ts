@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { Agent, get, type IncomingMessage } from 'node:http'
@@ -68,7 +68,11 @@ test('upgrade requests do not leak sockets: 900 of them with a limit of 1,024 op
 
 test('connections are limited per network, so that 1,000 from one network leave room for others', async () => {
   const server = await startServer({ TRUSTED_PROXIES: '0' }, { openFiles: 1_024 })
-  const sockets = Array.from({ length: 1_000 }, () => open(server, 'GET /api/health HTTP/1.1\r\nHost: x\r\n'))
+  const sockets: Socket[] = []
+  for (let batch = 0; batch < 4; batch++) {
+    sockets.push(...Array.from({ length: 250 }, () => open(server, 'GET /api/health HTTP/1.1\r\nHost: x\r\n')))
+    await sleep(1_100) // so that the limit of new connections in a second is not the one that counts
+  }
   await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(1_000 - 256)
   expect(sockets.filter(({ closed }) => !closed).length).toBeGreaterThan(200)
   const other = get({
@@ -91,7 +95,11 @@ test('connections are limited per site, so that the networks of one owner leave 
     const socket = connect({ port: portOf(server), host: '127.0.0.1', localAddress }).on('error', () => {})
     return socket.resume()
   }
-  const sockets = Array.from({ length: 1_000 }, (_, index) => opened(`127.0.7.${1 + (index % 5)}`))
+  const sockets: Socket[] = []
+  for (let batch = 0; batch < 4; batch++) {
+    sockets.push(...Array.from({ length: 250 }, (_, index) => opened(`127.0.7.${1 + (index % 5)}`)))
+    await sleep(1_100)
+  }
   await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(1_000 - 384)
   expect(sockets.filter(({ closed }) => !closed).length).toBeGreaterThan(300)
   const other = opened('127.0.8.1')
@@ -100,6 +108,75 @@ test('connections are limited per site, so that the networks of one owner leave 
   for (const socket of sockets) socket.destroy()
   await server.stop()
   expect(server.output()).toContain('too many connections from one network')
+})
+
+test('new connections are limited per network and per site, and those of others wait less than at a bare server', async () => {
+  const server = await startServer({ TRUSTED_PROXIES: '0' })
+  const barePort = await freePort()
+  const handler = `(_request, response) => response.writeHead(404).end('Not found.')`
+  const bare = spawn(process.execPath, ['-e', `require('http').createServer(${handler}).listen(${barePort})`])
+  const visit = async (port: number) => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.9.1' })
+    socket.end('GET /_next/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 404 /)
+  }
+  const answered = new Int32Array(new SharedArrayBuffer(4))
+  /** The median wait of a new connection beside clients that open connections without pause. */
+  const waitBeside = async (addresses: string[], port: number, limit?: number) => {
+    const sent = 'PUT /x HTTP/1.1\r\nHost: x\r\n\r\n' // rejected before its turn
+    const workerData = { port, connections: addresses.length * 250, addresses, sent, answered }
+    answered[0] = 0
+    const startedAt = performance.now()
+    const load = new Worker(new URL('../support/connection-load.mjs', import.meta.url), { workerData })
+    await expect.poll(() => Atomics.load(answered, 0)).toBeGreaterThan(0)
+    const waits: number[] = []
+    while (performance.now() - startedAt < 4_000) {
+      const visitedAt = performance.now()
+      await visit(port)
+      waits.push(performance.now() - visitedAt)
+      await sleep(20)
+    }
+    await load.terminate()
+    const seconds = (performance.now() - startedAt) / 1_000
+    console.log(`${addresses.length} clients: waited ${median(waits)} ms, ${answered[0] / seconds} responses a second`)
+    if (limit) expect(answered[0]).toBeLessThanOrEqual(limit * (seconds + 1))
+    return median(waits)
+  }
+  await expect
+    .poll(() =>
+      visit(barePort).then(
+        () => true,
+        () => false,
+      ),
+    )
+    .toBe(true)
+  const site = Array.from({ length: 8 }, (_, index) => `127.0.8.${index}`)
+  for (const [addresses, limit] of [
+    [['127.0.6.1'], 256],
+    [site, 1_024],
+  ] as const) {
+    const ratios: number[] = []
+    for (let round = 0; round < 3; round++) {
+      const wait = await waitBeside([...addresses], portOf(server), limit)
+      ratios.push(wait / (await waitBeside([...addresses], barePort)))
+    }
+    expect(median(ratios)).toBeLessThan(1)
+  }
+  bare.kill()
+  await server.stop()
+  expect(server.output()).toContain('too many new connections from one network')
+})
+
+test('700 connections may wait to be accepted', async () => {
+  const limit = existsSync('/proc/sys/net/core/somaxconn') ? Number(readFileSync('/proc/sys/net/core/somaxconn')) : 0
+  test.skip(limit < 1_024, 'the system allows fewer')
+  const server = await startServer()
+  server.process.kill('SIGSTOP')
+  const sockets = Array.from({ length: 700 }, () => open(server))
+  await expect.poll(() => sockets.filter(({ connecting }) => !connecting).length).toBe(700)
+  server.process.kill('SIGCONT')
+  for (const socket of sockets) socket.destroy()
+  await server.stop()
 })
 
 test('behind a proxy, connections are limited per process', async () => {
@@ -686,6 +763,7 @@ test('files that one client pipelines over 240 connections do not get a turn of 
     await client(request) // warm-up
     const longest: number[] = []
     for (let round = 0; round < 3; round++) {
+      await sleep(1_100) // more connections in a second would be refused
       const clients = () => Promise.all(Array.from({ length: 240 }, () => client(request)))
       longest.push((await eventLoopDuring(server, clients)).longestTurnMs)
     }

@@ -95,8 +95,8 @@ const others: Mutant[] = [
   {
     name: 'connections per network are unbounded',
     file: 'bin/server/admission.mjs',
-    find: 'counts[0] > connectionsPerNetwork',
-    replace: 'false',
+    find: '(counts.get(network) ?? 0) >= connectionsPerNetwork || ',
+    replace: '',
     tests: 'one-client',
     title: 'per network',
     project: 'faults',
