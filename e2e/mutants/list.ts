@@ -788,8 +788,8 @@ const others: Mutant[] = [
   {
     name: 'starts of sign-ins delete nothing',
     file: 'lib/sso/sign-in-attempt.ts',
-    find: 'deleteExpiredSignIns(deletedPerStart).catch(() => {})',
-    replace: 'void [deleteExpiredSignIns, deletedPerStart]',
+    find: 'deleteSignInsBesideRequests(deletedPerStart)',
+    replace: 'void [deleteSignInsBesideRequests, deletedPerStart]',
     tests: 'api/oidc',
     title: 'every start deletes',
     project: 'api',

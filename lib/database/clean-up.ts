@@ -1,11 +1,11 @@
 import { lifetimes } from '../contract/lifetimes'
+import { besideRequests } from './beside-requests'
 import { sql } from './sql'
 
-/**
- * Deletes up to `limit` counters of password sign-ins whose window has ended, and returns one row
- * for each. Every sign-in calls it too: an attacker who invents accounts must not fill the table.
- */
-export function deleteExpiredAttempts(limit: number): Promise<object[]> {
+const batchSize = 1_000
+
+/** Deletes up to `limit` counters of password sign-ins whose window has ended. */
+function deleteExpiredAttempts(limit: number): Promise<object[]> {
   return sql`
     DELETE FROM password_attempts WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM password_attempts WHERE expires_at < now()
@@ -13,14 +13,13 @@ export function deleteExpiredAttempts(limit: number): Promise<object[]> {
     RETURNING 1`
 }
 
+/** Every sign-in calls it: an attacker who invents accounts must not fill the table. */
+export const deleteAttemptsBesideRequests = besideRequests(deleteExpiredAttempts, batchSize)
+
 const signInRetentionSeconds = 60 * 60 // a late way back is then told apart from a forged one
 
-/**
- * Deletes up to `limit` sign-ins with identity providers an hour after they expired, and returns one
- * row for each. Every start of one calls it too: a client that only starts them must not fill the
- * table.
- */
-export function deleteExpiredSignIns(limit: number): Promise<object[]> {
+/** Deletes up to `limit` sign-ins with identity providers an hour after they expired. */
+function deleteExpiredSignIns(limit: number): Promise<object[]> {
   return sql`
     DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM sign_ins WHERE expires_at < now() - make_interval(secs => ${signInRetentionSeconds})
@@ -28,9 +27,11 @@ export function deleteExpiredSignIns(limit: number): Promise<object[]> {
     RETURNING 1`
 }
 
+/** Every start of a sign-in calls it: a client that only starts them must not fill the table. */
+export const deleteSignInsBesideRequests = besideRequests(deleteExpiredSignIns, batchSize)
+
 /** A used code must be recognised for as long as the session that it started can live. */
 const retentionSeconds = lifetimes.session
-const batchSize = 1_000
 
 /**
  * Small batches, so that no lock is held for long. SKIP LOCKED never waits for another transaction.

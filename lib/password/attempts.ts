@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { ApiError, tooManyPasswordsMessage } from '../contract/errors'
 import { passwordLimits } from '../contract/lifetimes'
-import { deleteExpiredAttempts } from '../database/clean-up'
+import { deleteAttemptsBesideRequests } from '../database/clean-up'
 import { NotExecuted } from '../database/not-executed'
 import { type Part, part, sql } from '../database/sql'
 import { env } from '../settings/env'
@@ -50,7 +50,7 @@ export async function countAttempt(attempt: Attempt): Promise<Counted> {
     SELECT key, count, is_counted AS "isCounted", max(expires_at) OVER () AS "endsAt",
       ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
     FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NotExecuted.rethrow)
-  deleteExpiredAttempts(deletedPerAttempt).catch(() => {}) // the next attempt goes on
+  deleteAttemptsBesideRequests(deletedPerAttempt)
 
   const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
   const counted = { keys, endsAt: rows[0]!.endsAt }
