@@ -1,4 +1,5 @@
 import { headers } from 'next/headers'
+import { lookUp } from '@/app/look-up'
 import * as paths from '@/lib/contract/paths'
 import { localeOf, texts } from '@/lib/page/language'
 import { nextDestination, signInLink } from '@/lib/page/next-path'
@@ -19,8 +20,8 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const requestHeaders = await headers()
   const token = cookieOf(requestHeaders, 'session')
   const refreshToken = cookieOf(requestHeaders, 'refresh')
-  const valid = token ? await findSession(token) : null
-  const session = valid ?? (refreshToken ? await findRefreshableSession(refreshToken) : null)
+  const valid = token ? await lookUp('a session', findSession(token)) : null
+  const session = valid ?? (refreshToken ? await lookUp('a session', findRefreshableSession(refreshToken)) : null)
 
   const { next: wanted, 'signed-out': signedOut } = await searchParams
   const next = nextDestination(wanted, PUBLIC_URL, DASHBOARD_URL)

@@ -1,6 +1,7 @@
 import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/_ui/needs-script'
 import { Screen } from '@/app/_ui/screen'
+import { lookUp } from '@/app/look-up'
 import { texts } from '@/lib/page/language'
 import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
@@ -20,7 +21,8 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
   const { DASHBOARD_URL, FORGOT_PASSWORD_URL, PASSWORD_SIGN_IN, PUBLIC_URL } = env()
   const next = nextDestination(parameters.next, PUBLIC_URL, DASHBOARD_URL)
 
-  const chosen = typeof parameters.connection === 'string' ? await findConnection(parameters.connection) : null
+  const { connection } = parameters
+  const chosen = typeof connection === 'string' ? await lookUp('a connection', findConnection(connection)) : null
   if (chosen) {
     return (
       <>
@@ -42,7 +44,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     )
   }
 
-  const { listed, any } = await signInChoices()
+  const { listed, any } = await lookUp('the connections', signInChoices())
   if (!any && !PASSWORD_SIGN_IN) {
     return (
       <Screen app={app} title={shared.signIn} icon="lock">

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
+import { makeRefreshToken } from '../../lib/session/refresh-token'
 import { exchangePath, expect, keepSecret, newAddress, postTo, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { startServer } from '../support/server'
@@ -48,6 +49,26 @@ test('an error after which PostgreSQL rolled back is a 503 without a doubt about
   await database.sql('DROP TRIGGER fail ON sessions')
   expect((await exchange()).status).toBe(200) // nothing had used the code
   await server.stop()
+})
+
+test('a page that cannot look something up prints what, and not the message of the database', async () => {
+  await database.sql(`
+    ALTER TABLE sessions RENAME TO sessions_of_ada;
+    ALTER TABLE connections RENAME TO connections_of_ada`)
+  const server = await startServer({ DATABASE_URL: database.url() })
+  const refresh = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
+  for (const [path, cookie] of [
+    ['/', `refresh=${refresh}`],
+    ['/sign-in', ''],
+    ['/sign-in?connection=acme', ''],
+  ])
+    expect((await fetch(server.url + path, { headers: { Cookie: cookie! } })).status, path).toBe(500)
+  await server.stop()
+  expect(server.output()).toContain('"name":"error","code":"42P01"')
+  expect(server.output()).toContain('a session could not be looked up')
+  expect(server.output()).toContain('a connection could not be looked up')
+  expect(server.output()).toContain('the connections could not be looked up')
+  expect(server.output()).not.toContain('does not exist')
 })
 
 test('DATABASE_POOL_SIZE is the number of connections of a process', async () => {

@@ -38,6 +38,24 @@ const checks: Record<string, string[]> = {
 /** Faults of resets, clean-up, time and database errors, and of the schema. */
 export const databaseMutants: Mutant[] = [
   {
+    name: 'Next.js prints the message of the database for a page',
+    file: 'app/look-up.ts',
+    find: 'throw new Error(`${what} could not be looked up`)',
+    replace: 'throw error',
+    tests: 'api/database-errors',
+    title: 'a page that cannot look something up',
+    project: 'api',
+  },
+  {
+    name: 'the cause of a page that failed is not logged',
+    file: 'app/look-up.ts',
+    find: "{ route: 'page', cause: describeCause(error) }",
+    replace: "{ route: 'page', cause: describeCause(null) }",
+    tests: 'api/database-errors',
+    title: 'a page that cannot look something up',
+    project: 'api',
+  },
+  {
     name: 'the query for sign-ins that go in circles reads old ones',
     file: 'prisma/migrations/20261122210000_recent_sign_ins_of_a_browser/migration.sql',
     find: '"browser_hash", "created_at");',
