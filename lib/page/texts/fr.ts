@@ -234,7 +234,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       too_guessable: 'Choisissez un mot de passe plus difficile à deviner.',
       breached: 'Choisissez un autre mot de passe. Celui-ci figure dans une fuite de données.',
     },
-    personal: `Choisissez un mot de passe qui ne contient ni le nom ${app} ni une partie de votre adresse e‑mail.`,
+    personal: `Choisissez un mot de passe qui ne contienne ni le nom ${app} ni aucune partie de votre adresse e‑mail.`,
     otherIssue: 'Choisissez un autre mot de passe. Celui-ci ne peut pas être utilisé.',
     done: {
       title: 'Votre mot de passe a été modifié',
