@@ -725,8 +725,8 @@ const others: Mutant[] = [
   {
     name: 'a session whose JWT has expired looks ended',
     file: 'app/page.tsx',
-    find: '(refreshToken ? await findRefreshableSession(refreshToken) : null)',
-    replace: '(refreshToken && false ? await findRefreshableSession(refreshToken) : null)',
+    find: 'valid ?? (refreshToken ? await lookUp',
+    replace: 'valid ?? (refreshToken && false ? await lookUp',
     tests: 'pages/sessions',
     title: 'signed in from the first HTML',
     project: 'pages',
