@@ -769,7 +769,7 @@ const others: Mutant[] = [
   },
   {
     name: 'a domain of any length is converted',
-    file: 'lib/sso/connection.ts',
+    file: 'lib/contract/email-address.ts',
     find: 'if (text.length > maxDomainLength) return null',
     replace: '',
     tests: 'sso/connection.spec',

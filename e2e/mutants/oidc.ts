@@ -720,8 +720,8 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'SSO: a domain is matched as it is spelled',
-      find: 'domainToASCII(text).toLowerCase()',
-      replace: 'domainToASCII ? text.toLowerCase() : text',
+      find: 'const domain = domainInAscii(text)',
+      replace: 'const domain = domainInAscii ? text.toLowerCase() : text',
       title: 'an address in Unicode',
     },
   ]),

@@ -914,6 +914,20 @@ export const samlMutants: Mutant[] = [
   ]),
   ...inFile('xml.ts', [
     {
+      name: 'SAML: elements of HTML are accepted',
+      find: "ensure(value !== htmlNamespace, 'markup')",
+      replace: '',
+      tests: 'saml/attacks',
+      title: '900 elements of HTML',
+    },
+    {
+      name: 'SAML: an end tag may have a space',
+      find: '${name})>`',
+      replace: '${name})${space}*>`',
+      tests: 'saml/xml.spec',
+      title: 'rejects "<a></a >"',
+    },
+    {
       name: 'SAML: a document has any size',
       find: `ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'too-large')`,
       replace: `ensure((Buffer.byteLength(xml) <= maxDocumentBytes) || true, 'too-large')`,

@@ -4,6 +4,33 @@ import type { Mutant } from './list'
 /** Faults of the log, the settings, addresses and the server around Next.js. */
 export const serverMutants: Mutant[] = [
   {
+    name: 'a domain that only decodes like another is one',
+    file: 'lib/contract/email-address.ts',
+    find: 'domainToASCII(domainInUnicode(ascii)) === ascii ? ascii : null',
+    replace: 'ascii',
+    tests: 'contract/email-address',
+    title: 'rejects "ada@xn--',
+    project: 'unit',
+  },
+  {
+    name: 'a capital ẞ in a domain becomes ss',
+    file: 'lib/contract/email-address.ts',
+    find: 'domainToASCII(text.toLowerCase())',
+    replace: 'domainToASCII(text)',
+    tests: 'sso/connection.spec',
+    title: 'the domain of an e-mail address',
+    project: 'unit',
+  },
+  {
+    name: 'a domain in Unicode has capitals',
+    file: 'lib/contract/email-address.ts',
+    find: 'domainToUnicode(ascii).toLowerCase()',
+    replace: 'domainToUnicode(ascii)',
+    tests: 'contract/email-address',
+    title: 'one form in Unicode',
+    project: 'unit',
+  },
+  {
     name: 'the message of a cause is logged',
     file: 'lib/log.ts',
     find: 'return { name: cause.name, ...(typeof code',
@@ -591,8 +618,8 @@ export const serverMutants: Mutant[] = [
   {
     name: 'an address has other forms in capitals',
     file: 'lib/contract/email-address.ts',
-    find: 'text.toLowerCase()',
-    replace: 'text',
+    find: 'const given = text.toLowerCase()',
+    replace: 'const given = text',
     tests: 'lib/password/parse-email',
     title: 'the same forms in any case',
     project: 'unit',

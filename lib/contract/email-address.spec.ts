@@ -1,5 +1,5 @@
 import { expect, test } from 'playwright/test'
-import { parseEmailAddress } from './email-address'
+import { emailForms, parseEmailAddress } from './email-address'
 
 const accepted: Record<string, string> = {
   'ada@example.com': 'ada@example.com',
@@ -10,6 +10,8 @@ const accepted: Record<string, string> = {
   'ada@BÜCHER.example': 'ada@xn--bcher-kva.example',
   'ada@xn--bcher-kva.example': 'ada@xn--bcher-kva.example',
   'ada@例え。jp': 'ada@xn--r8jz45g.jp',
+  'ada@نامه\u200cای.example': 'ada@xn--mgba3gch31f060k.example',
+  'ada@I❤.example': 'ada@xn--i-7iq.example',
   'märz@example.com': 'märz@example.com',
   [`${'x'.repeat(64)}@example.com`]: `${'x'.repeat(64)}@example.com`,
 }
@@ -55,6 +57,8 @@ const rejected = [
   'ada@example..com',
   'ada@-example.com',
   'ada@example.com.',
+  'ada@xn---r8jz45g.jp', // decodes like xn--r8jz45g.jp
+  'ada@xn--example-.com', // decodes like example.com
   'ada@exa mple.com',
   '.ada@example.com',
   'ada.@example.com',
@@ -69,3 +73,18 @@ for (const text of rejected) {
   test(`rejects ${JSON.stringify(text.slice(0, 60))} (${text.length} characters)`, () =>
     expect(parseEmailAddress(text)).toBeNull())
 }
+
+test('a name has one form in Unicode, in lower case', () => {
+  expect(emailForms('EVE@Ꭰ.example')).toEqual(['eve@ꭰ.example', 'eve@xn--58d.example', 'eve@ꭰ.example'])
+  expect(emailForms('eve@xn--58d.example')?.[2]).toBe('eve@ꭰ.example')
+})
+
+test('the form of a domain in Unicode has the same form in ASCII', () => {
+  const others: string[] = []
+  for (let codePoint = 0xa0; codePoint < 0x2_ffff; codePoint += 1) {
+    const forms = emailForms(`ada@a${String.fromCodePoint(codePoint)}.example`)
+    const again = forms && emailForms(forms[2])
+    if (again && again[1] !== forms[1]) others.push(forms[0])
+  }
+  expect(others).toEqual([])
+})

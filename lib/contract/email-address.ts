@@ -2,8 +2,9 @@ import { domainToASCII, domainToUnicode } from 'node:url'
 
 const maxLength = 254 // RFC 5321 §4.5.3.1.3, without the angle brackets
 const maxLocalBytes = 64
+const maxDomainLength = 253 // RFC 1035 §2.3.4, as text
 const localPart = /^[^\s@<>()[\]\\,;:"\p{C}]+$/u
-const hostName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
+const hostName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 
 /**
  * Returns an e-mail address with its domain in ASCII and lower case, or null unless the text is
@@ -15,11 +16,9 @@ export function parseEmailAddress(text: string): string | null {
   const [local = '', domain = '', ...rest] = text.split('@')
   if (rest.length > 0 || !localPart.test(local) || Buffer.byteLength(local) > maxLocalBytes) return null
   if (local.startsWith('.') || local.endsWith('.') || local.includes('..')) return null
-  // domainToASCII accepts what a URL does, such as percent-encoding
-  const ascii = localPart.test(domain) && !/[%/?#]/.test(domain) ? domainToASCII(domain) : ''
-  if (!hostName.test(ascii) || /^[\d.]+$/.test(ascii)) return null
+  const ascii = domainInAscii(domain)
   const address = `${local}@${ascii}`
-  return address.length <= maxLength ? address : null
+  return ascii !== null && address.length <= maxLength ? address : null
 }
 
 /** What a user's address may be stored as. New users are stored with their domain in ASCII. */
@@ -39,5 +38,23 @@ export function emailForms(text: string): EmailForms | null {
 /** Returns an e-mail address whose domain is in ASCII with its domain in Unicode. */
 export function inUnicode(address: string): string {
   const domain = address.lastIndexOf('@') + 1
-  return address.slice(0, domain) + domainToUnicode(address.slice(domain))
+  return address.slice(0, domain) + domainInUnicode(address.slice(domain))
+}
+
+/**
+ * Returns the name of a host in ASCII (RFC 5891) and lower case, or null if it is none. Rejects what
+ * only decodes like another name (`xn--example-` like `example`): it would belong to its users.
+ */
+export function domainInAscii(text: string): string | null {
+  if (text.length > maxDomainLength) return null // the conversion takes time with the square of it
+  // domainToASCII accepts what a URL does, such as percent-encoding, or ends at a slash. It knows three
+  // other full stops, joiners in some scripts, and symbols such as emoji.
+  if (/[^\p{L}\p{M}\p{N}\p{So}\p{Join_Control}.\u3002\uFF0E\uFF61-]/u.test(text)) return null
+  const ascii = domainToASCII(text.toLowerCase()) // before the conversion, which maps a capital ẞ to “ss”
+  if (ascii.length > maxDomainLength || !hostName.test(ascii) || /^[\d.]+$/.test(ascii)) return null
+  return domainToASCII(domainInUnicode(ascii)) === ascii ? ascii : null
+}
+
+function domainInUnicode(ascii: string): string {
+  return domainToUnicode(ascii).toLowerCase() // it returns capitals in Cherokee
 }

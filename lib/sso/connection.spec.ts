@@ -5,6 +5,8 @@ import { domainOf } from './connection'
 test('the domain of an e-mail address, in ASCII', () => {
   expect(domainOf('ada@Bücher.example')).toBe('xn--bcher-kva.example')
   expect(domainOf(`ada@${'ü'.repeat(40)}.example`)).toMatch(/^xn--/)
+  expect(domainOf('ada@example\u3002org')).toBe('example.org')
+  expect(domainOf('ADA@FAẞ.EXAMPLE')).toBe('xn--fa-hia.example')
   for (const email of [
     'ada',
     'ada@',
@@ -19,7 +21,8 @@ test('the domain of an e-mail address, in ASCII', () => {
     'ada@example.org\n',
     'ada@exam\tple.org',
     'ada@exam\u00adple.org',
-    'ada@example\u3002org',
+    'ada@xn---r8jz45g.jp', // decodes like xn--r8jz45g.jp
+    'ada@xn--example-.org', // decodes like example.org
   ])
     expect(domainOf(email), email).toBeNull()
 })

@@ -1,9 +1,7 @@
-import { domainToASCII } from 'node:url'
+import { domainInAscii } from '../contract/email-address'
 import { sql } from '../database/sql'
 import { env } from '../settings/env'
 import { ConnectionSettings, type OidcSettings, type SamlSettings } from './settings'
-
-const maxDomainLength = 253 // RFC 1035 §2.3.4, as text
 
 /** What a slug looks like: a segment of a path. */
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
@@ -74,13 +72,10 @@ export function domainOf(email: string): string | null {
   return asciiDomain(email.slice(email.lastIndexOf('@') + 1))
 }
 
-/** Returns a domain in its ASCII form and in lower case, or null if it is none. */
+/** Returns a domain of several labels in ASCII and lower case, or null if it is none. */
 export function asciiDomain(text: string): string | null {
-  if (text.length > maxDomainLength) return null // the conversion takes time with the square of it
-  // domainToASCII accepts what a URL does, such as percent-encoding, or ends at a slash
-  if (/[^\p{L}\p{M}\p{N}.-]/u.test(text)) return null
-  const domain = domainToASCII(text).toLowerCase()
-  return domain.length <= maxDomainLength && /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain) ? domain : null
+  const domain = domainInAscii(text)
+  return domain?.includes('.') ? domain : null
 }
 
 /** Returns the URL to which the OpenID provider of a connection sends the browser back. */

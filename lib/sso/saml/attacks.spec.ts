@@ -630,6 +630,14 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
     'too-complex',
     () => provider.respond({ ...ofAssertion, tamper: intoKey('x'.repeat(240_000)) }),
   ],
+  // for each of which the library's parser reads all that comes before it
+  '900 elements of HTML behind 200 KB': [
+    'markup',
+    () => {
+      const html = `<x xmlns="http://www.w3.org/1999/xhtml">${'y'.repeat(200_000)}${'<textarea></textarea >'.repeat(900)}</x>`
+      return base64(replace('<samlp:Status>', `${html}$&`)(decoded(provider.respond(ofResponse))))
+    },
+  ],
   // for which the library's parser takes a second
   'a line of 30,000 characters that ends with U+2029, in an encrypted assertion without a signature': [
     'malformed',

@@ -19,7 +19,7 @@ const outcomeOf = (xml: string) => {
 test('reads names, namespaces, attributes and text', () => {
   const xml = `<?xml version='1.0' encoding='UTF-8' standalone='yes'?>
     <a:one xmlns:a="urn:a" xmlns="urn:b" x = 'a"b' a:x="&lt;&#x41;&#66;&amp;&quot;&apos;&gt;"><two>a<three
-      y="1\t2\n3&#10;" />b&#x1F600;</two ></a:one>`
+      y="1\t2\n3&#10;" />b&#x1F600;</two></a:one>`
   const three = {
     name: 'three',
     namespace: 'urn:b',
@@ -69,6 +69,7 @@ const malformed = [
   '</a>',
   '<a></b>',
   '<a></A>',
+  '<a></a >',
   '<a><b></a></b>',
   '<a/><b/>',
   '<a/>b',
@@ -133,6 +134,8 @@ const markup = [
   '<?xml version="1.1"?><a/>',
   '<?xml?><a/>',
   '<a><!-- b --></a>',
+  '<a xmlns="http://www.w3.org/1999/xhtml"/>',
+  '<a xmlns:b="http://www.w3.org/1999/&#120;html"/>',
 ]
 for (const xml of markup)
   test(`rejects ${JSON.stringify(xml)} for its markup`, () => expect(outcomeOf(xml)).toBe('markup'))
@@ -184,18 +187,22 @@ function asTree(element: Element): Omit<XmlElement, 'size'> {
 
 test('reads every document that it accepts as the library does', async () => {
   const { parseDomFromString } = await import('@node-saml/node-saml/lib/xml.js')
-  const name = fc.constantFrom('a', 'B', 'p:a', 'q:b', 'x-1.y')
+  const name = fc.constantFrom('a', 'B', 'p:a', 'q:b', 'x-1.y', 'script')
   const valid = fc.constantFrom(..."a \n\r\t'>ü😀]", '&lt;', '&#65;', '&#13;', '&quot;')
   const invalid = fc.constantFrom('<', '&', '\0', '&#x10;')
   const text = fc.string({ unit: fc.oneof({ weight: 40, arbitrary: valid }, { weight: 1, arbitrary: invalid }) })
-  const value = fc.oneof(text, fc.constantFrom('urn:a', 'urn:b', 'http://www.w3.org/XML/1998/namespace'))
+  const rarely = ['http://www.w3.org/XML/1998/namespace', 'http://www.w3.org/1999/xhtml']
+  const value = fc.oneof(text, fc.constantFrom('urn:a', 'urn:b', ...rarely))
+  const endOfTag = fc.oneof({ weight: 40, arbitrary: fc.constant('>') }, { weight: 1, arbitrary: fc.constant(' >') })
   const attributeName = fc.constantFrom('xmlns', 'xmlns:p', 'xmlns:q', 'a', 'p:a', 'q:a', 'ID', 'xml:id', 'xmlnsa')
   const attribute = fc.tuple(attributeName, value).map(([name, value]) => ` ${name}="${value}"`)
   const { element } = fc.letrec((tie) => ({
     element: fc
-      .tuple(name, fc.array(attribute, { maxLength: 4 }), tie('content'))
-      .map(([name, attributes, content]) =>
-        content === '' ? `<${name}${attributes.join('')}/>` : `<${name}${attributes.join('')}>${content}</${name}>`,
+      .tuple(name, fc.array(attribute, { maxLength: 4 }), tie('content'), endOfTag)
+      .map(([name, attributes, content, end]) =>
+        content === ''
+          ? `<${name}${attributes.join('')}/>`
+          : `<${name}${attributes.join('')}>${content}</${name}${end}`,
       ),
     content: fc
       .array(fc.oneof({ depthSize: 'small' }, text, tie('element')), { maxLength: 4 })

@@ -46,12 +46,15 @@ const otherMarkup = /<[!?]/y
 const startOfTag = new RegExp(`<(?:(${name}):)?(${name})`, 'y')
 const attribute = new RegExp(`${space}+(?:(${name}):)?(${name})${space}*=${space}*(?:"([^"<]*)"|'([^'<]*)')`, 'y')
 const endOfTag = new RegExp(`${space}*(/?)>`, 'y')
-const endTag = new RegExp(`</((?:${name}:)?${name})${space}*>`, 'y')
+const endTag = new RegExp(`</((?:${name}:)?${name})>`, 'y') // the library looks for end tags without spaces
 // Includes the line ends of Unicode, although XML allows them: the library reads U+0085 and U+2028 as
 // \n, and its parser needs time quadratic in the length of a line that ends with U+2029.
 const notXmlCharacter = /[^\t\n\r\x20-\x84\x86-\u2027\u202A-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
 // The library writes namespaces into canonical XML without escaping them.
 const namespaceName = /^[^\s"'<>&]+$/
+
+// The library reads some elements of HTML as text, and repeats the document so far for each.
+const htmlNamespace = 'http://www.w3.org/1999/xhtml'
 
 /** The namespace of each prefix in scope. Inherits from the scope of the parent element. */
 type Scope = Record<string, string>
@@ -159,6 +162,7 @@ function innerScope(outer: Scope, pairs: Pair[]): Scope {
   for (const { prefix, name, value } of declarations) {
     const declared = prefix ? name : ''
     ensure(value.length <= maxNamespaceLength, 'too-complex')
+    ensure(value !== htmlNamespace, 'markup')
     ensure(namespaceName.test(value) && !/^xml/i.test(declared) && !Object.hasOwn(scope, declared), 'malformed')
     scope[declared] = value
   }
