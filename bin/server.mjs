@@ -28,6 +28,7 @@ import {
   isPageMethodUnknown,
   isWrite,
   keptHeaders,
+  lastEntries,
   limitChunks,
   plainUrl,
   problemOf,
@@ -135,11 +136,11 @@ function respond(request, response) {
   const problem = problemOf(request)
   if (problem) return reject(response, ...problem)
   const ipAddress = request.socket.remoteAddress ?? ''
-  headers['x-forwarded-for'] = headers['x-forwarded-for'] ? `${headers['x-forwarded-for']}, ${ipAddress}` : ipAddress
+  const forwardedFor = headers['x-forwarded-for'] ? `${headers['x-forwarded-for']}, ${ipAddress}` : ipAddress
+  headers['x-forwarded-for'] = lastEntries(forwardedFor, trustedProxies + 1)
   replaceUnknownMethod(request)
   hashToken(request)
   request.url = plainUrl(request.url)
-  if (!dev) removeHeaders(headers)
   limitChunks(request)
   const [path] = request.url.split('?', 1)
   // in development, the error overlay sends bodies of its own
@@ -153,7 +154,7 @@ function respond(request, response) {
     // Not compressed: the responses are too small.
     if (isLargeForm(path)) largeForms.count(request, response, network)
     const kind = isWrite(request, path) ? 'write' : 'read'
-    admission.inTurn(kind, network, response, () => handle(request, response))
+    admission.inTurn(kind, network, response, () => handleByNext(request, response))
   } else if (files?.has(path)) {
     admission.inTurn('file', network, response, () => sendFile(files.get(path), request, response))
   } else if (!dev && path.startsWith('/_')) {
@@ -165,12 +166,17 @@ function respond(request, response) {
   }
 }
 
+function handleByNext(request, response) {
+  if (!dev) removeHeaders(request.headers) // takes time, so only in the request's turn
+  return handle(request, response)
+}
+
 /** Resolves when Next.js has finished, also for a client that has gone. */
 function rendered(request, response) {
   return new Promise((resolve) =>
     compress(request, response, () => {
       addCrashText(request, response)
-      resolve(handle(request, response))
+      resolve(handleByNext(request, response))
     }),
   )
 }
@@ -210,8 +216,9 @@ server.on('error', (error) => {
   console.error(error.code === 'EADDRINUSE' ? `Port ${port} is taken: set PORT to another one.` : error.message)
   process.exit(1)
 })
-// A connection that finds the queue full is tried again by its client, but only after a second or more.
-server.listen({ port, host: process.env.HOST || undefined, backlog: 4_096 }, () => {
+// A connection that finds the queue full is tried again by its client, but only after a second or
+// more. A longer queue takes longer to empty.
+server.listen({ port, host: process.env.HOST || undefined, backlog: 1_024 }, () => {
   console.log(`Listening on http://localhost:${port}`)
   process.send?.('listening') // to bin/dev.ts
 })

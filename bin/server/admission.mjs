@@ -1,16 +1,20 @@
 // Limits how much of this process a client can occupy: connections and concurrent requests.
 
 import { siteOf } from '../../lib/queue/by-site.mjs'
-import { PageTurns, RouteTurns, ShortTurns, Turns } from '../../lib/queue/turns.mjs'
+import { PageTurns, RouteTurns, Turns, YieldingTurns } from '../../lib/queue/turns.mjs'
 
 const openFiles = openFileLimit()
 
 // The rest is for connections to PostgreSQL and for files.
 const connectionsAtOnce = Math.min(10_000, Math.floor(openFiles * 0.75))
-// As many as may be open may also be opened in a second: a client that opens and closes them without
-// pause would make those of others wait for their acceptance.
 const connectionsPerSite = Math.min(1_024, Math.floor(connectionsAtOnce / 2))
 const connectionsPerNetwork = Math.min(256, connectionsPerSite)
+// A client that opens and closes connections without pause would make new ones of others wait for
+// their acceptance. As many as may be open may also be opened in a second, and far fewer while many
+// are: each can take a millisecond.
+const manyPerSecond = 512
+const whileManyPerNetwork = 32
+const whileManyPerSite = 128
 // Pipelined on one connection, which browsers and proxies do not do. Headers take more than twice
 // their size in memory, and a site has many connections.
 const requestsAhead = 16
@@ -57,7 +61,7 @@ export class Admission {
   )
   #ofAll = {
     page: new PageTurns(turns.page.atOnce, () => this.#accepted),
-    file: new ShortTurns(filesMs),
+    file: new YieldingTurns(filesMs, () => this.#accepted),
     read: this.#routes,
     write: this.#routes,
   }
@@ -66,9 +70,11 @@ export class Admission {
   /** @type {Set<import('node:http').ServerResponse>} */
   #rendering = new Set()
   #accepted = 0
-  /** @type {Map<string, number>} new connections in this second, by network, and by site */
+  /** @type {Map<string, number>} connections served of those opened in this second, by network, and by site */
   #opened = new Map()
   #secondBegunAt = 0
+  #openedInSecond = 0
+  #openedInLastSecond = 0
   #stopping = false
 
   /**
@@ -92,18 +98,17 @@ export class Admission {
   /** Returns whether to serve the connection. Closes it if not. */
   #accept(/** @type {import('node:net').Socket} */ socket) {
     this.#accepted++
+    const areMany = this.#countOpened()
     if (!socket.remoteAddress) return refuse(socket) // already reset, so there is no network to count
     const network = this.#networkOfSocket(socket)
     const owners = network === null ? [] : [network, `site ${siteOf(network)}`]
-    if (performance.now() - this.#secondBegunAt >= 1_000) {
-      this.#secondBegunAt = performance.now()
-      this.#opened.clear()
-    }
-    if (isAtLimit(this.#connections, owners)) {
+    if (isAtLimit(this.#connections, owners, connectionsPerNetwork, connectionsPerSite)) {
       this.#report('too many connections from one network')
       return refuse(socket)
     }
-    if (isAtLimit(this.#opened, owners)) {
+    const perNetwork = areMany ? whileManyPerNetwork : connectionsPerNetwork
+    const perSite = areMany ? whileManyPerSite : connectionsPerSite
+    if (isAtLimit(this.#opened, owners, perNetwork, perSite)) {
       this.#report('too many new connections from one network')
       return refuse(socket)
     }
@@ -117,6 +122,20 @@ export class Admission {
       for (const owner of owners) add(this.#connections, owner, -1)
     })
     return true
+  }
+
+  /** Counts a new connection. Returns whether many were opened in this second, or in the last. */
+  #countOpened() {
+    const now = performance.now()
+    const elapsed = now - this.#secondBegunAt
+    if (elapsed >= 1_000) {
+      this.#openedInLastSecond = elapsed < 2_000 ? this.#openedInSecond : 0
+      this.#openedInSecond = 0
+      this.#secondBegunAt = now
+      this.#opened.clear()
+    }
+    this.#openedInSecond++
+    return Math.max(this.#openedInSecond, this.#openedInLastSecond) > manyPerSecond
   }
 
   /**
@@ -252,8 +271,8 @@ export class Admission {
 }
 
 /** Whether the network or the site has as many as it may. */
-function isAtLimit(counts, [network, site] = []) {
-  return (counts.get(network) ?? 0) >= connectionsPerNetwork || (counts.get(site) ?? 0) >= connectionsPerSite
+function isAtLimit(counts, [network, site], perNetwork, perSite) {
+  return (counts.get(network) ?? 0) >= perNetwork || (counts.get(site) ?? 0) >= perSite
 }
 
 function add(counts, key, number) {

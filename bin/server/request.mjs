@@ -62,6 +62,13 @@ export function limitChunks(request) {
   }
 }
 
+/** The last entries of a list with commas. The list may have thousands, which are not all read. */
+export function lastEntries(list, count) {
+  let start = list.length
+  for (let found = 0; found < count && start >= 0; found++) start = start > 0 ? list.lastIndexOf(',', start - 1) : -1
+  return list.slice(start + 1).trim()
+}
+
 /**
  * Removes headers that only Next.js or its platform may send, and those of partial and conditional
  * requests. Our pages load as documents and need none of them.

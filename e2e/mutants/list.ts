@@ -95,7 +95,7 @@ const others: Mutant[] = [
   {
     name: 'connections per network are unbounded',
     file: 'bin/server/admission.mjs',
-    find: '(counts.get(network) ?? 0) >= connectionsPerNetwork || ',
+    find: '(counts.get(network) ?? 0) >= perNetwork || ',
     replace: '',
     tests: 'one-client',
     title: 'per network',
@@ -167,7 +167,7 @@ const others: Mutant[] = [
   {
     name: 'internal headers are kept',
     file: 'bin/server.mjs',
-    find: 'if (!dev) removeHeaders(headers)',
+    find: 'if (!dev) removeHeaders(request.headers)',
     replace: '',
     tests: 'api/server.spec',
     title: 'internal headers',

@@ -107,24 +107,26 @@ export class ShortTurns extends Turns {
 }
 
 /**
- * Turns of routes. While pages wait or are rendered, which takes many iterations, one begins in each.
- * While clients open connections, one begins, and then none for as long as that iteration took:
- * Node.js accepts one connection in each, so that a new client would wait for as many routes as there
- * are connections before its own.
+ * Short turns, of which one begins while clients open connections, and then none for as long as that
+ * iteration took: Node.js accepts one connection in each iteration, so that a new client would wait
+ * for as many turns as there are connections before its own.
  */
-export class RouteTurns extends ShortTurns {
+export class YieldingTurns extends ShortTurns {
   #countAccepted
-  #hasPages
   #areArriving = false
 
-  constructor(/** @type {() => number} */ countAccepted, /** @type {() => boolean} */ hasPages) {
-    super(routesMs)
+  constructor(/** @type {number} */ beginningMs, /** @type {() => number} */ countAccepted) {
+    super(beginningMs)
     this.#countAccepted = countAccepted
-    this.#hasPages = hasPages
   }
 
   get mayContinue() {
-    return !this.#areArriving && !this.#hasPages()
+    return !this.#areArriving
+  }
+
+  /** Whether others occupy the iterations, so that a whole one would take long. */
+  get isBusy() {
+    return false
   }
 
   pause(/** @type {() => void} */ end) {
@@ -140,8 +142,28 @@ export class RouteTurns extends ShortTurns {
       if (this.#areArriving && now < pauseEndsAt) setImmediate(look)
       else end()
     }
-    if (this.#hasPages()) setImmediate(look)
+    if (this.isBusy) setImmediate(look)
     else setImmediate(() => setImmediate(look)) // after a whole iteration
+  }
+}
+
+/**
+ * Turns of routes. While pages wait or are rendered, which takes many iterations, one begins in each.
+ */
+export class RouteTurns extends YieldingTurns {
+  #hasPages
+
+  constructor(/** @type {() => number} */ countAccepted, /** @type {() => boolean} */ hasPages) {
+    super(routesMs, countAccepted)
+    this.#hasPages = hasPages
+  }
+
+  get mayContinue() {
+    return super.mayContinue && !this.#hasPages()
+  }
+
+  get isBusy() {
+    return this.#hasPages()
   }
 }
 
