@@ -48,8 +48,8 @@ export function inUnicode(address: string): string {
 export function domainInAscii(text: string): string | null {
   if (text.length > maxDomainLength) return null // the conversion takes time with the square of it
   // domainToASCII accepts what a URL does, such as percent-encoding, or ends at a slash. It knows three
-  // other full stops, joiners in some scripts, and symbols such as emoji.
-  if (/[^\p{L}\p{M}\p{N}\p{So}\p{Join_Control}.\u3002\uFF0E\uFF61-]/u.test(text)) return null
+  // other full stops, joiners and punctuation in some scripts, and symbols such as emoji.
+  if (/[\0-,/:-@[-`{-\x7F]|[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Join_Control}]/u.test(text)) return null
   const ascii = domainToASCII(text.toLowerCase()) // before the conversion, which maps a capital ẞ to “ss”
   if (ascii.length > maxDomainLength || !hostName.test(ascii) || /^[\d.]+$/.test(ascii)) return null
   return domainToASCII(domainInUnicode(ascii)) === ascii ? ascii : null
