@@ -142,6 +142,11 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     ofAssertion,
     replace('</saml:Subject>', '<Signature xmlns="urn:other"/></saml:Subject>'),
   ],
+  'what a signature signs, in the status too': [
+    'signature-place',
+    ofResponse,
+    replace('</samlp:Status>', '<SignedInfo xmlns="urn:other"/></samlp:Status>'),
+  ],
   'a reference to nothing': ['signature-form', ofResponse, replace(/URI="[^"]*"/, 'URI=""')],
   'a reference to another element': ['signature-form', ofResponse, replace(/URI="[^"]*"/, 'URI="#_other"')],
   'no ID and a reference to none': [
@@ -477,6 +482,10 @@ const encrypted: Record<string, [SamlCheck, ResponseOptions]> = {
     {
       tamperAssertion: (xml) => replace('</saml:Subject>', `${signature.exec(xml)![0]}</saml:Subject>`)(unsigned(xml)),
     },
+  ],
+  'what a signature signs, in the subject too': [
+    'signature-place',
+    { tamperAssertion: replace('</saml:Subject>', '<SignedInfo xmlns="urn:other"/></saml:Subject>') },
   ],
   'a comment in the assertion': ['markup', { tamperAssertion: replace('>ada<', '>a<!-- -->da<') }],
   'a DTD before the assertion': ['markup', { tamperAssertion: (xml) => `<!DOCTYPE a>${xml}` }],

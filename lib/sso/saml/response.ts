@@ -55,8 +55,7 @@ export function checkResponse(
   if (!isSigned) checkUnsigned(around, response.size - assertion.size)
   if (isEncrypted) checkEncryption(assertion)
   const ofAssertion = isEncrypted ? [] : childrenOf(assertion, namespaces.signature, 'Signature')
-  const signatures = Number(isSigned) + ofAssertion.length
-  ensure(elements.filter(({ name }) => name === 'Signature').length === signatures, 'signature-place')
+  checkPlaces(elements, Number(isSigned) + ofAssertion.length)
   return { isSigned, isEncrypted, assertion }
 }
 
@@ -79,11 +78,18 @@ export function checkAssertionForm(assertion: XmlElement, { requestId }: Expecte
     'in-response-to',
   )
   const isSigned = checkSignature(assertion)
-  ensure(elements.filter(({ name }) => name === 'Signature').length === Number(isSigned), 'signature-place')
+  checkPlaces(elements, Number(isSigned))
   return isSigned
 }
 
 const isAssertion = ({ name }: XmlElement) => name === 'Assertion' || name === 'EncryptedAssertion'
+
+/** The library finds these under any element, and in time quadratic in their number. */
+function checkPlaces(elements: XmlElement[], signatures: number): void {
+  for (const part of ['Signature', 'SignedInfo']) {
+    ensure(elements.filter(({ name }) => name === part).length === signatures, 'signature-place')
+  }
+}
 
 /** Every ID occurs once, under whatever attribute name the library would find it. */
 function checkIds(elements: XmlElement[]): void {
