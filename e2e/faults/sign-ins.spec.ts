@@ -157,31 +157,29 @@ test('large SAML responses with a genuine signature leave half of the event loop
   const server = await startServer({ LOG_LEVEL: 'error' })
   const provider = await newSamlProvider()
   const slug = await connectSaml(provider, server.url)
-  // Whoever has an account can put an assertion that was signed for one sign-in into others.
-  const theirs = await new SamlVisitor(server.url).begin(slug)
+  // Whoever has an account can have their provider sign as many as they like.
   const edit = (xml: string) => xml.replace('</saml:AttributeStatement>', `${filler}</saml:AttributeStatement>`)
-  const signed = Buffer.from(responseTo(provider, theirs, { assertion: true, edit }), 'base64').toString()
-  expect(signed).toContain(filler)
-  const forged: { visitor: SamlVisitor; begun: Begun; response: string }[] = []
+  const signed: { visitor: SamlVisitor; begun: Begun; response: string }[] = []
   for (let index = 0; index < 24; index++) {
     const visitor = new SamlVisitor(server.url)
     const begun = await visitor.begin(slug)
-    const response = signed.replace(theirs.requestId, begun.requestId) // that of the envelope
-    forged.push({ visitor, begun, response: Buffer.from(response).toString('base64') })
+    const response = responseTo(provider, begun, { assertion: true, edit })
+    expect(Buffer.from(response, 'base64').toString()).toContain(filler)
+    signed.push({ visitor, begun, response })
   }
   let ended = 0
-  const landings = forged.map(async ({ visitor, begun, response }) => {
+  const landings = signed.map(async ({ visitor, begun, response }) => {
     const landing = await visitor.deliver(begun, response)
     ended++
     return landing.searchParams.get('error')
   })
   // Another client asks again and again. Without pauses, its requests get a turn for several responses each.
   let served = 0
-  for (const address = newAddress(); ended < forged.length; served++)
+  for (const address = newAddress(); ended < signed.length; served++)
     await (await fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': address } })).text()
-  expect(new Set(await Promise.all(landings))).toEqual(new Set(['response_invalid']))
-  console.log(`${served} requests of another client during ${forged.length} verifications`)
-  expect(served).toBeGreaterThan(3 * forged.length)
+  expect(new Set(await Promise.all(landings))).toEqual(new Set([null])) // signed in
+  console.log(`${served} requests of another client during ${signed.length} verifications`)
+  expect(served).toBeGreaterThan(3 * signed.length)
   await server.stop()
 })
 
