@@ -175,6 +175,17 @@ test.describe('beside clients that open connections without pause', () => {
     })
   }
 
+  test('files of clients that keep 140 connections busy delay new ones no more than at a bare server', async () => {
+    const clients = { addresses: addresses.one, kept: 140, request: request('GET /_x') }
+    const ratios: number[] = []
+    for (let round = 0; round < 3; round++) {
+      const { wait } = await waitBeside(portOf(server), clients)
+      ratios.push(wait / (await waitBeside(bare.port, clients)).wait)
+    }
+    console.log(`the wait beside that at a bare server: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')}`)
+    expect(median(ratios)).toBeLessThan(1.2)
+  })
+
   test('clients that keep connections busy, and clients that open and close them, do not add up', async () => {
     const both = { addresses: addresses.one, closed: 60, kept: 140, request: request('GET /_x') }
     const ratios: number[] = []

@@ -603,7 +603,7 @@ export const serverMutants: Mutant[] = [
     find: 'new YieldingTurns(filesMs, () => this.#accepted)',
     replace: 'new YieldingTurns(Infinity, () => 0)',
     tests: 'faults/one-client',
-    title: 'do not add up',
+    title: 'keep 140 connections busy',
     project: 'faults',
   },
   {

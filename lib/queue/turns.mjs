@@ -66,16 +66,21 @@ export class Turns {
 
 /**
  * Turns that begin for a few milliseconds in an iteration of the event loop: those that end at once
- * would otherwise all run in one, also those that one client pipelines.
+ * would otherwise all run in one, also those that one client pipelines. While clients open connections,
+ * one begins, and then none for as long as that iteration took: Node.js accepts one connection in each
+ * iteration, so that a new client would wait for as many turns as there are connections before its own.
  */
-export class ShortTurns extends Turns {
+export class YieldingTurns extends Turns {
   #beginningMs
+  #countAccepted
+  #areArriving = false
   #hasBegun = false
   #begunAt = 0
 
-  constructor(/** @type {number} */ beginningMs) {
+  constructor(/** @type {number} */ beginningMs, /** @type {() => number} */ countAccepted) {
     super(Number.POSITIVE_INFINITY)
     this.#beginningMs = beginningMs
+    this.#countAccepted = countAccepted
   }
 
   get canStart() {
@@ -85,42 +90,6 @@ export class ShortTurns extends Turns {
 
   /** Whether another turn may begin in the same iteration. */
   get mayContinue() {
-    return true
-  }
-
-  start() {
-    if (!this.#hasBegun) {
-      this.#hasBegun = true
-      this.#begunAt = performance.now()
-      this.pause(() => {
-        this.#hasBegun = false
-        this.startNext()
-      })
-    }
-    super.start()
-  }
-
-  /** Calls `end` when turns may begin again. */
-  pause(/** @type {() => void} */ end) {
-    setImmediate(end)
-  }
-}
-
-/**
- * Short turns, of which one begins while clients open connections, and then none for as long as that
- * iteration took: Node.js accepts one connection in each iteration, so that a new client would wait
- * for as many turns as there are connections before its own.
- */
-export class YieldingTurns extends ShortTurns {
-  #countAccepted
-  #areArriving = false
-
-  constructor(/** @type {number} */ beginningMs, /** @type {() => number} */ countAccepted) {
-    super(beginningMs)
-    this.#countAccepted = countAccepted
-  }
-
-  get mayContinue() {
     return !this.#areArriving
   }
 
@@ -129,18 +98,30 @@ export class YieldingTurns extends ShortTurns {
     return false
   }
 
-  pause(/** @type {() => void} */ end) {
-    const begunAt = performance.now()
+  start() {
+    if (!this.#hasBegun) {
+      this.#hasBegun = true
+      this.#begunAt = performance.now()
+      this.#pause()
+    }
+    super.start()
+  }
+
+  #pause() {
     let pauseEndsAt = 0
     let before = this.#countAccepted()
     const look = () => {
       const now = performance.now()
-      pauseEndsAt ||= now + (now - begunAt)
+      pauseEndsAt ||= now + (now - this.#begunAt)
       const accepted = this.#countAccepted()
       this.#areArriving = accepted !== before
       before = accepted
-      if (this.#areArriving && now < pauseEndsAt) setImmediate(look)
-      else end()
+      if (this.#areArriving && now < pauseEndsAt) {
+        setImmediate(look)
+        return
+      }
+      this.#hasBegun = false
+      this.startNext()
     }
     if (this.isBusy) setImmediate(look)
     else setImmediate(() => setImmediate(look)) // after a whole iteration

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'playwright/test'
-import { PageTurns, RouteTurns, ShortTurns, Turns } from './turns.mjs'
+import { PageTurns, RouteTurns, Turns, YieldingTurns } from './turns.mjs'
 
 const kinds = {
   'at most one at a time': () => new Turns(1),
@@ -9,7 +9,7 @@ const kinds = {
       () => 0,
       () => false,
     ),
-  'of files': () => new ShortTurns(1),
+  'of files': () => new YieldingTurns(1, () => 0),
   'of pages': () => new PageTurns(64, () => 0),
 }
 for (const [kind, newTurns] of Object.entries(kinds)) {
