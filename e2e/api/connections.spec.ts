@@ -91,12 +91,13 @@ test('add and enable mark users whose domain is stored in ASCII or in Unicode', 
   const bob = await addUser(sql, 'bob', of('xn--bcher-kva'))
   const eve = await addUser(sql, 'eve', of('bu\u0308cher')) // the same letter, as two characters
   await addUser(sql, 'joe', of('bucher'))
-  const { stdout } = await add(['--domain', of('Bücher')])
-  expect(stdout).toContain('Users of its domains who can no longer use a password: 3.')
-  expect(await marked()).toEqual([ada.email, bob.email, eve.email])
+  const pau = await addUser(sql, 'pau', of('paral·lel')) // punctuation that domains may have
+  const { stdout } = await add(['--domain', of('Bücher'), '--domain', of('paral·lel')])
+  expect(stdout).toContain('Users of its domains who can no longer use a password: 4.')
+  expect(await marked()).toEqual([ada.email, bob.email, eve.email, pau.email])
   const kim = await addUser(sql, 'kim', of('bücher'))
   expect((await connections('enable', slug)).stdout).toContain('can no longer use a password: 1.')
-  expect(await marked()).toEqual([ada.email, bob.email, eve.email, kim.email])
+  expect(await marked()).toEqual([ada.email, bob.email, eve.email, kim.email, pau.email])
 })
 
 test('add --allow-passwords marks nobody, neither now nor when it is enabled again', async ({ sql }) => {
