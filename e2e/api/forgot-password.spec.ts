@@ -241,6 +241,30 @@ test('a request waits for one before it of the same user, and not for a sign-in'
   })
 })
 
+test('a user who is disabled while a request waits gets no mail', async () => {
+  const user = await newUser()
+  await whileLocked('UPDATE users SET disabled_at = now() WHERE id = $1', [user.id], async (holder) => {
+    const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
+    await forgot(user.email)
+    const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))'
+    await expect.poll(async () => (await database.sql(waiting, [rows[0].pid])).length).toBe(1)
+  })
+  await settled()
+  expect(await mailsOf(user)).toEqual([])
+})
+
+test('a request beyond the caps locks no user, which would be written to disk', async () => {
+  const user = await newUser()
+  const lock = async () => (await database.sql('SELECT xmax FROM users WHERE id = $1', [user.id]))[0]!.xmax
+  await forgot(user.email)
+  await settled()
+  const first = await lock()
+  expect(first).not.toBe('0')
+  await forgot(user.email)
+  await settled()
+  expect(await lock()).toBe(first)
+})
+
 test('caps per user: one a minute, three an hour, one an hour after ten in a day', async () => {
   const user = await newUser()
   const count = async () => (await mailsOf(user)).length

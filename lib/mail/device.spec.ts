@@ -21,6 +21,11 @@ for (const [userAgent, device] of Object.entries(userAgents)) {
   test(`${device} is what is kept of “${userAgent}”`, () => expect(deviceOf(userAgent)).toBe(device))
 }
 
+test('of a long header, only the first 512 characters are read', () => {
+  expect(deviceOf(`${'x'.repeat(512 - 'Windows'.length)}Windows`)).toBe('Windows')
+  expect(deviceOf(`${'x'.repeat(513 - 'Windows'.length)}Windows`)).toBeNull()
+})
+
 test('every device that can be named fits the column', () => {
   for (const device of Object.values(userAgents)) if (device) expect(device).toMatch(/^[A-Za-z ]{1,40}$/)
   expect(deviceOf(null)).toBeNull()

@@ -1,3 +1,4 @@
+const maxHeaderLength = 512 // browsers send less, and the patterns take time quadratic in it
 const browsers = {
   'Edg(e|A|iOS)?/': 'Edge',
   'OPR/|Opera': 'Opera',
@@ -21,8 +22,9 @@ const systems = {
  * our own words: the header itself is never stored or sent.
  */
 export function deviceOf(userAgent: string | null): string | null {
+  const text = userAgent?.slice(0, maxHeaderLength) ?? ''
   const find = (names: Record<string, string>) =>
-    Object.entries(names).find(([pattern]) => new RegExp(pattern).test(userAgent ?? ''))?.[1]
+    Object.entries(names).find(([pattern]) => new RegExp(pattern).test(text))?.[1]
   const [browser, system] = [find(browsers), find(systems)]
   return browser && system ? `${browser} on ${system}` : (browser ?? system ?? null)
 }

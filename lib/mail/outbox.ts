@@ -28,40 +28,51 @@ const giveUpAfterSeconds = { reset: hour, 'password-changed': 24 * hour }
 
 /**
  * Queues a reset mail for the user with one of these addresses, within the caps per user: 1 a
- * minute, 3 an hour, and 1 an hour after 10 in a day. Returns whether it did. Executes the same
- * statements whether or not there is such a user.
+ * minute, 3 an hour, and 1 an hour after 10 in a day. Returns whether it did. If not, it has executed
+ * the same statement whether or not there is such a user, and written nothing.
  */
 export async function queueResetMail(emails: string[], { language, device }: MailRequest): Promise<boolean> {
   return transaction(async (sql) => {
+    // Without a lock, because PostgreSQL writes locks to disk: requests that wait behind thousands for
+    // one user would tell whether that user exists.
+    const [candidate] = await sql<{ id: string | null; isAllowed: boolean }>`
+      WITH candidate AS MATERIALIZED (
+        SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL AND NOT sso_only
+          ORDER BY email = ${emails[0]!} DESC LIMIT 1) AS id
+      )
+      SELECT id, ${isWithinCaps(part`candidate.id`)} AS "isAllowed" FROM candidate`
+    if (!candidate?.id || !candidate.isAllowed) return false
     // Not FOR UPDATE, which would make sign-ins wait. Another statement counts, because the
     // snapshot of this one is older than the lock.
     const [user] = await sql<{ id: string }>`
-      SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL AND NOT sso_only
-      ORDER BY email = ${emails[0]!} DESC LIMIT 1 FOR NO KEY UPDATE`
-    const userId = user?.id ?? null
+      SELECT id FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL AND NOT sso_only FOR NO KEY UPDATE`
+    if (!user) return false
     const queued = await sql`
-      WITH recent AS (
-        SELECT count(*) FILTER (WHERE requested_at > now() - interval '1 minute') AS minute,
-          count(*) FILTER (WHERE requested_at > now() - interval '1 hour') AS hour, count(*) AS day
-        FROM mails
-        WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset'
-      ), allowed AS (
-        SELECT FROM recent WHERE minute < 1 AND hour < CASE WHEN day < 10 THEN 3 ELSE 1 END
+      WITH allowed AS (
+        SELECT WHERE ${isWithinCaps(part`${user.id}`)}
       ), renewed AS (
         UPDATE mails SET requested_at = now(), language = ${language}, device = ${device},
           due_at = CASE WHEN due_at > now() + make_interval(secs => ${claimSeconds}) THEN now() ELSE due_at END
-        WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset'
+        WHERE user_id = ${user.id} AND requested_at > now() - interval '1 day' AND kind = 'reset'
           AND due_at IS NOT NULL AND EXISTS (SELECT FROM allowed)
         RETURNING id
       ), created AS (
         INSERT INTO mails (kind, user_id, language, device)
-        SELECT 'reset', ${userId}::uuid, ${language}, ${device}
-        WHERE ${userId}::uuid IS NOT NULL AND EXISTS (SELECT FROM allowed) AND NOT EXISTS (SELECT FROM renewed)
+        SELECT 'reset', ${user.id}::uuid, ${language}, ${device}
+        WHERE EXISTS (SELECT FROM allowed) AND NOT EXISTS (SELECT FROM renewed)
         RETURNING id
       )
       SELECT id FROM renewed UNION ALL SELECT id FROM created`
     return queued.length > 0
   })
+}
+
+/** A condition: whether the caps allow another reset mail to the user with this ID. */
+function isWithinCaps(userId: Part): Part {
+  return part`(
+    SELECT count(*) FILTER (WHERE requested_at > now() - interval '1 minute') < 1
+      AND count(*) FILTER (WHERE requested_at > now() - interval '1 hour') < CASE WHEN count(*) < 10 THEN 3 ELSE 1 END
+    FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset')`
 }
 
 /**
