@@ -68,7 +68,7 @@ export async function verifyResponse(
   ensure(signed.response || signed.assertion, 'unsigned')
   ensure(signed.response || !settings.wantResponseSigned, 'unsigned')
   ensure(signed.assertion || !settings.wantAssertionSigned, 'unsigned')
-  const documents = decrypted === null ? [xml] : [xml, decrypted]
+  const documents = [response.isSigned || decrypted === null ? xml : [], decrypted ?? []].flat() // those with one
   const signers = await signersOf(documents, settings.provider.certificates).catch(rethrowAsRejected)
   return readIdentity(
     parseXml(await verifiedAssertion(settings, signers, samlResponse, requestId, signed)),

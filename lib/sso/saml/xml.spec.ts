@@ -97,6 +97,7 @@ const malformed = [
   '<_a/>',
   '<__proto__/>',
   '<a xmlns:__proto__="urn:b"/>',
+  '<a hasOwnProperty=""/>',
   '<ä/>',
   '<a:b:c xmlns:a="urn:a"/>',
   '< a/>',

@@ -34,8 +34,9 @@ const maxReplacedCharacters = 10_000
 const maxPrefixLists = 1_000 // characters of all; the library searches them for each attribute that has a prefix
 
 const space = '[ \\t\\n]'
-// ASCII, and no leading underscore: the library keeps prefixes in objects, where __proto__ is magic.
-const name = '[A-Za-z][\\w.-]*'
+// ASCII, and neither a leading underscore nor hasOwnProperty: the library keeps prefixes and attributes
+// in objects, where __proto__ is magic, and calls that method of them.
+const name = '(?!hasOwnProperty\\b)[A-Za-z][\\w.-]*'
 const declaration = new RegExp(
   `<\\?xml${space}+version=["']1\\.0["'](?:${space}+encoding=["']([\\w-]*)["'])?(?:${space}+standalone=["'](?:yes|no)["'])?${space}*\\?>`,
   'y',
