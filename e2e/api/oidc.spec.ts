@@ -837,6 +837,7 @@ test.describe('accounts', () => {
     'an address of another domain': ['email_domain', () => ({ email: 'ada@example.com' })],
     'an address of a subdomain': ['email_domain', (slug) => ({ email: `ada@mail.${slug}.example.org` })],
     'two addresses': ['email_malformed', (slug) => ({ email: `eve@evil.example,ada@${slug}.example.org` })],
+    'only a domain': ['email_malformed', (slug) => ({ email: `${slug}.example.org` })],
     'a display name': ['email_malformed', (slug) => ({ email: `Ada <ada@${slug}.example.org>` })],
     'a comment': ['email_malformed', (slug) => ({ email: `ada(x)@${slug}.example.org` })],
     'letters that only look like the address': ['email_malformed', (slug) => ({ email: `аda@${slug}.example.org` })],

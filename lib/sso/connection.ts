@@ -69,7 +69,8 @@ export async function signInChoices(): Promise<{ listed: { slug: string; name: s
 
 /** Returns the domain of an e-mail address in its ASCII form (RFC 5891), or null. */
 export function domainOf(email: string): string | null {
-  return asciiDomain(email.slice(email.lastIndexOf('@') + 1))
+  const at = email.lastIndexOf('@')
+  return at < 0 ? null : asciiDomain(email.slice(at + 1))
 }
 
 /** Returns a domain of several labels in ASCII and lower case, or null if it is none. */
