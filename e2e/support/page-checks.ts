@@ -6,16 +6,22 @@ export function axe(page: Page): AxeBuilder {
   return new AxeBuilder({ page }).options({ rules: { 'target-size': { enabled: true } } })
 }
 
+// “Connection closed”, of a page that was left before all of it had arrived.
+const leftEarly = 'Minified React error #412;'
+
 /**
  * Collects browser errors of all pages, such as policy violations and failed hydration, except
- * failed requests.
+ * failed requests, and pages that were left early.
  */
 export function complaintsOf(context: BrowserContext): string[] {
   const complaints: string[] = []
   context.on('console', (message) => {
     if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text())
   })
-  context.on('weberror', (webError) => complaints.push(webError.error().message))
+  context.on('weberror', (webError) => {
+    const { message } = webError.error()
+    if (!message.startsWith(leftEarly)) complaints.push(message)
+  })
   return complaints
 }
 
