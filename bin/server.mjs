@@ -114,6 +114,7 @@ server.on('checkExpectation', (request, response) =>
 function admit(request, response, act) {
   for (const name in siteHeaders) response.setHeader(name, siteHeaders[name])
   if (hasBody(request)) closeIfUnread(request, response)
+  limitChunks(request) // now, because Node.js reads the body of a request that waits
   admission.inOrder(request, response, () => act(request, response))
 }
 
@@ -141,7 +142,6 @@ function respond(request, response) {
   replaceUnknownMethod(request)
   hashToken(request)
   request.url = plainUrl(request.url)
-  limitChunks(request)
   const [path] = request.url.split('?', 1)
   // in development, the error overlay sends bodies of its own
   if (!dev && isBodyTooLarge(request, path))

@@ -2,6 +2,7 @@
 
 import { siteOf } from '../../lib/queue/by-site.mjs'
 import { PageTurns, RouteTurns, Turns, YieldingTurns } from '../../lib/queue/turns.mjs'
+import { hasBody } from './request.mjs'
 
 const openFiles = openFileLimit()
 
@@ -19,6 +20,9 @@ const whileManyPerSite = 128
 // their size in memory, and a site has many connections.
 const requestsAhead = 16
 const headerBytesAhead = 16 * 1024
+// Node.js reads each body until its buffer is full, which a small one never does. One may wait: its
+// client can have a whole response that has not ended here.
+const requestsAheadOfBody = 1
 
 // All clients share one thread, so the concurrent requests of one client delay everyone else. A
 // page costs ten times as much as a route. Reads are counted apart from writes, so that slow bodies
@@ -148,7 +152,8 @@ export class Admission {
     if (!requests || socket.destroyed) return
     const bytes = requests.length > 0 ? bytesOfHeaders(request) : 0
     const bytesAhead = requests.slice(1).reduce((sum, waiting) => sum + waiting.bytes, bytes)
-    if (requests.length > requestsAhead || bytesAhead > headerBytesAhead) {
+    const most = hasBody(request) ? requestsAheadOfBody : requestsAhead
+    if (requests.length > most || bytesAhead > headerBytesAhead) {
       this.#report('too many pipelined requests on one connection')
       return socket.destroy()
     }

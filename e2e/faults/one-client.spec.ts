@@ -342,6 +342,67 @@ test('pipelined requests with thousands of headers, behind slow bodies, use litt
   await server.stop()
 })
 
+for (const [requests, chunks] of [
+  [1, 16_000],
+  [16, 4_000],
+] as const) {
+  test(`pipelined requests with bodies of small chunks, ${requests} on a connection, use little memory`, async () => {
+    const server = await startServer()
+    const address = newAddress()
+    const post = (more: string) =>
+      `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nContent-Type: application/json\r\n${more}\r\n\r\n`
+    const heavy = `${post('Transfer-Encoding: chunked')}${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`
+    const ahead = `${post('Content-Length: 2')}{}` // waits for its turn
+    await fetch(`${server.url}/`)
+    const before = residentMegabytes(server)
+    const slow = Array.from({ length: 32 }, () => open(server, `${post('Content-Length: 100')}{`))
+    await sleep(300)
+    const waiting = Array.from({ length: 200 }, () => open(server, ahead + heavy.repeat(requests)))
+    for (let used = -1; cpuMs(server) > used + 20; await sleep(1_000)) used = cpuMs(server)
+    const growth = residentMegabytes(server) - before
+    console.log(`memory grew by ${Math.round(growth)} MB`)
+    expect(growth).toBeLessThan(200)
+    expect((await health(server)).status).toBe(200)
+    for (const socket of [...slow, ...waiting]) socket.destroy()
+    await server.stop()
+  })
+}
+
+test('one request with a body waits on a connection, and no more', async () => {
+  const server = await startServer()
+  const address = newAddress()
+  const head = (line: string, ...more: string[]) =>
+    `${[`${line} HTTP/1.1`, 'Host: x', `X-Forwarded-For: ${address}`, ...more].join('\r\n')}\r\n\r\n`
+  const post = (...more: string[]) => head(`POST ${exchangePath}`, 'Content-Type: application/json', ...more)
+  const plain = `${post('Content-Length: 2')}{}`
+  const chunked = `${post('Transfer-Encoding: chunked')}2\r\n{}\r\n0\r\n\r\n`
+  const get = head('GET /api/health')
+  const last = head('GET /api/health', 'Connection: close')
+  const responsesTo = async (...requests: string[]) => {
+    const socket = open(server, requests.join(''))
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    await once(socket, 'close')
+    return received.match(/HTTP\/1\.1 \d+/g)?.length ?? 0
+  }
+  const slow = Array.from({ length: 16 }, () => open(server, `${post('Content-Length: 100')}{`))
+  await sleep(300)
+  // Each first post waits for a turn of its network.
+  const waiting = [responsesTo(plain, plain, last), responsesTo(plain, chunked, get, last)]
+  for (const requests of [
+    [plain, plain, plain],
+    [plain, chunked, chunked],
+    [plain, get, plain],
+  ])
+    expect(await responsesTo(...requests, last)).toBe(0)
+  for (const socket of slow) socket.destroy()
+  expect(await Promise.all(waiting)).toEqual([3, 4])
+  await server.stop()
+  expect(server.output()).toContain('too many pipelined requests')
+})
+
 test('requests pipelined after a closing one do not leak turns', async () => {
   const server = await startServer()
   const address = newAddress()

@@ -208,6 +208,23 @@ test('an unexpected result from Redis counts as an outage: the process counts, a
   }
 })
 
+test('Redis is used again also if the clock is set back meanwhile', async () => {
+  const server = await startServer({
+    ...upstash.settings,
+    CLOCK_RUNS_BACK: '1',
+    NODE_OPTIONS: `--import ${new URL('../support/shifted-clock.mjs', import.meta.url).href}`,
+  })
+  const outputAfterRequest = async () => {
+    await fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': newAddress() } })
+    return server.output()
+  }
+  upstash.respondWith('OK')
+  await expect.poll(outputAfterRequest).toContain('Redis does not answer')
+  upstash.respondWith(undefined)
+  await expect.poll(outputAfterRequest, { timeout: 20_000 }).toContain('Redis answers again')
+  await server.stop()
+})
+
 test('a response of Redis that is larger than counts are is an outage too, before it is read', async () => {
   const server = await startServer(upstash.settings)
   const address = newAddress()

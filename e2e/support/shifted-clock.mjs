@@ -1,14 +1,16 @@
 // Loaded into a server under test with `NODE_OPTIONS=--import …`: its clock is wrong by
-// CLOCK_SHIFT_SECONDS.
-const shiftMs = Number(process.env.CLOCK_SHIFT_SECONDS) * 1000
+// CLOCK_SHIFT_SECONDS, or runs backwards with CLOCK_RUNS_BACK.
+const shiftMs = Number(process.env.CLOCK_SHIFT_SECONDS ?? 0) * 1000
 const { Date: Real } = globalThis
+const startedAt = Real.now()
+const now = process.env.CLOCK_RUNS_BACK ? () => 2 * startedAt - Real.now() : () => Real.now() + shiftMs
 
 globalThis.Date = class extends Real {
   constructor(...given) {
-    super(...(given.length > 0 ? given : [Real.now() + shiftMs]))
+    super(...(given.length > 0 ? given : [now()]))
   }
 
   static now() {
-    return Real.now() + shiftMs
+    return now()
   }
 }

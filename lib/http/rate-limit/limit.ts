@@ -40,7 +40,7 @@ export async function countRequest(client: string): Promise<Verdict> {
         'Redis does not answer: the platform limit is kept in this process until it does',
       )
     shared.failing = true
-    shared.lastTriedAt = Date.now()
+    shared.lastTriedAt = performance.now()
     return countInProcess(client)
   }
 }
@@ -56,15 +56,15 @@ export function rateLimitHeaders({ remaining, resetSeconds }: Verdict): Record<s
 
 async function connect(): Promise<SharedCounter | null> {
   const count = await connectUpstash()
-  return count && { count, failing: false, lastTriedAt: 0 }
+  return count && { count, failing: false, lastTriedAt: Number.NEGATIVE_INFINITY }
 }
 
 /**
  * Retries Redis without delaying a request: the one that triggers it is counted in this process.
  */
 function retryInBackground(shared: SharedCounter, client: string): void {
-  if (Date.now() - shared.lastTriedAt < redisRetryIntervalMs) return
-  shared.lastTriedAt = Date.now()
+  if (performance.now() - shared.lastTriedAt < redisRetryIntervalMs) return
+  shared.lastTriedAt = performance.now()
   shared.count(client).then(
     () => {
       if (shared.failing) log.info('Redis answers again: the platform limit is shared once more')
