@@ -86,6 +86,14 @@ async function whileLocked(lock: string, values: unknown[], act: (holder: pg.Cli
   }
 }
 
+/** Requests a mail, whose work then waits for what `holder` has locked. */
+async function forgotWaitsFor(holder: pg.Client, user: NewUser): Promise<void> {
+  const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
+  await forgot(user.email)
+  const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))'
+  await expect.poll(async () => (await database.sql(waiting, [rows[0].pid])).length).toBe(1)
+}
+
 test('mails a link that sets a password, then a notice; the outbox holds neither address nor secret', async () => {
   const user = await newUser()
   const { status, body } = await forgot(user.email.toUpperCase(), { 'User-Agent': firefox })
@@ -222,10 +230,7 @@ test('two servers at once: still one mail', async () => {
 test('a request waits for one before it of the same user, and not for a sign-in', async () => {
   const user = await newUser()
   await whileLocked('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [user.id], async (holder) => {
-    const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
-    await forgot(user.email)
-    const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))'
-    await expect.poll(async () => (await database.sql(waiting, [rows[0].pid])).length).toBe(1)
+    await forgotWaitsFor(holder, user)
     await holder.query(
       `INSERT INTO mails (kind, user_id, language, due_at, sent_at) VALUES ('reset', $1, 'en', NULL, now())`,
       [user.id],
@@ -244,10 +249,7 @@ test('a request waits for one before it of the same user, and not for a sign-in'
 test('a user who is disabled while a request waits gets no mail', async () => {
   const user = await newUser()
   await whileLocked('UPDATE users SET disabled_at = now() WHERE id = $1', [user.id], async (holder) => {
-    const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
-    await forgot(user.email)
-    const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))'
-    await expect.poll(async () => (await database.sql(waiting, [rows[0].pid])).length).toBe(1)
+    await forgotWaitsFor(holder, user)
   })
   await settled()
   expect(await mailsOf(user)).toEqual([])
