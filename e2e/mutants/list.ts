@@ -258,7 +258,8 @@ const others: Mutant[] = [
     name: 'chunks of a request that waits are unbounded',
     file: 'bin/server.mjs',
     find: '  limitChunks(request) // now, because Node.js reads the body of a request that waits\n  admission.inOrder(request, response, () => act(request, response))',
-    replace: '  admission.inOrder(request, response, () => {\n    limitChunks(request)\n    act(request, response)\n  })',
+    replace:
+      '  admission.inOrder(request, response, () => {\n    limitChunks(request)\n    act(request, response)\n  })',
     tests: 'one-client',
     title: 'bodies of small chunks, 1',
     project: 'faults',

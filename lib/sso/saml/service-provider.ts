@@ -68,7 +68,8 @@ export async function verifyResponse(
   ensure(signed.response || signed.assertion, 'unsigned')
   ensure(signed.response || !settings.wantResponseSigned, 'unsigned')
   ensure(signed.assertion || !settings.wantAssertionSigned, 'unsigned')
-  const documents = [response.isSigned || decrypted === null ? xml : [], decrypted ?? []].flat() // those with one
+  const documents = decrypted === null ? [] : [decrypted]
+  if (response.isSigned || decrypted === null) documents.push(xml) // otherwise, it has no signature
   const signers = await signersOf(documents, settings.provider.certificates).catch(rethrowAsRejected)
   return readIdentity(
     parseXml(await verifiedAssertion(settings, signers, samlResponse, requestId, signed)),
