@@ -71,9 +71,9 @@ async function main(): Promise<void> {
   }
 }
 
-/** Runs Lighthouse with its settings for a phone. A run without scores is repeated once, then counts as 0. */
+/** Runs Lighthouse with its settings for a phone. A run without scores is repeated three times, then counts as 0. */
 function scoresOf(lighthouse: string, chromium: string, url: string): Scores {
-  for (let attempt = 0; attempt < 2; attempt++) {
+  for (let attempt = 0; attempt < 4; attempt++) {
     const options = [`--only-categories=${categories}`, '--output=json', `--output-path=${report}`, '--quiet']
     const flagsOfChrome = '--chrome-flags=--headless=new --no-sandbox --disable-gpu --disable-background-networking'
     rmSync(report, { force: true })
