@@ -19,11 +19,16 @@ export function describeCause(cause: unknown): { name: string; code?: string; at
   if (!(cause instanceof Error)) return { name: typeof cause }
   const { code } =
     ([cause, cause.cause].find((error) => (error as { code?: unknown } | undefined)?.code) as { code?: unknown }) ?? {}
-  const at = cause.stack
-    ?.split('\n')
+  return { name: cause.name, ...(typeof code === 'string' && { code }), at: framesOf(cause) }
+}
+
+/** Returns where an error was thrown. Its stack begins with its message, which may contain lines like frames. */
+function framesOf({ stack = '', message }: Error): string {
+  return stack
+    .replace(message, '')
+    .split('\n')
     .filter((line) => /^\s+at /.test(line))
     .slice(0, 5)
     .map((line) => line.trim())
     .join(' < ')
-  return { name: cause.name, ...(typeof code === 'string' && { code }), at }
 }

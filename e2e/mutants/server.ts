@@ -40,6 +40,15 @@ export const serverMutants: Mutant[] = [
     project: 'faults',
   },
   {
+    name: 'lines of a message count as frames',
+    file: 'lib/log.ts',
+    find: `.replace(message, '')`,
+    replace: '',
+    tests: 'lib/log',
+    title: 'nothing of its message',
+    project: 'unit',
+  },
+  {
     name: 'LOG_LEVEL is ignored by routes',
     file: 'lib/log.ts',
     find: `process.env.LOG_LEVEL || 'info'`,

@@ -1,0 +1,16 @@
+import { expect, test } from 'playwright/test'
+import { describeCause } from './log'
+
+test('the description of an error has its frames, and nothing of its message', () => {
+  const { at, ...rest } = describeCause(new TypeError('quoted\n    at a secret (file.js:1:1)\n    at another secret'))
+  expect(rest).toEqual({ name: 'TypeError' })
+  expect(at).toContain('log.spec.ts')
+  expect(at).not.toContain('secret')
+})
+
+test('the description of an error whose message was changed has none of it', () => {
+  const error = new Error('first')
+  error.message = 'second\n    at a secret (file.js:1:1)'
+  expect(describeCause(error).at).toContain('log.spec.ts')
+  expect(describeCause(error).at).not.toContain('secret')
+})
