@@ -259,7 +259,7 @@ test('a request beyond the caps locks no user, which would be written to disk', 
   const user = await newUser()
   const lock = async () => (await database.sql('SELECT xmax FROM users WHERE id = $1', [user.id]))[0]!.xmax
   await forgot(user.email)
-  await settled()
+  await expect.poll(async () => (await mailsOf(user))[0]?.sent_at).toBeTruthy() // a token that is issued locks the user, too
   const first = await lock()
   expect(first).not.toBe('0')
   await forgot(user.email)
@@ -375,6 +375,35 @@ test('a notice is tried again for a day', async () => {
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
 })
 
+test('the mails of a site that sends many requests wait behind those of others', async () => {
+  const others = [await newUser(), await newUser()]
+  const flooded = await Promise.all(Array.from({ length: 30 }, () => newUser()))
+  const site = newAddress().replace(/\d+$/, '')
+  const order: string[] = []
+  let accept = () => {}
+  const accepted = new Promise<void>((resolve) => {
+    accept = resolve
+  })
+  smtp.beforeAccepting(async ({ to: [email] }) => {
+    order.push(email!)
+    await accepted
+  })
+  // requests for unknown users count as well
+  for (let index = 1; index <= 20; index++)
+    await forgot(`unknown-${index}@example.com`, { 'X-Forwarded-For': `${site}${index}` })
+  for (const [index, { email }] of flooded.entries())
+    await forgot(email, { 'X-Forwarded-For': `${site}${100 + index}` })
+  for (const { email } of others) await forgot(email)
+  const turns = async () => (await database.sql('SELECT turn FROM mails ORDER BY turn')).map(({ turn }) => turn)
+  const ofTheSite = Array.from({ length: 30 }, (_, index) => 20 + index)
+  await expect.poll(turns).toEqual([0, 0, ...ofTheSite])
+  accept()
+  await expect.poll(() => order.length, { timeout: 60_000 }).toBe(32)
+  const ranks = others.map(({ email }) => order.indexOf(email))
+  console.log(`the mails of others were sent as number ${ranks.join(' and ')}`)
+  for (const rank of ranks) expect(rank).toBeLessThan(6) // four were being sent
+})
+
 test('senders at the same time send each mail once', async () => {
   const emails = Array.from({ length: 40 }, () => `user-${randomUUID()}@example.com`)
   await database.sql(
@@ -479,7 +508,7 @@ test('while a mail waits for another attempt, a new request makes it due, and ad
   smtp.respondWith((stage) => (stage === 'RCPT' ? 451 : undefined))
   await forgot(user.email)
   await expect.poll(async () => (await mailsOf(user))[0]?.attempts).toBe(1)
-  await database.sql(`UPDATE mails SET attempts = 4, due_at = now() + interval '30 minutes' WHERE user_id = $1`, [
+  await database.sql(`UPDATE mails SET attempts = 4, turn = 9, due_at = now() + interval '30 minutes' WHERE user_id = $1`, [
     user.id,
   ])
   await age(user, '25 minutes')
@@ -487,6 +516,7 @@ test('while a mail waits for another attempt, a new request makes it due, and ad
   await forgot(user.email)
   await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
   expect(await mailsOf(user)).toHaveLength(1)
+  expect(await database.sql('SELECT turn FROM mails WHERE user_id = $1', [user.id])).toEqual([{ turn: 0 }])
   expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
 })
 

@@ -5,6 +5,8 @@ import { hashSecret } from '../secret'
 /** What caused a mail: the language of the request, and the kind of device that sent it. */
 export type MailRequest = { language: string; device: string | null }
 
+const lastTurn = 32_767
+
 /** A mail that this process has claimed. `email` is the user's current address. */
 export type ClaimedMail = MailRequest & {
   id: string
@@ -29,9 +31,11 @@ const giveUpAfterSeconds = { reset: hour, 'password-changed': 24 * hour }
 /**
  * Queues a reset mail for the user with one of these addresses, within the caps per user: 1 a
  * minute, 3 an hour, and 1 an hour after 10 in a day. Returns whether it did. If not, it has executed
- * the same statement whether or not there is such a user, and written nothing.
+ * the same statement whether or not there is such a user, and written nothing. Of the mails that
+ * are due, those with a lower turn are sent first.
  */
-export async function queueResetMail(emails: string[], { language, device }: MailRequest): Promise<boolean> {
+export async function queueResetMail(emails: string[], { language, device }: MailRequest, turn = 0): Promise<boolean> {
+  const place = Math.min(turn, lastTurn)
   return transaction(async (sql) => {
     // Without a lock, because PostgreSQL writes locks to disk: requests that wait behind thousands for
     // one user would tell whether that user exists.
@@ -51,14 +55,14 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
       WITH allowed AS (
         SELECT WHERE ${isWithinCaps(part`${user.id}`)}
       ), renewed AS (
-        UPDATE mails SET requested_at = now(), language = ${language}, device = ${device},
+        UPDATE mails SET requested_at = now(), language = ${language}, device = ${device}, turn = LEAST(turn, ${place}),
           due_at = CASE WHEN due_at > now() + make_interval(secs => ${claimSeconds}) THEN now() ELSE due_at END
         WHERE user_id = ${user.id} AND requested_at > now() - interval '1 day' AND kind = 'reset'
           AND due_at IS NOT NULL AND EXISTS (SELECT FROM allowed)
         RETURNING id
       ), created AS (
-        INSERT INTO mails (kind, user_id, language, device)
-        SELECT 'reset', ${user.id}::uuid, ${language}, ${device}
+        INSERT INTO mails (kind, user_id, language, device, turn)
+        SELECT 'reset', ${user.id}::uuid, ${language}, ${device}, ${place}::smallint
         WHERE EXISTS (SELECT FROM allowed) AND NOT EXISTS (SELECT FROM renewed)
         RETURNING id
       )
@@ -91,12 +95,12 @@ export function noticeInsteadOfResets(userId: Part, { language, device }: MailRe
     )`
 }
 
-/** Claims the mail that has been due for longest, or returns null. No other sender gets the same one. */
+/** Claims a due mail, or returns null: of those with the lowest turn, the oldest. No other sender gets the same one. */
 export async function claimMail(): Promise<ClaimedMail | null> {
   const [mail] = await sql<Omit<ClaimedMail, 'isTooOld'> & { age: number }>`
     UPDATE mails SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${claimSeconds})
     WHERE id = (
-      SELECT id FROM mails WHERE due_at <= now() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+      SELECT id FROM mails WHERE due_at <= now() ORDER BY turn, due_at LIMIT 1 FOR UPDATE SKIP LOCKED
     )
     RETURNING id, kind, language, device, attempts, requested_at AS "requestedAt",
       extract(epoch FROM now() - requested_at)::float8 AS age,

@@ -3,6 +3,7 @@ import { ApiError } from '../contract/errors'
 import { describeCause, log } from '../log'
 import { type MailRequest, queueResetMail } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
+import { siteOf } from '../queue/by-site.mjs'
 import { FairQueue } from '../queue/fair-queue'
 
 // The user has been told to expect a mail, so a database that is briefly unavailable must not lose it.
@@ -11,6 +12,11 @@ const retryAfterMs = [1_000, 5_000, 10_000]
 // One at a time, so that a flood of requests leaves the other database connections to sign-ins. No
 // more than a process that stops, which has 30 seconds, can finish.
 const queue = new FairQueue(1, 1_000, 5)
+
+const windowMs = 15 * 60_000
+const maxSites = 10_000
+let requestsBySite = new Map<string, number>()
+let windowEndsAt = 0
 
 let unfinished = 0
 process.once('exit', () => {
@@ -24,9 +30,10 @@ process.once('exit', () => {
  */
 export async function mailResetLink(emails: string[], request: MailRequest, network: string): Promise<void> {
   unfinished++
+  const turn = countRequest(network)
   for (const ms of [...retryAfterMs, null]) {
     try {
-      await queue.add(network, () => queueResetMail(emails, request))
+      await queue.add(network, () => queueResetMail(emails, request, turn))
       break
     } catch (error) {
       if (error instanceof ApiError) {
@@ -40,4 +47,20 @@ export async function mailResetLink(emails: string[], request: MailRequest, netw
   }
   unfinished--
   await sendAfterRequest()
+}
+
+/**
+ * Returns how many requests the network's site has sent before in this quarter of an hour: hundreds
+ * of mails of one site must not delay those of others. Does not count mails, because their order
+ * could then tell which users there are.
+ */
+function countRequest(network: string): number {
+  if (performance.now() > windowEndsAt || requestsBySite.size >= maxSites) {
+    requestsBySite = new Map()
+    windowEndsAt = performance.now() + windowMs
+  }
+  const site = siteOf(network)
+  const before = requestsBySite.get(site) ?? 0
+  requestsBySite.set(site, before + 1)
+  return before
 }
