@@ -508,9 +508,10 @@ test('while a mail waits for another attempt, a new request makes it due, and ad
   smtp.respondWith((stage) => (stage === 'RCPT' ? 451 : undefined))
   await forgot(user.email)
   await expect.poll(async () => (await mailsOf(user))[0]?.attempts).toBe(1)
-  await database.sql(`UPDATE mails SET attempts = 4, turn = 9, due_at = now() + interval '30 minutes' WHERE user_id = $1`, [
-    user.id,
-  ])
+  await database.sql(
+    `UPDATE mails SET attempts = 4, turn = 9, due_at = now() + interval '30 minutes' WHERE user_id = $1`,
+    [user.id],
+  )
   await age(user, '25 minutes')
   smtp.respondWith(() => undefined)
   await forgot(user.email)
