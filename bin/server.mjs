@@ -44,6 +44,10 @@ process.env.VERCEL = '' // an env file pulled from Vercel sets it, and any clien
 nextEnv.loadEnvConfig(dir, dev, { info: () => {}, error: console.error })
 process.chdir(dir)
 
+// Without a listener, a log on a full disk or that nobody reads any more is an uncaught exception. Next.js
+// prints it, which is the next one.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+
 const port = Number(process.env.PORT || 3000)
 const trustedProxies = Number(process.env.TRUSTED_PROXIES || 0)
 const siteHeaders = {
@@ -176,6 +180,7 @@ function rendered(request, response) {
   return new Promise((resolve) =>
     compress(request, response, () => {
       addCrashText(request, response)
+      response.once('close', () => response.end()) // ends the compression for a client that has gone
       resolve(handleByNext(request, response))
     }),
   )

@@ -41,6 +41,27 @@ const services: Record<string, [written: string, isEnd: boolean, outcome: RegExp
   'what is not HTTP': ['hello\r\n', true, /^Error: Parse Error/],
 }
 
+for (const keepAlive of [false, true])
+  test(`the connection is ${keepAlive ? 'kept' : 'closed after the response, and what comes then is not read'}`, async () => {
+    let [connections, closed] = [0, 0]
+    const server = createServer((socket) => {
+      connections++
+      socket.on('error', () => {})
+      socket.on('close', () => closed++)
+      socket.on('data', () => socket.write(`${ok}Content-Length: 2\r\n\r\nhi`))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    for (let index = 0; index < 2; index++) {
+      const response = await fetchLimited(url, { signal: AbortSignal.timeout(20_000), keepAlive }, maxBytes)
+      expect(await response.text()).toBe('hi')
+      await new Promise((resolve) => setTimeout(resolve, 50)) // until the connection is free
+    }
+    if (!keepAlive) await expect.poll(() => closed).toBe(2)
+    expect([connections, closed]).toEqual(keepAlive ? [1, 0] : [2, 2])
+    server.close()
+  })
+
 for (const [what, [written, isEnd, outcome]] of Object.entries(services)) {
   test(`a service that sends ${what}`, async () => {
     const isTimeout = outcome.test('TimeoutError')

@@ -17,6 +17,8 @@ export type FetchOptions = {
   headers?: HeadersInit
   body?: string | URLSearchParams
   signal: AbortSignal
+  /** Keeps the connection for the next request. What the service sends meanwhile is read, without a limit. */
+  keepAlive?: boolean
 }
 
 /**
@@ -25,7 +27,7 @@ export type FetchOptions = {
  * decompresses whatever a service sends: 5 KB can take it seconds, and `signal` does not end that.
  */
 export async function fetchLimited(url: string, options: FetchOptions, maxBytes: number): Promise<Response> {
-  const { method, body, signal } = options
+  const { method, body, signal, keepAlive = false } = options
   const headers = new Headers(options.headers)
   headers.set('Accept-Encoding', 'identity')
   for (const [name, value] of [
@@ -34,7 +36,8 @@ export async function fetchLimited(url: string, options: FetchOptions, maxBytes:
   ] as const)
     if (!headers.has(name)) headers.set(name, value)
   const protocol = new URL(url).protocol === 'https:' ? https : http
-  const request = protocol.request(url, { method, headers: Object.fromEntries(headers), signal })
+  const agent = keepAlive ? protocol.globalAgent : false
+  const request = protocol.request(url, { method, headers: Object.fromEntries(headers), signal, agent })
   let failure: Error | undefined
   request.on('error', (error) => {
     failure ??= error

@@ -17,7 +17,7 @@ const formBytes = 1_024
 // cause a redirect. The others make Next.js fail on its own files, or parse thousands of ranges.
 const internalHeader =
   /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
-const partialHeader = /^(range|if-(range|match|unmodified-since))$/
+const partialHeader = /^(range|if-(range|match|none-match|modified-since|unmodified-since))$/
 
 const secret = /([?&](?:code|token)=)[^&]*/gi
 const urlCharacters = 2_048

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import pg from 'pg'
 import * as paths from '../../lib/contract/paths'
 import { documentedFetch } from '../support/documented'
@@ -346,6 +348,26 @@ test('550 is given up at once, at RCPT and at DATA', async () => {
     await expect.poll(async () => (await mailsOf(user))[0]?.gave_up_at).toBeTruthy()
     expect((await mailsOf(user))[0]!.attempts).toBe(1)
   }
+})
+
+test('a mail server that never stops sending gets no more attention than one that is down', async () => {
+  const endless = createServer((socket) => {
+    const send = () => {
+      while (socket.writable && socket.write('\r\n'.repeat(10_000)));
+    }
+    socket.on('error', () => {})
+    socket.on('drain', send)
+    socket.write('220 hello\r\n')
+    send()
+  }).listen(0, '127.0.0.1')
+  await once(endless, 'listening')
+  const SMTP_URL = `smtp://127.0.0.1:${(endless.address() as AddressInfo).port}`
+  const other = await startServer({ DATABASE_URL: database.url(), ...smtp.settings, SMTP_URL })
+  const user = await newUser()
+  await postTo(other.url + paths.forgotPassword, { email: user.email }, { 'X-Forwarded-For': newAddress() })
+  await expect.poll(other.output, { timeout: 20_000 }).toContain('a mail could not be sent: it is tried again later')
+  await other.stop()
+  endless.close()
 })
 
 test('a notice is tried again for a day', async () => {

@@ -377,8 +377,22 @@ test('a request with more than 100 headers is rejected', async ({ url }) => {
   for (const count of [99, 1_990]) expect(await request(count)).toMatch(/^HTTP\/1.1 431 /)
 })
 
+test('a server whose output nobody reads any more serves requests, and stops when it is told to', async () => {
+  const server = await startServer()
+  server.process.stdout!.destroy()
+  server.process.stderr!.destroy()
+  for (let index = 0; index < 20; index++) {
+    const headers = { 'X-Forwarded-For': newAddress() }
+    const response = await fetch(`${server.url}/api/health`, { headers, signal: AbortSignal.timeout(20_000) })
+    expect(response.status).toBe(200)
+  }
+  await server.stop()
+  expect([server.process.exitCode, server.process.signalCode]).toEqual([0, null])
+})
+
 test('partial and conditional requests get the whole file', async ({ url }) => {
-  for (const path of ['/icon.svg', '/favicon.ico', '/robots.txt']) {
+  // Next.js serves the last one
+  for (const path of ['/icon.svg', '/favicon.ico', '/robots.txt', '/icon.svg/']) {
     const whole = await (await fetch(url + path)).text()
     for (const headers of [
       { Range: 'bytes=abc' },
@@ -387,6 +401,8 @@ test('partial and conditional requests get the whole file', async ({ url }) => {
       { Range: 'bytes=0-1', 'If-Range': '"x"' },
       { 'If-Match': '"x"' },
       { 'If-Unmodified-Since': 'Mon, 01 Jan 1990 00:00:00 GMT' },
+      { 'If-None-Match': '*' },
+      { 'If-Modified-Since': new Date().toUTCString() },
     ] as Record<string, string>[]) {
       const response = await fetch(url + path, { headers })
       expect([response.status, await response.text()], JSON.stringify(headers).slice(0, 40)).toEqual([200, whole])

@@ -571,6 +571,32 @@ test('an unfinished body that a route cancels leaves neither an exception nor a 
   expect(server.output()).not.toMatch(/TypeError|uncaught/i)
 })
 
+test('pages whose clients leave early keep no more memory than those that are read', async () => {
+  const growthOf = async (isRead: boolean) => {
+    const server = await startServer()
+    const visit = (index: number) =>
+      new Promise<void>((resolve) => {
+        const socket = open(server)
+        socket.on('close', () => resolve())
+        socket.write(closing('/', `10.9.${index % 100}.1`).replace(/\r\n$/, 'Accept-Encoding: br\r\n\r\n'))
+        if (!isRead) socket.once('data', () => socket.resetAndDestroy())
+      })
+    const visitMany = async (count: number) => {
+      for (let index = 0; index < count; index += 8)
+        await Promise.all(Array.from({ length: 8 }, (_, other) => visit(index + other)))
+    }
+    await visitMany(400)
+    const before = residentMegabytes(server)
+    await visitMany(2_000)
+    const growth = residentMegabytes(server) - before
+    await server.stop()
+    return growth
+  }
+  const [read, left] = [await growthOf(true), await growthOf(false)]
+  console.log(`memory grew by ${left.toFixed()} MB; with clients that read, by ${read.toFixed()} MB`)
+  expect(left).toBeLessThan(Math.max(read, 0) + 100)
+})
+
 test('pages that no client reads end their turns', async () => {
   const server = await startServer()
   const address = newAddress()

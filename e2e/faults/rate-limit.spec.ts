@@ -225,6 +225,40 @@ test('Redis is used again also if the clock is set back meanwhile', async () => 
   await server.stop()
 })
 
+test('a clock that is set back makes nobody wait for more than a window', async () => {
+  const bucketStart = Math.floor(Date.now() / windowMs) * windowMs
+  const settings = {
+    CLOCK_RUNS_BACK: '1',
+    CLOCK_SHIFT_SECONDS: String((bucketStart - Date.now()) / 1000 + 10), // the window begins ten seconds later, backwards
+    NODE_OPTIONS: `--import ${new URL('../support/shifted-clock.mjs', import.meta.url).href}`,
+  }
+  const redisServer = await startServer({ ...upstash.settings, ...settings })
+  const inProcess = await startServer({ RATE_LIMIT: 'in-process', ...settings })
+  const address = newAddress()
+  const request = async (server: Server) => {
+    const response = await fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': address } })
+    return [response.status, Number(response.headers.get('ratelimit')!.match(/;t=(\d+)/)![1])] as const
+  }
+  upstash.respondWith([limit + 1, limit])
+  expect((await request(redisServer))[0]).toBe(429)
+  expect((await request(inProcess))[0]).toBe(200)
+  upstash.respondWith([1, limit])
+  const seen: number[] = []
+  await expect
+    .poll(
+      async () => {
+        const [status, seconds] = await request(redisServer)
+        seen.push(seconds, (await request(inProcess))[1])
+        return status
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(200)
+  upstash.respondWith(undefined)
+  expect(Math.max(...seen)).toBe(windowMs / 1000)
+  await Promise.all([redisServer.stop(), inProcess.stop()])
+})
+
 test('a response of Redis that is larger than counts are is an outage too, before it is read', async () => {
   const server = await startServer(upstash.settings)
   const address = newAddress()

@@ -1,9 +1,9 @@
 // Loaded into a server under test with `NODE_OPTIONS=--import …`: its clock is wrong by
-// CLOCK_SHIFT_SECONDS, or runs backwards with CLOCK_RUNS_BACK.
+// CLOCK_SHIFT_SECONDS, and runs backwards with CLOCK_RUNS_BACK.
 const shiftMs = Number(process.env.CLOCK_SHIFT_SECONDS ?? 0) * 1000
 const { Date: Real } = globalThis
 const startedAt = Real.now()
-const now = process.env.CLOCK_RUNS_BACK ? () => 2 * startedAt - Real.now() : () => Real.now() + shiftMs
+const now = process.env.CLOCK_RUNS_BACK ? () => 2 * startedAt - Real.now() + shiftMs : () => Real.now() + shiftMs
 
 globalThis.Date = class extends Real {
   constructor(...given) {

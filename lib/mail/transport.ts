@@ -1,10 +1,12 @@
 import { once } from 'node:events'
+import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { SendMailOptions } from 'nodemailer'
 import { env, isLoopback } from '../settings/env'
 
 const connectMs = 5_000
 const idleMs = 10_000
+const maxPlainBytes = 65_536
 const attemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
 
 /** What to do about an error: nothing will help this mail; the settings or the server are at fault; or neither. */
@@ -55,6 +57,7 @@ export async function sendMail(to: string, compose: () => Promise<SendMailOption
     host,
     port,
     secure,
+    ...(!secure && { socket: new PlainSocket() }),
     requireTLS: !secure && !isLocal,
     ignoreTLS: isLocal, // a mailbox of development or a relay on this host has no certificate for it
     name: new URL(env().PUBLIC_URL).hostname,
@@ -96,6 +99,23 @@ export async function sendMail(to: string, compose: () => Promise<SendMailOption
     throw composeError ?? new MailError(error)
   } finally {
     cancel()
+  }
+}
+
+/**
+ * A socket that ends when it has received more than a mail server ever sends. Before STARTTLS,
+ * anybody on the way can send more, and megabytes of empty lines take nodemailer seconds.
+ */
+class PlainSocket extends Socket {
+  constructor() {
+    super()
+    let bytes = 0
+    this.once('connect', () =>
+      this.on('data', (chunk) => {
+        bytes += chunk.length
+        if (bytes > maxPlainBytes) this.destroy(new Error('The mail server sent too much.'))
+      }),
+    )
   }
 }
 

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { Verdict } from './limit'
-import { platformLimit } from './policies'
+import { platformLimit, secondsLeft } from './policies'
 
 /**
  * On globalThis, because pages and routes are separate bundles of one process and share one
@@ -19,7 +19,7 @@ export async function countInProcess(client: string): Promise<Verdict> {
   return {
     allowed: count.consumedPoints <= platformLimit.requests,
     remaining: Math.max(0, platformLimit.requests - count.consumedPoints),
-    resetSeconds: Math.max(1, Math.ceil(count.msBeforeNext / 1000)),
+    resetSeconds: secondsLeft(count.msBeforeNext),
   }
 }
 

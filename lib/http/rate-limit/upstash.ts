@@ -5,7 +5,7 @@ import { fetchLimited } from '../../limited-fetch'
 import { env } from '../../settings/env'
 import { inBatches } from './batches'
 import type { Verdict } from './limit'
-import { platformLimit } from './policies'
+import { platformLimit, secondsLeft } from './policies'
 
 const verdictTimeoutMs = 400 // countRequest promises less than half a second
 const maxBytes = 256 * 1024 // ten thousand counts
@@ -25,15 +25,17 @@ export async function connectUpstash(): Promise<CountInRedis | null> {
     readonly pipelining = () => this.autoPipeline() // on by default with Upstash's own requester only
   }
   const redis = new PipeliningRedis(limitedRequester(url, token))
+  const blockedUntil = new Map<string, number>()
   const limiter = new Ratelimit({
     redis: withValidation(redis.pipelining()),
     // A fixed window needs one key and one command, and its reset time is exact.
     limiter: Ratelimit.fixedWindow(platformLimit.requests, `${platformLimit.windowSeconds} s`),
     prefix: 'platform-limit',
+    ephemeralCache: blockedUntil,
     // its own timeout would admit every request; that of `limitedRequester` causes an error instead
     timeout: 0,
   })
-  return (client) => count(limiter, token, client)
+  return (client) => count(limiter, blockedUntil, token, client)
 }
 
 /** Sends commands to Upstash, without retries. Upstash's own requester reads responses of any size. */
@@ -46,6 +48,7 @@ function limitedRequester(url: string, token: string): Requester {
         headers,
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(verdictTimeoutMs),
+        keepAlive: true,
       }
       const response = await fetchLimited([url.replace(/\/$/, ''), ...path].join('/'), options, maxBytes)
       const results = await response.json()
@@ -55,12 +58,18 @@ function limitedRequester(url: string, token: string): Requester {
   }
 }
 
-async function count(limiter: Ratelimit, token: string, client: string): Promise<Verdict> {
+async function count(
+  limiter: Ratelimit,
+  blockedUntil: Map<string, number>,
+  token: string,
+  client: string,
+): Promise<Verdict> {
   // An HMAC, because a plain hash of an IP address can be reversed by hashing every IP address.
   const key = createHmac('sha256', token).update(client).digest('base64url')
   const { success, remaining, reset } = await withTimeout(limiter.limit(key))
-  const resetSeconds = Math.max(1, Math.ceil((reset - Date.now()) / 1000))
-  return { allowed: success, remaining: Math.max(0, remaining), resetSeconds }
+  const ms = reset - Date.now()
+  if (ms > platformLimit.windowSeconds * 1000) blockedUntil.clear() // the clock was set back
+  return { allowed: success, remaining: Math.max(0, remaining), resetSeconds: secondsLeft(ms) }
 }
 
 /** Returns a Redis client that batches calls and throws for any result that is not a count. */
