@@ -26,6 +26,7 @@ import {
   isBodyTooLarge,
   isLargeForm,
   isPageMethodUnknown,
+  isPartOfOtherSite,
   isWrite,
   keptHeaders,
   lastEntries,
@@ -147,6 +148,11 @@ function respond(request, response) {
   hashToken(request)
   request.url = plainUrl(request.url)
   const [path] = request.url.split('?', 1)
+  // Before the rate limit, which a script of another site could use up for its visitors.
+  if (isPartOfOtherSite(request) && !files?.has(path))
+    return reject(response, 403, 'Pages of other sites may link to this one, but not load it.', {
+      'Content-Security-Policy': `frame-ancestors 'none'`,
+    })
   // in development, the error overlay sends bodies of its own
   if (!dev && isBodyTooLarge(request, path))
     return reject(response, 413, 'This path does not accept this request body.')

@@ -117,6 +117,11 @@ export function plainUrl(url) {
   }
 }
 
+/** Whether a page of another site loads this as a part of it, and not as a page of its own (W3C Fetch Metadata). */
+export function isPartOfOtherSite({ headers }) {
+  return headers['sec-fetch-site'] === 'cross-site' && (headers['sec-fetch-dest'] ?? 'document') !== 'document'
+}
+
 /** Whether a body follows the headers (RFC 9112 §6.3). */
 export function hasBody({ headers }) {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0

@@ -1,7 +1,18 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { exchangePath, expect, newCode, newPassword, newToken, resetPath, type Sql, test } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  newAddress,
+  newCode,
+  newPassword,
+  newToken,
+  resetPath,
+  type Sql,
+  test,
+} from '../support/fixtures'
+import { send } from '../support/raw-http'
 
 // Another site, as a browser sees it: 127.0.0.1 is not localhost.
 const site = createServer((_, response) =>
@@ -95,6 +106,40 @@ test('our pages can’t be framed', async ({ page, url }) => {
     `${url}/reset-password`,
   )
   await rejected
+})
+
+test('another site can link to pages and load files, and uses up no rate limit of its visitors', async ({
+  page,
+  url,
+}) => {
+  const load = async (source: string, act: (source: string) => unknown) => {
+    const [response] = await Promise.all([
+      page.waitForResponse((response) => response.url() === source),
+      page.evaluate(act, source),
+    ])
+    return response.status()
+  }
+  const image = (source: string) => void Object.assign(new Image(), { src: source })
+  const script = (source: string) => void fetch(source, { mode: 'no-cors' })
+  for (const path of ['/api/health', '/sso/callback']) expect(await load(url + path, script)).toBe(403)
+  expect(await load(`${url}/icon.svg`, image)).toBe(200)
+  await page.evaluate((source) => {
+    location.href = source
+  }, `${url}/sso/callback?error=access_denied`)
+  await expect(page.locator('h1')).toBeVisible()
+
+  const address = newAddress()
+  const remaining = async () =>
+    (await fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': address } })).headers.get('ratelimit')
+  expect(await remaining()).toContain(';r=1999;')
+  for (const path of ['/', '/api/health', '/openapi.json', '/nothing'])
+    for (const destination of ['empty', 'iframe', 'image']) {
+      const { status } = await send(url + path, {
+        headers: { 'X-Forwarded-For': address, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': destination },
+      })
+      expect(status).toBe(403)
+    }
+  expect(await remaining()).toContain(';r=1998;')
 })
 
 async function expectNothingHappened(sql: Sql, user: { id: string }): Promise<void> {
