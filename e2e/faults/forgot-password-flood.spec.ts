@@ -84,3 +84,26 @@ test('a process that has to stop before the mails are queued says how many', asy
   })
   expect(server.output()).toContain('"count":5,"msg":"the process ended before these reset mails were queued"')
 })
+
+test('while the database is unreachable, a flood of one site is not kept for another attempt', async () => {
+  const mail = { SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'login@example.com' }
+  const lonely = await startServer({ DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/nothing', ...mail })
+  const address = newAddress()
+  await flood(150, (index) =>
+    fetch(lonely.url + paths.forgotPassword, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': address },
+      body: JSON.stringify({ email: `user-${index}@example.com` }),
+    }),
+  )
+  const times = () =>
+    lonely
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('a reset mail could not be queued'))
+      .map((line) => Date.parse(JSON.parse(line).time))
+  await expect.poll(() => times().length, { timeout: 60_000 }).toBe(150)
+  const retriedForMs = times()[50]! - times()[49]!
+  expect(retriedForMs).toBeGreaterThan(5_000)
+  await lonely.stop()
+})

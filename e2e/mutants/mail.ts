@@ -268,6 +268,15 @@ export const mailMutants: Mutant[] = [
     project: 'faults',
   },
   {
+    name: 'a flood is kept while the database is unreachable',
+    file: 'lib/password/forgot.ts',
+    find: 'if (ms === null || turn >= retriedPerSite)',
+    replace: 'if (ms === null)',
+    tests: 'faults/forgot-password-flood',
+    title: 'while the database is unreachable',
+    project: 'faults',
+  },
+  {
     name: 'mails are sent in the order of the requests',
     file: 'lib/mail/outbox.ts',
     find: 'ORDER BY turn, due_at LIMIT 1',

@@ -8,6 +8,7 @@ import { FairQueue } from '../queue/fair-queue'
 
 // The user has been told to expect a mail, so a database that is briefly unavailable must not lose it.
 const retryAfterMs = [1_000, 5_000, 10_000]
+const retriedPerSite = 100 // in a quarter of an hour; each keeps 30 KB meanwhile
 
 // One at a time, so that a flood of requests leaves the other database connections to sign-ins. No
 // more than a process that stops, which has 30 seconds, can finish.
@@ -40,9 +41,11 @@ export async function mailResetLink(emails: string[], request: MailRequest, netw
         log.error('a reset mail could not be queued: too many requests are waiting')
         break
       }
-      // Whatever the outcome was, the caps make a second mail impossible.
-      if (ms === null) log.error({ cause: describeCause(error) }, 'a reset mail could not be queued')
-      else await sleep(ms)
+      if (ms === null || turn >= retriedPerSite) {
+        log.error({ cause: describeCause(error) }, 'a reset mail could not be queued')
+        break
+      }
+      await sleep(ms) // whatever the outcome was, the caps make a second mail impossible
     }
   }
   unfinished--
