@@ -485,6 +485,20 @@ export const samlMutants: Mutant[] = [
       title: 'rejects a transient NameID',
     },
     {
+      name: 'SAML: a NameID of another provider identifies a user',
+      find: `ensure(!isPersistent || qualifier === issuer, 'name-qualifier')`,
+      replace: `ensure(!isPersistent || qualifier, 'name-qualifier')`,
+      tests: 'saml/service-provider.spec',
+      title: 'rejects a NameID of another provider',
+    },
+    {
+      name: 'SAML: NameIDs may not say who made them',
+      find: `qualifier === issuer, 'name-qualifier')`,
+      replace: `!nameId.attributes.has('NameQualifier'), 'name-qualifier')`,
+      tests: 'saml/service-provider.spec',
+      title: 'accepts a NameID that names its provider',
+    },
+    {
       name: 'SAML: unknown conditions are ignored',
       find: `ensure(
     children.every(({ name, namespace }) => namespace === saml && conditions.includes(name)),

@@ -37,6 +37,10 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
   // Another one at each sign-in, so it can't identify a user.
   const format = nameId.attributes.get('Format')
   ensure(format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'transient')
+  // Core 8.3.7: a persistent NameID that another provider made may equal one of this provider.
+  const isPersistent = format === 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
+  const qualifier = nameId.attributes.get('NameQualifier') || issuer
+  ensure(!isPersistent || qualifier === issuer, 'name-qualifier')
   checkConfirmation(subject, expected)
   // Core 2.5.1: a condition that is not understood makes the assertion invalid.
   const { children } = onlyChild(assertion, saml, 'Conditions', 'conditions')

@@ -35,6 +35,7 @@ export type SamlCheck =
   | 'subject'
   | 'name-id'
   | 'transient'
+  | 'name-qualifier'
   | 'confirmation'
   | 'recipient'
   | 'not-before'

@@ -222,6 +222,17 @@ const alsoAccepted: Record<string, ResponseOptions> = {
         `${keyInfo}<ds:RetrievalMethod URI="#_key"/>${rest}</xenc:EncryptedData><xenc:EncryptedKey xmlns:xenc="http://www.w3.org/2001/04/xmlenc#" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" Id="_key">${key}`,
     ),
   },
+  'a NameID that names its provider': {
+    assertion: true,
+    edit: (xml) => xml.replace('<saml:NameID ', `$&NameQualifier="${xml.match(/<saml:Issuer>([^<]+)</)![1]}" `),
+  },
+  'a NameID that is not persistent, with a qualifier': {
+    assertion: true,
+    edit: replace(
+      /<saml:NameID Format="[^"]*"/,
+      '<saml:NameID NameQualifier="x" Format="urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"',
+    ),
+  },
   '450 groups': {
     assertion: true,
     edit: addAttribute('groups', ...Array.from({ length: 450 }, (_, index) => `group-${index}`)),
@@ -303,6 +314,10 @@ const said: Record<string, [SamlCheck, ((xml: string) => string) | Omit<Response
   'an encrypted NameID': ['name-id', replace(nameId, '<saml:EncryptedID/>')],
   'a NameID of another namespace': ['name-id', replace(nameId, '<NameID xmlns="urn:other">ada</NameID>')],
   'a transient NameID': ['transient', replace('nameid-format:persistent', 'nameid-format:transient')],
+  'a NameID of another provider': [
+    'name-qualifier',
+    replace('<saml:NameID ', '<saml:NameID NameQualifier="https://other.example.com" '),
+  ],
   'no confirmation': ['confirmation', replace(confirmation, '')],
   'only a confirmation of another method': [
     'confirmation',
