@@ -149,7 +149,7 @@ function respond(request, response) {
   request.url = plainUrl(request.url)
   const [path] = request.url.split('?', 1)
   // Before the rate limit, which a script of another site could use up for its visitors.
-  if (isPartOfOtherSite(request) && !files?.has(path))
+  if (isPartOfOtherSite(request, path) && !files?.has(path))
     return reject(response, 403, 'Pages of other sites may link to this one, but not load it.', {
       'Content-Security-Policy': `frame-ancestors 'none'`,
     })

@@ -17,6 +17,7 @@ const formBytes = 1_024
 // cause a redirect. The others make Next.js fail on its own files, or parse thousands of ranges.
 const internalHeader =
   /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
+const openDocuments = new Set(['/.well-known/jwks.json', '/openapi.json'])
 const partialHeader = /^(range|if-(range|match|none-match|modified-since|unmodified-since))$/
 
 const secret = /([?&](?:code|token)=)[^&]*/gi
@@ -117,9 +118,15 @@ export function plainUrl(url) {
   }
 }
 
-/** Whether a page of another site loads this as a part of it, and not as a page of its own (W3C Fetch Metadata). */
-export function isPartOfOtherSite({ headers }) {
-  return headers['sec-fetch-site'] === 'cross-site' && (headers['sec-fetch-dest'] ?? 'document') !== 'document'
+/**
+ * Whether a page of another site loads this as a part of it, or before anybody has followed a link
+ * (W3C Fetch Metadata). Every site may read the two documents.
+ */
+export function isPartOfOtherSite({ headers }, path) {
+  const site = headers['sec-fetch-site']
+  if (site === 'same-origin' || openDocuments.has(path)) return false
+  if (headers['sec-purpose'] !== undefined) return true // Chromium calls the site of a prefetch "none"
+  return site === 'cross-site' && (headers['sec-fetch-dest'] ?? 'document') !== 'document'
 }
 
 /** Whether a body follows the headers (RFC 9112 §6.3). */

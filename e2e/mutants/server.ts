@@ -114,8 +114,8 @@ export const serverMutants: Mutant[] = [
   {
     name: 'requests of other sites count',
     file: 'bin/server.mjs',
-    find: 'if (isPartOfOtherSite(request) && ',
-    replace: 'if (isPartOfOtherSite(request) && false && ',
+    find: 'if (isPartOfOtherSite(request, path) && ',
+    replace: 'if (isPartOfOtherSite(request, path) && false && ',
     tests: 'pages/cross-site',
     title: 'uses up no rate limit',
     project: 'pages',
@@ -123,8 +123,8 @@ export const serverMutants: Mutant[] = [
   {
     name: 'other sites load no files',
     file: 'bin/server.mjs',
-    find: 'isPartOfOtherSite(request) && !files?.has(path)',
-    replace: 'isPartOfOtherSite(request)',
+    find: 'isPartOfOtherSite(request, path) && !files?.has(path)',
+    replace: 'isPartOfOtherSite(request, path)',
     tests: 'pages/cross-site',
     title: 'uses up no rate limit',
     project: 'pages',

@@ -108,6 +108,15 @@ test('our pages can’t be framed', async ({ page, url }) => {
   await rejected
 })
 
+test('scripts of another site can read the JWKS and the OpenAPI document', async ({ url }) => {
+  for (const path of ['/.well-known/jwks.json', '/openapi.json']) {
+    const { status, headers } = await send(url + path, {
+      headers: { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'empty', Origin: 'https://other.example' },
+    })
+    expect([status, headers['access-control-allow-origin']]).toEqual([200, '*'])
+  }
+})
+
 test('another site can link to pages and load files, and uses up no rate limit of its visitors', async ({
   page,
   url,
@@ -132,10 +141,15 @@ test('another site can link to pages and load files, and uses up no rate limit o
   const remaining = async () =>
     (await fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': address } })).headers.get('ratelimit')
   expect(await remaining()).toContain(';r=1999;')
-  for (const path of ['/', '/api/health', '/openapi.json', '/nothing'])
-    for (const destination of ['empty', 'iframe', 'image']) {
+  for (const path of ['/', '/api/health', '/nothing'])
+    for (const destination of ['empty', 'iframe', 'image', 'document']) {
       const { status } = await send(url + path, {
-        headers: { 'X-Forwarded-For': address, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': destination },
+        headers: {
+          'X-Forwarded-For': address,
+          'Sec-Fetch-Site': 'cross-site',
+          'Sec-Fetch-Dest': destination,
+          ...(destination === 'document' && { 'Sec-Purpose': 'prefetch' }),
+        },
       })
       expect(status).toBe(403)
     }
