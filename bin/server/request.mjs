@@ -10,14 +10,14 @@ const tokenHashHeader = 'x-token-hash'
 /** Forms that work without JavaScript: the only paths outside /api that accept a body. */
 const forms = new Set(['/sign-out', '/forgot-password/send'])
 /** Outside /api, these respond to other methods themselves. Next.js fails on some of them, or on an aborted one. */
-const routes = new Set([...forms, '/openapi.json', '/.well-known/jwks.json', '/.well-known/change-password'])
+const openDocuments = new Set(['/.well-known/jwks.json', '/openapi.json'])
+const routes = new Set([...forms, ...openDocuments, '/.well-known/change-password'])
 const formBytes = 1_024
 
 // With the first, a client could impersonate Next.js: skip a route, inject text into the log, or
 // cause a redirect. The others make Next.js fail on its own files, or parse thousands of ranges.
 const internalHeader =
   /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
-const openDocuments = new Set(['/.well-known/jwks.json', '/openapi.json'])
 const partialHeader = /^(range|if-(range|match|none-match|modified-since|unmodified-since))$/
 
 const secret = /([?&](?:code|token)=)[^&]*/gi

@@ -297,7 +297,7 @@ export const mailMutants: Mutant[] = [
   {
     name: 'a new request leaves a mail its late turn',
     file: 'lib/mail/outbox.ts',
-    find: ', turn = LEAST(turn, ${place}),',
+    find: ', turn = LEAST(turn, ${turn}),',
     replace: ',',
     tests: 'api/forgot-password',
     title: 'while a mail waits for another attempt',

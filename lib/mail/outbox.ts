@@ -5,8 +5,6 @@ import { hashSecret } from '../secret'
 /** What caused a mail: the language of the request, and the kind of device that sent it. */
 export type MailRequest = { language: string; device: string | null }
 
-const lastTurn = 32_767
-
 /** A mail that this process has claimed. `email` is the user's current address. */
 export type ClaimedMail = MailRequest & {
   id: string
@@ -35,7 +33,6 @@ const giveUpAfterSeconds = { reset: hour, 'password-changed': 24 * hour }
  * are due, those with a lower turn are sent first.
  */
 export async function queueResetMail(emails: string[], { language, device }: MailRequest, turn = 0): Promise<boolean> {
-  const place = Math.min(turn, lastTurn)
   return transaction(async (sql) => {
     // Without a lock, because PostgreSQL writes locks to disk: requests that wait behind thousands for
     // one user would tell whether that user exists.
@@ -55,14 +52,14 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
       WITH allowed AS (
         SELECT WHERE ${isWithinCaps(part`${user.id}`)}
       ), renewed AS (
-        UPDATE mails SET requested_at = now(), language = ${language}, device = ${device}, turn = LEAST(turn, ${place}),
+        UPDATE mails SET requested_at = now(), language = ${language}, device = ${device}, turn = LEAST(turn, ${turn}),
           due_at = CASE WHEN due_at > now() + make_interval(secs => ${claimSeconds}) THEN now() ELSE due_at END
         WHERE user_id = ${user.id} AND requested_at > now() - interval '1 day' AND kind = 'reset'
           AND due_at IS NOT NULL AND EXISTS (SELECT FROM allowed)
         RETURNING id
       ), created AS (
         INSERT INTO mails (kind, user_id, language, device, turn)
-        SELECT 'reset', ${user.id}::uuid, ${language}, ${device}, ${place}::smallint
+        SELECT 'reset', ${user.id}::uuid, ${language}, ${device}, ${turn}::int
         WHERE EXISTS (SELECT FROM allowed) AND NOT EXISTS (SELECT FROM renewed)
         RETURNING id
       )
