@@ -77,7 +77,7 @@ export const states: Record<string, State> = {
     ...landing('Sign-in still isn’t working', unavailable(1)),
     steps: retryThrice(retryButton, '.actions:not(:has(button))'),
   },
-  'sso: offline': { ...landing('You’re offline', 'none'), offline: true },
+  'sso: offline': { ...landing('You’re offline', 'none'), offline: true, steps: [['see', '.actions']] },
   'sso: outcome unknown': landing('We lost the connection', 'lost'),
   'sso: failed': landing('We couldn’t sign you in', failed),
   'sso: scripts fail to load': {
@@ -222,7 +222,9 @@ function rejection(status: number, body: object, retryAfter?: number): Mock {
 
 /** The page that exchanges a code. It stays, because nothing is at /dashboard. */
 function landing(title: string, response: Mock): State {
-  return { title, path: '/sso/callback?code=x&next=/dashboard', mocks: { [exchange]: response } }
+  const isError = response === 'lost' || (response !== 'none' && response.status >= 400)
+  const steps: Step[] = isError ? [['see', '.actions']] : []
+  return { title, path: '/sso/callback?code=x&next=/dashboard', mocks: { [exchange]: response }, steps }
 }
 
 function passwordStep(steps: Step[]): State {

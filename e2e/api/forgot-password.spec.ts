@@ -362,11 +362,14 @@ test('a mail server that never stops sending gets no more attention than one tha
   }).listen(0, '127.0.0.1')
   await once(endless, 'listening')
   const SMTP_URL = `smtp://127.0.0.1:${(endless.address() as AddressInfo).port}`
-  const other = await startServer({ DATABASE_URL: database.url(), ...smtp.settings, SMTP_URL })
-  const user = await newUser()
-  await postTo(other.url + paths.forgotPassword, { email: user.email }, { 'X-Forwarded-For': newAddress() })
+  const own = await openOwnDatabase() // in the one that is shared, the other server could send the mail
+  const other = await startServer({ DATABASE_URL: own.url(), ...smtp.settings, SMTP_URL })
+  const email = `user-${randomUUID()}@example.com`
+  await own.sql('INSERT INTO users (email) VALUES ($1)', [email])
+  await postTo(other.url + paths.forgotPassword, { email }, { 'X-Forwarded-For': newAddress() })
   await expect.poll(other.output, { timeout: 20_000 }).toContain('a mail could not be sent: it is tried again later')
   await other.stop()
+  await own.drop()
   endless.close()
 })
 
