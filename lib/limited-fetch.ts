@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
+import type { LookupFunction } from 'node:net'
 
 const maxInterimResponses = 10
 
@@ -19,6 +20,8 @@ export type FetchOptions = {
   signal: AbortSignal
   /** Keeps the connection for the next request. What the service sends meanwhile is read, without a limit. */
   keepAlive?: boolean
+  /** Finds the addresses of the host. The system’s resolver, if not given. */
+  lookup?: LookupFunction
 }
 
 /**
@@ -27,7 +30,7 @@ export type FetchOptions = {
  * decompresses whatever a service sends: 5 KB can take it seconds, and `signal` does not end that.
  */
 export async function fetchLimited(url: string, options: FetchOptions, maxBytes: number): Promise<Response> {
-  const { method, body, signal, keepAlive = false } = options
+  const { method, body, signal, lookup, keepAlive = false } = options
   const headers = new Headers(options.headers)
   headers.set('Accept-Encoding', 'identity')
   for (const [name, value] of [
@@ -37,7 +40,7 @@ export async function fetchLimited(url: string, options: FetchOptions, maxBytes:
     if (!headers.has(name)) headers.set(name, value)
   const protocol = new URL(url).protocol === 'https:' ? https : http
   const agent = keepAlive ? protocol.globalAgent : false
-  const request = protocol.request(url, { method, headers: Object.fromEntries(headers), signal, agent })
+  const request = protocol.request(url, { method, headers: Object.fromEntries(headers), signal, lookup, agent })
   let failure: Error | undefined
   request.on('error', (error) => {
     failure ??= error

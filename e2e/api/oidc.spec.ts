@@ -16,6 +16,7 @@ import { authenticate, authorizationUrl } from '../../lib/sso/oidc'
 import { ConnectionSettings } from '../../lib/sso/settings'
 import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
 import { closeGate } from '../support/gate'
+import { startNameServer } from '../support/name-server'
 import {
   type Behaviour,
   clientSecret,
@@ -571,6 +572,38 @@ test.describe('the provider', () => {
     const visitor = new Visitor(server.url)
     expect(errorOf(await visitor.start(slug))).toBe('temporarily_unavailable')
     expect((await logged(visitor)).check).toBe('provider_unreachable')
+  })
+
+  test('with endpoints whose names DNS never answers, takes no sign-in from another provider', async () => {
+    const nameServer = await startNameServer({
+      'token.localhost': { A: [127, 0, 0, 1] },
+      'dead-token.localhost': null,
+      'dead-keys.localhost': null,
+    })
+    const own = await startServer({
+      NODE_OPTIONS: `--import ${new URL('../support/name-servers.mjs', import.meta.url).href}`,
+      NAME_SERVER: nameServer.address,
+    })
+    const dead = await startProvider()
+    const at = (name: string, { issuer }: Provider) => issuer.replace('127.0.0.1', `${name}.localhost`)
+    provider.behaviour.metadata = (genuine) => ({ ...genuine, token_endpoint: `${at('token', provider)}/token` })
+    const slug = await connect(provider)
+    const deadSlugs: string[] = []
+    for (const endpoint of ['token', 'keys']) {
+      const name = endpoint === 'token' ? 'token_endpoint' : 'jwks_uri'
+      dead.behaviour.metadata = (genuine) => ({ ...genuine, [name]: `${at(`dead-${endpoint}`, dead)}/${endpoint}` })
+      const deadSlug = await connect(dead)
+      await new Visitor(own.url).start(deadSlug) // reads the metadata
+      deadSlugs.push(deadSlug, deadSlug, deadSlug, deadSlug)
+    }
+    const rejected = deadSlugs.map((deadSlug) => new Visitor(own.url).signIn(deadSlug))
+    await expect.poll(() => new Set(nameServer.asked).size).toBe(2)
+    for (let count = 0; count < 3; count++)
+      expect(errorOf(await new Visitor(own.url).signIn(slug)), 'the other provider').toBeNull()
+    expect((await Promise.all(rejected)).map(errorOf)).toEqual(deadSlugs.map(() => 'temporarily_unavailable'))
+    await own.stop()
+    await dead.stop()
+    await nameServer.stop()
   })
 
   const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length

@@ -3,6 +3,7 @@ import { type FetchOptions, fetchLimited, ResponseRejected } from '../limited-fe
 import { type OidcConnection, redirectUri } from './connection'
 import type { Contact, Subject } from './identity'
 import { oidcRejection } from './oidc-rejection'
+import { lookUpProvider } from './provider-address'
 import { SignInRejected } from './rejection'
 import { bindingOf, openSecrets } from './sealed-secrets'
 import { isEntra, isGoogle, type OidcSettings } from './settings'
@@ -183,7 +184,7 @@ export async function discover(connection: OidcConnection): Promise<Discovered> 
 function fetchFromProvider(maxBytes: number): CustomFetch {
   return async (url, options) => {
     try {
-      return await fetchLimited(url, options as FetchOptions, maxBytes)
+      return await fetchLimited(url, { ...(options as FetchOptions), lookup: lookUpProvider }, maxBytes)
     } catch (error) {
       if ((error as Error).name === 'TimeoutError') throw error
       const check = error instanceof ResponseRejected ? `provider_response_${error.reason}` : 'provider_unreachable'

@@ -1,0 +1,54 @@
+import dns, { type LookupAddress } from 'node:dns'
+import { readFile } from 'node:fs/promises'
+import type { LookupFunction } from 'node:net'
+
+const queryMs = 1_000 // a name server’s first answer; it is asked twice, and may take longer the second time
+const turnMs = 5_000 // longer than anybody waits for a provider
+
+/**
+ * Looks up the host of a provider, for node:http: in the hosts file, then in DNS, then with the
+ * system’s resolver, which knows search domains and other sources. Not with that alone: it looks up
+ * two names at a time, and one that DNS never answers takes it ten seconds.
+ */
+export const lookUpProvider: LookupFunction = (hostname, { all }, callback) => {
+  addressesOf(hostname).then(
+    (addresses) => (all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family)),
+    (error) => callback(error, []),
+  )
+}
+
+async function addressesOf(hostname: string): Promise<LookupAddress[]> {
+  if (await isInHostsFile(hostname)) return askSystem(hostname)
+  const resolver = new dns.promises.Resolver({ timeout: queryMs, tries: 2 }) // with the name servers of this moment
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+  const addresses = [
+    ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 })) : []),
+    ...(v6.status === 'fulfilled' ? v6.value.map((address) => ({ address, family: 6 })) : []),
+  ]
+  if (addresses.length > 0) return addresses
+  for (const result of [v4, v6])
+    if (result.status === 'rejected' && result.reason.code === dns.TIMEOUT) throw result.reason
+  return inTurn(() => askSystem(hostname))
+}
+
+async function isInHostsFile(hostname: string): Promise<boolean> {
+  const lines = (await readFile('/etc/hosts', 'utf8').catch(() => '')).split('\n')
+  return lines.some((line) => line.replace(/#.*/, '').trim().split(/\s+/).slice(1).includes(hostname))
+}
+
+function askSystem(hostname: string): Promise<LookupAddress[]> {
+  return dns.promises.lookup(hostname, { all: true })
+}
+
+let lastTurn: Promise<unknown> = Promise.resolve()
+
+/** Calls `act` after the turns before. Throws if that takes longer than anybody waits. */
+function inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
+  const endsAt = performance.now() + turnMs
+  const turn = lastTurn.then(() => {
+    if (performance.now() > endsAt) throw new Error('The system took too long to look up other names.')
+    return act()
+  })
+  lastTurn = turn.catch(() => {})
+  return turn
+}
