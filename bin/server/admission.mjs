@@ -241,7 +241,7 @@ export class Admission {
     }
     response.end = (...parameters) => {
       end.apply(response, parameters)
-      this.#endTurn(response)
+      if (!response.destroyed) this.#endTurn(response) // else it may be rendered still
       return response
     }
   }

@@ -350,6 +350,16 @@ test('550 is given up at once, at RCPT and at DATA', async () => {
   }
 })
 
+/** Starts a server with a mail to send, and a database of its own, whose mails no other server sends. */
+async function serverWithMail(SMTP_URL: string) {
+  const own = await openOwnDatabase()
+  const other = await startServer({ DATABASE_URL: own.url(), ...smtp.settings, SMTP_URL })
+  const email = `user-${randomUUID()}@example.com`
+  await own.sql('INSERT INTO users (email) VALUES ($1)', [email])
+  await postTo(other.url + paths.forgotPassword, { email }, { 'X-Forwarded-For': newAddress() })
+  return { other, own }
+}
+
 test('a mail server that never stops sending gets no more attention than one that is down', async () => {
   const endless = createServer((socket) => {
     const send = () => {
@@ -362,15 +372,41 @@ test('a mail server that never stops sending gets no more attention than one tha
   }).listen(0, '127.0.0.1')
   await once(endless, 'listening')
   const SMTP_URL = `smtp://127.0.0.1:${(endless.address() as AddressInfo).port}`
-  const own = await openOwnDatabase() // in the one that is shared, the other server could send the mail
-  const other = await startServer({ DATABASE_URL: own.url(), ...smtp.settings, SMTP_URL })
-  const email = `user-${randomUUID()}@example.com`
-  await own.sql('INSERT INTO users (email) VALUES ($1)', [email])
-  await postTo(other.url + paths.forgotPassword, { email }, { 'X-Forwarded-For': newAddress() })
+  const { other, own } = await serverWithMail(SMTP_URL)
   await expect.poll(other.output, { timeout: 20_000 }).toContain('a mail could not be sent: it is tried again later')
   await other.stop()
   await own.drop()
   endless.close()
+})
+
+test('a mail server that goes on sending after the mail loses its connection', async () => {
+  let closed = false
+  const trickling = createServer((socket) => {
+    let timer: NodeJS.Timeout | undefined
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      clearInterval(timer)
+      closed = true
+    })
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk
+      const isContent = received.startsWith('DATA')
+      if (!received.endsWith(isContent && received.length > 'DATA\r\n'.length ? '\r\n.\r\n' : '\r\n')) return
+      if (received.startsWith('QUIT')) timer = setInterval(() => socket.write('250-wait\r\n'), 1_000)
+      else socket.write(received === 'DATA\r\n' ? '354 go on\r\n' : '250 ok\r\n')
+      if (received !== 'DATA\r\n') received = ''
+    })
+    socket.write('220 hello\r\n')
+  }).listen(0, '127.0.0.1')
+  await once(trickling, 'listening')
+  const SMTP_URL = `smtp://127.0.0.1:${(trickling.address() as AddressInfo).port}`
+  const { other, own } = await serverWithMail(SMTP_URL)
+  await expect.poll(other.output, { timeout: 20_000 }).toContain('a mail was sent')
+  await expect.poll(() => closed, { timeout: 30_000 }).toBe(true)
+  await other.stop()
+  await own.drop()
+  trickling.close()
 })
 
 test('a notice is tried again for a day', async () => {

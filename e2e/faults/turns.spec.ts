@@ -3,7 +3,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { get as httpGet } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { newSecret } from '../../lib/secret'
 import { exchangePath, expect, newAddress, test } from '../support/fixtures'
+import { openOwnDatabase } from '../support/own-database'
 import { type Server, startServer } from '../support/server'
 
 // Tests that no turn of bin/server/admission.mjs outlasts the client that took it.
@@ -63,6 +66,38 @@ for (const [path, request] of [
     await server.stop()
   })
 }
+
+test('a page whose client has gone keeps its turn while it is rendered, for a second', async () => {
+  const database = await openOwnDatabase()
+  const server = await startServer({ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '30' })
+  const path = `/reset-password?token=${newSecret()}`
+  for (let count = 0; count < 20; count++) await fetched(server, path, newAddress())
+  const renderings = async () =>
+    (
+      await database.sql("SELECT 1 FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'", [
+        database.name,
+      ])
+    ).length
+  const address = newAddress()
+  const turnsOfNetwork = 8
+  const visit = () => Array.from({ length: 12 }, () => open(server, get(path, address)))
+  const holder = new pg.Client({ connectionString: database.url() })
+  await holder.connect()
+  await holder.query('BEGIN; LOCK TABLE reset_tokens')
+  const abandoned = visit()
+  await expect.poll(renderings).toBe(turnsOfNetwork)
+  const leftAt = performance.now()
+  for (const socket of abandoned) socket.resetAndDestroy()
+  const others = visit()
+  const counts: number[] = []
+  while (performance.now() < leftAt + 700) counts.push(await renderings())
+  await holder.end()
+  for (const socket of others) socket.resetAndDestroy()
+  expect(counts.length).toBeGreaterThan(1)
+  expect(Math.max(...counts)).toBe(turnsOfNetwork)
+  await server.stop()
+  await database.drop()
+})
 
 for (const tail of ['X', 'GET / HTTP/1.1\r\na b: c', `GET / HTTP/1.1\r\na: ${'b'.repeat(17_000)}`]) {
   test(`malformed bytes behind a page do not hold its turn: ${tail.slice(0, 30).trim()}`, async () => {

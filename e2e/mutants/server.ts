@@ -103,6 +103,15 @@ export const serverMutants: Mutant[] = [
     project: 'unit',
   },
   {
+    name: 'the turn of a page ends when its client goes',
+    file: 'bin/server/admission.mjs',
+    find: 'if (!response.destroyed) this.#endTurn(response)',
+    replace: 'this.#endTurn(response)',
+    tests: 'faults/turns',
+    title: 'keeps its turn',
+    project: 'faults',
+  },
+  {
     name: 'providers with dead names take all turns of the system’s resolver',
     file: 'lib/limited-fetch.ts',
     find: 'signal, lookup, agent',
@@ -146,6 +155,15 @@ export const serverMutants: Mutant[] = [
     tests: 'lib/sso/provider-address',
     title: 'IPv4 and IPv6',
     project: 'unit',
+  },
+  {
+    name: 'a mail server keeps a connection for ever',
+    file: 'lib/mail/transport.ts',
+    find: 'setTimeout(() => connection.close(), idleMs).unref()',
+    replace: '',
+    tests: 'api/forgot-password',
+    title: 'loses its connection',
+    project: 'api',
   },
   {
     name: 'a mail server sends without end',

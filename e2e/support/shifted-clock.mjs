@@ -5,12 +5,8 @@ const { Date: Real } = globalThis
 const startedAt = Real.now()
 const now = process.env.CLOCK_RUNS_BACK ? () => 2 * startedAt - Real.now() + shiftMs : () => Real.now() + shiftMs
 
-globalThis.Date = class extends Real {
-  constructor(...given) {
-    super(...(given.length > 0 ? given : [now()]))
-  }
-
-  static now() {
-    return now()
-  }
-}
+globalThis.Date = new Proxy(Real, {
+  apply: () => new Real(now()).toString(),
+  construct: (_, given, target) => Reflect.construct(Real, given.length > 0 ? given : [now()], target),
+  get: (_, name) => (name === 'now' ? now : Real[name]),
+})

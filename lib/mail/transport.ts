@@ -94,6 +94,7 @@ export async function sendMail(to: string, compose: () => Promise<SendMailOption
     if (auth) await step((done) => connection.login(auth, done))
     await step((done) => connection.send({ from: env().MAIL_FROM!, to: [to] }, message, done))
     connection.quit()
+    setTimeout(() => connection.close(), idleMs).unref() // if the server goes on sending
   } catch (error) {
     connection.close() // without the final dot, the server discards what it received
     throw composeError ?? new MailError(error)
