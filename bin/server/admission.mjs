@@ -1,5 +1,6 @@
 // Limits how much of this process a client can occupy: connections and concurrent requests.
 
+import { AsyncResource } from 'node:async_hooks'
 import { siteOf } from '../../lib/queue/by-site.mjs'
 import { PageTurns, RouteTurns, Turns, YieldingTurns } from '../../lib/queue/turns.mjs'
 import { hasBody } from './request.mjs'
@@ -143,8 +144,8 @@ export class Admission {
   }
 
   /**
-   * Calls `start` after all earlier responses on the connection. Closes a connection that pipelines
-   * too many requests.
+   * Calls `start` after all earlier responses on the connection, in the context of this request: Next.js
+   * would keep that of an earlier one. Closes a connection that pipelines too many requests.
    */
   inOrder(request, response, start) {
     const { socket } = request
@@ -157,7 +158,7 @@ export class Admission {
       this.#report('too many pipelined requests on one connection')
       return socket.destroy()
     }
-    requests.push({ response, start, bytes })
+    requests.push({ response, start: AsyncResource.bind(start), bytes })
     if (this.#stopping) response.shouldKeepAlive = false
     response.once('close', () => {
       if (!this.#rendering.has(response)) this.#endTurn(response)
@@ -171,9 +172,9 @@ export class Admission {
   }
 
   /**
-   * Calls `act` when it is the request's turn: at once, unless its network or site is at the limit for
-   * this kind of request. Does not call it for a client that has gone. The turn of a page whose client
-   * goes ends with its rendering, which occupies the thread all the same.
+   * Calls `act` when it is the request's turn, in the request's context: at once, unless its network or
+   * site is at the limit for this kind of request. Does not call it for a client that has gone. The turn
+   * of a page whose client goes ends with its rendering, which occupies the thread all the same.
    * @param {keyof typeof turns} kind
    * @param {string} network
    * @param {import('node:http').ServerResponse} response
@@ -193,11 +194,11 @@ export class Admission {
       if (site) this.#deleteIfUnused(site)
     })
     if (kind === 'page') this.#endTurnWhenProduced(response)
-    const start = () => {
+    const start = AsyncResource.bind(() => {
       // Not at `close`, for which a client that keeps its half of the connection can make us wait.
       if (!response.socket?.writable) return this.#endTurn(response)
       return kind === 'page' ? this.#render(response, act) : act()
-    }
+    })
     own.queue.request(response, network, () => {
       // Not before, because it could be deleted while this one waits.
       site = this.#turnsOf(`${kind} site ${siteOf(network)}`, perSite)

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import {
   exchangePath,
   expect,
   keepSecret,
+  newAddress,
   newCode,
   newPassword,
   newToken,
@@ -120,6 +121,37 @@ test('no trace continues one that a client names, nor is left out because the cl
   expect(receiver.spans().filter(({ name }) => name === 'GET /api/health')).toHaveLength(2)
   expect(receiver.spans().filter(({ traceId, parentSpanId }) => traceId === trace || parentSpanId === span)).toEqual([])
   expect(receiver.bodies.join()).not.toContain('text-of-a-client')
+})
+
+// Next.js keeps the context in which it handles a request. In that of another request, it would keep
+// that one, and the one before, and so on, until the process has no memory left.
+test('no request is handled in the context of another: neither one that waits for its turn nor a pipelined one', async () => {
+  const receiver = await startReceiver()
+  const server = await startServer({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '60000' })
+  const { hostname, port } = new URL(server.url)
+  const clients = 12
+  const pipelined = ['/', '/', '/', '/api/health', '/api/health', '/']
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      const socket = connect(Number(port), hostname)
+      const headers = `Host: x\r\nX-Forwarded-For: ${newAddress()}\r\n`
+      const last = pipelined.length - 1
+      socket.write(
+        pipelined
+          .map((path, index) => `GET ${path} HTTP/1.1\r\n${headers}${index < last ? '' : 'Connection: close\r\n'}\r\n`)
+          .join(''),
+      )
+      await once(socket.resume(), 'close')
+    }),
+  )
+  await server.stop()
+  receiver.stop()
+  const requests = receiver
+    .spans()
+    .filter(({ attributes }) => attributes.some(({ value }) => value.stringValue === 'BaseServer.handleRequest'))
+  expect(requests.length).toBeGreaterThanOrEqual(clients * pipelined.length)
+  expect(requests.filter(({ parentSpanId }) => parentSpanId).length).toBe(0)
+  expect(new Set(requests.map(({ traceId }) => traceId)).size).toBe(requests.length)
 })
 
 test('OTEL_SERVICE_NAME sets the name; an unreachable receiver has no effect on requests', async ({ user }) => {
