@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import * as paths from '../../lib/contract/paths'
 import { documentedFetch } from '../support/documented'
@@ -49,8 +50,8 @@ const reset = (token: string, headers: Record<string, string> = {}) =>
   postTo(server.url + resetPath, { token, password: newPassword() }, { 'X-Forwarded-For': newAddress(), ...headers })
 
 /** Sends what is due, as Vercel’s cron job does. Returns how many mails were tried. */
-async function sendDue(): Promise<number> {
-  const response = await fetch(`${server.url}/api/cron/mail`, {
+async function sendDue(url = server.url): Promise<number> {
+  const response = await fetch(`${url}/api/cron/mail`, {
     headers: { Authorization: `Bearer ${cronSecret}`, 'X-Forwarded-For': newAddress() },
   })
   return ((await response.json()) as { tried: number }).tried
@@ -379,6 +380,18 @@ test('a mail server that never stops sending gets no more attention than one tha
   endless.close()
 })
 
+test('a mail server that takes its time, to greet and to accept the content, gets one mail', async () => {
+  const slow = await startSmtp({ greetingMs: 7_000 })
+  slow.beforeAccepting(() => sleep(12_000))
+  const { other, own } = await serverWithMail(slow.settings.SMTP_URL)
+  const mails = () => own.sql('SELECT attempts, sent_at IS NOT NULL AS sent FROM mails')
+  await expect.poll(mails, { timeout: 50_000 }).toEqual([{ attempts: 1, sent: true }])
+  expect(slow.mails).toHaveLength(1)
+  await other.stop()
+  await own.drop()
+  await slow.stop()
+})
+
 test('a mail server that goes on sending after the mail loses its connection', async () => {
   let closed = false
   const trickling = createServer((socket) => {
@@ -463,6 +476,32 @@ test('the mails of a site that sends many requests wait behind those of others',
   const ranks = others.map(({ email }) => order.indexOf(email))
   console.log(`the mails of others were sent as number ${ranks.join(' and ')}`)
   for (const rank of ranks) expect(rank).toBeLessThan(6) // four were being sent
+})
+
+test('a mail does not wait for another that is being sent, so that it can’t tell of it', async () => {
+  const own = await openOwnDatabase()
+  const other = await startServer({ DATABASE_URL: own.url(), CRON_SECRET: cronSecret, ...smtp.settings })
+  const emails = Array.from({ length: 4 }, () => `user-${randomUUID()}@example.com`)
+  let accept = () => {}
+  const accepted = new Promise<void>((resolve) => {
+    accept = resolve
+  })
+  const arrived: string[] = []
+  smtp.beforeAccepting(async ({ to: [email] }) => {
+    arrived.push(email!)
+    await accepted
+  })
+  await own.sql(
+    `WITH created AS (INSERT INTO users (email) SELECT unnest($1::text[]) RETURNING id)
+     INSERT INTO mails (kind, user_id, language) SELECT 'reset', id, 'en' FROM created`,
+    [emails],
+  )
+  const tried = sendDue(other.url)
+  await expect.poll(() => arrived.toSorted()).toEqual(emails.toSorted())
+  accept()
+  expect(await tried).toBe(4)
+  await other.stop()
+  await own.drop()
 })
 
 test('senders at the same time send each mail once', async () => {

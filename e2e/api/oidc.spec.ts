@@ -576,7 +576,7 @@ test.describe('the provider', () => {
 
   test('with endpoints whose names DNS never answers, takes no sign-in from another provider', async () => {
     const nameServer = await startNameServer({
-      'token.localhost': { A: [127, 0, 0, 1] },
+      'token.localhost': { A: [Buffer.from([127, 0, 0, 1])] },
       'dead-token.localhost': null,
       'dead-keys.localhost': null,
     })

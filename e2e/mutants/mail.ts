@@ -4,6 +4,33 @@ import type { Mutant } from './list'
 /** Faults of e-mail and of the forgotten password. */
 export const mailMutants: Mutant[] = [
   {
+    name: 'a mail waits for another that is being sent',
+    file: 'lib/mail/sender.ts',
+    find: 'others.push(sendDueMails(endsAt - performance.now()))',
+    replace: '',
+    tests: 'api/forgot-password',
+    title: 'does not wait for another that is being sent',
+    project: 'api',
+  },
+  {
+    name: 'a mail server that greets late gets no mail',
+    file: 'lib/mail/transport.ts',
+    find: 'connectionTimeout: connectMs + greetingMs',
+    replace: 'connectionTimeout: connectMs',
+    tests: 'api/forgot-password',
+    title: 'takes its time',
+    project: 'api',
+  },
+  {
+    name: 'a mail that is accepted late is sent again',
+    file: 'lib/mail/transport.ts',
+    find: 'const idleMs = 30_000',
+    replace: 'const idleMs = 10_000',
+    tests: 'api/forgot-password',
+    title: 'takes its time',
+    project: 'api',
+  },
+  {
     name: 'a reset mail is queued before the response',
     file: 'app/api/auth/forgot-password/route.ts',
     find: 'after(() => mailResetLink(emails, mailRequestOf(request.headers), clientAddress(request)))',

@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 
-/** Addresses of a name, by type. A name with null gets no answer, and one that is missing does not exist. */
-type Names = Record<string, { A?: [number, number, number, number]; AAAA?: Buffer } | null>
+/** Addresses of a name, by type. What is null gets no answer, and a name that is missing does not exist. */
+type Names = Record<string, { A?: Buffer[] | null; AAAA?: Buffer[] | null } | null>
 
 const types = { 1: 'A', 28: 'AAAA' } as const
 
@@ -15,13 +15,15 @@ export async function startNameServer(names: Names) {
     asked.push(name)
     const records = names[name]
     if (records === null) return
-    const address = records?.[types[type as keyof typeof types]]
+    const addresses = records?.[types[type as keyof typeof types]]
+    if (addresses === null) return
+    const answers = (addresses ?? []).map((address) => answer(type, address))
     const header = Buffer.alloc(12)
     query.copy(header, 0, 0, 2) // the ID
     header.writeUInt16BE(records ? 0x8180 : 0x8183, 2) // a response, and for a missing name NXDOMAIN
     header.writeUInt16BE(1, 4)
-    header.writeUInt16BE(address ? 1 : 0, 6)
-    socket.send(Buffer.concat([header, question, ...(address ? [answer(type, Buffer.from(address))] : [])]), port)
+    header.writeUInt16BE(answers.length, 6)
+    socket.send(Buffer.concat([header, question, ...answers]), port)
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')

@@ -29,8 +29,11 @@ export type Smtp = {
   stop: () => Promise<void>
 }
 
-/** Starts an SMTP server in this process. With `tls`, its certificate is one that nobody trusts. */
-export async function startSmtp({ tls = false } = {}): Promise<Smtp> {
+/**
+ * Starts an SMTP server in this process, which greets after `greetingMs`. With `tls`, its
+ * certificate is one that nobody trusts.
+ */
+export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<Smtp> {
   let decide: Decide = () => undefined
   let act: Parameters<Smtp['beforeAccepting']>[0] = async () => {}
   const mails: ReceivedMail[] = []
@@ -44,6 +47,7 @@ export async function startSmtp({ tls = false } = {}): Promise<Smtp> {
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
+    onConnect: (_session, done) => void setTimeout(done, greetingMs),
     async onRcptTo({ address }, _session, done) {
       recipients.push(address)
       done(rejection(await decide('RCPT', address), address))

@@ -5,7 +5,9 @@ import type { SendMailOptions } from 'nodemailer'
 import { env, isLoopback } from '../settings/env'
 
 const connectMs = 5_000
-const idleMs = 10_000
+const greetingMs = 15_000 // servers that watch for spam greet after six seconds or more
+const idleMs = 30_000 // a filter can take long before the server accepts the content
+const quitMs = 10_000
 const maxPlainBytes = 65_536
 const attemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
 
@@ -61,9 +63,9 @@ export async function sendMail(to: string, compose: () => Promise<SendMailOption
     requireTLS: !secure && !isLocal,
     ignoreTLS: isLocal, // a mailbox of development or a relay on this host has no certificate for it
     name: new URL(env().PUBLIC_URL).hostname,
-    connectionTimeout: connectMs,
+    connectionTimeout: connectMs + greetingMs, // includes the greeting and STARTTLS
     dnsTimeout: connectMs,
-    greetingTimeout: idleMs,
+    greetingTimeout: greetingMs,
     socketTimeout: idleMs,
   })
   let composeError: unknown
@@ -94,9 +96,9 @@ export async function sendMail(to: string, compose: () => Promise<SendMailOption
     if (auth) await step((done) => connection.login(auth, done))
     await step((done) => connection.send({ from: env().MAIL_FROM!, to: [to] }, message, done))
     connection.quit()
-    setTimeout(() => connection.close(), idleMs).unref() // if the server goes on sending
+    setTimeout(() => connection.close(), quitMs).unref() // if the server goes on sending
   } catch (error) {
-    connection.close() // without the final dot, the server discards what it received
+    connection.close() // before the final dot, the server discards what it received
     throw composeError ?? new MailError(error)
   } finally {
     cancel()

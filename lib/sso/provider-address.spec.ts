@@ -4,11 +4,16 @@ import { startNameServer } from '../../e2e/support/name-server'
 import { lookUpProvider } from './provider-address'
 
 const real = { Resolver: dns.promises.Resolver, lookup: dns.promises.lookup }
-const ipv6 = Buffer.from('20010db8000000000000000000000001', 'hex')
+const ipv4 = (last: number) => Buffer.from([192, 0, 2, last])
+const ipv6 = (last: number) => Buffer.from([0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last])
+const twenty = Array.from({ length: 20 }, (_, index) => index + 1)
 const names = {
-  'both.example': { A: [192, 0, 2, 1] as [number, number, number, number], AAAA: ipv6 },
-  'ipv4.example': { A: [192, 0, 2, 2] as [number, number, number, number] },
-  'ipv6.example': { AAAA: ipv6 },
+  'both.example': { A: [ipv4(1)], AAAA: [ipv6(1)] },
+  'ipv4.example': { A: [ipv4(2)] },
+  'ipv6.example': { AAAA: [ipv6(1)] },
+  'silent-ipv6.example': { A: [ipv4(3)], AAAA: null },
+  'silent-ipv4.example': { A: null },
+  'many.example': { A: twenty.map(ipv4), AAAA: twenty.map(ipv6) },
   'neither.example': {},
   'dead.example': null,
 }
@@ -61,8 +66,18 @@ test('DNS is asked for IPv4 and IPv6', async () => {
 })
 
 test('a name that DNS never answers is not left to the system', async () => {
-  expect(await addressesOf('dead.example')).toBe('ETIMEOUT')
+  for (const name of ['dead.example', 'silent-ipv4.example']) expect(await addressesOf(name)).toBe('ETIMEOUT')
   expect(system).toEqual([])
+})
+
+test('addresses of one family do not wait for those of the other until its time-out', async () => {
+  const took = async (name: string) => {
+    const startedAt = performance.now()
+    return { addresses: await addressesOf(name), ms: performance.now() - startedAt }
+  }
+  const found = await took('silent-ipv6.example')
+  expect(found.addresses).toEqual([{ address: '192.0.2.3', family: 4 }])
+  expect(found.ms).toBeLessThan((await took('dead.example')).ms / 2)
 })
 
 test('the system knows names that DNS does not: one is looked up at a time', async () => {
@@ -76,6 +91,16 @@ test('the system knows names that DNS does not: one is looked up at a time', asy
   }
   expect(await Promise.all(results)).toEqual([found, found, found])
   expect(system.map(({ hostname }) => hostname).sort()).toEqual(['absent.example', 'neither.example', 'short'])
+})
+
+test('of a name with many addresses, 16 are tried', async () => {
+  const addresses = (await addressesOf('many.example')) as LookupAddress[]
+  expect(addresses.filter(({ family }) => family === 4)).toHaveLength(8)
+  expect(addresses.filter(({ family }) => family === 6)).toHaveLength(8)
+  const result = addressesOf('absent.example') as Promise<LookupAddress[]>
+  await expect.poll(() => system.length).toBe(1)
+  system[0]!.answer(twenty.map((last) => ({ address: `192.0.2.${last}`, family: 4 })))
+  expect(await result).toHaveLength(16)
 })
 
 test('the hosts file is read before DNS is asked', async () => {

@@ -1,8 +1,11 @@
 import dns, { type LookupAddress } from 'node:dns'
 import { readFile } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const queryMs = 1_000 // a name server’s first answer; it is asked twice, and may take longer the second time
+const otherFamilyMs = 300 // how much longer the addresses of the other family may take; some name servers never send them
+const maxAddresses = 8 // of a family; node:net tries all of them, thousands in one turn of the event loop
 const turnMs = 5_000 // longer than anybody waits for a provider
 
 /**
@@ -20,24 +23,28 @@ export const lookUpProvider: LookupFunction = (hostname, { all }, callback) => {
 async function addressesOf(hostname: string): Promise<LookupAddress[]> {
   if (await isInHostsFile(hostname)) return askSystem(hostname)
   const resolver = new dns.promises.Resolver({ timeout: queryMs, tries: 2 }) // with the name servers of this moment
-  const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
-  const addresses = [
-    ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 })) : []),
-    ...(v6.status === 'fulfilled' ? v6.value.map((address) => ({ address, family: 6 })) : []),
-  ]
-  if (addresses.length > 0) return addresses
-  for (const result of [v4, v6])
+  const found: LookupAddress[] = []
+  const find = async (family: 4 | 6) => {
+    const addresses = await (family === 4 ? resolver.resolve4(hostname) : resolver.resolve6(hostname))
+    found.push(...addresses.slice(0, maxAddresses).map((address) => ({ address, family })))
+  }
+  const queries = [find(4), find(6)]
+  const all = Promise.allSettled(queries)
+  const soon = Promise.any(queries).then(() => sleep(otherFamilyMs))
+  await Promise.race([all, soon.catch(() => all)])
+  if (found.length > 0) return found
+  for (const result of await all)
     if (result.status === 'rejected' && result.reason.code === dns.TIMEOUT) throw result.reason
   return inTurn(() => askSystem(hostname))
 }
 
 async function isInHostsFile(hostname: string): Promise<boolean> {
   const lines = (await readFile('/etc/hosts', 'utf8').catch(() => '')).split('\n')
-  return lines.some((line) => line.replace(/#.*/, '').trim().split(/\s+/).slice(1).includes(hostname))
+  return lines.some((line) => line.toLowerCase().replace(/#.*/, '').trim().split(/\s+/).slice(1).includes(hostname))
 }
 
-function askSystem(hostname: string): Promise<LookupAddress[]> {
-  return dns.promises.lookup(hostname, { all: true })
+async function askSystem(hostname: string): Promise<LookupAddress[]> {
+  return (await dns.promises.lookup(hostname, { all: true })).slice(0, 2 * maxAddresses)
 }
 
 let lastTurn: Promise<unknown> = Promise.resolve()
