@@ -35,9 +35,11 @@ test.afterEach(async () => {
   await database.sql('DELETE FROM mails')
 })
 
+const newEmail = () => `user-${randomUUID()}@example.com`
+
 type NewUser = { id: string; email: string }
 
-async function newUser(columns = '', values = '', email = `user-${randomUUID()}@example.com`): Promise<NewUser> {
+async function newUser(columns = '', values = '', email = newEmail()): Promise<NewUser> {
   const [user] = await database.sql(`INSERT INTO users (email${columns}) VALUES ($1${values}) RETURNING id, email`, [
     email,
   ])
@@ -134,7 +136,7 @@ test('mails a link that sets a password, then a notice; the outbox holds neither
 
 test('unknown, disabled and SSO-only users get the same response, and no mail', async () => {
   const users = [
-    { id: randomUUID(), email: `user-${randomUUID()}@example.com` },
+    { id: randomUUID(), email: newEmail() },
     await newUser(', disabled_at', ', now()'),
     await newUser(', sso_only', ', true'),
   ]
@@ -355,7 +357,7 @@ test('550 is given up at once, at RCPT and at DATA', async () => {
 async function serverWithMail(SMTP_URL: string) {
   const own = await openOwnDatabase()
   const other = await startServer({ DATABASE_URL: own.url(), ...smtp.settings, SMTP_URL })
-  const email = `user-${randomUUID()}@example.com`
+  const email = newEmail()
   await own.sql('INSERT INTO users (email) VALUES ($1)', [email])
   await postTo(other.url + paths.forgotPassword, { email }, { 'X-Forwarded-For': newAddress() })
   return { other, own }
@@ -387,6 +389,22 @@ test('a mail server that takes its time, to greet and to accept the content, get
   const mails = () => own.sql('SELECT attempts, sent_at IS NOT NULL AS sent FROM mails')
   await expect.poll(mails, { timeout: 50_000 }).toEqual([{ attempts: 1, sent: true }])
   expect(slow.mails).toHaveLength(1)
+  await other.stop()
+  await own.drop()
+  await slow.stop()
+})
+
+test('the cron job ends in time, and stores when a mail that takes too long is tried again', async () => {
+  const slow = await startSmtp({ greetingMs: 10_000 })
+  slow.beforeAccepting(() => sleep(15_000))
+  const own = await openOwnDatabase()
+  const other = await startServer({ DATABASE_URL: own.url(), CRON_SECRET: cronSecret, ...slow.settings })
+  const [user] = await own.sql('INSERT INTO users (email) VALUES ($1) RETURNING id', [newEmail()])
+  await own.sql(`INSERT INTO mails (kind, user_id, language) VALUES ('reset', $1, 'en')`, [user!.id])
+  expect(await sendDue(other.url)).toBe(1)
+  const [mail] = await own.sql('SELECT sent_at, extract(epoch FROM due_at - now())::float8 AS seconds FROM mails')
+  expect(mail!.sent_at).toBeNull()
+  expect(mail!.seconds, 'not the claim, which lasts two minutes').toBeLessThan(61)
   await other.stop()
   await own.drop()
   await slow.stop()
@@ -481,7 +499,7 @@ test('the mails of a site that sends many requests wait behind those of others',
 test('a mail does not wait for another that is being sent, so that it can’t tell of it', async () => {
   const own = await openOwnDatabase()
   const other = await startServer({ DATABASE_URL: own.url(), CRON_SECRET: cronSecret, ...smtp.settings })
-  const emails = Array.from({ length: 4 }, () => `user-${randomUUID()}@example.com`)
+  const emails = Array.from({ length: 4 }, () => newEmail())
   let accept = () => {}
   const accepted = new Promise<void>((resolve) => {
     accept = resolve
@@ -505,7 +523,7 @@ test('a mail does not wait for another that is being sent, so that it can’t te
 })
 
 test('senders at the same time send each mail once', async () => {
-  const emails = Array.from({ length: 40 }, () => `user-${randomUUID()}@example.com`)
+  const emails = Array.from({ length: 40 }, () => newEmail())
   await database.sql(
     `WITH created AS (INSERT INTO users (email) SELECT unnest($1::text[]) RETURNING id)
      INSERT INTO mails (kind, user_id, language) SELECT 'password-changed', id, 'en' FROM created`,

@@ -13,6 +13,15 @@ export const mailMutants: Mutant[] = [
     project: 'api',
   },
   {
+    name: 'sending outlasts the function that sends',
+    file: 'lib/mail/transport.ts',
+    find: 'rejectAfter(Math.min(withinMs, maxAttemptMs))',
+    replace: 'rejectAfter(Math.min(maxAttemptMs))',
+    tests: 'api/forgot-password',
+    title: 'ends in time',
+    project: 'api',
+  },
+  {
     name: 'a mail server that greets late gets no mail',
     file: 'lib/mail/transport.ts',
     find: 'connectionTimeout: connectMs + greetingMs',

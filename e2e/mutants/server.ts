@@ -166,6 +166,15 @@ export const serverMutants: Mutant[] = [
     project: 'unit',
   },
   {
+    name: 'a client chooses how often the name of a provider is looked up',
+    file: 'lib/sso/provider-address.ts',
+    find: 'if (known) return known',
+    replace: '',
+    tests: 'lib/sso/provider-address',
+    title: 'once in five seconds',
+    project: 'unit',
+  },
+  {
     name: 'a name that DNS never answers is left to the system',
     file: 'lib/sso/provider-address.ts',
     find: 'result.reason.code === dns.TIMEOUT',

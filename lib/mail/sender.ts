@@ -9,7 +9,9 @@ import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
 
 const maxWorkers = 4
 const intervalMs = 15_000
-const afterRequestMs = 20_000 // a function of Vercel may run for 30 s
+const functionMs = 20_000 // a function of Vercel may run for 30 s, and has responded before
+const attemptMs = 5_000 // without so much time, an attempt is not worth beginning
+const noteMs = 1_000 // to store what became of it
 
 // On globalThis, because instrumentation.ts and the routes are bundled separately.
 const globals = globalThis as typeof globalThis & { mailWorkers?: number; mailTimer?: NodeJS.Timeout }
@@ -27,11 +29,11 @@ export async function startSending(): Promise<void> {
  */
 export async function sendAfterRequest(): Promise<void> {
   await sleep(500 + Math.random() * 1_000)
-  await sendDueMails(afterRequestMs)
+  await sendDueMails(env().VERCEL ? functionMs : undefined)
 }
 
 /**
- * Sends mails, four at a time, until none is due, or `withinMs` milliseconds are over. Any number
+ * Sends mails, four at a time, until none is due, for at most `withinMs` milliseconds. Any number
  * of processes can send at once. Never throws. Returns how many mails it tried to send.
  */
 export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise<number> {
@@ -41,12 +43,12 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
   let count = 0
   const others: Promise<number>[] = []
   try {
-    while (performance.now() < endsAt) {
+    while (endsAt - performance.now() > attemptMs) {
       const mail = await claimMail()
       if (!mail) break
       count++
       others.push(sendDueMails(endsAt - performance.now())) // the next mail does not wait for this one, and so tell of it
-      await sendClaimed(mail)
+      await sendClaimed(mail, endsAt - performance.now() - noteMs)
     }
   } catch (error) {
     log.error({ cause: describeCause(error) }, 'mails could not be read: they are tried again later')
@@ -57,7 +59,7 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
   return count
 }
 
-async function sendClaimed(mail: ClaimedMail): Promise<void> {
+async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
   const { kind, attempts: attempt } = mail
   const address = parseEmailAddress(mail.email)
   if (mail.isTooOld || !address) {
@@ -65,12 +67,13 @@ async function sendClaimed(mail: ClaimedMail): Promise<void> {
     return log.error({ mail: kind, attempt, code: address ? 'EXPIRED' : 'EADDRESS' }, 'a mail was given up')
   }
   try {
-    await sendMail(address, async () => {
+    const composed = async () => {
       if (kind !== 'reset') return compose(mail)
       const token = newSecret()
       if (!(await issueTokenOfMail(mail, token))) throw new Withdrawn()
       return compose(mail, token)
-    })
+    }
+    await sendMail(address, composed, withinMs)
   } catch (error) {
     return handleFailure(mail, error)
   }

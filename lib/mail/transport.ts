@@ -9,7 +9,7 @@ const greetingMs = 15_000 // servers that watch for spam greet after six seconds
 const idleMs = 30_000 // a filter can take long before the server accepts the content
 const quitMs = 10_000
 const maxPlainBytes = 65_536
-const attemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
+const maxAttemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
 
 /** What to do about an error: nothing will help this mail; the settings or the server are at fault; or neither. */
 export type Verdict = 'rejected' | 'ours' | 'temporary'
@@ -48,11 +48,15 @@ export async function loadMailer() {
 }
 
 /**
- * Sends a mail to one address. Calls `compose` once the server has accepted the recipient and waits
+ * Sends a mail to one address, within so many milliseconds and a minute at most. Calls `compose` once the server has accepted the recipient and waits
  * for the content: a token that it issues invalidates the one before, so it must be issued only for
  * a mail that is about to arrive. Throws a MailError, or what `compose` throws.
  */
-export async function sendMail(to: string, compose: () => Promise<SendMailOptions>): Promise<void> {
+export async function sendMail(
+  to: string,
+  compose: () => Promise<SendMailOptions>,
+  withinMs = Number.POSITIVE_INFINITY,
+): Promise<void> {
   const { SmtpConnection, MailComposer } = await loadMailer()
   const { host, port, secure, isLocal, auth } = smtpServer()
   const connection = new SmtpConnection({
@@ -81,7 +85,7 @@ export async function sendMail(to: string, compose: () => Promise<SendMailOption
   const message = Readable.from(content()) // read, and so composed, only after DATA
   const failed = once(connection, 'error').then(([error]) => Promise.reject(error))
   const ended = once(connection, 'end').then(() => Promise.reject(new Error('The connection was closed.')))
-  const { promise: timedOut, cancel } = rejectAfter(attemptMs)
+  const { promise: timedOut, cancel } = rejectAfter(Math.min(withinMs, maxAttemptMs))
   failed.catch(() => {})
   ended.catch(() => {})
   const step = <Result>(act: (done: (error?: Error | null, result?: Result) => void) => void) =>

@@ -14,8 +14,11 @@ const names = {
   'silent-ipv6.example': { A: [ipv4(3)], AAAA: null },
   'silent-ipv4.example': { A: null },
   'many.example': { A: twenty.map(ipv4), AAAA: twenty.map(ipv6) },
+  'often.example': { A: [ipv4(4)] },
   'neither.example': {},
   'dead.example': null,
+  'often-dead.example': null,
+  'slow-dead.example': null,
 }
 
 let nameServer: Awaited<ReturnType<typeof startNameServer>>
@@ -77,7 +80,7 @@ test('addresses of one family do not wait for those of the other until its time-
   }
   const found = await took('silent-ipv6.example')
   expect(found.addresses).toEqual([{ address: '192.0.2.3', family: 4 }])
-  expect(found.ms).toBeLessThan((await took('dead.example')).ms / 2)
+  expect(found.ms).toBeLessThan((await took('slow-dead.example')).ms / 2)
 })
 
 test('the system knows names that DNS does not: one is looked up at a time', async () => {
@@ -97,10 +100,18 @@ test('of a name with many addresses, 16 are tried', async () => {
   const addresses = (await addressesOf('many.example')) as LookupAddress[]
   expect(addresses.filter(({ family }) => family === 4)).toHaveLength(8)
   expect(addresses.filter(({ family }) => family === 6)).toHaveLength(8)
-  const result = addressesOf('absent.example') as Promise<LookupAddress[]>
+  const result = addressesOf('many-absent.example') as Promise<LookupAddress[]>
   await expect.poll(() => system.length).toBe(1)
   system[0]!.answer(twenty.map((last) => ({ address: `192.0.2.${last}`, family: 4 })))
   expect(await result).toHaveLength(16)
+})
+
+test('a name is looked up once in five seconds, found or not', async () => {
+  await Promise.all(Array.from({ length: 10 }, () => addressesOf('often.example')))
+  await addressesOf('often.example')
+  expect(nameServer.asked).toEqual(['often.example', 'often.example']) // IPv4 and IPv6
+  for (let count = 0; count < 2; count++) expect(await addressesOf('often-dead.example')).toBe('ETIMEOUT')
+  expect(nameServer.asked.filter((name) => name === 'often-dead.example')).toHaveLength(4) // two tries
 })
 
 test('the hosts file is read before DNS is asked', async () => {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const queryMs = 1_000 // a name server’s first answer; it is asked twice, and may take longer the second time
 const otherFamilyMs = 300 // how much longer the addresses of the other family may take; some name servers never send them
 const maxAddresses = 8 // of a family; node:net tries all of them, thousands in one turn of the event loop
+const keptMs = 5_000 // a result, so that no client chooses how often a name server sends us its largest answer
 const turnMs = 5_000 // longer than anybody waits for a provider
 
 /**
@@ -14,10 +15,22 @@ const turnMs = 5_000 // longer than anybody waits for a provider
  * two names at a time, and one that DNS never answers takes it ten seconds.
  */
 export const lookUpProvider: LookupFunction = (hostname, { all }, callback) => {
-  addressesOf(hostname).then(
+  recentAddressesOf(hostname).then(
     (addresses) => (all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family)),
     (error) => callback(error, []),
   )
+}
+
+const recent = new Map<string, Promise<LookupAddress[]>>()
+
+function recentAddressesOf(hostname: string): Promise<LookupAddress[]> {
+  const known = recent.get(hostname)
+  if (known) return known
+  const addresses = addressesOf(hostname)
+  recent.set(hostname, addresses)
+  const forget = () => setTimeout(() => recent.delete(hostname), keptMs).unref()
+  addresses.then(forget, forget)
+  return addresses
 }
 
 async function addressesOf(hostname: string): Promise<LookupAddress[]> {
