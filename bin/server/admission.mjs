@@ -40,8 +40,8 @@ const turns = {
 const filesMs = 1
 
 /**
- * How long the turn of a page outlasts its client. Rendering takes less; and Next.js does not tell
- * the end of it in every case.
+ * How long the turn of a page or route outlasts its client, if the work for it goes on. Most takes
+ * less; and Next.js does not tell the end of it in every case.
  */
 const abandonedMs = 1_000
 
@@ -73,7 +73,7 @@ export class Admission {
   /** @type {Map<import('node:http').ServerResponse, () => void>} */
   #turnEnds = new Map()
   /** @type {Set<import('node:http').ServerResponse>} */
-  #rendering = new Set()
+  #handling = new Set()
   #accepted = 0
   /** @type {Map<string, number>} connections served of those opened in this second, by network, and by site */
   #opened = new Map()
@@ -161,8 +161,8 @@ export class Admission {
     requests.push({ response, start: AsyncResource.bind(start), bytes })
     if (this.#stopping) response.shouldKeepAlive = false
     response.once('close', () => {
-      if (!this.#rendering.has(response)) this.#endTurn(response)
-      else setTimeout(() => this.#endRendering(response), abandonedMs).unref()
+      if (!this.#handling.has(response)) this.#endTurn(response)
+      else setTimeout(() => this.#endHandling(response), abandonedMs).unref()
       requests.shift()
       if (socket.destroyed || socket.writableEnded) return
       if (requests.length > 0) requests[0].start()
@@ -174,7 +174,7 @@ export class Admission {
   /**
    * Calls `act` when it is the request's turn, in the request's context: at once, unless its network or
    * site is at the limit for this kind of request. Does not call it for a client that has gone. The turn
-   * of a page whose client goes ends with its rendering, which occupies the thread all the same.
+   * of a page or route whose client goes ends with the work for it, which is done all the same.
    * @param {keyof typeof turns} kind
    * @param {string} network
    * @param {import('node:http').ServerResponse} response
@@ -197,7 +197,7 @@ export class Admission {
     const start = AsyncResource.bind(() => {
       // Not at `close`, for which a client that keeps its half of the connection can make us wait.
       if (!response.socket?.writable) return this.#endTurn(response)
-      return kind === 'page' ? this.#render(response, act) : act()
+      return kind === 'file' ? act() : this.#handle(response, act)
     })
     own.queue.request(response, network, () => {
       // Not before, because it could be deleted while this one waits.
@@ -216,17 +216,17 @@ export class Admission {
     if (queue.size === 0 && this.#ofOwner.get(key) === queue) this.#ofOwner.delete(key)
   }
 
-  async #render(response, act) {
-    this.#rendering.add(response)
+  async #handle(response, act) {
+    this.#handling.add(response)
     try {
       await act()
     } finally {
-      this.#endRendering(response)
+      this.#endHandling(response)
     }
   }
 
-  #endRendering(response) {
-    this.#rendering.delete(response)
+  #endHandling(response) {
+    this.#handling.delete(response)
     if (response.destroyed) this.#endTurn(response)
   }
 

@@ -34,6 +34,11 @@ const post = (path: string, address: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n` +
   'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'
 
+function exchange(path: string, address: string): string {
+  const body = JSON.stringify({ code: newSecret() })
+  return post(path, address).replace('Length: 2', `Length: ${body.length}`).replace('{}', body)
+}
+
 for (const [path, request] of [
   ['/icon.svg', get],
   ['/robots.txt', get],
@@ -67,37 +72,41 @@ for (const [path, request] of [
   })
 }
 
-test('a page whose client has gone keeps its turn while it is rendered, for a second', async () => {
-  const database = await openOwnDatabase()
-  const server = await startServer({ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '30' })
-  const path = `/reset-password?token=${newSecret()}`
-  for (let count = 0; count < 20; count++) await fetched(server, path, newAddress())
-  const renderings = async () =>
-    (
-      await database.sql("SELECT 1 FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'", [
-        database.name,
-      ])
-    ).length
-  const address = newAddress()
-  const turnsOfNetwork = 8
-  const visit = () => Array.from({ length: 12 }, () => open(server, get(path, address)))
-  const holder = new pg.Client({ connectionString: database.url() })
-  await holder.connect()
-  await holder.query('BEGIN; LOCK TABLE reset_tokens')
-  const abandoned = visit()
-  await expect.poll(renderings).toBe(turnsOfNetwork)
-  const leftAt = performance.now()
-  for (const socket of abandoned) socket.resetAndDestroy()
-  const others = visit()
-  const counts: number[] = []
-  while (performance.now() < leftAt + 700) counts.push(await renderings())
-  await holder.end()
-  for (const socket of others) socket.resetAndDestroy()
-  expect(counts.length).toBeGreaterThan(1)
-  expect(Math.max(...counts)).toBe(turnsOfNetwork)
-  await server.stop()
-  await database.drop()
-})
+for (const [what, path, request, turnsOfNetwork] of [
+  ['a page', `/reset-password?token=${newSecret()}`, get, 8],
+  ['a route', '/api/auth/sso/acme/start', get, 16],
+  ['an operation', exchangePath, exchange, 16],
+] as const) {
+  test(`${what} whose client has gone keeps its turn while the work for it goes on, for a second`, async () => {
+    const database = await openOwnDatabase()
+    const server = await startServer({ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '40' })
+    for (let count = 0; count < 20; count++) await fetched(server, path, newAddress())
+    const inProgress = async () =>
+      (
+        await database.sql("SELECT 1 FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'", [
+          database.name,
+        ])
+      ).length
+    const address = newAddress()
+    const visit = () => Array.from({ length: 20 }, () => open(server, request(path, address)))
+    const holder = new pg.Client({ connectionString: database.url() })
+    await holder.connect()
+    await holder.query('BEGIN; LOCK TABLE reset_tokens, connections, exchange_codes')
+    const abandoned = visit()
+    await expect.poll(inProgress).toBe(turnsOfNetwork)
+    const leftAt = performance.now()
+    for (const socket of abandoned) socket.resetAndDestroy()
+    const others = visit()
+    const counts: number[] = []
+    while (performance.now() < leftAt + 700) counts.push(await inProgress())
+    await holder.end()
+    for (const socket of others) socket.resetAndDestroy()
+    expect(counts.length).toBeGreaterThan(1)
+    expect(Math.max(...counts)).toBe(turnsOfNetwork)
+    await server.stop()
+    await database.drop()
+  })
+}
 
 for (const tail of ['X', 'GET / HTTP/1.1\r\na b: c', `GET / HTTP/1.1\r\na: ${'b'.repeat(17_000)}`]) {
   test(`malformed bytes behind a page do not hold its turn: ${tail.slice(0, 30).trim()}`, async () => {

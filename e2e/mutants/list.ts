@@ -762,7 +762,7 @@ const others: Mutant[] = [
   {
     name: 'abandoned pages free their turns',
     file: 'bin/server/admission.mjs',
-    find: 'if (!this.#rendering.has(response)) this.#endTurn(response)\n      else',
+    find: 'if (!this.#handling.has(response)) this.#endTurn(response)\n      else',
     replace: 'this.#endTurn(response)',
     tests: 'one-client',
     title: 'requests and abandons',

@@ -313,7 +313,7 @@ export const oidcMutants: Mutant[] = [
     },
     {
       name: 'OIDC: requests to the provider follow redirects',
-      find: 'await fetchLimited(url, options as FetchOptions, maxBytes)',
+      find: 'await fetchLimited(url, { ...(options as FetchOptions), lookup: lookUpProvider }, maxBytes)',
       replace: `await fetch(url, { ...options, redirect: 'follow' } as RequestInit)`,
       title: 'a token endpoint that redirects',
     },

@@ -112,6 +112,15 @@ export const serverMutants: Mutant[] = [
     project: 'faults',
   },
   {
+    name: 'the turn of a route ends when its client goes',
+    file: 'bin/server/admission.mjs',
+    find: "kind === 'file' ? act()",
+    replace: "kind !== 'page' ? act()",
+    tests: 'faults/turns',
+    title: 'keeps its turn',
+    project: 'faults',
+  },
+  {
     name: 'a request is handled in the context of the one whose turn ended',
     file: 'bin/server/admission.mjs',
     find: 'const start = AsyncResource.bind(() => {',
