@@ -763,9 +763,9 @@ const others: Mutant[] = [
     name: 'abandoned pages free their turns',
     file: 'bin/server/admission.mjs',
     find: 'if (!this.#handling.has(response)) this.#endTurn(response)\n      else',
-    replace: 'this.#endTurn(response)',
-    tests: 'one-client',
-    title: 'requests and abandons',
+    replace: 'this.#endTurn(response)\n      if (response === null)',
+    tests: 'faults/turns',
+    title: 'keeps its turn',
     project: 'faults',
   },
   {
