@@ -9,8 +9,9 @@ const tokenHashHeader = 'x-token-hash'
 
 /** Forms that work without JavaScript: the only paths outside /api that accept a body. */
 const forms = new Set(['/sign-out', '/forgot-password/send'])
-/** Outside /api, these respond to other methods themselves. Next.js fails on some of them, or on an aborted one. */
+/** Every site may read these. */
 const openDocuments = new Set(['/.well-known/jwks.json', '/openapi.json'])
+/** Outside /api, these respond to other methods themselves. Next.js fails on some of them, or on an aborted one. */
 const routes = new Set([...forms, ...openDocuments, '/.well-known/change-password'])
 const formBytes = 1_024
 
@@ -120,7 +121,7 @@ export function plainUrl(url) {
 
 /**
  * Whether a page of another site loads this as a part of it, or before anybody has followed a link
- * (W3C Fetch Metadata). Every site may read the two documents.
+ * (W3C Fetch Metadata). Not for documents that every site may read.
  */
 export function isPartOfOtherSite({ headers }, path) {
   const site = headers['sec-fetch-site']

@@ -597,7 +597,7 @@ test.describe('the provider', () => {
       deadSlugs.push(deadSlug, deadSlug, deadSlug, deadSlug)
     }
     const rejected = deadSlugs.map((deadSlug) => new Visitor(own.url).signIn(deadSlug))
-    await expect.poll(() => new Set(nameServer.asked).size).toBe(2)
+    await expect.poll(() => new Set(nameServer.queried).size).toBe(2)
     for (let count = 0; count < 3; count++)
       expect(errorOf(await new Visitor(own.url).signIn(slug)), 'the other provider').toBeNull()
     expect((await Promise.all(rejected)).map(errorOf)).toEqual(deadSlugs.map(() => 'temporarily_unavailable'))

@@ -123,8 +123,8 @@ export const mailMutants: Mutant[] = [
   {
     name: 'a token is issued before the server accepts the recipient',
     file: 'lib/mail/sender.ts',
-    find: 'await sendMail(address, composed, withinMs)',
-    replace: `if (kind === 'reset') await issueTokenOfMail(mail, newSecret())\n    await sendMail(address, composed, withinMs)`,
+    find: 'await sendMail(address, composeWithToken, withinMs)',
+    replace: `if (kind === 'reset') await issueTokenOfMail(mail, newSecret())\n    await sendMail(address, composeWithToken, withinMs)`,
     tests: 'api/forgot-password',
     title: '451 is tried again',
     project: 'api',

@@ -195,8 +195,8 @@ export const serverMutants: Mutant[] = [
   {
     name: 'names that DNS does not know take all turns of the system’s resolver',
     file: 'lib/sso/provider-address.ts',
-    find: 'return inTurn(() => askSystem(hostname))',
-    replace: 'return inTurn.length < 0 ? inTurn(() => askSystem(hostname)) : askSystem(hostname)',
+    find: 'systemLookups.add(async () => {',
+    replace: '((work: () => Promise<LookupAddress[]>) => work())(async () => {',
     tests: 'lib/sso/provider-address',
     title: 'one is looked up at a time',
     project: 'unit',

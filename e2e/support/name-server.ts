@@ -9,10 +9,10 @@ const types = { 1: 'A', 28: 'AAAA' } as const
 /** Starts a name server (RFC 1035) on this machine, for these names. */
 export async function startNameServer(names: Names) {
   const socket = createSocket('udp4')
-  const asked: string[] = []
+  const queried: string[] = []
   socket.on('message', (query, { port }) => {
     const { name, type, question } = questionOf(query)
-    asked.push(name)
+    queried.push(name)
     const records = names[name]
     if (records === null) return
     const addresses = records?.[types[type as keyof typeof types]]
@@ -29,8 +29,8 @@ export async function startNameServer(names: Names) {
   await once(socket, 'listening')
   return {
     address: `127.0.0.1:${socket.address().port}`,
-    /** The names it was asked for. */
-    asked,
+    /** The names in the queries so far. */
+    queried,
     stop: () => new Promise<void>((resolve) => socket.close(resolve)),
   }
 }

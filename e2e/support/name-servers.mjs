@@ -1,5 +1,5 @@
 // Loaded into a server under test with `NODE_OPTIONS=--import …`: the name server of its DNS is
-// NAME_SERVER, and its system's resolver asks the same one, for two names at a time (libuv).
+// NAME_SERVER, and its system's resolver queries the same one, for two names at a time (libuv).
 import dns from 'node:dns'
 
 const { Resolver } = dns.promises
@@ -27,7 +27,7 @@ async function inSlot(act) {
   }
 }
 
-async function ask(hostname) {
+async function resolve(hostname) {
   for (const timeout of systemTriesMs) {
     const resolver = new Resolver({ timeout, tries: 1 })
     resolver.setServers([process.env.NAME_SERVER])
@@ -42,7 +42,7 @@ async function ask(hostname) {
 
 dns.lookup = (hostname, options, callback) => {
   if (!hostname.endsWith('.localhost')) return lookup(hostname, options, callback)
-  inSlot(() => ask(hostname)).then(
+  inSlot(() => resolve(hostname)).then(
     ([address]) => (options.all ? callback(null, [{ address, family: 4 }]) : callback(null, address, 4)),
     (error) => callback(error),
   )

@@ -10,8 +10,8 @@ import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
 const maxWorkers = 4
 const intervalMs = 15_000
 const functionMs = 20_000 // a function of Vercel may run for 30 s, and has responded before
-const attemptMs = 5_000 // without so much time, an attempt is not worth beginning
-const noteMs = 1_000 // to store what became of it
+const leastAttemptMs = 5_000 // with less time, an attempt is not worth beginning
+const storeMs = 1_000 // for the outcome of an attempt
 
 // On globalThis, because instrumentation.ts and the routes are bundled separately.
 const globals = globalThis as typeof globalThis & { mailWorkers?: number; mailTimer?: NodeJS.Timeout }
@@ -43,12 +43,12 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
   let count = 0
   const others: Promise<number>[] = []
   try {
-    while (endsAt - performance.now() > attemptMs) {
+    while (endsAt - performance.now() > leastAttemptMs) {
       const mail = await claimMail()
       if (!mail) break
       count++
-      others.push(sendDueMails(endsAt - performance.now())) // the next mail does not wait for this one, and so tell of it
-      await sendClaimed(mail, endsAt - performance.now() - noteMs)
+      others.push(sendDueMails(endsAt - performance.now())) // else the delay of the next mail would reveal this one
+      await sendClaimed(mail, endsAt - performance.now() - storeMs)
     }
   } catch (error) {
     log.error({ cause: describeCause(error) }, 'mails could not be read: they are tried again later')
@@ -67,13 +67,13 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
     return log.error({ mail: kind, attempt, code: address ? 'EXPIRED' : 'EADDRESS' }, 'a mail was given up')
   }
   try {
-    const composed = async () => {
+    const composeWithToken = async () => {
       if (kind !== 'reset') return compose(mail)
       const token = newSecret()
       if (!(await issueTokenOfMail(mail, token))) throw new Withdrawn()
       return compose(mail, token)
     }
-    await sendMail(address, composed, withinMs)
+    await sendMail(address, composeWithToken, withinMs)
   } catch (error) {
     return handleFailure(mail, error)
   }

@@ -48,9 +48,10 @@ export async function loadMailer() {
 }
 
 /**
- * Sends a mail to one address, within so many milliseconds and a minute at most. Calls `compose` once the server has accepted the recipient and waits
- * for the content: a token that it issues invalidates the one before, so it must be issued only for
- * a mail that is about to arrive. Throws a MailError, or what `compose` throws.
+ * Sends a mail to one address, within `withinMs` milliseconds and a minute at most. Calls `compose`
+ * once the server has accepted the recipient and waits for the content: a token that it issues
+ * invalidates the one before, so it must be issued only for a mail that is about to arrive. Throws a
+ * MailError, or what `compose` throws.
  */
 export async function sendMail(
   to: string,

@@ -22,7 +22,7 @@ const names = {
 }
 
 let nameServer: Awaited<ReturnType<typeof startNameServer>>
-/** What the system is asked, and how it answers. */
+/** The look-ups of the system, which the test ends. */
 let system: { hostname: string; answer: (addresses: LookupAddress[]) => void }[]
 
 test.beforeEach(async () => {
@@ -51,7 +51,7 @@ const addressesOf = (hostname: string) =>
     lookUpProvider(hostname, { all: true }, (error, addresses) => resolve(error ? error.code : addresses)),
   )
 
-test('DNS is asked for IPv4 and IPv6', async () => {
+test('DNS is queried for IPv4 and IPv6 addresses', async () => {
   const addresses = {
     both: ['192.0.2.1', '2001:db8::1'],
     ipv4: ['192.0.2.2'],
@@ -109,16 +109,16 @@ test('of a name with many addresses, 16 are tried', async () => {
 test('a name is looked up once in five seconds, found or not', async () => {
   await Promise.all(Array.from({ length: 10 }, () => addressesOf('often.example')))
   await addressesOf('often.example')
-  expect(nameServer.asked).toEqual(['often.example', 'often.example']) // IPv4 and IPv6
+  expect(nameServer.queried).toEqual(['often.example', 'often.example']) // IPv4 and IPv6
   for (let count = 0; count < 2; count++) expect(await addressesOf('often-dead.example')).toBe('ETIMEOUT')
-  expect(nameServer.asked.filter((name) => name === 'often-dead.example')).toHaveLength(4) // two tries
+  expect(nameServer.queried.filter((name) => name === 'often-dead.example')).toHaveLength(4) // two tries
 })
 
-test('the hosts file is read before DNS is asked', async () => {
+test('the hosts file is read before DNS is queried', async () => {
   const found = [{ address: '127.0.0.1', family: 4 }]
   const result = addressesOf('localhost')
   await expect.poll(() => system.map(({ hostname }) => hostname)).toEqual(['localhost'])
   system[0]!.answer(found)
   expect(await result).toEqual(found)
-  expect(nameServer.asked).toEqual([])
+  expect(nameServer.queried).toEqual([])
 })

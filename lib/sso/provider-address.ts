@@ -2,17 +2,18 @@ import dns, { type LookupAddress } from 'node:dns'
 import { readFile } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { InTurn } from '../queue/in-turn'
 
-const queryMs = 1_000 // a name server’s first answer; it is asked twice, and may take longer the second time
+const queryMs = 1_000 // for the first of two queries; the second has longer
 const otherFamilyMs = 300 // how much longer the addresses of the other family may take; some name servers never send them
 const maxAddresses = 8 // of a family; node:net tries all of them, thousands in one turn of the event loop
-const keptMs = 5_000 // a result, so that no client chooses how often a name server sends us its largest answer
+const keptMs = 5_000 // else clients would decide how often we parse what the name server of a provider sends
 const turnMs = 5_000 // longer than anybody waits for a provider
 
 /**
  * Looks up the host of a provider, for node:http: in the hosts file, then in DNS, then with the
  * system’s resolver, which knows search domains and other sources. Not with that alone: it looks up
- * two names at a time, and one that DNS never answers takes it ten seconds.
+ * two names at a time, and spends ten seconds on one that DNS never answers.
  */
 export const lookUpProvider: LookupFunction = (hostname, { all }, callback) => {
   recentAddressesOf(hostname).then(
@@ -22,6 +23,7 @@ export const lookUpProvider: LookupFunction = (hostname, { all }, callback) => {
 }
 
 const recent = new Map<string, Promise<LookupAddress[]>>()
+const systemLookups = new InTurn()
 
 function recentAddressesOf(hostname: string): Promise<LookupAddress[]> {
   const known = recent.get(hostname)
@@ -34,7 +36,7 @@ function recentAddressesOf(hostname: string): Promise<LookupAddress[]> {
 }
 
 async function addressesOf(hostname: string): Promise<LookupAddress[]> {
-  if (await isInHostsFile(hostname)) return askSystem(hostname)
+  if (await isInHostsFile(hostname)) return lookUpWithSystem(hostname)
   const resolver = new dns.promises.Resolver({ timeout: queryMs, tries: 2 }) // with the name servers of this moment
   const found: LookupAddress[] = []
   const find = async (family: 4 | 6) => {
@@ -45,10 +47,14 @@ async function addressesOf(hostname: string): Promise<LookupAddress[]> {
   const all = Promise.allSettled(queries)
   const soon = Promise.any(queries).then(() => sleep(otherFamilyMs))
   await Promise.race([all, soon.catch(() => all)])
-  if (found.length > 0) return found
+  if (found.length > 0) return [...found] // the other family can still arrive
   for (const result of await all)
     if (result.status === 'rejected' && result.reason.code === dns.TIMEOUT) throw result.reason
-  return inTurn(() => askSystem(hostname))
+  const endsAt = performance.now() + turnMs
+  return systemLookups.add(async () => {
+    if (performance.now() > endsAt) throw new Error('The system took too long to look up other names.')
+    return lookUpWithSystem(hostname)
+  })
 }
 
 async function isInHostsFile(hostname: string): Promise<boolean> {
@@ -56,19 +62,6 @@ async function isInHostsFile(hostname: string): Promise<boolean> {
   return lines.some((line) => line.toLowerCase().replace(/#.*/, '').trim().split(/\s+/).slice(1).includes(hostname))
 }
 
-async function askSystem(hostname: string): Promise<LookupAddress[]> {
+async function lookUpWithSystem(hostname: string): Promise<LookupAddress[]> {
   return (await dns.promises.lookup(hostname, { all: true })).slice(0, 2 * maxAddresses)
-}
-
-let lastTurn: Promise<unknown> = Promise.resolve()
-
-/** Calls `act` after the turns before. Throws if that takes longer than anybody waits. */
-function inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
-  const endsAt = performance.now() + turnMs
-  const turn = lastTurn.then(() => {
-    if (performance.now() > endsAt) throw new Error('The system took too long to look up other names.')
-    return act()
-  })
-  lastTurn = turn.catch(() => {})
-  return turn
 }
