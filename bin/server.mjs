@@ -238,9 +238,9 @@ async function stop() {
   if (stopping) return
   stopping = true
   if (dev || !server.listening) process.exit() // hot-reload connections never end
-  setTimeout(() => process.exit(), 30_000).unref() // even if requests are still in progress
-  await admission.stop()
-  await app.close() // waits for callbacks of `after()`
+  const tooLate = new Promise((resolve) => setTimeout(resolve, 30_000))
+  const finished = admission.stop().then(() => app.close()) // which waits for callbacks of `after()`
+  await Promise.race([finished, tooLate])
   await globalThis.flushSpans?.() // set by lib/tracing.ts
   process.exit()
 }

@@ -27,8 +27,8 @@ const requestsAheadOfBody = 1
 
 // All clients share one thread, so the concurrent requests of one client delay everyone else. A
 // page costs ten times as much as a route. Reads are counted apart from writes, so that slow bodies
-// never hold them up. The limit of a site leaves the connections to PostgreSQL to others, which
-// files do not need.
+// never hold them up. The limit of a site bounds how many of its statements are ahead of others in
+// the queue for PostgreSQL, which files do not need.
 const turns = {
   page: { perNetwork: 8, perSite: 12, atOnce: 64 },
   file: { perNetwork: 32, perSite: Number.POSITIVE_INFINITY },

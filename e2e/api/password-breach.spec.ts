@@ -44,6 +44,8 @@ async function startWithApi(respond: (response: ServerResponse) => void) {
 
 const responds = (response: ServerResponse) => void response.end(known)
 const fails = (response: ServerResponse) => void response.writeHead(503).end()
+const hasNoContent = (response: ServerResponse) => void response.writeHead(204).end()
+const sendsAPage = (response: ServerResponse) => void response.end(`<!doctype html><title>Log in</title>`)
 const hangs = () => {}
 const sendsTooMuch = (response: ServerResponse) => void response.end(`${known}\r\n`.repeat(10_000)) // 1.1 MB
 const compresses = (response: ServerResponse) =>
@@ -136,6 +138,8 @@ test('an attempt is counted before the password is checked', async ({ user, sql 
 
 for (const [how, respond] of [
   ['fails', fails],
+  ['has no content', hasNoContent],
+  ['sends a page', sendsAPage],
   ['hangs', hangs],
   ['sends too much', sendsTooMuch],
   ['compresses its response', compresses],

@@ -108,6 +108,26 @@ test('pending spans are sent before the server exits', async () => {
   receiver.stop()
 })
 
+test('they are also sent if a request does not end in time', async () => {
+  const receiver = await startReceiver()
+  const server = await startServer({
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_BSP_SCHEDULE_DELAY: '60000',
+    OTEL_BSP_EXPORT_TIMEOUT: '20000', // its default is what NODE_OPTIONS hurries
+    NODE_OPTIONS: `--import ${new URL('../support/hurried-stop.mjs', import.meta.url).href}`,
+  })
+  await fetch(`${server.url}/api/health`)
+  const stuck = connect(Number(new URL(server.url).port), 'localhost')
+  const head = `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 20\r\n`
+  stuck.on('error', () => {}).write(`${head}Expect: 100-continue\r\n\r\n{`)
+  await once(stuck, 'data') // the request is in progress
+  const closed = once(stuck, 'close')
+  await server.stop()
+  await closed
+  expect(receiver.spans().map(({ name }) => name)).toContain('GET /api/health')
+  receiver.stop()
+})
+
 test('no trace continues one that a client names, nor is left out because the client says so', async () => {
   const receiver = await startReceiver()
   const server = await startServer({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '60000' })

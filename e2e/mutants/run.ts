@@ -19,6 +19,8 @@ const { values: flags } = parseArgs({
   options: {
     /** Plants only the faults whose names contain one of these. */
     only: { type: 'string', multiple: true, default: [''] },
+    /** Plants only the faults that tests of these projects catch. */
+    project: { type: 'string', multiple: true, default: ['unit', 'api', 'pages', 'faults'] },
     /** Plants the second of three parts: `2/3`. */
     part: { type: 'string', default: '1/1' },
   },
@@ -31,7 +33,7 @@ type Verdict = 'caught' | 'survived' | 'not planted' | 'does not build'
 
 function main(): number {
   const selected = mutants
-    .filter(({ name }) => flags.only.some((text) => name.includes(text)))
+    .filter(({ name, project: kind }) => flags.project.includes(kind) && flags.only.some((text) => name.includes(text)))
     .toSorted((a, b) => Number(isBuilt(a)) - Number(isBuilt(b))) // those that share the build of the original first
     .filter((_, index) => index % parts === part - 1)
   if (selected.length === 0) throw new Error('There is no such fault, or no such part.')
