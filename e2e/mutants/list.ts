@@ -203,7 +203,7 @@ const others: Mutant[] = [
   {
     name: 'after() work is lost',
     file: 'bin/server.mjs',
-    find: 'await app.close()',
+    find: '.then(() => app.close())',
     replace: '',
     tests: 'one-client',
     title: 'callbacks of after',
