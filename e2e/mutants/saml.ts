@@ -960,7 +960,7 @@ export const samlMutants: Mutant[] = [
       find: `ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'too-large')`,
       replace: `ensure((Buffer.byteLength(xml) <= maxDocumentBytes) || true, 'too-large')`,
       tests: 'saml/attacks.spec',
-      title: 'rejects 256 KiB and a byte in less than 50 ms of CPU',
+      title: 'rejects 256 KiB and a byte',
     },
     {
       name: 'SAML: a document has any characters',

@@ -653,19 +653,25 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
     () => provider.respond({ encrypted: true, tamper: intoEncrypted(`${'x'.repeat(30_000)}\u2029`) }),
   ],
 }
+const cpuMsOf = async (work: () => Promise<unknown>) => {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
 for (const [what, [check, post]] of Object.entries(bombs)) {
-  test(`rejects ${what} in less than 50 ms of CPU`, async () => {
-    expect(await outcomeOf(provider, provider.respond(encryptedOnly))).toBe('accepted') // loads the library
+  test(`rejects ${what}, which costs less than five ordinary responses`, async () => {
+    const accepted = async (ordinary: string) => expect(await outcomeOf(provider, ordinary)).toBe('accepted')
+    await accepted(provider.respond(encryptedOnly)) // loads the library
     const posted = post()
-    const costsMs: number[] = []
+    let [ordinaryMs, bombMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
     // The least of ten, because the process may also collect garbage of other tests.
-    for (let run = 0; run < 10 && !(Math.min(...costsMs) < 50); run++) {
-      const before = process.cpuUsage()
-      expect(await outcomeOf(provider, posted)).toBe(check)
-      const { user, system } = process.cpuUsage(before)
-      costsMs.push((user + system) / 1000)
+    for (let run = 0; run < 10 && !(run > 2 && bombMs < 5 * ordinaryMs); run++) {
+      const ordinary = provider.respond(encryptedOnly)
+      ordinaryMs = Math.min(ordinaryMs, await cpuMsOf(() => accepted(ordinary)))
+      bombMs = Math.min(bombMs, await cpuMsOf(async () => expect(await outcomeOf(provider, posted)).toBe(check)))
     }
-    expect(Math.min(...costsMs)).toBeLessThan(50)
+    expect(bombMs).toBeLessThan(5 * ordinaryMs)
   })
 }
 
