@@ -1234,7 +1234,7 @@ export const samlMutants: Mutant[] = [
     find: 'prefixLists += value.length',
     replace: 'prefixLists = value.length',
     tests: 'saml/attacks',
-    title: '55 lists',
+    title: '10 lists',
     project: 'unit',
   },
   {

@@ -597,9 +597,9 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
     () => bomb(namespacesEverywhere('n'.repeat(250))),
   ],
   '55,000 inclusive prefixes': ['too-complex', () => base64(withPrefixLists(['zzz '.repeat(55_000)])(good()))],
-  '55 lists of 250 inclusive prefixes': [
+  '10 lists of 250 inclusive prefixes': [
     'too-complex',
-    () => base64(withPrefixLists(Array(55).fill('zzz '.repeat(250)))(good())),
+    () => base64(withPrefixLists(Array(10).fill('zzz '.repeat(250)))(good())),
   ],
   'a list of 55,000 prefixes where only the library looks for one': [
     'too-complex',
