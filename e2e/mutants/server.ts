@@ -573,7 +573,7 @@ export const serverMutants: Mutant[] = [
   {
     name: 'a page instead of hashes means that the password is safe',
     file: 'lib/password/breach.ts',
-    find: 'if (!line.test(lines)) throw',
+    find: 'if (!firstLine.test(lines)) throw',
     replace: 'if (lines.length < 0) throw',
     tests: 'api/password-breach',
     title: 'sends a page is skipped',

@@ -7,7 +7,7 @@ const timeLimitMs = 2_000
 const slowMs = 1_000
 const pauseMs = 30_000
 const maxBytes = 512 * 1024 // a response has some thousand lines of 40 bytes at most
-const line = /^[\dA-F]{35}:\d/ // the rest of a SHA-1, and how often the password was found
+const firstLine = /^[\dA-F]{35}:\d/ // the rest of a SHA-1, and how often the password was found
 
 let pausedUntil = 0
 
@@ -31,7 +31,7 @@ export async function isBreached(password: string): Promise<boolean> {
     const response = await fetchLimited(`${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`, options, maxBytes)
     if (response.status !== 200) throw new Error(`status ${response.status}`)
     const lines = await response.text()
-    if (!line.test(lines)) throw new Error('no list of hashes') // a login page of a network, for example
+    if (!firstLine.test(lines)) throw new Error('no list of hashes') // a login page of a network, for example
     if (performance.now() - startedAt > slowMs) pause()
     return new RegExp(`^${digest.slice(5)}:[1-9]`, 'm').test(lines)
   } catch (error) {
@@ -46,8 +46,5 @@ function pause(error?: unknown): void {
   pausedUntil = performance.now() + pauseMs
   if (!isFirst) return
   const cause = error === undefined ? undefined : describeCause(error)
-  log.warn(
-    { cause },
-    `the breached-password check is slow or does not answer: passwords pass without it for ${pauseMs / 1000} s`,
-  )
+  log.warn({ cause }, `the breached-password check is slow or fails: passwords pass without it for ${pauseMs / 1000} s`)
 }

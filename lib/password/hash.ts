@@ -13,7 +13,7 @@ const bcryptCost = 12
 // Checking and hashing a password occupy a core and one of libuv's four threads for a quarter of a
 // second. One of each stays free for sign-ins.
 const maxRunning = Math.max(1, Math.min(availableParallelism() - 1, 3))
-const maxPending = 24 * maxRunning // a request waits for six seconds of hashing; a slow breach API adds to them
+const maxPending = 24 * maxRunning // at most six seconds of hashing ahead of a request; a slow breach API adds to them
 const retryAfterSeconds = 5
 
 const queue = new FairQueue(maxRunning, maxPending, retryAfterSeconds)

@@ -443,7 +443,7 @@ const encrypted: Record<string, [SamlCheck, ResponseOptions]> = {
     {
       tamper: replace(
         '</saml:EncryptedAssertion>',
-        '<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"/></saml:EncryptedAssertion>',
+        '<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:SignedInfo/></ds:Signature></saml:EncryptedAssertion>',
       ),
     },
   ],
@@ -601,10 +601,10 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
     'too-complex',
     () => base64(withPrefixLists(Array(10).fill('zzz '.repeat(250)))(good())),
   ],
-  'a list of 55,000 prefixes where only the library looks for one': [
+  'a list of 3,000 prefixes where only the library looks for one': [
     'too-complex',
     () => {
-      const list = `<InclusiveNamespaces PrefixList="${'zzz '.repeat(55_000)}"/>`
+      const list = `<InclusiveNamespaces PrefixList="${'zzz '.repeat(3_000)}"/>`
       const method = `<CanonicalizationMethod>${list}</CanonicalizationMethod>`
       return base64(replace('<samlp:Status>', `${method}<samlp:Status>`)(good()))
     },
@@ -653,25 +653,10 @@ const bombs: Record<string, [SamlCheck, () => string]> = {
     () => provider.respond({ encrypted: true, tamper: intoEncrypted(`${'x'.repeat(30_000)}\u2029`) }),
   ],
 }
-const cpuMsOf = async (work: () => Promise<unknown>) => {
-  const before = process.cpuUsage()
-  await work()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1000
-}
 for (const [what, [check, post]] of Object.entries(bombs)) {
   test(`rejects ${what}, which costs less than five ordinary responses`, async () => {
-    const accepted = async (ordinary: string) => expect(await outcomeOf(provider, ordinary)).toBe('accepted')
-    await accepted(provider.respond(encryptedOnly)) // loads the library
-    const posted = post()
-    let [ordinaryMs, bombMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-    // The least of ten, because the process may also collect garbage of other tests.
-    for (let run = 0; run < 10 && !(run > 2 && bombMs < 5 * ordinaryMs); run++) {
-      const ordinary = provider.respond(encryptedOnly)
-      ordinaryMs = Math.min(ordinaryMs, await cpuMsOf(() => accepted(ordinary)))
-      bombMs = Math.min(bombMs, await cpuMsOf(async () => expect(await outcomeOf(provider, posted)).toBe(check)))
-    }
-    expect(bombMs).toBeLessThan(5 * ordinaryMs)
+    const ordinaryMs = await costMs(provider.respond(encryptedOnly), 'accepted')
+    expect(await costMs(post(), check)).toBeLessThan(5 * ordinaryMs)
   })
 }
 
