@@ -117,7 +117,7 @@ export async function meanwhile<Result>(
 
 function nextIpAddress(): string {
   const number = Math.floor(sent++ / 10)
-  return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
+  return `10.${number & 255}.${(number >> 8) & 255}.${(number >> 16) & 255}` // of another site than the one before
 }
 
 /** The value below which the given share of the sorted values lies. */

@@ -29,6 +29,7 @@ import {
   isPartOfOtherSite,
   isWrite,
   keptHeaders,
+  kindOfRoute,
   lastEntries,
   limitChunks,
   plainUrl,
@@ -163,8 +164,7 @@ function respond(request, response) {
   if (path.startsWith('/api/') || isWrite(request, path)) {
     // Not compressed: the responses are too small.
     if (isLargeForm(path)) largeForms.count(request, response, network)
-    const kind = isWrite(request, path) ? 'write' : 'read'
-    admission.inTurn(kind, network, response, () => handleByNext(request, response))
+    admission.inTurn(kindOfRoute(request, path), network, response, () => handleByNext(request, response))
   } else if (files?.has(path)) {
     admission.inTurn('file', network, response, () => sendFile(files.get(path), request, response))
   } else if (!dev && path.startsWith('/_')) {

@@ -27,13 +27,15 @@ const requestsAheadOfBody = 1
 
 // All clients share one thread, so the concurrent requests of one client delay everyone else. A
 // page costs ten times as much as a route. Reads are counted apart from writes, so that slow bodies
-// never hold them up. The limit of a site bounds how many of its statements are ahead of others in
-// the queue for PostgreSQL, which files do not need.
+// never hold them up; and passwords apart from both, because they wait for their hashes, for seconds
+// if there are many. The limit of a site bounds how many of its statements are ahead of others in the
+// queue for PostgreSQL, which files do not need.
 const turns = {
   page: { perNetwork: 8, perSite: 12, atOnce: 64 },
   file: { perNetwork: 32, perSite: Number.POSITIVE_INFINITY },
   read: { perNetwork: 16, perSite: 24 },
   write: { perNetwork: 16, perSite: 24 },
+  password: { perNetwork: 16, perSite: 24 },
 }
 
 /** For how long files are sent in one iteration of the event loop, in which a page can't go on. */
@@ -69,6 +71,7 @@ export class Admission {
     file: new YieldingTurns(filesMs, () => this.#accepted),
     read: this.#routes,
     write: this.#routes,
+    password: this.#routes,
   }
   /** @type {Map<import('node:http').ServerResponse, () => void>} */
   #turnEnds = new Map()

@@ -9,6 +9,8 @@ const tokenHashHeader = 'x-token-hash'
 
 /** Forms that work without JavaScript: the only paths outside /api that accept a body. */
 const forms = new Set(['/sign-out', '/forgot-password/send'])
+/** Each request to these may cost a hash. */
+const hashing = new Set(['/api/auth/sign-in', '/api/auth/reset-password'])
 /** Every site may read these. */
 const openDocuments = new Set(['/.well-known/jwks.json', '/openapi.json'])
 /** Outside /api, these respond to other methods themselves. Next.js fails on some of them, or on an aborted one. */
@@ -151,6 +153,12 @@ export function isPageMethodUnknown({ method }, path) {
 /** Whether a request waits for its body, as one to the API does, instead of rendering. */
 export function isWrite({ method }, path) {
   return method !== 'GET' && method !== 'HEAD' && (isApi(path) || forms.has(path))
+}
+
+/** How admission.mjs counts a request to a route. */
+export function kindOfRoute(request, path) {
+  if (!isWrite(request, path)) return 'read'
+  return hashing.has(path.replace(/\/$/, '')) ? 'password' : 'write'
 }
 
 /** Whether a body may have 350 KB: a form for a SAML connection. */

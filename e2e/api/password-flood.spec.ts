@@ -1,3 +1,4 @@
+import * as paths from '../../lib/contract/paths'
 import {
   exchangePath,
   expect,
@@ -11,6 +12,34 @@ import {
   type User,
 } from '../support/fixtures'
 import { startServer } from '../support/server'
+
+test('an exchange does not wait for the passwords of its own network', async ({ sql, user }) => {
+  const server = await startServer({ PASSWORD_SIGN_IN: 'true' })
+  const users = (await sql(
+    `INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, 24) RETURNING id, email`,
+  )) as User[]
+  const tokens = await Promise.all(users.map(newToken))
+  const signIns = users.map(({ email }) => ({ email, password: newPassword() }))
+  const resets = tokens.map((token) => ({ token, password: newPassword() }))
+  for (const [path, bodies, outcome] of [
+    [paths.signIn, signIns, 'SIGN_IN_INVALID'],
+    [`${paths.signIn}/`, signIns, 'SIGN_IN_INVALID'],
+    [resetPath, resets, undefined],
+  ] as const) {
+    const headers = { 'X-Forwarded-For': newAddress() }
+    const send = (to: string, body: object) => postTo(server.url + to, body, headers)
+    let ended = 0
+    const others = bodies.map((body) => send(path, body).finally(() => ended++))
+    expect((await Promise.race(others)).body.code).toBe(outcome)
+    const before = ended
+    expect((await send(exchangePath, { code: await newCode(user) })).status).toBe(200)
+    const between = ended - before
+    console.log(`${between} requests to ${path} ended before an exchange`)
+    expect(between).toBeLessThan(5) // 16 are in progress at the same time, so at least 8 if it waits for a turn
+    await Promise.all(others)
+  }
+  await server.stop()
+})
 
 test('a flood of resets is rejected before any token is used, and exchanges still succeed', async ({ sql, user }) => {
   const server = await startServer()

@@ -22,14 +22,13 @@ export async function openOwnDatabase({ migrated = true } = {}): Promise<OwnData
     return result.href
   }
   if (migrated) await applyMigrations(url())
-  const client = new pg.Client({ connectionString: url() })
-  await client.connect()
+  const pool = new pg.Pool({ connectionString: url(), max: 1, idleTimeoutMillis: 0 }) // one connection, so that SET lasts
   return {
     name,
     url,
-    sql: async (text, values) => (await client.query(text, values)).rows,
+    sql: async (text, values) => (await pool.query(text, values)).rows,
     drop: async () => {
-      await client.end()
+      await pool.end()
       await maintain(`DROP DATABASE ${name} WITH (FORCE)`)
     },
   }
