@@ -265,12 +265,10 @@ async function soak(
   const calm = rows.filter(([minute]) => minute! > calmAfterMinutes)
   if (calm.length < 3) return
   const [ofP99, ...ofMemory] = [1, 2, 3, 4].map((column) => slope(calm.map((row) => [row[0]!, row[column]!])))
-  const perMinute = (value: number) => value.toFixed(2)
   console.log(`
-Growth per minute after the first ${calmAfterMinutes}: p99 ${perMinute(ofP99!)} ms; memory ${ofMemory
+Growth per minute after the first ${calmAfterMinutes}, and its standard error: p99 ${ofP99} ms; memory ${ofMemory
     .slice(0, 2)
-    .map((value) => perMinute(value))
-    .join(' and ')} MB, of the floor ${perMinute(ofMemory[2]!)} MB.
+    .join(' and ')} MB, of the floor ${ofMemory[2]} MB.
 The mix in percent: ${mix.map(({ name, share }) => `${name} ${share}`).join(', ')}.`)
 }
 
@@ -345,12 +343,15 @@ function send(server: Server, { method, path, headers, body, received }: Call): 
   })
 }
 
-/** The slope of the line with the least squares. */
-function slope(points: number[][]): number {
+/** The slope of the line with the least squares, and its standard error. */
+function slope(points: number[][]): string {
   const mean = (column: number) => points.reduce((sum, point) => sum + point[column]!, 0) / points.length
   const [x, y] = [mean(0), mean(1)]
   const sum = (of: (point: number[]) => number) => points.reduce((total, point) => total + of(point), 0)
-  return sum((point) => (point[0]! - x) * (point[1]! - y)) / sum((point) => (point[0]! - x) ** 2)
+  const spread = sum((point) => (point[0]! - x) ** 2)
+  const value = sum((point) => (point[0]! - x) * (point[1]! - y)) / spread
+  const residue = sum((point) => (point[1]! - y - value * (point[0]! - x)) ** 2)
+  return `${value.toFixed(2)} ± ${Math.sqrt(residue / (points.length - 2) / spread).toFixed(2)}`
 }
 
 main().catch((error: Error) => {
