@@ -149,9 +149,8 @@ async function measureInRounds(variants: Variant[]): Promise<Map<string, Measure
   for (let round = 1 - warmUps; round <= rounds; round++) {
     log(round <= 0 ? 'Warming up …' : `Round ${round} of ${rounds} …`)
     for (const variant of shuffled(variants)) {
-      const { name } = variant
       const result = await withRetries(variant)
-      if (round > 0) measured.get(name)!.push(result)
+      if (round > 0) measured.get(variant.name)!.push(result)
       await sleep(200)
     }
   }

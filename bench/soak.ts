@@ -343,7 +343,7 @@ function send(server: Server, { method, path, headers, body, received }: Call): 
   })
 }
 
-/** The slope of the line with the least squares, and its standard error. */
+/** The text of the slope of the line with the least squares, and of its standard error. */
 function slope(points: number[][]): string {
   const mean = (column: number) => points.reduce((sum, point) => sum + point[column]!, 0) / points.length
   const [x, y] = [mean(0), mean(1)]
