@@ -131,11 +131,14 @@ function admit(request, response, act) {
 function closeIfUnread(request, response) {
   const { socket } = request // Node.js removes it from the request when a route cancels the body
   const { writeHead } = response
+  let isPart = false
   response.writeHead = (...parameters) => {
-    if (!request.complete) response.shouldKeepAlive = false
+    // Node.js can run our code between the last byte of a body and the end of the request.
+    isPart = !request.complete && request.readableLength !== Number(request.headers['content-length'])
+    if (isPart) response.shouldKeepAlive = false
     return writeHead.apply(response, parameters)
   }
-  response.once('finish', () => !request.complete && socket.destroySoon())
+  response.once('finish', () => isPart && socket.destroySoon())
 }
 
 function respond(request, response) {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
 import { documentedFetch } from '../support/documented'
@@ -255,6 +257,27 @@ test('pages are compressed where the client accepts it', async ({ url }) => {
 test('an idle connection is kept for longer than a proxy keeps it', async ({ url }) => {
   for (const path of ['/api/health', '/', '/icon.svg'])
     expect(await sendBytes(url, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(/^keep-alive: timeout=75\r$/im)
+})
+
+test('a connection is kept after a body that has arrived, even if no route reads it', async ({ url }) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+  const postOnce = async () => {
+    const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() }
+    const sent = request(`${url}/api/nothing`, { method: 'POST', headers, agent }).end('{"code":"x"}')
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    await once(response.resume(), 'end')
+    return response.headers.connection
+  }
+  const client = async () => {
+    const kept: Record<string, number> = {}
+    for (let count = 0; count < 60; count++) {
+      const connection = String(await postOnce())
+      kept[connection] = (kept[connection] ?? 0) + 1
+    }
+    return kept
+  }
+  expect(await Promise.all(Array.from({ length: 16 }, client))).toEqual(Array(16).fill({ 'keep-alive': 60 }))
+  agent.destroy()
 })
 
 test('HSTS does not depend on the spelling of PUBLIC_URL', async () => {
