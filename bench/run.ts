@@ -40,7 +40,6 @@ const manyRows = Number(flags.rows ?? (flags.quick ? 100_000 : 5_000_000))
 const few = 1_000
 const exchangePath = paths.exchangeSsoCode
 const warmUps = 1
-const retries = 2
 const warmUpRequests = 6_000
 const log = (line: string) => console.error(line)
 
@@ -149,26 +148,12 @@ async function measureInRounds(variants: Variant[]): Promise<Map<string, Measure
   for (let round = 1 - warmUps; round <= rounds; round++) {
     log(round <= 0 ? 'Warming up …' : `Round ${round} of ${rounds} …`)
     for (const variant of shuffled(variants)) {
-      const result = await withRetries(variant)
+      const result = await variant.run()
       if (round > 0) measured.get(variant.name)!.push(result)
       await sleep(200)
     }
   }
   return measured
-}
-
-/**
- * Measures a variant again if a response was not the expected one: on a machine that stops for half a
- * second, Redis is too slow, and its requests are counted in process.
- */
-async function withRetries({ name, run }: Variant): Promise<Measured> {
-  for (let left = retries; ; left--)
-    try {
-      return await run()
-    } catch (error) {
-      if (left === 0) throw error
-      log(`${name}: ${(error as Error).message}. Measuring it again …`)
-    }
 }
 
 /**
