@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent } from 'node:http'
 import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
 import { documentedFetch } from '../support/documented'
@@ -261,22 +260,17 @@ test('an idle connection is kept for longer than a proxy keeps it', async ({ url
 
 test('a connection is kept after a body that has arrived, even if no route reads it', async ({ url }) => {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })
-  const postOnce = async () => {
-    const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() }
-    const sent = request(`${url}/api/nothing`, { method: 'POST', headers, agent }).end('{"code":"x"}')
-    const [response] = (await once(sent, 'response')) as [IncomingMessage]
-    await once(response.resume(), 'end')
-    return response.headers.connection
-  }
   const client = async () => {
-    const kept: Record<string, number> = {}
+    const connections = new Set<string | undefined>()
     for (let count = 0; count < 60; count++) {
-      const connection = String(await postOnce())
-      kept[connection] = (kept[connection] ?? 0) + 1
+      const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() }
+      const response = await send(`${url}/api/nothing`, { method: 'POST', headers, body: '{"code":"x"}', agent })
+      connections.add(response.headers.connection)
     }
-    return kept
+    return [...connections]
   }
-  expect(await Promise.all(Array.from({ length: 16 }, client))).toEqual(Array(16).fill({ 'keep-alive': 60 }))
+  const connections = await Promise.all(Array.from({ length: 16 }, client))
+  expect(connections.flat()).toEqual(Array(16).fill('keep-alive'))
   agent.destroy()
 })
 
