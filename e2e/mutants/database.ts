@@ -120,6 +120,15 @@ export const databaseMutants: Mutant[] = [
     project: 'api',
   },
   {
+    name: 'the attempts of one token fill the hashing queue',
+    file: 'lib/password/reset.ts',
+    find: `attempts.add(Buffer.from(tokenHash).toString('hex'),`,
+    replace: 'attempts.add(String(Math.random()),',
+    tests: 'reset-attempts',
+    title: 'hundreds of requests',
+    project: 'api',
+  },
+  {
     name: 'a used token costs a hash',
     file: 'lib/password/reset.ts',
     find: 'AND used_at IS NULL AND expires_at > now() AND attempts < ${maxAttempts}',
