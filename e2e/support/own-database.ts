@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import pg from 'pg'
 import { applyMigrations } from '../../prisma/migrate'
 import type { Sql } from './fixtures'
@@ -28,7 +29,8 @@ export async function openOwnDatabase({ migrated = true } = {}): Promise<OwnData
     url,
     sql: async (text, values) => (await pool.query(text, values)).rows,
     drop: async () => {
-      await pool.end()
+      // `end` does not wait for the connection, on which the server would report that DROP terminated it.
+      await Promise.all([pool.totalCount > 0 && once(pool, 'remove'), pool.end()])
       await maintain(`DROP DATABASE ${name} WITH (FORCE)`)
     },
   }
