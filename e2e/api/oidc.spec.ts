@@ -554,7 +554,7 @@ test.describe('the provider', () => {
 
   test('metadata that can’t be used is fetched once in five seconds, and a mended provider works again', async () => {
     const slug = await connect(provider)
-    provider.behaviour.metadata = ({ token_endpoint: _, ...given }) => given
+    provider.behaviour.metadata = ({ authorization_endpoint: _, ...given }) => given
     const visitors = Array.from({ length: 10 }, () => new Visitor(server.url))
     const [first, ...others] = visitors
     for (const landing of [await first!.start(slug), ...(await Promise.all(others.map((other) => other.start(slug))))])

@@ -291,7 +291,7 @@ export const oidcMutants: Mutant[] = [
       name: 'OIDC: metadata needs no authorization endpoint',
       find: '!metadata.authorization_endpoint || ',
       replace: '',
-      title: 'metadata with no endpoint',
+      title: 'a mended provider works again',
     },
     {
       name: 'OIDC: metadata needs no token endpoint',

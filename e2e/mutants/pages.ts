@@ -535,32 +535,6 @@ export const pageMutants: Mutant[] = [
     project: 'pages',
   },
   {
-    name: 'a page that React renders anew has no styles',
-    file: 'app/layout.tsx',
-    find: `        <PageStyles nonce={nonce} text={stylesInDevelopment()} />
-        <noscript>
-          <style
-            nonce={nonce}
-            suppressHydrationWarning
-            dangerouslySetInnerHTML={{ __html: '.needs-script,.languages{display:none!important}' }}
-          />
-        </noscript>
-      </head>
-      <body>
-        <Brand app={app} />
-        <main className="card">
-`,
-    replace: `      </head>
-      <body>
-        <Brand app={app} />
-        <main className="card">
-          <PageStyles nonce={nonce} text={stylesInDevelopment()} />
-`,
-    tests: 'pages/pages.spec',
-    title: 'keeps its styles if React',
-    project: 'pages',
-  },
-  {
     name: 'a session of another tab takes away who signs in again',
     file: 'app/sso/callback/sso-landing.tsx',
     find: 'if (signsInAgain.current) return',
