@@ -22,8 +22,9 @@ export async function openOwnDatabase({ migrated = true } = {}): Promise<OwnData
     return result.href
   }
   if (migrated) await applyMigrations(url())
-  const pool = new pg.Pool({ connectionString: url(), max: 1, idleTimeoutMillis: 0 }) // one connection, so that SET lasts
-  // Neither the end of the pool nor a statement that failed waits for its connection to close. DROP may
+  // One connection, so that SET lasts until a statement fails.
+  const pool = new pg.Pool({ connectionString: url(), max: 1, idleTimeoutMillis: 0 })
+  // Neither the end of the pool nor a failed statement waits for its connection to close. DROP may
   // terminate it before.
   pool.on('error', () => {})
   return {
