@@ -161,7 +161,7 @@ export class Admission {
       this.#report('too many pipelined requests on one connection')
       return socket.destroy()
     }
-    requests.push({ response, start: AsyncResource.bind(start), bytes })
+    requests.push({ response, start: inOwnContext(start), bytes })
     if (this.#stopping) response.shouldKeepAlive = false
     response.once('close', () => {
       if (!this.#handling.has(response)) this.#endTurn(response)
@@ -197,7 +197,7 @@ export class Admission {
       if (site) this.#deleteIfUnused(site)
     })
     if (kind === 'page') this.#endTurnWhenProduced(response)
-    const start = AsyncResource.bind(() => {
+    const start = inOwnContext(() => {
       // Not at `close`, for which a client that keeps its half of the connection can make us wait.
       if (!response.socket?.writable) return this.#endTurn(response)
       return kind === 'file' ? act() : this.#handle(response, act)
@@ -288,6 +288,13 @@ function add(counts, key, number) {
   const count = (counts.get(key) ?? 0) + number
   if (count > 0) counts.set(key, count)
   else counts.delete(key)
+}
+
+/** Returns a function that runs `start` in the present context. */
+function inOwnContext(start) {
+  // AsyncResource.bind does the same, but in Node.js 20 it doubles the CPU time of a small response.
+  const context = new AsyncResource('Request')
+  return () => context.runInAsyncScope(start)
 }
 
 /** Resets a connection, which is less work than closing it in order. */

@@ -150,7 +150,7 @@ export const serverMutants: Mutant[] = [
   {
     name: 'a request is handled in the context of the one whose turn ended',
     file: 'bin/server/admission.mjs',
-    find: 'const start = AsyncResource.bind(() => {',
+    find: 'const start = inOwnContext(() => {',
     replace: 'const start = Object(() => {',
     tests: 'api/tracing',
     title: 'context of another',
@@ -159,7 +159,7 @@ export const serverMutants: Mutant[] = [
   {
     name: 'a pipelined request is handled in the context of the one before',
     file: 'bin/server/admission.mjs',
-    find: 'start: AsyncResource.bind(start)',
+    find: 'start: inOwnContext(start)',
     replace: 'start',
     tests: 'api/tracing',
     title: 'context of another',
