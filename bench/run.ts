@@ -118,6 +118,8 @@ async function warmUp(
   log('Warming up …')
   for (const path of ['/api/plain', '/api/query'])
     await send(floor, path, () => ({ code: unknownCode }), warmUpRequests / 2)
+  const claimed = await small.newCodes(warmUpRequests / 2 + 50)
+  await send(floor, '/api/claim', () => ({ code: claimed() }), warmUpRequests / 2)
   for (const server of [...Object.values(products), largeServer, other]) {
     if (!server) continue
     const database = server === largeServer ? large : server === other ? ofOther! : small

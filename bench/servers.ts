@@ -51,7 +51,7 @@ export function buildProduct(commit?: string): string {
 }
 
 /**
- * Builds the floor, an app with three bare routes and an empty page behind the product's bin/server.mjs, and returns
+ * Builds the floor, an app with four bare routes and an empty page behind the product's bin/server.mjs, and returns
  * its folder.
  */
 export function buildFloor(): string {
