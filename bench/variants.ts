@@ -59,8 +59,6 @@ export function variantsOf(
     })
   const good = async (server: Server, database: Database, more: Partial<Load> = {}) =>
     load(server, exchangePath, await database.newCodes((more.amount ?? size(3_000)) + 50), more)
-  const claim = async (server: Server, database: Database) =>
-    load(server, '/api/claim', await database.newCodes(size(3_000) + 50))
   const unknown = () => unknownCode
   const one = { connections: 1, amount: size(600) }
   const hashes = { connections: 1, amount: size(12) }
@@ -68,7 +66,11 @@ export function variantsOf(
   const variants: Variant[] = [
     { name: 'floor: JSON in, JSON out', baseline: 'floor: SELECT 1', run: () => load(floor, '/api/plain', unknown) },
     { name: 'floor: SELECT 1', run: () => load(floor, '/api/query', unknown) },
-    { name: 'floor: UPDATE, INSERT, signature', baseline: 'floor: SELECT 1', run: () => claim(floor, small) },
+    {
+      name: 'floor: UPDATE, INSERT, signature',
+      baseline: 'floor: SELECT 1',
+      run: () => good(floor, small, { path: '/api/claim' }),
+    },
     { name: 'exchange', baseline: 'floor: SELECT 1', run: () => good(product, small) },
     {
       name: 'exchange, rejected',
