@@ -125,20 +125,17 @@ function admit(request, response, act) {
 }
 
 /**
- * Closes the connection after a response to part of a request: nothing reads the rest of its body.
- * The response says so, or else the client could send its next request just then.
+ * Has the connection close after a response to a part of a request: nothing reads the rest of its
+ * body. The response says so, or else the client could send its next request just then.
  */
 function closeIfUnread(request, response) {
-  const { socket } = request // Node.js removes it from the request when a route cancels the body
   const { writeHead } = response
-  let isPart = false
   response.writeHead = (...parameters) => {
     // Node.js can run our code between the last byte of a body and the end of the request.
-    isPart = !request.complete && request.readableLength !== Number(request.headers['content-length'])
+    const isPart = !request.complete && request.readableLength !== Number(request.headers['content-length'])
     if (isPart) response.shouldKeepAlive = false
     return writeHead.apply(response, parameters)
   }
-  response.once('finish', () => isPart && socket.destroySoon())
 }
 
 function respond(request, response) {

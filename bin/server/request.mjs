@@ -45,8 +45,7 @@ export function problemOf({ url, headers, rawHeaders, httpVersion }) {
   if (url.length > urlCharacters || url.split('&', parameters + 1).length > parameters)
     return [414, 'The URL is too long.']
   if (headers.host === undefined && httpVersion === '1.1') return [400, 'The Host header is missing.']
-  for (const name of ['user-agent', 'accept-language', 'accept-encoding'])
-    headers[name] &&= headers[name].slice(0, headerCharacters)
+  for (const name of ['user-agent', 'accept-language']) headers[name] &&= headers[name].slice(0, headerCharacters)
   return null
 }
 

@@ -319,7 +319,7 @@ test('requests with 16 KiB of headers together wait on one connection, and no mo
   expect(server.output()).toContain('too many pipelined requests')
 })
 
-test('pipelined requests with thousands of headers, behind slow bodies, use little memory', async () => {
+test('2,000 requests with thousands of headers, behind slow bodies, use little memory', async () => {
   const server = await startServer()
   const address = newAddress()
   const request = (line: string, ...more: string[]) =>
@@ -332,11 +332,11 @@ test('pipelined requests with thousands of headers, behind slow bodies, use litt
   const before = residentMegabytes(server)
   const slow = Array.from({ length: 32 }, () => open(server, `${post(100)}{`))
   await sleep(300)
-  const waiting = Array.from({ length: 200 }, () => open(server, `${post(2)}{}${heavy.repeat(16)}`))
+  const waiting = Array.from({ length: 2_000 }, () => open(server, `${post(2)}{}${heavy}`))
   for (let used = -1; cpuMs(server) > used + 20; await sleep(1_000)) used = cpuMs(server)
   const growth = residentMegabytes(server) - before
   console.log(`memory grew by ${Math.round(growth)} MB`)
-  expect(growth).toBeLessThan(200)
+  expect(growth).toBeLessThan(150)
   expect((await health(server)).status).toBe(200)
   for (const socket of [...slow, ...waiting]) socket.destroy()
   await server.stop()
@@ -446,7 +446,7 @@ test('requests pipelined after a closing one do not leak turns', async () => {
 })
 
 test.describe('no request costs much more than an ordinary one', () => {
-  const count = 12
+  const count = 25
   const hostile: Record<string, { path: string; headers?: Record<string, string>; ordinary: string }> = {
     'many parameters, of a page': { path: `/?${'a&'.repeat(7_000)}`, ordinary: '/' },
     'many parameters, of a route': { path: `/api/health?${'a&'.repeat(7_000)}`, ordinary: '/' },
@@ -485,7 +485,7 @@ test.describe('no request costs much more than an ordinary one', () => {
       const real = path === 'largest script' ? `/_next/static/chunks/${largest}` : path
       const ratios: number[] = []
       for (let round = 0; round < 3; round++)
-        ratios.push((await cost(real, headers)) / Math.max(5, await cost(ordinary)))
+        ratios.push((await cost(real, headers)) / Math.max(2, await cost(ordinary)))
       expect(median(ratios), what).toBeLessThan(4)
     }
 
@@ -503,7 +503,7 @@ test.describe('no request costs much more than an ordinary one', () => {
       `${head}Transfer-Encoding: chunked\r\n\r\n${[...body].map((piece) => `1\r\n${piece}\r\n`).join('')}0\r\n\r\n`
     await exchangeOf(pieces)
     const ratios: number[] = []
-    for (let round = 0; round < 3; round++) ratios.push((await exchangeOf(pieces)) / Math.max(5, await cost('/')))
+    for (let round = 0; round < 3; round++) ratios.push((await exchangeOf(pieces)) / Math.max(2, await cost('/')))
     expect(median(ratios), 'a body in chunks of one byte').toBeLessThan(4)
     await server.stop()
   })
@@ -673,7 +673,7 @@ test('forms whose bodies never arrive hold no turns of pages', async () => {
       ].join('\r\n'),
     ).once('data', () => ended++),
   )
-  await sleep(500)
+  await sleep(3_000) // until they would hold all turns: three of those begin in 100 ms
   const page = await fetch(server.url, { headers: { 'X-Forwarded-For': newAddress() } })
   expect(page.status).toBe(200)
   expect(ended).toBe(0) // the page did not wait for the end of one
@@ -769,7 +769,7 @@ test.describe('forms for a SAML connection', () => {
       expect(String(status)).toMatch(/^HTTP\/1.1 303/)
       expect(left).toBeGreaterThan(0)
       expect(most - before).toBeLessThan(150)
-      expect(server.output()).toContain(tooMuch)
+      await expect.poll(() => server.output()).toContain(tooMuch)
     })
   }
 
@@ -956,14 +956,14 @@ test('a page waits no longer for requests over new connections than for those ov
   expect(opened).toBeLessThan(3 * kept)
 })
 
-test('the networks of one owner delay a page of another by few of theirs', async () => {
+test('the networks of five owners delay a page of another by few of theirs', async () => {
   const server = await startServer()
   for (let count = 0; count < 40; count++) await readWhole(await fetch(server.url)) // compiles
   const page = (address: string) => fetch(server.url, { headers: { 'X-Forwarded-For': address } }).then(readWhole)
   let pages = 0
   let stopped = false
-  const clients = Array.from({ length: 64 }, async (_, index) => {
-    for (; !stopped; pages++) await page(`192.0.2.${index % 8}`)
+  const clients = Array.from({ length: 320 }, async (_, index) => {
+    for (; !stopped; pages++) await page(`192.0.${index % 5}.${index % 8}`)
   })
   await sleep(1_000)
   const ahead: number[] = []
@@ -975,7 +975,7 @@ test('the networks of one owner delay a page of another by few of theirs', async
   stopped = true
   await Promise.all(clients)
   await server.stop()
-  console.log(`pages of one owner ahead of one of another: ${ahead.join(', ')}`)
+  console.log(`pages of five owners ahead of one of another: ${ahead.join(', ')}`)
   expect(median(ahead)).toBeLessThan(16)
 })
 

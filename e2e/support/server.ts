@@ -56,9 +56,9 @@ export async function startServer(
   ended.catch(() => {})
   const stop = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return
-    const exited = once(server, 'exit')
+    const closed = once(server, 'close') // when its output has been read as well
     server.kill('SIGTERM')
-    await exited
+    await closed
   }
   return { url, process: server, output, stop }
 }
