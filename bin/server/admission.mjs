@@ -197,11 +197,7 @@ export class Admission {
       if (site) this.#deleteIfUnused(site)
     })
     if (kind === 'page') this.#endTurnWhenProduced(response)
-    const start = inOwnContext(() => {
-      // Not at `close`, for which a client that keeps its half of the connection can make us wait.
-      if (!response.socket?.writable) return this.#endTurn(response)
-      return kind === 'file' ? act() : this.#handle(response, act)
-    })
+    const start = inOwnContext(() => (kind === 'file' ? act() : this.#handle(response, act)))
     own.queue.request(response, network, () => {
       // Not before, because it could be deleted while this one waits.
       site = this.#turnsOf(`${kind} site ${siteOf(network)}`, perSite)

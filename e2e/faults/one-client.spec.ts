@@ -160,17 +160,17 @@ test.describe('beside clients that open connections without pause', () => {
   ] as const) {
     test(`new connections of ${who} are limited, and those of others wait less than at a bare server`, async () => {
       const clients = { addresses: addresses[who], once: 250 * addresses[who].length, request: request('PUT /x') }
-      const ratios: number[] = []
-      for (let round = 0; round < 3; round++) {
+      const waits: { own: number; bare: number }[] = []
+      for (let round = 0; round < 5; round++) {
         await sleep(2_100) // for a second with few connections
         const { wait, answers, seconds } = await waitBeside(portOf(server), clients)
-        ratios.push(wait / (await waitBeside(bare.port, clients)).wait)
+        waits.push({ own: wait, bare: (await waitBeside(bare.port, clients)).wait })
         expect(answers).toBeLessThanOrEqual(first + perSecond * (seconds + 1))
       }
-      console.log(
-        `${who}: the wait beside that at a bare server: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')}`,
-      )
-      expect(median(ratios)).toBeLessThan(1)
+      const ratios = waits.map(({ own, bare }) => (own / bare).toFixed(2))
+      console.log(`${who}: the wait beside that at a bare server: ${ratios.join(', ')}`)
+      const sum = (server: 'own' | 'bare') => waits.reduce((total, wait) => total + wait[server], 0)
+      expect(sum('own') / sum('bare')).toBeLessThan(1)
       expect(server.output()).toContain('too many new connections from one network')
     })
   }
@@ -515,7 +515,7 @@ test('over the limit, thousands of cookies cost little more than none', async ()
   await flood(2_000, () => fetch(`${server.url}/api/health`, { headers: address }))
   const cost = async (headers: Record<string, string>) => {
     const before = cpuMs(server)
-    for (let index = 0; index < 60; index++) {
+    for (let index = 0; index < 300; index++) {
       const response = await fetch(`${server.url}/`, { headers: { ...address, ...headers } })
       expect(response.status).toBe(429)
       await response.arrayBuffer()
@@ -1160,7 +1160,7 @@ test('clients that do not read files keep out no other client of their own site'
     socket.write(request.repeat(16))
     return socket.on('error', () => {})
   })
-  await sleep(500)
+  for (let before = -1; cpuMs(server) > before; await sleep(500)) before = cpuMs(server) // until no more is sent
   const response = await fetch(`${server.url}/_next/nothing`, { headers: { 'X-Forwarded-For': '2001:db8:7:6::1' } })
   expect(response.status).toBe(404)
   expect(unread.filter(({ closed }) => closed)).toEqual([]) // it did not wait for their end

@@ -377,9 +377,9 @@ const others: Mutant[] = [
     file: 'lib/queue/turns.mjs',
     find: ' || performance.now() >= this.#pauseEndsAt',
     replace: '',
-    tests: 'one-client',
-    title: 'over new connections than',
-    project: 'faults',
+    tests: 'lib/queue/turns',
+    title: 'in each iteration',
+    project: 'unit',
   },
   {
     name: 'pages begin in order of arrival',
@@ -423,7 +423,7 @@ const others: Mutant[] = [
     find: 'if (headers.cookie) headers.cookie =',
     replace: 'if (0) headers.cookie =',
     tests: 'one-client',
-    title: 'by CPU time',
+    title: 'thousands of cookies',
     project: 'faults',
   },
   {
@@ -757,15 +757,6 @@ const others: Mutant[] = [
     replace: 'this.#endTurn(response)\n      if (response === null)',
     tests: 'faults/turns',
     title: 'keeps its turn',
-    project: 'faults',
-  },
-  {
-    name: 'pages are rendered for clients that have gone',
-    file: 'bin/server/admission.mjs',
-    find: 'if (!response.socket?.writable) return this.#endTurn(response)',
-    replace: '',
-    tests: 'one-client',
-    title: 'requests and abandons',
     project: 'faults',
   },
   {

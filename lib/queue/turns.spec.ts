@@ -42,3 +42,17 @@ for (const [kind, newTurns] of Object.entries(kinds)) {
     expect(turns.size).toBe(1)
   })
 }
+
+test('pages begin even if a connection is accepted in each iteration of the event loop', async () => {
+  let accepted = 0
+  const turns = new PageTurns(64, () => accepted++)
+  let begun = 0
+  for (let index = 0; index < 20; index++) {
+    const holder = {}
+    turns.request(holder, '192.0.2.1', () => {
+      begun++
+      turns.end(holder)
+    })
+  }
+  await expect.poll(() => begun).toBe(20)
+})
