@@ -176,8 +176,8 @@ export class Admission {
 
   /**
    * Calls `act` when it is the request's turn, in the request's context: at once, unless its network or
-   * site is at the limit for this kind of request. Does not call it for a client that has gone. The turn
-   * of a page or route whose client goes ends with the work for it, which is done all the same.
+   * site is at the limit for this kind of request. Does not call it once the connection has closed. The
+   * turn of a page or route whose client goes ends with the work for it, which is done all the same.
    * @param {keyof typeof turns} kind
    * @param {string} network
    * @param {import('node:http').ServerResponse} response
