@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
-import { Agent } from 'node:http'
+import { Agent, request as httpRequest } from 'node:http'
 import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
 import { documentedFetch } from '../support/documented'
@@ -476,14 +477,13 @@ test('files are sent whole, compressed where the client accepts it, and an abort
   const before = descriptors()
   for (let round = 0; round < 5; round++)
     await Promise.all(
-      Array.from({ length: 20 }, async () => {
-        const controller = new AbortController()
-        const response = fetch(server.url + script, { signal: controller.signal })
-        setTimeout(() => controller.abort(), 5)
-        await response.then((received) => received.arrayBuffer()).catch(() => {})
+      Array.from({ length: 20 }, async (_, i) => {
+        const download = httpRequest(server.url + script, { agent: false }).end()
+        download.once(i % 2 ? 'finish' : 'response', () => download.destroy())
+        await once(download, 'close').catch(() => {}) // "socket hang up" before the response
       }),
     )
-  await expect.poll(descriptors).toBeLessThanOrEqual(before + 20) // connections that are kept
+  await expect.poll(descriptors).toBeLessThanOrEqual(before)
   expect((await get({})).status).toBe(200)
   await server.stop()
   expect(server.output()).not.toContain('Error')
