@@ -56,14 +56,23 @@ test.describe('refresh', () => {
     ])
   })
 
-  test('accepts the cookie with an empty object, and prefers the token in the body', async ({ user, post }) => {
+  test('returns only a JWT for the cookie with an empty object, and prefers the token in the body', async ({
+    user,
+    post,
+  }) => {
     const [cookie, token] = [await signIn(post, user), await signIn(post, user)]
     const headers = { Cookie: `theme=dark; refresh=${cookie.refreshToken}` }
     const ofCookie = await post(refreshPath, {}, headers)
     expect(claimsOf(ofCookie.body.token!).sid).toBe(claimsOf(cookie.token!).sid)
     const ofBody = await post(refreshPath, { refreshToken: token.refreshToken }, headers)
+    expect(Object.keys(ofCookie.body)).toEqual(['ok', 'token']) // a script could read the refresh token there
+    expect(ofCookie.headers.getSetCookie()).toEqual([
+      expect.stringMatching(`^session=${ofCookie.body.token};`),
+      expect.stringMatching(/^refresh=[\w-]{48};/),
+    ])
     expect(claimsOf(ofBody.body.token!).sid).toBe(claimsOf(token.token!).sid)
     expect((await post(refreshPath, { refreshToken: '' }, headers)).body.code).toBe(invalid.code)
+    expect(generationOf(ofBody.body.refreshToken)).toBe(1)
   })
 
   test('rotates at most once in 10 seconds; then again', async ({ user, post, sql }) => {

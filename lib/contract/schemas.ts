@@ -54,7 +54,7 @@ export const RefreshTokenRequest = z.object(
   object,
 )
 
-/** The response of every operation that starts or renews a session. */
+/** The response of every operation that starts a session. */
 export const SessionTokensResponse = z.object({
   ok: z.literal(true),
   token: z
@@ -65,6 +65,13 @@ export const SessionTokensResponse = z.object({
     .string()
     .regex(/^[\w-]{48}$/)
     .meta({ description: 'The refresh token. Each rotation replaces it.' }),
+})
+
+/** The response of a refresh. A refresh by cookie must not show the refresh token to a script. */
+export const RefreshResponse = SessionTokensResponse.extend({
+  refreshToken: SessionTokensResponse.shape.refreshToken.optional().meta({
+    description: 'The current refresh token, only if the body of the request had one.',
+  }),
 })
 
 const instant = z.iso.datetime({ precision: 3 })

@@ -3,13 +3,20 @@ import { route } from '@/lib/http/route'
 import { cookieOf, sessionCookies } from '@/lib/session/cookie'
 import { refreshSession } from '@/lib/session/refresh'
 
-/** Renews a session with the refresh token in the body, else in the cookie, and sets its cookies. */
+/**
+ * Renews a session with the refresh token in the body, else in the cookie, and sets its cookies.
+ * Returns a refresh token only to a client that sent one in the body: no script can read the cookie.
+ */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.refreshSession,
   async ({ request: { headers }, body, respond, setCookies, addToLog }) => {
     const { userId, sessionId, ...tokens } = await refreshSession(body.refreshToken ?? cookieOf(headers, 'refresh'))
     addToLog({ userId, sessionId })
     setCookies(sessionCookies(tokens))
-    return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
+    return respond({
+      ok: true,
+      token: tokens.token,
+      ...(body.refreshToken !== undefined && { refreshToken: tokens.refreshToken }),
+    })
   },
 )
