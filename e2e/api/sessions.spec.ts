@@ -1,6 +1,7 @@
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
+import { signSessionToken } from '../../lib/session/token'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { documentedFetch } from '../support/documented'
 import {
@@ -64,15 +65,15 @@ test.describe('refresh', () => {
     const headers = { Cookie: `theme=dark; refresh=${cookie.refreshToken}` }
     const ofCookie = await post(refreshPath, {}, headers)
     expect(claimsOf(ofCookie.body.token!).sid).toBe(claimsOf(cookie.token!).sid)
-    const ofBody = await post(refreshPath, { refreshToken: token.refreshToken }, headers)
     expect(Object.keys(ofCookie.body)).toEqual(['ok', 'token']) // a script could read the refresh token there
     expect(ofCookie.headers.getSetCookie()).toEqual([
       expect.stringMatching(`^session=${ofCookie.body.token};`),
       expect.stringMatching(/^refresh=[\w-]{48};/),
     ])
+    const ofBody = await post(refreshPath, { refreshToken: token.refreshToken }, headers)
     expect(claimsOf(ofBody.body.token!).sid).toBe(claimsOf(token.token!).sid)
-    expect((await post(refreshPath, { refreshToken: '' }, headers)).body.code).toBe(invalid.code)
     expect(generationOf(ofBody.body.refreshToken)).toBe(1)
+    expect((await post(refreshPath, { refreshToken: '' }, headers)).body.code).toBe(invalid.code)
   })
 
   test('rotates at most once in 10 seconds; then again', async ({ user, post, sql }) => {
@@ -336,10 +337,26 @@ test.describe('POST /api/auth/sign-out', () => {
     'the refresh token in the body': ({ refreshToken }) => [{ refreshToken }, {}],
     'the Bearer token': ({ token }) => [{}, { Authorization: `Bearer ${token}` }],
     'the session cookie': ({ token }) => [{}, { Cookie: `session=${token}` }],
-    'the refresh cookie, also with an expired JWT': ({ refreshToken }) => [
+    'the refresh cookie with an expired session cookie': ({ token, refreshToken }) => [
       {},
-      { Cookie: `session=expired; refresh=${refreshToken}` },
+      { Cookie: `session=${expired(token!)}; refresh=${refreshToken}` },
     ],
+    'the cookies with an expired Bearer token': ({ token, refreshToken }) => [
+      {},
+      { Authorization: `Bearer ${expired(token!)}`, Cookie: `session=${token}; refresh=${refreshToken}` },
+    ],
+    'the cookies with an invalid Bearer token': ({ token, refreshToken }) => [
+      {},
+      { Authorization: 'Bearer x', Cookie: `session=${token}; refresh=${refreshToken}` },
+    ],
+    'the cookies with an empty refresh token in the body': ({ token, refreshToken }) => [
+      { refreshToken: '' },
+      { Cookie: `session=${token}; refresh=${refreshToken}` },
+    ],
+  }
+  const expired = (token: string) => {
+    const { sub: userId, sid: sessionId, iat } = claimsOf(token)
+    return keepSecret(signSessionToken({ userId, sessionId, issuedAt: iat - 60, expiresAt: iat - 1 }))
   }
   for (const [what, how] of Object.entries(ways)) {
     test(`ends the session of ${what}, and only that`, async ({ user, post, sql }) => {
@@ -351,6 +368,22 @@ test.describe('POST /api/auth/sign-out', () => {
       expect((await post(refreshPath, { refreshToken: tokens.refreshToken })).body).toMatchObject(invalid)
     })
   }
+
+  test('ends every session that the request holds a credential for', async ({ user, post, sql }) => {
+    const signIns = [1, 2, 3, 4, 5].map(() => signIn(post, user))
+    const [bearer, ofBody, session, refresh, other] = await Promise.all(signIns)
+    const { status, body } = await post(
+      signOutPath,
+      { refreshToken: ofBody!.refreshToken },
+      {
+        Authorization: `Bearer ${bearer!.token}`,
+        Cookie: `session=${session!.token}; refresh=${refresh!.refreshToken}`,
+      },
+    )
+    expect([status, body]).toEqual([200, { ok: true }])
+    const live = await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
+    expect(live).toEqual([{ id: claimsOf(other!.token!).sid }])
+  })
 
   test('succeeds without a session too, and deletes the cookies', async ({ post }) => {
     for (const [body, headers] of [

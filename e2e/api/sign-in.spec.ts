@@ -153,15 +153,16 @@ test('over https, all three cookies belong to this host alone', async () => {
   )
 })
 
-test('a sign-in ends the session that the browser held, and a rejected one does not', async () => {
+test('a sign-in ends the sessions of both cookies, and a rejected one does not', async () => {
   const user = await newPasswordUser(sql)
   const other = await newPasswordUser(sql)
-  const held = await signIn(other)
-  const headers = { Cookie: `session=${held.body.token}` }
+  const [session, refresh] = [await signIn(other), await signIn(other)]
+  const headers = { Cookie: `session=${session.body.token}; refresh=${refresh.body.refreshToken}` }
+  const revoked = async () => (await sessionsOf(other)).map(({ revoked_at }) => revoked_at !== null)
   expect(await statusOf({ ...user, password: wrong }, headers)).toBe(400)
-  expect((await sessionsOf(other))[0]!.revoked_at).toBeNull()
+  expect(await revoked()).toEqual([false, false])
   expect(await statusOf(user, headers)).toBe(200)
-  expect((await sessionsOf(other))[0]!.revoked_at).not.toBeNull()
+  expect(await revoked()).toEqual([true, true])
   expect((await sessionsOf(user))[0]!.revoked_at).toBeNull()
 })
 

@@ -252,7 +252,11 @@ test.describe('reuse of a code', () => {
       } as User),
     })
     await sql(usedSecondsAgo(3600), [user.id])
-    for (const held of [`session=${first.body.token}`, `refresh=${first.body.refreshToken}`]) {
+    for (const held of [
+      `session=${first.body.token}`,
+      `refresh=${first.body.refreshToken}`,
+      `session=${other.body.token}; refresh=${first.body.refreshToken}`,
+    ]) {
       expect((await post(exchangePath, { code }, { Cookie: `theme=dark; ${held}` })).status).toBe(400)
       expect(await revoked(sql, user)).toEqual([false])
     }
@@ -322,15 +326,28 @@ test.describe('a sign-in over a live session', () => {
   const alive = async (sql: Sql, user: User) =>
     (await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).length
 
-  for (const cookie of ['session', 'refresh'] as const) {
-    test(`ends the session of the ${cookie} cookie, only if it succeeds`, async ({ user, post, sql }) => {
-      const { body } = await post(exchangePath, { code: await newCode(user) })
-      const headers = { Cookie: `${cookie}=${body[cookie === 'session' ? 'token' : 'refreshToken']}` }
-      expect((await post(exchangePath, { code: 'fabricated' }, headers)).status).toBe(400)
-      expect(await alive(sql, user)).toBe(1)
-      expect((await post(exchangePath, { code: await newCode(user) }, headers)).status).toBe(200)
-      expect(await alive(sql, user)).toBe(1)
-      expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(2)
+  type Tokens = { token?: string; refreshToken?: string }
+  const held: Record<string, (one: Tokens, other: Tokens) => [cookie: string, ended: number]> = {
+    'the session of the session cookie': ({ token }) => [`session=${token}`, 1],
+    'the session of the refresh cookie': ({ refreshToken }) => [`refresh=${refreshToken}`, 1],
+    'the session of both cookies': ({ token, refreshToken }) => [`session=${token}; refresh=${refreshToken}`, 1],
+    'both sessions of cookies that do not match': ({ token }, { refreshToken }) => [
+      `session=${token}; refresh=${refreshToken}`,
+      2,
+    ],
+    'no session of a refresh cookie with an invalid MAC': ({ token }, { refreshToken }) => [
+      `session=${token}; refresh=${refreshToken!.slice(0, -8)}AAAAAAAA`,
+      1,
+    ],
+  }
+  for (const [what, cookieOf] of Object.entries(held)) {
+    test(`ends ${what}, only if it succeeds`, async ({ user, post, sql }) => {
+      const signIn = async () => (await post(exchangePath, { code: await newCode(user) })).body
+      const [Cookie, ended] = cookieOf(await signIn(), await signIn())
+      expect((await post(exchangePath, { code: 'fabricated' }, { Cookie })).status).toBe(400)
+      expect(await alive(sql, user)).toBe(2)
+      expect((await post(exchangePath, { code: await newCode(user) }, { Cookie })).status).toBe(200)
+      expect(await alive(sql, user)).toBe(3 - ended)
     })
   }
 })
@@ -375,11 +392,12 @@ test.describe('the cookies', () => {
     expect(await (await fetch(url, { headers: { Cookie: `session=${token}` } })).text()).not.toContain(user.email)
   })
 
-  test('are deleted, and their session revoked, by signing out', async ({ user, url, post, sql }) => {
+  test('are deleted, and their sessions revoked, by signing out', async ({ user, url, post, sql }) => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
+    const { body: other } = await post(exchangePath, { code: await newCode(user) })
     const response = await fetch(`${url}/sign-out`, {
       method: 'POST',
-      headers: { Cookie: `session=${body.token}` },
+      headers: { Authorization: 'Bearer x', Cookie: `session=${body.token}; refresh=${other.refreshToken}` },
       redirect: 'manual',
     })
     expect([response.status, response.headers.get('location')]).toEqual([303, '/?signed-out'])
@@ -387,6 +405,6 @@ test.describe('the cookies', () => {
       'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
       'refresh=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
     ])
-    expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NOT NULL', [user.id])).toHaveLength(1)
+    expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NOT NULL', [user.id])).toHaveLength(2)
   })
 })

@@ -121,34 +121,37 @@ test('clean-up does not wait for a session that is being refreshed; the next run
   expect(await count()).toEqual([{ count: 0 }])
 })
 
-test('signing out of two sessions at once, and a reset: no deadlock', async ({ sql }) => {
+test('signing out of two sessions at once, or exchanging over them, and a reset: no deadlock', async ({ sql }) => {
   // The planner chooses these plans itself for a large table, if random_page_cost is 1.1. They lock the
   // sessions in the order of the index.
   const byIndex = new URL(process.env.DATABASE_URL!)
   byIndex.searchParams.set('options', '-c enable_bitmapscan=off')
   const indexed = await startTwins(byIndex.href)
-  for (const reversed of [true, false]) {
-    const user = await newAccount(sql, 2, 0)
-    const byId = [...user.sessions].sort((one, two) => (one.id < two.id ? -1 : 1))
-    const [early, late] = reversed ? byId.reverse() : byId
-    await sql(`DELETE FROM sessions WHERE user_id = $1`, [user.id])
-    for (const { id } of [early!, late!]) {
-      await sql(`INSERT INTO sessions (id, user_id, expires_at) VALUES ($1, $2, now() + interval '1 day')`, [
-        id,
-        user.id,
-      ])
+  for (const exchanges of [false, true]) {
+    for (const reversed of [true, false]) {
+      const [user, other] = [await newAccount(sql, 2, 0), await newAccount(sql, 0, 1)]
+      const byId = [...user.sessions].sort((one, two) => (one.id < two.id ? -1 : 1))
+      const [early, late] = reversed ? byId.reverse() : byId
+      await sql(`DELETE FROM sessions WHERE user_id = $1`, [user.id])
+      for (const { id } of [early!, late!]) {
+        await sql(`INSERT INTO sessions (id, user_id, expires_at) VALUES ($1, $2, now() + interval '1 day')`, [
+          id,
+          user.id,
+        ])
+      }
+      const [first, second] = [
+        await closeGate('sessions', 'id = $1', early!.id),
+        await closeGate('sessions', 'id = $1', late!.id),
+      ]
+      const { exchange } = indexed.client()
+      const ending = exchanges ? exchange(other.codes[0]!, early, late) : indexed.signOut(early!, late)
+      const resetting = indexed.reset(user)
+      await expect.poll(async () => (await first.count()) + (await second.count()), { intervals: [10] }).toBe(2)
+      await first.open()
+      await second.open()
+      await Promise.all([ending, resetting])
+      await checkEnded(indexed, sql, user, [])
     }
-    const [first, second] = [
-      await closeGate('sessions', 'id = $1', early!.id),
-      await closeGate('sessions', 'id = $1', late!.id),
-    ]
-    const signingOut = indexed.signOut(early!, late)
-    const resetting = indexed.reset(user)
-    await expect.poll(async () => (await first.count()) + (await second.count()), { intervals: [10] }).toBe(2)
-    await first.open()
-    await second.open()
-    await Promise.all([signingOut, resetting])
-    await checkEnded(indexed, sql, user, [])
   }
   await indexed.stop()
   expect(indexed.logged('error')).toEqual([])

@@ -31,10 +31,10 @@ const email = 'ada@example.com'
 async function run(): Promise<void> {
   await createUser(email)
   const { id } = (await findUserByEmail(email))!
-  const nobody = { browser: null, sessionId: null }
+  const nobody = { browser: null, sessionIds: [] }
   const { secret: code } = await issueSsoCode(id)
   const { token, refreshToken, sessionId } = await exchangeSsoCode(code, nobody)
-  await exchangeSsoCode(code, { browser: null, sessionId }).catch(() => {}) // a reused code
+  await exchangeSsoCode(code, { browser: null, sessionIds: [sessionId] }).catch(() => {}) // a reused code
   await findSession(token)
   await findRefreshableSession(refreshToken)
   await refreshSession(refreshToken)
@@ -42,13 +42,17 @@ async function run(): Promise<void> {
   await resetPassword((await issueResetToken(id)).secret, 'lantern meadow otter')
   await signInWithPassword(email, 'lantern meadow otter', {
     subnet: '192.0.2.0/24',
-    sessionId: null,
+    sessionIds: [],
     knownBrowser: null,
   })
   await uncountAttempt({ keys: [], endsAt: new Date() })
   await databasePool().query('UPDATE users SET password_hash = $1', [await bcrypt.hash('lantern meadow otter', 4)])
   const knownBrowser = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000))
-  await signInWithPassword(email, 'lantern meadow otter', { subnet: '192.0.2.0/24', sessionId, knownBrowser })
+  await signInWithPassword(email, 'lantern meadow otter', {
+    subnet: '192.0.2.0/24',
+    sessionIds: [sessionId],
+    knownBrowser,
+  })
   await signIn()
   await queueResetMail([email], { language: 'en', device: null })
   const mail = (await claimMail())! // the notice of the reset

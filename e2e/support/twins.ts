@@ -11,8 +11,8 @@ const withCheapHash = { NODE_OPTIONS: `--import ${new URL('cheap-hash.mjs', impo
 export type Client = {
   given: Tokens[]
   refresh: (refreshToken: string) => Promise<boolean>
-  /** Exchanges a code, optionally with the session cookie of `held`. */
-  exchange: (code: string, held?: Tokens) => Promise<boolean>
+  /** Exchanges a code, optionally with the cookies of one session, or of two. */
+  exchange: (code: string, held?: Tokens, refreshCookieOf?: Tokens) => Promise<boolean>
 }
 
 export type Twins = {
@@ -62,8 +62,8 @@ export async function startTwins(databaseUrl = process.env.DATABASE_URL!): Promi
       return {
         given,
         refresh: async (refreshToken) => keep(await refresh(refreshToken), 'REFRESH_INVALID'),
-        exchange: async (code, held) =>
-          keep(await post(exchangePath, { code }, held && cookies(held)), 'SSO_EXCHANGE_INVALID'),
+        exchange: async (code, held, refreshCookieOf) =>
+          keep(await post(exchangePath, { code }, held && cookies(held, refreshCookieOf)), 'SSO_EXCHANGE_INVALID'),
       }
     },
     reset: async ({ resetToken }) => {

@@ -10,14 +10,14 @@ import { type Verified, verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 import { parseEmail } from './parse-email'
 
-/** Who signs in: the network, the session that the browser holds, and its cookie `__Host-known`. */
-export type Client = { subnet: string; sessionId: string | null; knownBrowser: string | null }
+/** Who signs in: the network, the sessions that the browser holds, and its cookie `__Host-known`. */
+export type Client = { subnet: string; sessionIds: string[]; knownBrowser: string | null }
 
 type SignIn = SessionTokens & { userId: string; sessionId: string; knownBrowser: string }
 type StoredUser = { userId: string; passwordHash: string }
 
 /**
- * Starts a session for a user who knows the password, and ends the session that the browser held
+ * Starts a session for a user who knows the password, and ends the sessions that the browser held
  * before. Throws SIGN_IN_INVALID, whatever the reason and after the same work; RATE_LIMITED after
  * too many attempts, for known and unknown accounts alike; SERVICE_UNAVAILABLE if the hashing queue
  * is full; or VALIDATION_ERROR for what is no e-mail address.
@@ -36,7 +36,7 @@ export async function signIn(email: string, password: string, client: Client): P
       throw error
     })
     if (!user || !verified) break
-    const session = await start(user, client.sessionId, attempt)
+    const session = await start(user, client.sessionIds, attempt)
     if (!session) continue
     if (verified.upgraded) await upgrade(user, verified.upgraded)
     return { ...session, knownBrowser: makeKnownBrowser(account, browser, session.startedAt) }
@@ -72,7 +72,7 @@ async function verify(
 }
 
 /** Starts the session, unless the user was changed since the password was verified. */
-async function start({ userId, passwordHash }: StoredUser, heldSessionId: string | null, attempt: Counted) {
+async function start({ userId, passwordHash }: StoredUser, heldSessionIds: string[], attempt: Counted) {
   const sessionId = randomUUID()
   // `claimed` locks the user first, like everything that ends all sessions of a user: of a sign-in
   // and a reset at the same time, the later one sees what the earlier one did.
@@ -81,7 +81,7 @@ async function start({ userId, passwordHash }: StoredUser, heldSessionId: string
       SELECT id AS user_id FROM users
       WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND NOT sso_only
       FOR KEY SHARE
-    ), ${startSession({ sessionId, heldSessionId })},
+    ), ${startSession({ sessionId, heldSessionIds })},
     ${refundAttempt(attempt, part`EXISTS (SELECT FROM claimed)`)}
     SELECT now, ends_at AS "endsAt" FROM started`
   if (!row) return null

@@ -8,35 +8,25 @@ export function sessionTokenOf(headers: Headers): string | null {
 }
 
 /**
- * Returns the ID of the session that a browser holds, or null: of the session cookie, else of the
- * refresh cookie, which outlives it. The session may have ended.
+ * Returns the IDs of the sessions that a browser holds: of the session cookie, and of the refresh
+ * cookie, which outlives it. The sessions may have ended.
  */
-export async function sessionIdOfBrowser(headers: Headers): Promise<string | null> {
-  const [id] = await sessionIdsOfBrowser(headers)
-  return id ?? null
+export function sessionIdsOfBrowser(headers: Headers): Promise<string[]> {
+  return idsOf([cookieOf(headers, 'session')], [cookieOf(headers, 'refresh')])
 }
 
 /**
- * Returns the IDs of the sessions that a sign-out ends: that of the refresh token in the body, else
- * of the Bearer token, else those of the cookies.
+ * Returns the IDs of the sessions that a sign-out ends: those of all valid credentials of the
+ * request. An invalid credential does not hide a valid one.
  */
-export async function presentedSessionIds(headers: Headers, refreshToken?: string): Promise<string[]> {
-  if (refreshToken !== undefined) return idsOf(readRefreshToken(refreshToken))
-  const bearer = bearerOf(headers)
-  return bearer === null ? sessionIdsOfBrowser(headers) : idsOf(await verifySessionToken(bearer))
+export function presentedSessionIds(headers: Headers, refreshToken: string | null = null): Promise<string[]> {
+  return idsOf([bearerOf(headers), cookieOf(headers, 'session')], [refreshToken, cookieOf(headers, 'refresh')])
 }
 
-async function sessionIdsOfBrowser(headers: Headers): Promise<string[]> {
-  const [token, refreshToken] = [cookieOf(headers, 'session'), cookieOf(headers, 'refresh')]
-  const ids = [
-    ...idsOf(token ? await verifySessionToken(token) : null),
-    ...idsOf(refreshToken ? readRefreshToken(refreshToken) : null),
-  ]
-  return [...new Set(ids)]
-}
-
-function idsOf(presented: { sessionId: string } | null): string[] {
-  return presented ? [presented.sessionId] : []
+async function idsOf(jwts: (string | null)[], refreshTokens: (string | null)[]): Promise<string[]> {
+  const verified = await Promise.all(jwts.map((jwt) => jwt && verifySessionToken(jwt)))
+  const read = refreshTokens.map((refreshToken) => refreshToken && readRefreshToken(refreshToken))
+  return [...new Set([...verified, ...read].flatMap((presented) => (presented ? [presented.sessionId] : [])))]
 }
 
 function bearerOf(headers: Headers): string | null {

@@ -9,8 +9,8 @@ const revokedPerStart = 1_000
 /** What a session is started with. The connection and the end can name a column of `claimed`. */
 type Start = {
   sessionId: string
-  /** The session that the browser held before. */
-  heldSessionId: string | null
+  /** The sessions that the browser held before. */
+  heldSessionIds: string[]
   /** The connection of the sign-in. */
   connectionId?: Part
   /** The end of the user's session at the identity provider. */
@@ -19,21 +19,21 @@ type Start = {
 
 /**
  * Returns the CTEs that start a session for the user in the CTE `claimed (user_id)`, and revoke the
- * session that the browser held and the user's oldest beyond `maxLiveSessions`. `started (user_id,
+ * sessions that the browser held and the user's oldest beyond `maxLiveSessions`. `started (user_id,
  * now, ends_at)` has one row if `claimed` has one; otherwise nothing changes.
  */
 export function startSession({
   sessionId,
-  heldSessionId,
+  heldSessionIds,
   connectionId = part`NULL::uuid`,
   renewableUntil = part`NULL::timestamptz`,
 }: Start): Part {
   // Sorted by revoked_at too, although it is null in each: the index has this order.
   const replaced = part`
-    SELECT ${heldSessionId}::uuid UNION ALL (
+    SELECT unnest(${heldSessionIds}::uuid[]) UNION ALL (
       SELECT id FROM sessions
       WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL
-        AND id IS DISTINCT FROM ${heldSessionId}::uuid
+        AND id <> ALL (${heldSessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
   return part`
     started AS (

@@ -55,14 +55,14 @@ async function isLinked(userId: string, identity: Subject & { connectionId: stri
   return rows.length === 1
 }
 
-/** Who presents a code: the browser, if it has an identity, and the session that it holds. */
-export type Presenter = { browser: string | null; sessionId: string | null }
+/** Who presents a code: the browser, if it has an identity, and the sessions that it holds. */
+export type Presenter = { browser: string | null; sessionIds: string[] }
 
 type Exchange = SessionTokens & { userId: string; sessionId: string }
 type ExchangeRow = { userId: string | null; now: number; endsAt: number; isKnown: boolean }
 
 /**
- * Exchanges a one-time code for a session JWT and a refresh token, and ends the session that the
+ * Exchanges a one-time code for a session JWT and a refresh token, and ends the sessions that the
  * browser held before. Exactly one concurrent call succeeds; there are no partial effects. Throws
  * SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session that it started (RFC 6749
  * §4.1.2), unless the same browser presents it again.
@@ -91,7 +91,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
       RETURNING user_id, connection_id, renewable_until
     ), ${startSession({
       sessionId,
-      heldSessionId: presenter.sessionId,
+      heldSessionIds: presenter.sessionIds,
       connectionId: part`connection_id`,
       renewableUntil: part`renewable_until`,
     })}
@@ -102,7 +102,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
   if (userId !== null) {
     return { ...sessionTokens({ sessionId, userId, generation: 0, now, endsAt }), userId, sessionId }
   }
-  if (isKnown) await endReusedSession(codeHash, browserHash, presenter.sessionId)
+  if (isKnown) await endReusedSession(codeHash, browserHash, presenter.sessionIds)
   throw new ApiError('SSO_EXCHANGE_INVALID')
 }
 
@@ -116,13 +116,13 @@ type RejectedCode = { sessionId: string | null; isElsewhere: boolean; revoked: b
 async function endReusedSession(
   codeHash: Uint8Array,
   browserHash: Uint8Array | null,
-  heldSessionId: string | null,
+  heldSessionIds: string[],
 ): Promise<void> {
   const [code] = await sql<RejectedCode>`
     WITH code AS MATERIALIZED (
       SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,
         (used_by = ${browserHash} AND used_at > now() - make_interval(secs => ${doubleSubmitSeconds})) IS TRUE
-          OR session_id = ${heldSessionId}::uuid AS is_same_browser
+          OR session_id = ANY (${heldSessionIds}::uuid[]) AS is_same_browser
       FROM exchange_codes WHERE code_hash = ${codeHash}
     ), ${revokeSessions(part`id = (SELECT session_id FROM code WHERE NOT is_elsewhere AND is_same_browser IS NOT TRUE)`)}
     SELECT session_id AS "sessionId", is_elsewhere AS "isElsewhere", EXISTS (SELECT FROM revoked) AS revoked

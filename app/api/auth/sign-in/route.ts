@@ -3,7 +3,7 @@ import { clientSubnet } from '@/lib/http/client-address'
 import { route } from '@/lib/http/route'
 import { signIn } from '@/lib/password/sign-in'
 import { cookieOf, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
-import { sessionIdOfBrowser } from '@/lib/session/presented'
+import { sessionIdsOfBrowser } from '@/lib/session/presented'
 import { env } from '@/lib/settings/env'
 
 /** Starts a session for a user who knows the password, and sets its cookies. */
@@ -13,7 +13,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const { headers } = request
     const { userId, sessionId, knownBrowser, ...tokens } = await signIn(email, password, {
       subnet: clientSubnet(request),
-      sessionId: await sessionIdOfBrowser(headers),
+      sessionIds: await sessionIdsOfBrowser(headers),
       knownBrowser: cookieOf(headers, 'known'),
     })
     addToLog({ userId, sessionId })

@@ -4,7 +4,7 @@ import { deletedSessionCookies } from '@/lib/session/cookie'
 import { presentedSessionIds } from '@/lib/session/presented'
 import { endSessions } from '@/lib/session/revoke'
 
-/** Ends the session that the request presents, and deletes the cookies even if that fails. */
+/** Ends every session that the request presents, and deletes the cookies even if that fails. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signOut,
   async ({ request: { headers }, body: { refreshToken }, respond, setCookies }) => {

@@ -1,14 +1,14 @@
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { browserOf, sessionCookies } from '@/lib/session/cookie'
-import { sessionIdOfBrowser } from '@/lib/session/presented'
+import { sessionIdsOfBrowser } from '@/lib/session/presented'
 import { exchangeSsoCode } from '@/lib/sso/exchange'
 
 /** Exchanges an SSO code for a session, and sets its cookies. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.exchangeSsoCode,
   async ({ request: { headers }, body: { code }, respond, setCookies, addToLog }) => {
-    const presenter = { browser: browserOf(headers), sessionId: await sessionIdOfBrowser(headers) }
+    const presenter = { browser: browserOf(headers), sessionIds: await sessionIdsOfBrowser(headers) }
     const { userId, sessionId, ...tokens } = await exchangeSsoCode(code, presenter)
     addToLog({ userId, sessionId })
     setCookies(sessionCookies(tokens))
