@@ -982,7 +982,11 @@ test.describe('accounts', () => {
     provider.behaviour.userInfo = (person) => ({ ...person, sub: 'another' })
     await expectRejected(slug, 'user_info_sub')
     expect(await usersOf(sql, slug)).toEqual([])
-    delete provider.behaviour.userInfo
+    provider.behaviour.claims = ({ email: _, ...claims }) => ({ ...claims, email_verified: false })
+    provider.behaviour.userInfo = (person) => ({ ...person, email_verified: true })
+    await expectRejected(slug, 'email_unverified', 'no_access')
+    expect(await usersOf(sql, slug)).toEqual([])
+    provider.behaviour = { claims: ({ email: _, ...claims }) => claims }
     expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
     expect(await usersOf(sql, slug)).toMatchObject([{ email }])
     const asked = () => provider.requests.filter((path) => path === '/userinfo').length

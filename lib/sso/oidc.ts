@@ -100,18 +100,31 @@ async function contactOf(
   userInfo: () => Promise<Claims>,
   { issuer, userinfo_endpoint: endpoint }: ServerMetadata,
 ): Promise<Contact> {
-  let claims = idToken
-  if (claims.email === undefined && endpoint) {
-    claims = await userInfo().catch((error) => {
+  const documents = [idToken]
+  if ((idToken.email ?? null) === null && endpoint) {
+    const read = userInfo().catch((error) => {
       throw oidcRejection(error, 'user_info')
     })
+    documents.push(await read)
   }
-  const { email, email_verified: verified } = claims
+  return {
+    ...emailOf(documents),
+    ...(isGoogle(issuer) && { hostedDomain: typeof idToken.hd === 'string' ? idToken.hd : null }),
+  }
+}
+
+// providers of companies often leave the claim out; some send it as a string
+const verifiedClaims: unknown[] = [undefined, null, true, 'true', 'True']
+
+/**
+ * Returns the first email address in the documents that were read. It is verified unless any
+ * of them has another `email_verified` than true.
+ */
+export function emailOf(documents: Claims[]): Pick<Contact, 'email' | 'isVerified'> {
+  const email = documents.map((claims) => claims.email).find((claim) => claim !== undefined && claim !== null)
   return {
     email: typeof email === 'string' ? email : null,
-    // providers of companies often leave it out; some send it as a string
-    isVerified: verified === undefined || verified === true || verified === 'true',
-    ...(isGoogle(issuer) && { hostedDomain: typeof idToken.hd === 'string' ? idToken.hd : null }),
+    isVerified: documents.every(({ email_verified: claim }) => verifiedClaims.includes(claim)),
   }
 }
 
