@@ -12,7 +12,7 @@ import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
 
 const usage = `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
     adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
-    --tenant ID         a tenant of Entra ID that may sign in; required for an issuer that serves several
+    --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID
 npm run connections -- add saml SLUG --metadata FILE --domain DOMAIN [--domain …]
     adds a SAML provider from its metadata (- for stdin), and prints what to enter at the provider.
     --want-signed WHAT  response, assertion or both; by default, one of them suffices

@@ -810,13 +810,27 @@ test.describe('settings', () => {
     ])
       expect(oidc({ issuer }), issuer).toBe(false)
     const tenant = randomUUID()
-    for (const path of ['common', 'organizations', 'consumers']) {
-      const issuer = `https://login.microsoftonline.com/${path}/v2.0`
+    for (const path of [
+      '/common/v2.0',
+      '/organizations/v2.0',
+      '/consumers/v2.0',
+      '/Common/v2.0',
+      '//common/v2.0',
+      '/%63ommon/v2.0',
+      `/${tenant}/../common/v2.0`,
+      `/${tenant}%2f..%2fcommon/v2.0`,
+      '/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', // the tenant of personal accounts
+      '/9188040D-6C67-4C5B-B112-36A304B66DAD/v2.0',
+      '/live.com/v2.0',
+      '/',
+    ]) {
+      const issuer = `https://login.microsoftonline.com${path}`
       expect(oidc({ issuer }), issuer).toBe(false)
       expect(oidc({ issuer, tenants: [] }), issuer).toBe(false)
       expect(oidc({ issuer, tenants: [tenant] }), issuer).toBe(true)
     }
-    expect(oidc({ issuer: `https://login.microsoftonline.com/${tenant}/v2.0` })).toBe(true)
+    for (const path of [`/${tenant}/v2.0`, `/${tenant.toUpperCase()}/v2.0`, `/common/../${tenant}/v2.0`])
+      expect(oidc({ issuer: `https://login.microsoftonline.com${path}` }), path).toBe(true)
     expect(oidc({ kind: 'ldap' })).toBe(false)
     expect(oidc({ more: 1 })).toBe(false)
   })

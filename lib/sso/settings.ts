@@ -5,6 +5,8 @@ import { isHttps } from '../settings/https'
 const entraHost = 'login.microsoftonline.com'
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u // line breaks, escapes, changes of direction
 const noInvisible = 'must contain no control or invisible characters'
+// Everybody with a personal Microsoft account is a member of this tenant.
+const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad'
 const googleIssuer = 'https://accounts.google.com'
 
 const url = z
@@ -24,7 +26,7 @@ const OidcSettings = z
     /** The tenants of Entra ID that may sign in, for an issuer that serves several. */
     tenants: z.array(z.guid()).min(1).optional(),
   })
-  .refine(({ issuer, tenants }) => tenants || !servesAllTenants(issuer), {
+  .refine(({ issuer, tenants }) => tenants || !isEntra(issuer) || namesTenant(issuer), {
     path: ['tenants'],
     error: 'must list the tenants that may sign in, because anybody can have a tenant there',
   })
@@ -87,6 +89,11 @@ function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : ''
 }
 
-function servesAllTenants(issuer: string): boolean {
-  return isEntra(issuer) && /^\/(common|organizations|consumers)(\/|$)/.test(new URL(issuer).pathname)
+/**
+ * Whether an issuer of Entra ID names one organization by its tenant ID. Every other name may serve
+ * several tenants, and has many spellings: `common`, `//Common`, `%63ommon`.
+ */
+function namesTenant(issuer: string): boolean {
+  const tenant = new URL(issuer).pathname.split('/').find((segment) => segment !== '') ?? ''
+  return z.guid().safeParse(tenant).success && tenant.toLowerCase() !== personalTenant
 }
