@@ -1,9 +1,10 @@
-// `npm run users -- add|allow-password|disable|enable|invite|list|show|sign-out|unlink`: manages users
+// `npm run users -- add|allow-password|disable|enable|invite|link|list|show|sign-out|unlink`: manages users
 // by hand.
 import { parseArgs } from 'node:util'
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
+import type { ListedConnection } from '../lib/sso/manage'
 import type { User } from '../lib/user'
 import { exitWhenPrinted } from './exit'
 import { prepareLocally, readEnvFiles } from './local'
@@ -15,33 +16,47 @@ npm run users -- disable EMAIL    ends all sessions of the user, and lets no new
 npm run users -- enable EMAIL     lets a disabled user sign in again
 npm run users -- invite EMAIL     mails the user a link to choose a password. Adds the user if needed
                                   --language: of the mail, such as de
+npm run users -- link EMAIL CONNECTION SUBJECT
+                                  links the user to a subject at an identity provider, which can sign in from then on
+                                  --issuer: of the subject, if the connection has several tenants of Entra ID
 npm run users -- list             lists all users, and who is disabled or may only use SSO
 npm run users -- show EMAIL       shows a user and the live sessions
 npm run users -- sign-out EMAIL   ends all sessions of the user, who can sign in again
 npm run users -- unlink EMAIL CONNECTION
-                                  forgets who the user is at an identity provider: whoever signs in there next with
-                                  this e-mail address is this user
+                                  rejects the subject of the user at an identity provider, until it is linked again:
+                                  the next other subject with this email address is this user
 
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
 class UsageError extends Error {}
 
 const pageSize = 1_000
-const commands = ['add', 'allow-password', 'disable', 'enable', 'invite', 'list', 'show', 'sign-out', 'unlink'] as const
+const commands = [
+  'add',
+  'allow-password',
+  'disable',
+  'enable',
+  'invite',
+  'link',
+  'list',
+  'show',
+  'sign-out',
+  'unlink',
+] as const
 type Command = (typeof commands)[number]
 
 async function run(): Promise<void> {
   const { values: flags, positionals } = readArguments()
   if (flags.help) return console.log(usage)
-  const [given, email, connection, ...rest] = positionals
+  const [given, ...rest] = positionals
   const command = commands.find((name) => name === given)
-  const isComplete =
-    command &&
-    rest.length === 0 &&
-    (command === 'list') === (email === undefined) &&
-    (command === 'unlink') === (connection !== undefined)
-  const isMisplaced = (flags['sso-only'] && command !== 'add') || (flags.language && command !== 'invite')
-  if (!isComplete || isMisplaced) throw new UsageError(usage)
+  const count = { link: 3, list: 0, unlink: 2 }[given as string] ?? 1
+  const isMisplaced =
+    (flags['sso-only'] && command !== 'add') ||
+    (flags.language && command !== 'invite') ||
+    (flags.issuer && command !== 'link')
+  if (!command || rest.length !== count || isMisplaced) throw new UsageError(usage)
+  const [email, connection, subject] = rest
   // An imported address can be of a form that is not added.
   const isAddress = command === 'add' || command === 'invite' ? parseEmailAddress : isLikeAddress
   if (email !== undefined && !isAddress(email))
@@ -54,6 +69,7 @@ async function run(): Promise<void> {
   const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
   try {
     if (email === undefined) await list()
+    else if (subject !== undefined) await link(await existing(email), connection!, subject, flags.issuer)
     else if (connection !== undefined) await unlink(await existing(email), connection)
     else if (command === 'invite') await invite(email, flags.language ?? 'en')
     else await act(command, email, flags['sso-only'] ?? false)
@@ -96,13 +112,45 @@ async function existing(email: string): Promise<User> {
   return user
 }
 
-async function unlink(user: User, slug: string): Promise<void> {
-  const { listConnections, unlinkUser } = await import('../lib/sso/manage')
+async function existingConnection(slug: string): Promise<ListedConnection> {
+  const { listConnections } = await import('../lib/sso/manage')
   const [connection] = await listConnections(slug)
   if (!connection) throw new UsageError(`There is no connection ${slug}. List them with npm run connections -- list`)
-  const ended = await unlinkUser(user.id, connection.id)
-  if (ended === null) return console.log(`${user.email} was not linked to ${slug}.`)
-  console.log(`Unlinked ${user.email} from ${slug}. Sessions ended: ${ended}.`)
+  return connection
+}
+
+async function link(user: User, slug: string, subject: string, given: string | undefined): Promise<void> {
+  const { ConnectionConflict, issuersOf, linkUser } = await import('../lib/sso/manage')
+  const connection = await existingConnection(slug)
+  const [known, ...others] = await issuersOf(connection.id, subject)
+  const issuer = given ?? (known && others.length === 0 ? known : await issuerOf(connection))
+  await linkUser(user.id, connection, { issuer, subject }).catch((error) => {
+    throw error instanceof ConnectionConflict ? new UsageError(error.message) : error
+  })
+  console.log(`Linked ${user.email} to the subject ${subject} at ${slug}.`)
+}
+
+/** The issuer that the ID tokens or assertions of a connection name. */
+async function issuerOf(connection: ListedConnection): Promise<string> {
+  const { isOidc } = await import('../lib/sso/connection')
+  if (!isOidc(connection)) return connection.settings.issuer
+  const { discover } = await import('../lib/sso/oidc')
+  const { slug } = connection
+  const { metadata } = await discover(connection).catch((cause) => {
+    throw new Error(`The metadata of ${slug} can’t be used: npm run connections -- check ${slug}`, { cause })
+  })
+  if (metadata.issuer.includes('{tenantid}'))
+    throw new UsageError(`${slug} has several tenants: pass the --issuer of the subject, ${metadata.issuer}`)
+  return metadata.issuer
+}
+
+async function unlink(user: User, slug: string): Promise<void> {
+  const { unlinkUser } = await import('../lib/sso/manage')
+  const connection = await existingConnection(slug)
+  const unlinked = await unlinkUser(user.id, connection.id)
+  if (!unlinked) return console.log(`${user.email} was not linked to ${slug}.`)
+  console.log(`Unlinked ${user.email} from ${slug}. Sessions ended: ${unlinked.ended}.`)
+  console.log(`Its subject is rejected until: npm run users -- link ${user.email} ${slug} ${unlinked.subject}`)
 }
 
 async function invite(email: string, language: string): Promise<void> {
@@ -152,7 +200,12 @@ function readArguments() {
   try {
     return parseArgs({
       allowPositionals: true,
-      options: { 'sso-only': { type: 'boolean' }, language: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+      options: {
+        'sso-only': { type: 'boolean' },
+        language: { type: 'string' },
+        issuer: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
     })
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n\n${usage}`)

@@ -213,6 +213,9 @@ test.describe('npm run users', () => {
       ['disable'],
       ['what', user.email],
       ['disable', user.email, '--sso-only'],
+      ['link', user.email, 'acme'],
+      ['unlink', user.email, 'acme', 'more'],
+      ['unlink', user.email, 'acme', '--issuer', 'x'],
     ])
       expect((await users(...wrong)).stderr, wrong.join(' ')).toContain('npm run users -- add EMAIL')
     expect((await users('show', user.email)).stdout).not.toContain('disabled')

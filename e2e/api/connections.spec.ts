@@ -205,6 +205,56 @@ test('check says what is wrong', async () => {
   expect((await connections('check', slug)).stderr).toContain('provider_unreachable')
 })
 
+test('link links a subject that was unlinked, or that never signed in', async ({ sql, url }) => {
+  await add(['--issuer', `${provider.issuer}/`]) // the provider names itself without the slash
+  const [ada, bob] = [await addUser(sql, 'ada'), await addUser(sql, 'bob')]
+  const users = (command: string, { email }: { email: string }, ...more: string[]) =>
+    run(['users', '--', command, email, slug, ...more])
+  const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()]
+  const signIn = async (subject: string) => {
+    provider.person = { sub: subject, email: ada.email }
+    const landing = await new Visitor(url).signIn(slug)
+    return landing.searchParams.get('error')
+  }
+  const linked = async () => {
+    const rows = await sql(
+      `SELECT email, issuer, subject FROM identities JOIN users ON users.id = user_id
+       WHERE connection_id = (SELECT id FROM connections WHERE slug = $1) ORDER BY email`,
+      [slug],
+    )
+    return rows.map(({ email, issuer, subject }) => [email, issuer, subject])
+  }
+  expect(await signIn(first)).toBeNull()
+
+  for (const [user, subject] of [
+    [ada, second],
+    [bob, first],
+  ] as const) {
+    const { code, stderr } = await users('link', user, subject)
+    const conflict = `${ada.email} is linked to the subject ${first}.`
+    const advice = `npm run users -- unlink ${ada.email} ${slug}`
+    expect([code, stderr]).toEqual([2, `${conflict} Unlink it first: ${advice}\n`])
+  }
+  expect(await linked()).toEqual([[ada.email, provider.issuer, first]])
+
+  await users('unlink', ada)
+  expect((await users('link', bob, first)).stdout).toBe(`Linked ${bob.email} to the subject ${first} at ${slug}.\n`)
+  expect((await users('link', ada, second)).code).toBe(0)
+  expect([await signIn(first), await signIn(second), await signIn(third)]).toEqual([null, null, 'no_access'])
+  expect(await linked()).toEqual([
+    [ada.email, provider.issuer, second],
+    [bob.email, provider.issuer, first],
+  ])
+
+  await users('unlink', bob)
+  const tenant = 'https://login.microsoftonline.com/tenant/v2.0'
+  expect((await users('link', bob, first, '--issuer', tenant)).code).toBe(0)
+  expect(await linked()).toContainEqual([bob.email, tenant, first])
+  await provider.stop()
+  await users('unlink', ada)
+  expect((await users('link', ada, third)).stderr).toContain(`npm run connections -- check ${slug}`)
+})
+
 test('disable, enable, remove and unlink', async ({ sql, url, post }) => {
   await add(['--provision'])
   const signIn = async () => {
@@ -220,15 +270,17 @@ test('disable, enable, remove and unlink', async ({ sql, url, post }) => {
   expect((await connections('enable', slug)).stdout).toContain(`Users can sign in through ${slug} again.`)
   expect(await signIn()).toBe(200)
 
-  const subject = provider.person.sub
-  provider.person.sub = randomUUID()
-  expect(await signIn()).toBe('no_access') // the address has passed on
+  const subject = String(provider.person.sub)
   const unlink = () => run(['users', '--', 'unlink', String(provider.person.email), slug])
-  expect((await unlink()).stdout).toContain(`from ${slug}. Sessions ended: 1.`)
+  const unlinked = (await unlink()).stdout
+  expect(unlinked).toContain(`from ${slug}. Sessions ended: 1.`)
+  expect(unlinked).toContain(`npm run users -- link ${provider.person.email} ${slug} ${subject}`)
   expect((await unlink()).stdout).toContain('was not linked')
-  expect(await signIn()).toBe(200)
+  expect(await signIn(), 'with the unlinked subject').toBe('no_access')
+  provider.person.sub = randomUUID()
+  expect(await signIn(), 'with another subject').toBe(200)
   provider.person.sub = subject
-  expect(await signIn()).toBe('no_access')
+  expect(await signIn(), 'with the unlinked subject').toBe('no_access')
 
   expect((await connections('remove', slug)).stdout).toContain(`Removed ${slug}. Sessions ended: 1.`)
   expect(await sql('SELECT 1 FROM identities WHERE subject = $1', [subject])).toEqual([])

@@ -11,7 +11,14 @@ import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-ke
 import { findConnection, type OidcConnection, redirectUri } from '../../lib/sso/connection'
 import { issueSsoCode } from '../../lib/sso/exchange'
 import { userOfIdentity } from '../../lib/sso/identity'
-import { disableConnection, enableConnection, listConnections, removeConnection } from '../../lib/sso/manage'
+import {
+  disableConnection,
+  enableConnection,
+  linkUser,
+  listConnections,
+  removeConnection,
+  unlinkUser,
+} from '../../lib/sso/manage'
 import { authenticate, authorizationUrl } from '../../lib/sso/oidc'
 import { ConnectionSettings } from '../../lib/sso/settings'
 import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
@@ -932,6 +939,37 @@ test.describe('accounts', () => {
     expect(new Set([id, ...others]).size).toBe(4)
   })
 
+  test('an unlinked subject is rejected until it is linked, and another subject with the address is linked', async () => {
+    const slug = await connect(provider)
+    const { id: connectionId } = (await findConnection(slug))!
+    const issuer = 'https://a.example'
+    const id = await arrive(slug, issuer, 'one', 'ada')
+    expect(await unlinkUser(id, connectionId)).toEqual({ subject: 'one', ended: 0 })
+    for (const name of ['ada', 'bob'])
+      await expect(arrive(slug, issuer, 'one', name)).rejects.toMatchObject({ check: 'subject_unlinked' })
+    expect(await arrive(slug, issuer, 'two', 'ada')).toBe(id)
+    await unlinkUser(id, connectionId)
+    await linkUser(id, { id: connectionId, slug }, { issuer, subject: 'one' })
+    expect(await arrive(slug, issuer, 'one', 'bob')).toBe(id)
+    await expect(arrive(slug, issuer, 'two', 'ada')).rejects.toMatchObject({ check: 'subject_unlinked' })
+  })
+
+  test('a subject of another user, or a user with another subject, is not linked', async () => {
+    const slug = await connect(provider)
+    const { id: connectionId } = (await findConnection(slug))!
+    const issuer = 'https://a.example'
+    const [ada, bob] = [await arrive(slug, issuer, 'one', 'ada'), await arrive(slug, issuer, 'two', 'bob')]
+    const link = (id: string, subject: string) => linkUser(id, { id: connectionId, slug }, { issuer, subject })
+    const advice = (name: string) => `Unlink it first: npm run users -- unlink ${name}@${slug}.example.org ${slug}`
+    await expect(link(ada, 'three')).rejects.toThrow(advice('ada'))
+    await unlinkUser(bob, connectionId)
+    await expect(link(bob, 'one')).rejects.toThrow(advice('ada'))
+    await link(bob, 'three')
+    await link(bob, 'three')
+    expect(await arrive(slug, issuer, 'one', 'ada')).toBe(ada)
+    expect(await arrive(slug, issuer, 'three', 'eve')).toBe(bob)
+  })
+
   test('first sign-ins at once: a subject with two addresses, and two subjects with an address', async () => {
     for (let round = 0; round < 10; round++) {
       const slug = await connect(provider)
@@ -1106,10 +1144,11 @@ test.describe('a disabled connection', () => {
     const visitor = new Visitor(server.url)
     const landing = await visitor.signIn(slug)
     await sql(
-      `DELETE FROM identities WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)`, // `unlink` deletes the codes too
+      `UPDATE identities SET user_id = NULL WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)`, // `unlink` deletes the codes too
       [slug],
     )
     expect((await exchange(landing, visitor)).body.code).toBe('SSO_EXCHANGE_INVALID')
+    provider.person.sub = 'another'
     await new Visitor(server.url).signIn(slug) // links the next person to the user
     expect((await exchange(landing, visitor)).body.code).toBe('SSO_EXCHANGE_INVALID')
   })
@@ -1123,7 +1162,7 @@ test.describe('a disabled connection', () => {
     const rename = 'UPDATE identities SET subject = $1 WHERE user_id = $2' // the next person is linked to the user
     await sql(rename, [`${known.subject}-2`, id])
     await expect(issue()).rejects.toThrow('identity_unlinked')
-    await sql('DELETE FROM identities WHERE user_id = $1', [id])
+    await sql('UPDATE identities SET user_id = NULL WHERE user_id = $1', [id])
     await expect(issue()).rejects.toThrow('identity_unlinked')
   })
 
@@ -1132,7 +1171,7 @@ test.describe('a disabled connection', () => {
     await new Visitor(server.url).signIn(slug)
     const [{ id, ...known }] = (await usersOf(sql, slug)) as [{ id: string; issuer: string; subject: string }]
     const gate = await closeGate('users', 'id = $1', id)
-    await gate.sql('DELETE FROM identities WHERE user_id = $1', [id])
+    await gate.sql('UPDATE identities SET user_id = NULL WHERE user_id = $1', [id])
     const issued = issueSsoCode(id, { identity: { connectionId: connection.id, ...known } }).then(
       ({ secret }) => keepSecret(secret),
       ({ check }) => check,

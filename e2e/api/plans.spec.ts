@@ -105,7 +105,7 @@ function expectKeysOnly(scans: Record<string, string[]>): void {
     'FROM sign_ins WHERE state_hash',
     'FROM sign_ins WHERE connection_id',
     'connection_id = $2 AND true',
-    'SELECT user_id FROM identities',
+    'FROM identities WHERE connection_id',
     'INSERT INTO identities',
     'INSERT INTO users',
     'INSERT INTO password_attempts',

@@ -18,7 +18,7 @@ const locks = { subject: 71_001, email: 71_002 } // classes of advisory locks
 /**
  * Returns the ID of the user that an identity belongs to. An unknown identity is linked to the user
  * with its e-mail address, if that belongs to the connection, or gets a new user, if the connection
- * provisions. Throws SignInRejected for everybody else.
+ * provisions. Throws SignInRejected for everybody else, and for an identity that was unlinked.
  */
 export async function userOfIdentity(
   connection: Connection,
@@ -40,13 +40,14 @@ export async function userOfIdentity(
   return enabled(user)
 }
 
-type KnownUser = { userId: string; isDisabled: boolean }
+/** `userId` is null if an operator has unlinked the identity. */
+type KnownUser = { userId: string | null; isDisabled: boolean }
 
 async function findUser(sql: Sql, connection: Connection, { issuer, subject }: Subject): Promise<KnownUser | null> {
   const [row] = await sql<KnownUser>`
-    SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled" FROM users
-    WHERE id = (SELECT user_id FROM identities
-                WHERE connection_id = ${connection.id} AND issuer = ${issuer} AND subject = ${subject})`
+    SELECT user_id AS "userId",
+      (SELECT disabled_at IS NOT NULL FROM users WHERE id = user_id) IS TRUE AS "isDisabled"
+    FROM identities WHERE connection_id = ${connection.id} AND issuer = ${issuer} AND subject = ${subject}`
   return row ?? null
 }
 
@@ -99,6 +100,7 @@ async function owns(connection: Connection, domain: string | null): Promise<bool
 }
 
 function enabled({ userId, isDisabled }: KnownUser): string {
+  if (userId === null) throw new SignInRejected('subject_unlinked', 'no_access')
   if (isDisabled) throw new SignInRejected('user_disabled', 'no_access')
   return userId
 }

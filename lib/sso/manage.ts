@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { part, type Sql, sql, transaction } from '../database/sql'
 import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
 import { type Connection, domainOf } from './connection'
+import type { Subject } from './identity'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
 import { ConnectionSettings, type SamlSettings } from './settings'
 
@@ -16,7 +17,7 @@ export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'pro
   domains: string[]
 }
 
-/** A connection that can't be added as it is. The message is for the operator. */
+/** A change that contradicts what is stored. The message is for the operator. */
 export class ConnectionConflict extends Error {}
 
 /**
@@ -73,7 +74,7 @@ export async function listConnections(slug: string | null = null): Promise<Liste
     SELECT id, slug, name, kind, settings, sealed_secrets AS "sealedSecrets", provision, listed,
       allow_passwords AS "allowPasswords", disabled_at AS "disabledAt",
       ARRAY(SELECT domain FROM connection_domains WHERE connection_id = connections.id ORDER BY domain) AS domains,
-      (SELECT count(*)::int FROM identities WHERE connection_id = connections.id) AS users
+      (SELECT count(user_id)::int FROM identities WHERE connection_id = connections.id) AS users
     FROM connections WHERE ${slug}::text IS NULL OR slug = ${slug} ORDER BY slug`
   return rows.map(({ kind, settings, ...row }) => ({
     ...row,
@@ -130,16 +131,57 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
 }
 
 /**
- * Forgets who a user is at a connection, and ends the sessions that began there. The next person who
- * signs in with the e-mail address of the user is linked to it. Returns the number of ended sessions,
- * or null if the user was not linked.
+ * Unlinks a user from its subject at a connection, and ends the sessions that began there. The subject
+ * is rejected until `linkUser`. The next other subject with the email address of the user is linked to
+ * it. Returns the subject and the number of ended sessions, or null if the user was not linked.
  */
-export async function unlinkUser(userId: string, connectionId: string): Promise<number | null> {
+export async function unlinkUser(
+  userId: string,
+  connectionId: string,
+): Promise<{ subject: string; ended: number } | null> {
   return transaction(async (sql) => {
     await lockUser(sql, userId)
-    const [unlinked] = await sql`
-      DELETE FROM identities WHERE user_id = ${userId} AND connection_id = ${connectionId} RETURNING 1`
-    return unlinked ? endSessionsOf(sql, connectionId, [userId]) : null
+    const [unlinked] = await sql<{ subject: string }>`
+      UPDATE identities SET user_id = NULL WHERE user_id = ${userId} AND connection_id = ${connectionId}
+      RETURNING subject`
+    return unlinked ? { ...unlinked, ended: await endSessionsOf(sql, connectionId, [userId]) } : null
+  })
+}
+
+/** Returns the issuers of a subject that has signed in through a connection. */
+export async function issuersOf(connectionId: string, subject: string): Promise<string[]> {
+  const rows = await sql<{ issuer: string }>`
+    SELECT issuer FROM identities WHERE connection_id = ${connectionId} AND subject = ${subject}`
+  return rows.map(({ issuer }) => issuer)
+}
+
+/**
+ * Links a user to a subject, which may have been unlinked. Throws ConnectionConflict if the subject is
+ * linked to another user, or the user to another subject at this connection.
+ */
+export async function linkUser(
+  userId: string,
+  { id, slug }: Pick<ListedConnection, 'id' | 'slug'>,
+  { issuer, subject }: Subject,
+): Promise<void> {
+  await transaction(async (sql) => {
+    await lockUser(sql, userId)
+    const [linked] = await sql<{ email: string; subject: string; isSame: boolean }>`
+      SELECT (SELECT email FROM users WHERE id = user_id), subject,
+        user_id = ${userId} AND issuer = ${issuer} AND subject = ${subject} AS "isSame"
+      FROM identities
+      WHERE connection_id = ${id} AND user_id IS NOT NULL
+        AND (user_id = ${userId} OR issuer = ${issuer} AND subject = ${subject})`
+    if (linked?.isSame) return
+    if (linked) {
+      const state = `${linked.email} is linked to the subject ${linked.subject}.`
+      throw new ConnectionConflict(`${state} Unlink it first: npm run users -- unlink ${linked.email} ${slug}`)
+    }
+    await sql`
+      DELETE FROM identities
+      WHERE connection_id = ${id} AND issuer = ${issuer} AND subject = ${subject} AND user_id IS NULL`
+    await sql`
+      INSERT INTO identities (connection_id, issuer, subject, user_id) VALUES (${id}, ${issuer}, ${subject}, ${userId})`
   })
 }
 
