@@ -14,6 +14,6 @@ export default defineConfig({
     { name: 'api', testDir: './api' },
     { name: 'faults', testDir: './faults', fullyParallel: false, timeout: 240_000 },
     { name: 'pages', testDir: './pages' },
-    { name: 'sso', testDir: './sso', timeout: 240_000 }, // other people’s servers start, and commands run
+    { name: 'providers', testDir: './providers', timeout: 240_000 }, // other people’s servers start, and commands run
   ],
 })

@@ -27,7 +27,7 @@ const nobody = 65534
 
 /** Starts OpenSMTPD, which delivers every mail for a domain to a maildir. Needs root; only one can run at a time. */
 export async function startOpenSmtpd(domain: string): Promise<OpenSmtpd> {
-  if (process.getuid?.() !== 0) throw new Error('OpenSMTPD starts only as root. Run: sudo npm run test:sso')
+  if (process.getuid?.() !== 0) throw new Error('OpenSMTPD starts only as root. Run: sudo npm run test:providers')
   const folder = temporaryFolder('opensmtpd')
   chmodSync(folder.path, 0o755) // mails are delivered by another user
   const mailboxes = `${folder.path}/mailboxes`

@@ -37,7 +37,7 @@ const providerPackages = [
 ]
 
 /**
- * Installs the identity providers and the mail server of the tests in e2e/sso if possible, else
+ * Installs the identity providers and the mail server of the tests in e2e/providers if possible, else
  * throws with the command to install them.
  */
 export function installProviders(): void {

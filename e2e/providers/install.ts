@@ -1,4 +1,4 @@
-// Part of `npm run test:sso`: before the tests, because a download must not count as their time.
+// Part of `npm run test:providers`: before the tests, because a download must not count as their time.
 import { installProviders } from '../support/tools'
 
 try {
