@@ -10,7 +10,6 @@ export default defineConfig({
   timeout: 60_000,
   expect: { timeout: 15_000 }, // a reset may have to wait behind twenty resets of another test
   projects: [
-    { name: 'unit', testDir: '../lib', testMatch: '**/*.spec.ts' },
     { name: 'api', testDir: './api' },
     { name: 'faults', testDir: './faults', fullyParallel: false, timeout: 240_000 },
     { name: 'pages', testDir: './pages' },

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { fetchLimited } from './limited-fetch'
 
 const maxBytes = 1_000

@@ -1,4 +1,4 @@
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { describeCause } from './log'
 
 test('the description of an error has its frames, and nothing of its message', () => {

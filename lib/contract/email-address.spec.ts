@@ -1,4 +1,4 @@
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { emailForms, parseEmailAddress } from './email-address'
 
 const accepted: Record<string, string> = {
@@ -83,7 +83,9 @@ test('a name has one form in Unicode, in lower case', () => {
 test('the form of a domain in Unicode has the same form in ASCII', () => {
   const others: string[] = []
   for (let codePoint = 0xa0; codePoint < 0x2_ffff; codePoint += 1) {
-    const forms = emailForms(`ada@a${String.fromCodePoint(codePoint)}.example`)
+    const character = String.fromCodePoint(codePoint)
+    if (/[\p{Unified_Ideograph}\p{Unassigned}\p{Private_Use}]/u.test(character)) continue // 145,000, of one form each
+    const forms = emailForms(`ada@a${character}.example`)
     const again = forms && emailForms(forms[2])
     if (forms && again?.[1] !== forms[1]) others.push(forms[0])
   }

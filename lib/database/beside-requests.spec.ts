@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { besideRequests } from './beside-requests'
 
 /** How many deletions have begun, after one more request. */
@@ -41,10 +41,10 @@ test('a deletion is followed by a pause nine times as long', async () => {
     return []
   }, 1_000)
   cleanUp(1)
-  await expect.poll(() => begun(cleanUp, () => calls), { intervals: [1] }).toBe(1)
-  await expect.poll(() => durations.length, { intervals: [1] }).toBe(1)
+  await expect.poll(() => begun(cleanUp, () => calls), { interval: 1 }).toBe(1)
+  await expect.poll(() => durations.length, { interval: 1 }).toBe(1)
   const endedAt = performance.now()
-  await expect.poll(() => begun(cleanUp, () => calls), { intervals: [1] }).toBe(2)
+  await expect.poll(() => begun(cleanUp, () => calls), { interval: 1 }).toBe(2)
   expect(begunAt - endedAt).toBeGreaterThan(8 * durations[0]! - 20)
 })
 

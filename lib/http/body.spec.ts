@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { readForm } from './body'
 
 async function formOf(body: Uint8Array | string) {
@@ -18,7 +18,7 @@ test('the fields of a form are those of URLSearchParams, except for one without 
       const expected = new URLSearchParams(fields.join('&'))
       for (const name of ['a', 'ab']) expect(form.get(name)).toBe(expected.get(name))
     }),
-    { numRuns: 2_000 },
+    { numRuns: 500 },
   )
 })
 

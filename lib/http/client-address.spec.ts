@@ -1,4 +1,4 @@
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { env } from '../settings/env'
 import { clientAddress } from './client-address'
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { clientNetwork, networkOf } from './client-network.mjs'
 
 const cases = {

@@ -1,4 +1,4 @@
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { deviceOf } from './device'
 
 const userAgents: Record<string, string | null> = {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { accentCss, accentPalette, contrast, surfaces } from './accent-color'
 
 test('contrast follows WCAG', () => {

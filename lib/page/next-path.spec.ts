@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'playwright/test'
+import { describe, expect, test } from 'vitest'
 import { nextDestination, nextPath } from './next-path'
 
 const origin = 'https://login.example.com'
@@ -98,7 +98,7 @@ test('every accepted path stays on our origin', () => {
   )
 })
 
-test.describe('a URL of the dashboard', () => {
+describe('a URL of the dashboard', () => {
   const pages = {
     'https://app.example.com': 'https://app.example.com/',
     'https://app.example.com/reports?year=2026&q=a%20b#top': 'https://app.example.com/reports?year=2026&q=a%20b#top',
@@ -210,11 +210,11 @@ test('a value that is too long is not parsed, which would take ten times as long
   const hostOf = (length: number) => Array.from({ length }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')
   const cpuOf = (work: () => unknown) => {
     const before = process.cpuUsage()
-    for (let repetition = 0; repetition < 10; repetition++) work()
+    for (let repetition = 0; repetition < 3; repetition++) work()
     const { user, system } = process.cpuUsage(before)
     return user + system
   }
-  const hosts = [8_000, 2_000].map(hostOf)
+  const hosts = [4_000, 2_000].map(hostOf)
   for (const next of hosts.flatMap((host) => [`https://${host}.org/`, `//${host}.org/`, `https:////${host}/`])) {
     const parsing = cpuOf(() => URL.canParse(next, 'https://login.example.com'))
     const rejecting = cpuOf(() => nextDestination(next, 'https://login.example.com', 'https://www.example.com/'))

@@ -1,4 +1,4 @@
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { outcomeOf } from './post'
 
 const sentId = '7f3c1f0a-58a1-4f53-9f25-3d1a0c2b9e11'

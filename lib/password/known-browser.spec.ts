@@ -1,4 +1,4 @@
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { lifetimes } from '../contract/lifetimes'
 import { makeRefreshToken } from '../session/refresh-token'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'

@@ -1,4 +1,4 @@
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { parseEmail } from './parse-email'
 
 test('an address has the same forms in any case, so that its attempts are counted together', () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { FairQueue } from './fair-queue'
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))

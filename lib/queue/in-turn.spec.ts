@@ -1,4 +1,4 @@
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { HalfTime, InTurn, InTurnByKey } from './in-turn'
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))

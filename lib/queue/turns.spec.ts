@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { PageTurns, RouteTurns, Turns, YieldingTurns } from './turns.mjs'
 
 const kinds = {

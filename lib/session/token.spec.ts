@@ -1,6 +1,6 @@
 import { createPublicKey, randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { lifetimes } from '../contract/lifetimes'
 import { env } from '../settings/env'
 import { newSigningKeys, parseSigningKeys } from '../settings/signing-keys'

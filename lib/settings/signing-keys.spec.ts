@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { newSigningKeys, parseSigningKeys, rotateSigningKeys } from './signing-keys'
 
 const jwk = (type: 'ec' | 'rsa' | 'ed25519', options = {}) =>

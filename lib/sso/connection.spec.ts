@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { domainOf } from './connection'
 
 test('the domain of an e-mail address, in ASCII', () => {
@@ -28,10 +28,10 @@ test('the domain of an e-mail address, in ASCII', () => {
 })
 
 test('a domain that is too long is not converted, which would take 100 times as long as to reject it', () => {
-  const domain = `${Array.from({ length: 8_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')}.org`
+  const domain = `${Array.from({ length: 4_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')}.org`
   const cpuOf = (work: () => unknown) => {
     const before = process.cpuUsage()
-    for (let repetition = 0; repetition < 10; repetition++) work()
+    for (let repetition = 0; repetition < 3; repetition++) work()
     const { user, system } = process.cpuUsage(before)
     return user + system
   }

@@ -1,5 +1,5 @@
 import dns, { type LookupAddress } from 'node:dns'
-import { expect, test } from 'playwright/test'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startNameServer } from '../../e2e/support/name-server'
 import { lookUpProvider } from './provider-address'
 
@@ -25,13 +25,13 @@ let nameServer: Awaited<ReturnType<typeof startNameServer>>
 /** The look-ups of the system, which the test ends. */
 let system: { hostname: string; answer: (addresses: LookupAddress[]) => void }[]
 
-test.beforeEach(async () => {
+beforeEach(async () => {
   nameServer = await startNameServer(names)
   system = []
   Object.assign(dns.promises, {
     Resolver: class extends real.Resolver {
       constructor(options?: dns.ResolverOptions) {
-        super(options)
+        super({ ...options, timeout: options!.timeout! / 10 })
         this.setServers([nameServer.address])
       }
     },
@@ -41,7 +41,7 @@ test.beforeEach(async () => {
       }),
   })
 })
-test.afterEach(async () => {
+afterEach(async () => {
   Object.assign(dns.promises, real)
   await nameServer.stop()
 })

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { inBatches } from './batches'
 
 /** A call that takes 5 ms, and how many calls started in each turn of the event loop. */

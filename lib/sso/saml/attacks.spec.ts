@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'playwright/test'
+import { beforeAll, expect, test } from 'vitest'
+import { expectNothingPrinted, outcomeOf } from '../../../e2e/support/saml-outcome'
 import {
   addAttribute,
   assertionPattern,
   encrypt,
-  expectNothingPrinted,
   inOrder,
   newSamlProvider,
-  outcomeOf,
   parts,
   type ResponseOptions,
   replace,
@@ -19,7 +18,7 @@ import type { SamlCheck } from './rejected'
 import { type SamlSettings, verifyResponse } from './service-provider'
 
 let provider: SamlProvider
-test.beforeAll(async () => {
+beforeAll(async () => {
   provider = await newSamlProvider()
 })
 expectNothingPrinted()

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { expect, test } from 'playwright/test'
+import { expect, test } from 'vitest'
 import { newKeyPair } from './key-pair'
 
 test('a new key pair is an RSA key of 2048 bits and its own certificate for ten years', async () => {

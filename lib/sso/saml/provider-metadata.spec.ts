@@ -1,5 +1,5 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
-import { expect, test } from 'playwright/test'
+import { beforeAll, expect, test } from 'vitest'
 import { replace } from '../../../e2e/support/saml-provider'
 import { newKeyPair } from './key-pair'
 import { ProviderMetadataError, readProviderMetadata } from './provider-metadata'
@@ -9,7 +9,7 @@ const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol'
 let current: string
 let next: string
 let expired: string
-test.beforeAll(async () => {
+beforeAll(async () => {
   const pairs = await Promise.all([newKeyPair('current'), newKeyPair('next'), newKeyPair('expired', old)])
   ;[current, next, expired] = pairs.map(({ certificate }) => certificate) as [string, string, string]
 })

@@ -1,6 +1,6 @@
 import { verify, X509Certificate } from 'node:crypto'
 import { inflateRawSync } from 'node:zlib'
-import { expect, test } from 'playwright/test'
+import { beforeAll, expect, test } from 'vitest'
 import { newSamlProvider, type SamlProvider } from '../../../e2e/support/saml-provider'
 import { readProviderMetadata } from './provider-metadata'
 import { authnRequestUrl, serviceMetadata } from './service-provider'
@@ -10,7 +10,7 @@ const md = 'urn:oasis:names:tc:SAML:2.0:metadata'
 const redirect = { id: '_x-1', relayState: 'a-b_C'.repeat(8) }
 
 let provider: SamlProvider
-test.beforeAll(async () => {
+beforeAll(async () => {
   provider = await newSamlProvider()
 })
 

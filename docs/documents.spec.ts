@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
-import { project } from '../../bin/local'
-import { errors } from '../../lib/contract/errors'
-import { operations } from '../../lib/contract/operations'
-import { bodyIssueCodes, emailIssueCodes, passwordIssueCodes, tokenIssueCodes } from '../../lib/contract/schemas'
-import { rateLimitHeaders } from '../../lib/http/rate-limit/limit'
-import { anchors, documents, files, prose } from '../support/documents'
-import { expect, test } from '../support/fixtures'
+import { expect, test } from 'vitest'
+import { project } from '../bin/local'
+import { anchors, documents, files, prose } from '../e2e/support/documents'
+import { errors } from '../lib/contract/errors'
+import { operations } from '../lib/contract/operations'
+import { bodyIssueCodes, emailIssueCodes, passwordIssueCodes, tokenIssueCodes } from '../lib/contract/schemas'
+import { rateLimitHeaders } from '../lib/http/rate-limit/limit'
 
 const read = (path: string) => readFileSync(project + path, 'utf8')
 const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, string> }

@@ -1,0 +1,32 @@
+import { afterEach, beforeAll, expect } from 'vitest'
+import { type SamlCheck, SamlRejected } from '../../lib/sso/saml/rejected'
+import { type SamlSettings, verifyResponse } from '../../lib/sso/saml/service-provider'
+import { requestId, type SamlProvider } from './saml-provider'
+
+/** Returns which check a posted response fails, or 'accepted'. The error holds nothing else. */
+export async function outcomeOf(
+  { settings }: SamlProvider,
+  posted: string,
+  changed: Partial<SamlSettings> = {},
+): Promise<SamlCheck | 'accepted'> {
+  try {
+    await verifyResponse({ ...settings, ...changed }, posted, { requestId })
+    return 'accepted'
+  } catch (error) {
+    if (!(error instanceof SamlRejected)) throw error
+    expect([error.message, error.cause]).toEqual([`SAML response rejected: ${error.check}`, undefined])
+    return error.check
+  }
+}
+
+/**
+ * Expects that no test of the file prints: the library prints what its parser does not like, and
+ * with it parts of the document.
+ */
+export function expectNothingPrinted(): void {
+  const printed: unknown[] = []
+  beforeAll(() => {
+    for (const method of ['log', 'warn', 'error'] as const) console[method] = (...texts) => void printed.push(texts)
+  })
+  afterEach(() => expect(printed.splice(0)).toEqual([]))
+}
