@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { expect, test } from 'vitest'
@@ -88,6 +89,12 @@ test('.env.example has exactly the settings that the app reads', () => {
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     'PORT',
   ])
+})
+
+test('git ignores every env file but .env.example', () => {
+  const ignored = ['.env', '.env.local', '.env.development.local', '.env.production.local', '.env.test.local']
+  const printed = execFileSync('git', ['check-ignore', '--no-index', ...ignored, '.env.example'], { cwd: project })
+  expect(printed.toString().trim().split('\n')).toEqual(ignored)
 })
 
 test('docs/api.md has every operation, error and issue of the contract, and the rate limit', () => {
