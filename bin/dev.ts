@@ -97,7 +97,8 @@ async function serve(port: number, mailboxUrl?: string, previewUrl?: string): Pr
   const mode = production ? [] : ['--dev']
   const server = spawn(process.execPath, [`${project}bin/server.mjs`, ...mode], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, PORT: String(port) },
+    // The links sign anybody in, so other machines get none by default.
+    env: { ...process.env, PORT: String(port), HOST: process.env.HOST || '127.0.0.1' },
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGTERM'))
   const exited = once(server, 'exit')
