@@ -56,8 +56,7 @@ async function run(): Promise<void> {
 
   readEnvFiles(process.env.NODE_ENV === 'production')
   // the role that serves may not change connections
-  process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL
-  if (!process.env.DATABASE_URL) delete process.env.DATABASE_URL
+  if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
   if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl() ?? ''
   const port = Number(process.env.PORT || 3000)
   const release = await prepareLocally({ port, purpose: 'command', report: console.error })

@@ -64,8 +64,7 @@ async function run(): Promise<void> {
 
   readEnvFiles(process.env.NODE_ENV === 'production')
   // the role that serves may not change these columns
-  process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL
-  if (!process.env.DATABASE_URL) delete process.env.DATABASE_URL
+  if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
   const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
   try {
     if (email === undefined) await list()
