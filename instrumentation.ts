@@ -2,7 +2,11 @@
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
   if (process.env.NODE_ENV === 'production') (await import('./lib/quiet-console')).printNoQueries()
-  ;(await import('./lib/settings/env')).stopUnlessConfigured()
+  const { emptySettings, stopUnlessConfigured } = await import('./lib/settings/env')
+  const empty = emptySettings(process.env)
+  if (empty.length > 0)
+    (await import('./lib/log')).log.warn({ settings: empty }, 'settings are present but empty: their defaults apply')
+  stopUnlessConfigured()
   if (process.env.SMTP_URL?.trim()) await (await import('./lib/mail/sender')).startSending()
   if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT) (await import('./lib/tracing')).startTracing()
 }

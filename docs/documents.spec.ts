@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { posix } from 'node:path'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, posix } from 'node:path'
 import { expect, test } from 'vitest'
 import { project } from '../bin/local'
 import { anchors, documents, files, prose } from '../e2e/support/documents'
@@ -91,6 +92,30 @@ test('.env.example has exactly the settings that the app reads', () => {
   ])
 })
 
+test('the env file loader reads every value of .env.example as it is printed there', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'env-'))
+  const lines = [...environment.matchAll(/^#?([A-Z][A-Z_]+)=(.*)$/gm)].map(
+    ([, name, value]) => [name!, value!] as const,
+  )
+  const [example] = environment.match(/NAME=".*"/)!
+  writeFileSync(join(folder, '.env'), [...lines.map((line) => line.join('=')), example].join('\n'))
+  const script = `
+    require('@next/env').loadEnvConfig(process.argv[1], false, { info() {}, error: console.error })
+    console.log(JSON.stringify(process.env))`
+  try {
+    const { PATH } = process.env
+    const printed = execFileSync(process.execPath, ['--eval', script, folder], {
+      cwd: project,
+      env: { PATH, HOME: '/home' } as unknown as NodeJS.ProcessEnv,
+    })
+    const loaded = JSON.parse(printed.toString())
+    for (const [name, value] of lines) expect(loaded[name], name).toBe(value.replace(/^"(.*)"$/, '$1'))
+    expect(loaded.NAME).toBe('#1 for 5$HOME')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 test('git ignores every env file but .env.example', () => {
   const ignored = ['.env', '.env.local', '.env.development.local', '.env.production.local', '.env.test.local']
   const printed = execFileSync('git', ['check-ignore', '--no-index', ...ignored, '.env.example'], { cwd: project })
@@ -107,7 +132,7 @@ test('docs/api.md has every operation, error and issue of the contract, and the 
 })
 
 test('every warning in docs/operate.md is one that the code logs', () => {
-  const sources = files.filter((file) => /^(app|bin|lib)\/.*\.(ts|tsx|mjs)$/.test(file)).map(read)
+  const sources = files.filter((file) => /^(instrumentation|(app|bin|lib)\/.*)\.(ts|tsx|mjs)$/.test(file)).map(read)
   const warnings = [...documents['docs/operate.md']!.matchAll(/\| `([^`]+)` \(`warn`\)/g)].map(([, text]) => text!)
   expect(warnings.length).toBeGreaterThan(3)
   for (const warning of warnings)

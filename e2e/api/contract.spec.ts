@@ -215,6 +215,9 @@ for (const route of routes) {
   })
 }
 
+/** Every server of the tests logs it: an empty DIRECT_DATABASE_URL overrides that of `.env`. */
+const emptyWarning = 'settings are present but empty'
+
 test('no GET and no HEAD of an operation that changes something changes anything', async ({ user, url, post, sql }) => {
   const [code, token] = [await newCode(user), await newToken(user)]
   const { body } = await post(exchangePath, { code: await newCode(user) })
@@ -375,6 +378,16 @@ test('the log line of a success contains the user and the new session', async ({
   ])
 })
 
+test('logs once, at start, which settings are present but empty', async () => {
+  const server = await startServer({ ACCENT_COLOR: '' })
+  await fetch(`${server.url}/api/health`)
+  await server.stop()
+  const lines = server.output().split('\n')
+  expect(lines.filter((line) => line.includes(emptyWarning)).map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: 'warn', settings: ['DIRECT_DATABASE_URL', 'ACCENT_COLOR'] }),
+  ])
+})
+
 test('LOG_LEVEL applies to the routes and to the server around them', async () => {
   const levels = async (LOG_LEVEL: string) => {
     const server = await startServer({ LOG_LEVEL })
@@ -423,6 +436,6 @@ test('/.well-known/change-password redirects to FORGOT_PASSWORD_URL', async () =
 function logLines(output: string): Record<string, unknown>[] {
   return output
     .split('\n')
-    .filter((line) => line.startsWith('{'))
+    .filter((line) => line.startsWith('{') && !line.includes(emptyWarning))
     .map((line) => JSON.parse(line))
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseEnv } from './env'
+import { emptySettings, parseEnv } from './env'
 import { newSigningKeys } from './signing-keys'
 
 const good = {
@@ -30,6 +30,22 @@ test('the required settings are sufficient', () => {
 test('PUBLIC_URL is kept as an origin: without a slash, and in lower case', () => {
   for (const PUBLIC_URL of ['https://login.example.com/', 'HTTPS://Login.Example.com', 'https://login.example.com:443'])
     expect(parseEnv({ ...good, PUBLIC_URL }).PUBLIC_URL).toBe('https://login.example.com')
+})
+
+test('a color may lack its #, which begins a comment in an env file', () => {
+  const colors = { ACCENT_COLOR: '635BFF', ACCENT_COLOR_DARK: '#6fd3a0' }
+  expect(parseEnv({ ...good, ...colors })).toMatchObject({ ACCENT_COLOR: '#635BFF', ACCENT_COLOR_DARK: '#6fd3a0' })
+  expect(parseEnv({ ...good, ACCENT_COLOR_DARK: '6fd3a0' }).ACCENT_COLOR_DARK).toBe('#6fd3a0')
+  for (const wrong of ['##635bff', '635bf', 'purple'])
+    for (const name of ['ACCENT_COLOR', 'ACCENT_COLOR_DARK'])
+      expect(problems({ ...good, [name]: wrong })).toEqual([expect.stringMatching(`^${name} must be a color`)])
+})
+
+test('names the settings that are present but empty', () => {
+  expect(emptySettings(good)).toEqual([])
+  // bin/server.mjs empties VERCEL; the last one is not ours
+  const empty = { DIRECT_DATABASE_URL: '', ACCENT_COLOR: ' ', APP_NAME: undefined, VERCEL: '', EDITOR: '' }
+  expect(emptySettings({ ...good, ...empty })).toEqual(['DIRECT_DATABASE_URL', 'ACCENT_COLOR'])
 })
 
 test('CRON_SECRET has at least 16 characters', () => {

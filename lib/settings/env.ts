@@ -11,6 +11,12 @@ const origin = httpUrl
     'must be an origin, like https://login.example.com, without a path',
   )
   .transform((value) => new URL(value).origin)
+/** The # is optional: unquoted in an env file, it begins a comment. */
+const color = (example: string) =>
+  z
+    .string()
+    .regex(/^#?[0-9a-f]{6}$/i, `must be a color like ${example}`)
+    .transform((value) => value.replace(/^#?/, '#'))
 /** The target of a link on a page: a URL, or a path of this site. */
 const linkTarget = z.union([httpUrl, z.string().regex(/^\/(?![/\\])/)], {
   error: 'must be a URL that begins with https://, or a path that begins with /',
@@ -53,14 +59,8 @@ const Settings = z.object({
   PASSWORD_BREACH_CHECK: flag,
   PASSWORD_BREACH_URL: httpUrl.default('https://api.pwnedpasswords.com'),
   APP_NAME: z.string().max(60).default('Dashboard'),
-  ACCENT_COLOR: z
-    .string()
-    .regex(/^#[0-9a-f]{6}$/i, 'must be a colour like #0b6e4f')
-    .default('#0b6e4f'),
-  ACCENT_COLOR_DARK: z
-    .string()
-    .regex(/^#[0-9a-f]{6}$/i, 'must be a colour like #6fd3a0')
-    .optional(),
+  ACCENT_COLOR: color('#0b6e4f').default('#0b6e4f'),
+  ACCENT_COLOR_DARK: color('#6fd3a0').optional(),
   CORNER_RADIUS: z.coerce.number().min(0).max(24).default(10),
   FONT_FAMILY: z
     .string()
@@ -116,6 +116,11 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
   throw new Error(
     `These settings are missing or invalid (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`,
   )
+}
+
+/** Returns the names of settings that are present but empty. Without VERCEL, which bin/server.mjs empties. */
+export function emptySettings(source: Record<string, string | undefined>): string[] {
+  return Object.keys(Settings.shape).filter((name) => name !== 'VERCEL' && source[name]?.trim() === '')
 }
 
 /**
