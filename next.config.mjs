@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
-import { PHASE_DEVELOPMENT_SERVER, PHASE_PRODUCTION_BUILD } from 'next/constants.js'
+import { PHASE_PRODUCTION_BUILD } from 'next/constants.js'
 
 /** @type {import('next').NextConfig} */
 const config = {
@@ -11,9 +10,8 @@ const config = {
   agentRules: false, // Next.js would otherwise write files of its own into the project
   // Loads pages on their first request, not at start: the server responds sooner, and the first
   // request for each page takes 80 ms more.
-  experimental: { preloadEntriesOnStart: false },
-  // bin/server.mjs compresses pages; on Vercel, the platform does.
-  compress: false,
+  // proxyClientMaxBodySize: Next.js keeps the body of each request to a page, which none reads.
+  experimental: { preloadEntriesOnStart: false, proxyClientMaxBodySize: '1kb' },
   // A redirect would copy the code or the token into another URL.
   skipTrailingSlashRedirect: true,
   // Disables the image optimiser: /_next/image would fetch any path of this server without counting
@@ -24,10 +22,7 @@ const config = {
   serverExternalPackages: ['bcrypt', 'nodemailer', 'pg', 'pino'],
   devIndicators: false, // it would cover the footer
   compiler: {
-    async runAfterProductionCompile({ distDir }) {
-      await hintCompilation(distDir)
-      await compressScripts(distDir)
-    },
+    runAfterProductionCompile: ({ distDir }) => hintCompilation(distDir),
   },
 }
 
@@ -49,13 +44,24 @@ export default async function configure(phase) {
     ...config,
     turbopack: { rules: { '*': raw } },
     compiler: { ...config.compiler, defineServer },
-    // Elsewhere, bin/server.mjs serves it: Next.js would compare the path of every request.
-    rewrites: process.env.VERCEL || phase === PHASE_DEVELOPMENT_SERVER ? rewrites : undefined,
+    // Browsers and bots request this icon even if no page links to it.
+    rewrites: async () => [{ source: '/favicon.ico', destination: brandFiles().icon ?? '/icon.svg' }],
+    // Browsers ignore HSTS over HTTP. Only the operator knows about subdomains.
+    headers: async () => [
+      {
+        source: '/:path*',
+        headers: [
+          { key: 'X-Content-Type-Options', value: 'nosniff' },
+          { key: 'Strict-Transport-Security', value: 'max-age=63072000' },
+        ],
+      },
+      {
+        source: '/:file(icon\\.svg|favicon\\.ico|robots\\.txt|brand/.*)',
+        headers: [{ key: 'Cache-Control', value: 'public, max-age=3600' }],
+      },
+    ],
   }
 }
-
-/** Browsers and bots request this icon even if no page links to it. */
-const rewrites = async () => [{ source: '/favicon.ico', destination: brandFiles().icon ?? '/icon.svg' }]
 
 /** The URL paths of what is in public/brand/. */
 function brandFiles() {
@@ -80,16 +86,5 @@ async function hintCompilation(distDir) {
   for (const name of rootMainFiles) {
     const file = join(distDir, name)
     await writeFile(file, `//# allFunctionsCalledOnLoad\n${await readFile(file, 'utf8')}`)
-  }
-}
-
-/** Compresses the scripts once, for bin/server.mjs. Vercel compresses them itself. */
-async function compressScripts(distDir) {
-  if (process.env.VERCEL) return
-  const folder = join(distDir, 'static')
-  for (const name of await readdir(folder, { recursive: true })) {
-    if (!name.endsWith('.js')) continue
-    const file = join(folder, name)
-    await writeFile(`${file}.gz`, gzipSync(await readFile(file), { level: 9 }))
   }
 }

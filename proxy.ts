@@ -20,7 +20,7 @@ const brandPaths = Object.values(brandFiles())
  * secrets in the URL that Next.js renders: Next.js would write the query into the HTML, and only
  * the browser needs them (see app/_ui/arrival.js). The page still sees that a secret is present.
  */
-export async function proxy(request: NextRequest): Promise<NextResponse> {
+export async function proxy(request: NextRequest): Promise<Response> {
   if (brandPaths.includes(request.nextUrl.pathname)) return NextResponse.next()
   const nonce = randomBytes(16).toString('base64')
   const policy = contentSecurityPolicy(nonce)
@@ -34,13 +34,16 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
 }
 
 /**
- * Returns the response for a client over the limit or for a method that no page accepts, else null.
+ * Returns the response for a part of another site's page, for a client over the limit, or for a
+ * method that no page accepts, else null.
  */
-async function rejectionOf(request: NextRequest, nonce: string): Promise<NextResponse | null> {
-  const [{ countRequest }, { clientAddress }] = await Promise.all([
+async function rejectionOf(request: NextRequest, nonce: string): Promise<Response | null> {
+  const [{ countRequest }, { clientAddress }, { isPartOfOtherSite, rejectOtherSite }] = await Promise.all([
     import('./lib/http/rate-limit/limit'),
     import('./lib/http/client-address'),
+    import('./lib/http/same-origin'),
   ])
+  if (isPartOfOtherSite(request.headers, 'page')) return rejectOtherSite()
   const { allowed, resetSeconds } = await countRequest(clientAddress(request))
   if (!allowed) {
     const [{ limitedPage }, { log }] = await Promise.all([import('./lib/page/limited-page'), import('./lib/log')])
@@ -58,8 +61,8 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<NextRes
 async function forwardToPage(request: NextRequest, nonce: string, policy: string): Promise<NextResponse> {
   const { sendsMail } = await import('./lib/settings/env')
   const { pathname } = request.nextUrl
-  // Not `notFound()` in the page: Next.js then renders in the browser only.
-  const isAbsent = /^\/forgot-password\/?$/.test(pathname) && !sendsMail()
+  // Not `notFound()` in the page: Next.js then renders in the browser only. Its own pages begin with `/_`.
+  const isAbsent = pathname.startsWith('/_') || (/^\/forgot-password\/?$/.test(pathname) && !sendsMail())
   const response = rewritten(request, isAbsent ? '/not-found' : pathname, nonce, policy)
   const isCallback = /^\/sso\/callback\/?$/.test(pathname)
   // so that a code that is posted twice is known to come from one browser
@@ -72,8 +75,7 @@ function rewritten(request: NextRequest, pathname: string, nonce: string, policy
   headers.set('X-Nonce', nonce)
   // Next.js reads the nonce for its own scripts from this header
   headers.set('Content-Security-Policy', policy)
-  // Elsewhere, bin/server.mjs has set the header and removed the token.
-  if (process.env.VERCEL) setTokenHash(headers, request.nextUrl.searchParams.get('token'))
+  setTokenHash(headers, request.nextUrl.searchParams.get('token'))
 
   const url = request.nextUrl.clone()
   url.pathname = pathname

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { project } from '../bin/local'
 import { freePort, serverFiles } from '../e2e/support/server'
 
@@ -51,7 +51,7 @@ export function buildProduct(commit?: string): string {
 }
 
 /**
- * Builds the floor, an app with four bare routes and an empty page behind the product's bin/server.mjs, and returns
+ * Builds the floor, an app with four bare routes and an empty page behind the product's bin/server.ts, and returns
  * its folder.
  */
 export function buildFloor(): string {
@@ -63,7 +63,7 @@ export function buildFloor(): string {
 }
 
 /**
- * Builds an app of bench/peers with the floor's settings behind the product's bin/server.mjs, and
+ * Builds an app of bench/peers with the floor's settings behind the product's bin/server.ts, and
  * returns its folder. Only the packages of its own are installed there: Next.js, React, pg and bcrypt
  * are the project's.
  */
@@ -94,7 +94,8 @@ export async function startServer(built: string, settings: Record<string, string
   const logFile = `${folder}server-${port}.log`
   const log = openSync(logFile, 'w')
   const startedAt = performance.now()
-  const server = spawn(process.execPath, [`${built}bin/server.mjs`], {
+  const program = ['bin/server.ts', 'bin/server.mjs'].find((file) => existsSync(built + file)) // a commit may have either
+  const server = spawn(process.execPath, ['--import', 'tsx', `${built}${program}`], {
     stdio: ['ignore', log, log, 'ipc'],
     env: {
       ...process.env,

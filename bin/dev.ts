@@ -95,12 +95,12 @@ function build(): void {
 async function serve(port: number, mailboxUrl?: string, previewUrl?: string): Promise<number> {
   log('Starting the server …')
   const mode = production ? [] : ['--dev']
-  const server = spawn(process.execPath, [`${project}bin/server.mjs`, ...mode], {
+  const server = spawn(process.execPath, ['--import', 'tsx', `${project}bin/server.ts`, ...mode], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // The links sign anybody in, so other machines get none by default.
     env: { ...process.env, PORT: String(port), HOST: process.env.HOST || '127.0.0.1' },
   })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGTERM'))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGINT'))
   const exited = once(server, 'exit')
   server.once(
     'message',

@@ -179,8 +179,8 @@ test.describe('raw HTTP', () => {
       ],
       expect: /^HTTP\/1\.1 (200|400|404) /,
     },
-    'headers of 20 KB': {
-      send: [`GET /api/health HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`],
+    'headers of 70 KB': {
+      send: [`GET /api/health HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(70_000)}\r\n\r\n`],
       expect: /^HTTP\/1\.1 431 /,
     },
     'chunks of one byte, without end': {

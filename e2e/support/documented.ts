@@ -5,7 +5,7 @@ import { openApiDocument } from '../../lib/http/openapi'
 // so that every field is documented.
 const document = closed(openApiDocument) as typeof openApiDocument
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).addSchema(document, 'document')
-// Strict-Transport-Security applies to the whole site, and is only sent over HTTPS.
+// Strict-Transport-Security applies to the whole site, not to an operation.
 const ofTransport = new Set([
   'connection',
   'content-length',

@@ -7,36 +7,26 @@ import { fileURLToPath } from 'node:url'
 const project = fileURLToPath(new URL('../..', import.meta.url))
 export const logFolder = `${project}e2e/results/logs/`
 
-/** What bin/server.mjs needs of the project, besides an app and its packages. */
-export const serverFiles = [
-  'bin/server.mjs',
-  'bin/server',
-  'lib/http/client-network.mjs',
-  'lib/page/crash-texts.json',
-  'lib/queue/by-site.mjs',
-  'lib/queue/turns.mjs',
-]
+/** What bin/server.ts needs of the project, besides an app and its packages. */
+export const serverFiles = ['bin/server.ts', 'lib/http/client-network.ts']
 
 export type Server = { url: string; process: ChildProcess; output: () => string; stop: () => Promise<void> }
 
-type Options = { development?: boolean; openFiles?: number; folder?: string }
+type Options = { development?: boolean; folder?: string }
 
 /**
  * Starts a server of the production build, with settings that override the environment. Optionally:
- * a development server, a limit of open files, or the folder of another app. Its output is kept, to
- * search it for secrets after the run.
+ * a development server, or the folder of another app. Its output is kept, to search it for secrets
+ * after the run.
  */
 export async function startServer(
   settings: Record<string, string> = {},
-  { development = false, openFiles, folder = project }: Options = {},
+  { development = false, folder = project }: Options = {},
 ): Promise<Server> {
   const port = settings.PORT ?? String(await freePort())
   const url = `http://localhost:${port}`
-  const command = [process.execPath, `${folder}bin/server.mjs`, ...(development ? ['--dev'] : [])]
-  const [program, ...parameters] = openFiles
-    ? ['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', ...command]
-    : command
-  const server = spawn(program!, parameters, {
+  const program = folder === project ? 'e2e/support/server-process.ts' : 'bin/server.ts'
+  const server = spawn(process.execPath, ['--import', 'tsx', folder + program, ...(development ? ['--dev'] : [])], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, PUBLIC_URL: url, ...settings, PORT: port },

@@ -1,5 +1,5 @@
 import { env } from '../settings/env'
-import { clientNetwork, networkOf } from './client-network.mjs'
+import { clientNetwork, networkOf } from './client-network'
 
 /**
  * Returns the client of a request, as rate limits count it: an IPv4 address or an IPv6 /64 network.

@@ -4,10 +4,10 @@ import { ApiError, type ErrorCode, errors } from '../contract/errors'
 import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/unavailable'
 import { describeCause, log } from '../log'
-import { env } from '../settings/env'
 import { parseJson } from './body'
 import { clientAddress } from './client-address'
 import { countRequest, rateLimitHeaders } from './rate-limit/limit'
+import { isPartOfOtherSite, rejectOtherSite } from './same-origin'
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
@@ -103,6 +103,7 @@ function serve(
   errorHeaders: Record<string, string> = {},
 ): Handler {
   return async (request, context) => {
+    if (isPartOfOtherSite(request.headers, name)) return rejectOtherSite()
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
     const verdict = await countRequest(clientAddress(request))
@@ -124,7 +125,6 @@ function serve(
     const headers = {
       'Cache-Control': 'no-store',
       'X-Request-Id': requestId,
-      'X-Content-Type-Options': 'nosniff',
       ...rateLimitHeaders(verdict),
     }
     // A publicly cacheable response must not carry headers about one request.
@@ -135,7 +135,7 @@ function serve(
 
     const line = {
       requestId,
-      method: methodOf(request),
+      method: request.method,
       route: name,
       status: response.status,
       code: error?.code,
@@ -179,12 +179,4 @@ function errorResponse(error: ApiError, requestId: string, routeHeaders: Record<
 function requestIdOf(request: Request): string {
   const given = request.headers.get('x-request-id')
   return given && /^[\w.-]{8,40}$/.test(given) ? given : randomUUID()
-}
-
-/**
- * Returns the method that the client sent, because bin/server/request.mjs replaces unknown ones. On
- * Vercel, the client itself could set that header.
- */
-function methodOf({ headers, method }: Request): string {
-  return (!env().VERCEL && headers.get('x-original-method')) || method
 }

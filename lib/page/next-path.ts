@@ -1,4 +1,4 @@
-const maxLength = 2_048 // as that of a URL, see bin/server/request.mjs
+const maxLength = 2_048
 const maxParameterLength = 1_900 // leaves room for a path, the slug of a connection, and a code
 const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // parsing one takes time with the square of its length
 const excludedPaths = /^\/(api|sso|sign-in|sign-out|_next)(\/|$)/

@@ -1,17 +1,12 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-// JavaScript, because bin/server.mjs runs without a build and must identify clients exactly as the
-// app does.
-
 /**
  * Returns the network that a client is counted by: an IPv4 address, or the /64 of an IPv6 address.
  * An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as IPv4. Accepts a port, which some
  * proxies append. All invalid entries share one client, `unknown`.
- * @param {string} entry
- * @returns {string}
  */
-export function networkOf(entry) {
+export function networkOf(entry: string): string {
   const text = entry.match(/^\[(.*)\](?::\d+)?$/)?.[1] ?? entry.match(/^([\d.]+):\d+$/)?.[1] ?? entry
   if (!isIP(text)) return 'unknown'
   const address = ipaddr.process(text.split('%')[0] ?? '')
@@ -22,13 +17,10 @@ export function networkOf(entry) {
 
 /**
  * Returns the client of a request from its `X-Forwarded-For`, read from the right: the entries of
- * trusted proxies are skipped. bin/server.mjs appends the IP address of the socket as the last
+ * trusted proxies are skipped. bin/server.ts appends the IP address of the socket as the last
  * entry; entries further left can be forged by the client.
- * @param {string} forwardedFor
- * @param {number} trustedProxies
- * @returns {string}
  */
-export function clientNetwork(forwardedFor, trustedProxies) {
+export function clientNetwork(forwardedFor: string, trustedProxies: number): string {
   const entries = forwardedFor.split(',').map((entry) => entry.trim())
   // Fewer entries than trusted proxies: the request bypassed them, so the socket counts.
   return networkOf(entries.at(-1 - trustedProxies) ?? entries.at(-1) ?? '')

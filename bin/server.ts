@@ -1,0 +1,149 @@
+// The server outside Vercel: Next.js behind a Node.js HTTP server, which adds what neither `next start`
+// nor a reverse proxy does (docs/decisions/0003-own-server.md).
+import { AsyncResource } from 'node:async_hooks'
+import { existsSync, realpathSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import nextEnv from '@next/env'
+import next from 'next'
+import { clientNetwork } from '../lib/http/client-network'
+
+const maxUrlLength = 8 * 1024
+const maxParameters = 100
+const runningPerClient = 16
+const waitingPerClient = 256
+const stopMs = 30_000
+
+/** Only Next.js or Vercel may send these: they skip a route, change its path, or select its response. */
+const internalHeader =
+  /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
+/** The cookies of lib/session/cookie.ts, and the language. Next.js would parse those of other apps too. */
+const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser|known|language)=[^;]*/g
+
+/** `drainMs`: for how long a server that was told to stop accepts connections, until its proxy knows. */
+type Options = { dev?: boolean; drainMs?: number }
+
+/** Serves on PORT and HOST. On SIGTERM, finishes the requests in progress and ends the process. */
+export async function serve({ dev = false, drainMs = 5_000 }: Options = {}): Promise<void> {
+  const dir = fileURLToPath(new URL('..', import.meta.url))
+  process.chdir(dir)
+  Object.assign(process.env, { NODE_ENV: dev ? 'development' : 'production', NEXT_TELEMETRY_DISABLED: '1' })
+  process.env.VERCEL = '' // an env file pulled from Vercel sets it, and any client could then forge Vercel's headers
+  nextEnv.loadEnvConfig(dir, dev, { info: () => {}, error: console.error })
+  // Without a listener, a log that nobody reads any more is an uncaught exception.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+  if (!dev && !existsSync('.next/BUILD_ID')) throw new Error('There is no production build. Run npm run build first.')
+
+  const port = Number(process.env.PORT || 3000)
+  const trustedProxies = Number(process.env.TRUSTED_PROXIES || 0)
+  const server = createServer({ maxHeaderSize: 64 * 1024, headersTimeout: 15_000, requestTimeout: 30_000 })
+  server.keepAliveTimeout = 75_000 // longer than a proxy keeps an idle connection
+  server.timeout = 60_000 // for a client that stopped reading its response
+  server.maxConnections = 4_000
+  server.maxRequestsPerSocket = 1_000 // bounds what a client can pipeline
+
+  // Next.js does not get HOST: it would send its rewrites to 127.0.0.1 as requests to another server. Upgrades are
+  // for hot reload: in production, it would never close their sockets.
+  const app = next({ dev, dir, port, hostname: 'localhost', httpServer: dev ? server : createServer() })
+  if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
+
+  let stopping = false
+  async function stop(acceptMs: number) {
+    if (stopping) return
+    stopping = true
+    if (dev || !server.listening) process.exit() // connections for hot reload never end
+    setTimeout(() => process.exit(), stopMs).unref()
+    await sleep(acceptMs)
+    const closed = new Promise((resolve) => server.close(resolve))
+    setInterval(() => server.closeIdleConnections(), 50).unref() // after the request that was in progress
+    await closed
+    await app.close() // after the callbacks of `after()`
+    await globalThis.flushSpans?.() // see lib/tracing.ts
+    process.exit()
+  }
+  process.on('SIGTERM', () => stop(drainMs))
+  for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev.ts was killed
+
+  await app.prepare()
+  const handle = app.getRequestHandler()
+  const admit = limitPerClient()
+  function respond(request: IncomingMessage, response: ServerResponse) {
+    if (stopping) response.shouldKeepAlive = false
+    const { url = '', headers } = request
+    if (url.length > maxUrlLength || url.split('&', maxParameters + 1).length > maxParameters)
+      return reject(response, 414, 'The URL is too long.')
+    if (!dev) {
+      for (const name in headers) if (internalHeader.test(name)) delete headers[name]
+      if (headers.cookie) headers.cookie = headers.cookie.match(ownCookie)?.join('; ') ?? ''
+    }
+    const forwardedFor = [headers['x-forwarded-for'] ?? [], request.socket.remoteAddress ?? ''].flat().join(', ')
+    headers['x-forwarded-for'] = forwardedFor
+    const isAdmitted = admit(clientNetwork(forwardedFor, trustedProxies), response, () =>
+      handle(request, response).catch((error: unknown) => {
+        console.error(error)
+        if (response.headersSent) response.destroy()
+        else reject(response, 500, 'Something went wrong.')
+      }),
+    )
+    if (!isAdmitted) reject(response.setHeader('Retry-After', 5), 503, 'Too many requests are waiting.')
+  }
+  server.on('request', (request, response) => {
+    // A pipelined request has no socket until the responses before it were sent.
+    if (response.socket) respond(request, response)
+    else response.once('socket', () => respond(request, response))
+  })
+  server.on('error', (error: NodeJS.ErrnoException) => {
+    console.error(error.code === 'EADDRINUSE' ? `Port ${port} is taken: set PORT to another one.` : error.message)
+    process.exit(1)
+  })
+  server.listen({ port, host: process.env.HOST || undefined, backlog: 1_024 }, () => {
+    console.log(`Listening on http://localhost:${port}`)
+    process.send?.('listening') // to bin/dev.ts
+  })
+}
+
+function reject(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' })
+  response.end(`${text}\n`)
+}
+
+/**
+ * Returns a function that starts a request, after earlier ones if its client has 16 in progress. That
+ * function returns false if 256 already wait.
+ */
+function limitPerClient(): (client: string, response: ServerResponse, start: () => void) => boolean {
+  const clients = new Map<string, { running: number; waiting: Set<() => void> }>()
+  const outside = new AsyncResource('Server') // no request runs in the asynchronous context of another
+  let arrived: (() => void)[] = []
+  function startAll() {
+    const starts = arrived
+    arrived = []
+    for (const start of starts) start()
+  }
+  return (client, response, start) => {
+    const requests = clients.get(client) ?? { running: 0, waiting: new Set() }
+    if (requests.running >= runningPerClient && requests.waiting.size >= waitingPerClient) return false
+    clients.set(client, requests)
+    function run() {
+      requests.waiting.delete(run)
+      requests.running++
+      response.once('close', () => {
+        requests.running--
+        for (const next of requests.waiting) return next()
+        if (requests.running === 0) clients.delete(client)
+      })
+      const count = arrived.push(() => !response.destroyed && start())
+      if (count === 1) outside.runInAsyncScope(() => setImmediate(() => setImmediate(startAll)))
+    }
+    if (requests.running < runningPerClient) run()
+    else response.once('close', () => requests.waiting.delete(run)) && requests.waiting.add(run)
+    return true
+  }
+}
+
+if (realpathSync(process.argv[1]!) === fileURLToPath(import.meta.url))
+  serve({ dev: process.argv.includes('--dev') }).catch((error: Error) => {
+    console.error(error.message)
+    process.exit(1)
+  })

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import * as paths from '../../lib/contract/paths'
+import { makeRefreshToken } from '../../lib/session/refresh-token'
+import { exchangePath, expect, keepSecret, newAddress, newCode, postTo, test } from '../support/fixtures'
+import { openOwnDatabase } from '../support/own-database'
+import { send } from '../support/raw-http'
+import { startServer } from '../support/server'
+
+test('sign-out only accepts a POST from the same site', async ({ url, user, post, sql }) => {
+  const { body } = await post(exchangePath, { code: await newCode(user) })
+  const signOut = (headers: Record<string, string>, method = 'POST') =>
+    send(`${url}/sign-out`, {
+      method,
+      headers: { Cookie: `session=${body.token}`, 'X-Forwarded-For': newAddress(), ...headers },
+    })
+  const alive = () => sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
+  const foreign: Record<string, string>[] = [
+    { Origin: 'https://evil.example' },
+    { Origin: 'null' },
+    { Origin: `${url}.evil.example` },
+    { Origin: url.replace('http:', 'https:') },
+    { 'Sec-Fetch-Site': 'cross-site' },
+    { 'Sec-Fetch-Site': 'same-site', Origin: 'https://other.localhost' },
+    { 'Sec-Fetch-Site': 'none' },
+    { 'Sec-Fetch-Site': 'cross-site', Origin: url },
+  ]
+  for (const headers of foreign) {
+    const { status, headers: received, text } = await signOut(headers)
+    expect([status, JSON.parse(text).code, received['set-cookie']], JSON.stringify(headers)).toEqual([
+      403,
+      'ORIGIN_REJECTED',
+      undefined,
+    ])
+  }
+  for (const method of ['GET', 'HEAD', 'PUT', 'DELETE']) {
+    const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: url }, method)
+    expect([status, headers.allow, headers['set-cookie']], method).toEqual([405, 'POST', undefined])
+  }
+  expect(await alive()).toHaveLength(1)
+  const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' }) // as sent by a page with no-referrer
+  expect([status, headers.location]).toEqual([303, '/?signed-out'])
+  expect(await alive()).toHaveLength(0)
+})
+
+test('sign-out accepts the site’s own Origin if there is no Sec-Fetch-Site', async ({ url, user, post, sql }) => {
+  const { body } = await post(exchangePath, { code: await newCode(user) })
+  const { status } = await send(`${url}/sign-out`, {
+    method: 'POST',
+    headers: { Cookie: `session=${body.token}`, Origin: url },
+  })
+  expect(status).toBe(303)
+  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(0)
+})
+
+test('a sign-out whose session could not be ended still deletes the cookies, and is an error in the log', async () => {
+  const database = await openOwnDatabase()
+  const server = await startServer({ DATABASE_URL: database.url() })
+  await database.sql('ALTER TABLE sessions RENAME TO sessions_gone')
+  const refreshToken = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
+  const headers = { Cookie: `refresh=${refreshToken}`, 'X-Forwarded-For': newAddress() }
+  const ofPage = await fetch(`${server.url}/sign-out`, { method: 'POST', headers, redirect: 'manual' })
+  const ofApi = await postTo(server.url + paths.signOut, {}, headers)
+  await server.stop()
+  await database.drop()
+  expect([ofPage.status, ofPage.headers.get('location')]).toEqual([303, '/?signed-out'])
+  expect([ofApi.status, ofApi.body.code]).toEqual([500, 'INTERNAL_ERROR'])
+  for (const response of [ofPage, ofApi])
+    expect(response.headers.getSetCookie()).toEqual([
+      'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+      'refresh=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+    ])
+  const errors = server
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"level":"error"'))
+    .map((line) => JSON.parse(line))
+  expect(errors).toEqual([
+    expect.objectContaining({
+      route: 'sign-out-page',
+      msg: 'a session could not be ended',
+      cause: expect.objectContaining({ code: '42P01' }),
+    }),
+    expect.objectContaining({ route: 'sign-out', status: 500, cause: expect.objectContaining({ code: '42P01' }) }),
+  ])
+})
