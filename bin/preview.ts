@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import PQueue from 'p-queue'
 import { sql } from '../lib/database/sql'
 import { escapeHtml } from '../lib/page/escape-html'
 import { issueResetToken } from '../lib/password/reset'
-import { InTurn } from '../lib/queue/in-turn'
 import { createUser, findUserByEmail } from '../lib/user'
 import { type LinkState, type State, states } from './preview/states'
 
@@ -30,7 +30,7 @@ type Features = { passwords: boolean; mail: boolean }
 export async function startPreview(app: Features & { url: string; email: string }): Promise<Preview> {
   const origin = new URL(app.url)
   const toApp = { host: origin.hostname, port: origin.port }
-  const opening = new InTurn() // a new link ends the one before
+  const opening = new PQueue({ concurrency: 1 }) // a new link ends the one before
 
   const server = createServer((request, response) => {
     const url = new URL(request.url!, 'http://preview')

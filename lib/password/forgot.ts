@@ -1,22 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiError } from '../contract/errors'
 import { describeCause, log } from '../log'
 import { type MailRequest, queueResetMail } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
-import { siteOf } from '../queue/by-site.mjs'
-import { FairQueue } from '../queue/fair-queue'
 
 // The user has been told to expect a mail, so a database that is briefly unavailable must not lose it.
 const retryAfterMs = [1_000, 5_000, 10_000]
-const retriedPerSite = 100 // in a quarter of an hour; each keeps 30 KB meanwhile
-
-// One at a time, so that a flood of requests leaves the other database connections to sign-ins. No
-// more than a process that stops, which has 30 seconds, can finish.
-const queue = new FairQueue(1, 1_000, 5)
+const retriedPerBlock = 100 // in a quarter of an hour; each keeps 30 KB meanwhile
 
 const windowMs = 15 * 60_000
-const maxSites = 10_000
-let requestsBySite = new Map<string, number>()
+const maxBlocks = 10_000
+let requestsByBlock = new Map<string, number>()
 let windowEndsAt = 0
 
 let unfinished = 0
@@ -25,23 +18,18 @@ process.once('exit', () => {
 })
 
 /**
- * Queues and sends the mail with a reset link, if there is such a user; networks take turns. For
- * `after()`: the response must not wait for it, because its time could tell whether there is one.
- * Never throws.
+ * Queues and sends the mail with a reset link, if there is such a user. For `after()`: the response
+ * must not wait for it, because its time could tell whether there is one. Never throws.
  */
 export async function mailResetLink(emails: string[], request: MailRequest, network: string): Promise<void> {
   unfinished++
   const turn = countRequest(network)
   for (const ms of [...retryAfterMs, null]) {
     try {
-      await queue.add(network, () => queueResetMail(emails, request, turn))
+      await queueResetMail(emails, request, turn)
       break
     } catch (error) {
-      if (error instanceof ApiError) {
-        log.error('a reset mail could not be queued: too many requests are waiting')
-        break
-      }
-      if (ms === null || turn >= retriedPerSite) {
+      if (ms === null || turn >= retriedPerBlock) {
         log.error({ cause: describeCause(error) }, 'a reset mail could not be queued')
         break
       }
@@ -53,17 +41,17 @@ export async function mailResetLink(emails: string[], request: MailRequest, netw
 }
 
 /**
- * Returns how many requests the network's site has sent before in this quarter of an hour: hundreds
- * of mails of one site must not delay those of others. Does not count mails, because their order
+ * Returns how many requests the client's address block (an IPv4 /24, an IPv6 /48) has sent before in
+ * this quarter of an hour: hundreds of mails of one block must not delay those of others. Does not count mails, because their order
  * could then tell which users there are.
  */
 function countRequest(network: string): number {
-  if (performance.now() > windowEndsAt || requestsBySite.size >= maxSites) {
-    requestsBySite = new Map()
+  if (performance.now() > windowEndsAt || requestsByBlock.size >= maxBlocks) {
+    requestsByBlock = new Map()
     windowEndsAt = performance.now() + windowMs
   }
-  const site = siteOf(network)
-  const before = requestsBySite.get(site) ?? 0
-  requestsBySite.set(site, before + 1)
+  const block = network.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? network.split(':', 3).join(':')
+  const before = requestsByBlock.get(block) ?? 0
+  requestsByBlock.set(block, before + 1)
   return before
 }

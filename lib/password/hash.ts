@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
-import { FairQueue } from '../queue/fair-queue'
-import { HalfTime } from '../queue/in-turn'
+import PQueue from 'p-queue'
+import { ApiError } from '../contract/errors'
 import { isBreached } from './breach'
 import { isHashable } from './format'
 import { passwordError } from './rules'
@@ -10,35 +10,36 @@ import { minGuesses } from './thresholds'
 
 const bcryptCost = 12
 
-// Checking and hashing a password occupy a core and one of libuv's four threads for a quarter of a
-// second. One of each stays free for sign-ins.
-const maxRunning = Math.max(1, Math.min(availableParallelism() - 1, 3))
-const maxPending = 24 * maxRunning // at most six seconds of hashing ahead of a request; a slow breach API adds to them
+// A hash occupies a core and one of libuv's four threads for a quarter of a second. One of each stays
+// free for all other requests.
+const concurrency = Math.max(1, Math.min(availableParallelism() - 1, 3))
+const maxWaiting = 24 * concurrency // six seconds of hashing: a user waits no longer for a sign-in
 const retryAfterSeconds = 5
 
-const queue = new FairQueue(maxRunning, maxPending, retryAfterSeconds)
+const queue = new PQueue({ concurrency })
+
+/** Runs `work` when a core is free. Throws SERVICE_UNAVAILABLE if too many already wait. */
+async function inQueue<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (queue.size >= maxWaiting) throw new ApiError('SERVICE_UNAVAILABLE', { retryAfterSeconds })
+  return queue.add(work)
+}
 
 /**
  * Checks that a password is hard to guess and not breached, and returns the bcrypt hash
  * (`$2b$12$…`) of its exact bytes. `context` lists what is easy to guess about the user, such as
  * the e-mail address. Expects a valid format (see rules.ts). Throws VALIDATION_ERROR with the
- * reason, or SERVICE_UNAVAILABLE if the queue is full; `network` is whose turn it takes.
+ * reason, or SERVICE_UNAVAILABLE if too many hashes wait.
  */
-export function hashNewPassword(password: string, context: string[], network: string): Promise<string> {
-  return queue.add(network, async () => {
-    await checkStrength(password, context)
-    if (await isBreached(password)) {
-      throw passwordError('breached', 'This password appears in a known data breach. Use a different one.')
-    }
-    return bcrypt.hash(password, bcryptCost)
-  })
+export async function hashNewPassword(password: string, context: string[]): Promise<string> {
+  checkStrength(password, context)
+  if (await isBreached(password)) {
+    throw passwordError('breached', 'This password appears in a known data breach. Use a different one.')
+  }
+  return inQueue(() => bcrypt.hash(password, bcryptCost))
 }
 
-const strengthChecks = new HalfTime() // each blocks the event loop for about 20 ms
-
-async function checkStrength(password: string, context: string[]): Promise<void> {
-  const guesses = await strengthChecks.add(() => countGuesses(password, context))
-  if (guesses >= minGuesses) return
+function checkStrength(password: string, context: string[]): void {
+  if (countGuesses(password, context) >= minGuesses) return
   const advice = 'This password is easy to guess. Use three or more unrelated words, or something longer.'
   throw passwordError('too_guessable', advice)
 }
@@ -55,10 +56,10 @@ const failureRounds = 2 ** bcryptCost + paddingHashes * 2 ** 4
  * Returns null unless a password matches a stored hash, which is null if there is none. A failure
  * always costs the same hashing, a little more than one hash at today's cost, so that its time tells
  * nothing about the account, unless the stored hash has a higher cost. Throws SERVICE_UNAVAILABLE if
- * the queue is full; `network` is whose turn it takes.
+ * too many hashes wait.
  */
-export function verifyPassword(password: string, stored: string | null, network: string): Promise<Verified | null> {
-  return queue.add(network, async () => {
+export function verifyPassword(password: string, stored: string | null): Promise<Verified | null> {
+  return inQueue(async () => {
     const cost = isHashable(password) ? costOf(stored) : null
     if (stored === null || cost === null) {
       await bcrypt.compare('', unmatchable(bcryptCost))

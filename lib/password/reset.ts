@@ -3,7 +3,6 @@ import { lifetimes } from '../contract/lifetimes'
 import { NotExecuted } from '../database/not-executed'
 import { part, sql, transaction } from '../database/sql'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
-import { InTurnByKey } from '../queue/in-turn'
 import { hashSecret, newSecret } from '../secret'
 import { endAllSessions, lockUser } from '../session/revoke'
 import { env, sendsMail } from '../settings/env'
@@ -28,41 +27,30 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
   return { secret, expiresAt: row!.expiresAt }
 }
 
-// One attempt at a time per token, so that no token can occupy more than one slot of the hashing
-// queue.
-const attempts = new InTurnByKey()
-
 /**
  * Sets a new password with a reset token and revokes all sessions of the user. A weak password
  * leaves the token valid, for up to 30 attempts. Throws VALIDATION_ERROR for `token` or `password`,
- * or SERVICE_UNAVAILABLE if the hashing queue is full, in which networks take turns. If this service
- * sends e-mail, queues a notice that names the request.
+ * or SERVICE_UNAVAILABLE if too many hashes wait. If this service sends e-mail, queues a notice that
+ * names the request.
  */
 export async function resetPassword(
   token: string,
   password: string,
   request: MailRequest = { language: 'en', device: null },
-  network = '',
 ): Promise<{ userId: string }> {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
   // A wrong format is cheap to detect and does not count as an attempt. The error for the token
   // still takes precedence, as it does for any other password.
-  const user = formatError ? await findUserByToken(tokenHash, maxAttempts) : await countAttempt(tokenHash)
+  const user = formatError ? await findUserByToken(tokenHash) : await countAttempt(tokenHash)
   if (!user) throw invalidToken()
   if (formatError) throw formatError
 
-  await attempts.add(Buffer.from(tokenHash).toString('hex'), async (hadToWait) => {
-    // Another attempt may have used the token meanwhile. This attempt is already counted, hence the
-    // higher limit.
-    if (hadToWait && !(await findUserByToken(tokenHash, maxAttempts + 1))) throw invalidToken()
-    const context = [user.email, env().APP_NAME]
-    const passwordHash = await hashNewPassword(password, context, network).catch(async (error) => {
-      if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await uncountAttempt(tokenHash)
-      throw error
-    })
-    await setPassword(user.userId, tokenHash, passwordHash, request)
+  const passwordHash = await hashNewPassword(password, [user.email, env().APP_NAME]).catch(async (error) => {
+    if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await uncountAttempt(tokenHash)
+    throw error
   })
+  await setPassword(user.userId, tokenHash, passwordHash, request)
   return { userId: user.userId }
 }
 
@@ -81,15 +69,15 @@ async function countAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefine
   return user
 }
 
-/** Returns the user of a valid token with fewer than `limit` attempts. */
-async function findUserByToken(tokenHash: Uint8Array, limit: number): Promise<TokenUser | undefined> {
+/** Returns the user of a valid token with attempts left. */
+async function findUserByToken(tokenHash: Uint8Array): Promise<TokenUser | undefined> {
   const [user] = await sql<TokenUser>`
     SELECT user_id AS "userId", email
     FROM reset_tokens, LATERAL (
       SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND NOT sso_only OFFSET 0
     ) AS holder
     WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now()
-      AND attempts < ${limit}`.catch(NotExecuted.rethrow)
+      AND attempts < ${maxAttempts}`.catch(NotExecuted.rethrow)
   return user
 }
 
@@ -145,7 +133,7 @@ async function setPassword(
       ), ${endAllSessions(part`(SELECT user_id FROM claimed)`)}${notice}
       SELECT 1 FROM changed`
   })
-  if (!changed) throw invalidToken() // a concurrent request in another process used it
+  if (!changed) throw invalidToken() // a concurrent request used it
 }
 
 function invalidToken(): ApiError {

@@ -19,8 +19,8 @@ type StoredUser = { userId: string; passwordHash: string }
 /**
  * Starts a session for a user who knows the password, and ends the sessions that the browser held
  * before. Throws SIGN_IN_INVALID, whatever the reason and after the same work; RATE_LIMITED after
- * too many attempts, for known and unknown accounts alike; SERVICE_UNAVAILABLE if the hashing queue
- * is full; or VALIDATION_ERROR for what is no e-mail address.
+ * too many attempts, for known and unknown accounts alike; SERVICE_UNAVAILABLE if too many hashes
+ * wait; or VALIDATION_ERROR for what is no e-mail address.
  */
 export async function signIn(email: string, password: string, client: Client): Promise<SignIn> {
   const emails = parseEmail(email)
@@ -31,7 +31,7 @@ export async function signIn(email: string, password: string, client: Client): P
   // A second look, because the stored hash can change between its verification and the session: by a
   // reset, which wins, or by a sign-in that raised its cost.
   for (let look = 0; look < 2; look++) {
-    const { user, verified } = await verify(emails, password, client.subnet).catch(async (error) => {
+    const { user, verified } = await verify(emails, password).catch(async (error) => {
       await uncountAttempt(attempt)
       throw error
     })
@@ -59,16 +59,12 @@ async function findKnownBrowser(cookie: string | null, account: string, emails: 
   return changed.length > 0 ? null : browser.id
 }
 
-async function verify(
-  emails: string[],
-  password: string,
-  subnet: string,
-): Promise<{ user?: StoredUser; verified: Verified | null }> {
+async function verify(emails: string[], password: string): Promise<{ user?: StoredUser; verified: Verified | null }> {
   const [user] = await sql<StoredUser>`
     SELECT id AS "userId", password_hash AS "passwordHash" FROM users
     WHERE email = ANY (${emails}) AND disabled_at IS NULL AND NOT sso_only AND password_hash IS NOT NULL
     ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NotExecuted.rethrow)
-  return { user, verified: await verifyPassword(password, user?.passwordHash ?? null, subnet) }
+  return { user, verified: await verifyPassword(password, user?.passwordHash ?? null) }
 }
 
 /** Starts the session, unless the user was changed since the password was verified. */

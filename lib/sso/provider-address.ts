@@ -2,7 +2,7 @@ import dns, { type LookupAddress } from 'node:dns'
 import { readFile } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { InTurn } from '../queue/in-turn'
+import PQueue from 'p-queue'
 
 const queryMs = 1_000 // for the first of two queries; the second has longer
 const otherFamilyMs = 300 // how much longer the addresses of the other family may take; some name servers never send them
@@ -23,7 +23,7 @@ export const lookUpProvider: LookupFunction = (hostname, { all }, callback) => {
 }
 
 const recent = new Map<string, Promise<LookupAddress[]>>()
-const systemLookups = new InTurn()
+const systemLookups = new PQueue({ concurrency: 1 })
 
 function recentAddressesOf(hostname: string): Promise<LookupAddress[]> {
   const known = recent.get(hostname)

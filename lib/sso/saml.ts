@@ -1,6 +1,3 @@
-import { ApiError } from '../contract/errors'
-import { FairQueue } from '../queue/fair-queue'
-import { HalfTime } from '../queue/in-turn'
 import { acsUrl, entityId, type SamlConnection } from './connection'
 import type { Contact, Subject } from './identity'
 import { SignInRejected } from './rejection'
@@ -21,26 +18,18 @@ export async function samlRequestUrl(
 /** An identity that the provider has signed, its e-mail address, and when its session there ends. */
 type Authenticated = { identity: Subject; contact: () => Promise<Contact>; sessionEnd: Date | undefined }
 
-// Anybody can start a sign-in and post a large response to it, which costs as much as ten pages.
-const queue = new FairQueue(1, 128, 5) // an ordinary response takes 10 ms
-const verifications = new HalfTime()
-
 /**
- * Verifies a posted response (base64) to the request of a claimed attempt, in which networks take
- * turns. Throws SignInRejected.
+ * Verifies a posted response (base64) to the request of a claimed attempt. Throws SignInRejected.
  */
 export async function authenticateSaml(
   connection: SamlConnection,
   samlResponse: string,
   { requestId }: Pick<AttemptSecrets, 'requestId'>,
-  network: string,
 ): Promise<Authenticated> {
   const privateKey = await privateKeyOf(connection)
   try {
     const settings = { ...publicSettings(connection), privateKey }
-    const { issuer, subject, email, sessionNotOnOrAfter } = await queue.add(network, () =>
-      verifications.add(() => verifyResponse(settings, samlResponse, { requestId })),
-    )
+    const { issuer, subject, email, sessionNotOnOrAfter } = await verifyResponse(settings, samlResponse, { requestId })
     // SAML has no word for “unverified”: the provider vouches for the addresses of its domains.
     return {
       identity: { issuer, subject },
@@ -48,7 +37,6 @@ export async function authenticateSaml(
       sessionEnd: sessionNotOnOrAfter,
     }
   } catch (error) {
-    if (error instanceof ApiError) throw new SignInRejected('queue_full', 'unavailable')
     if (!(error instanceof SamlRejected)) throw error
     // The provider itself ended the sign-in, in an envelope whose signature does not matter.
     const isTheirs = error.check === 'status'

@@ -1,6 +1,5 @@
 import { after } from 'next/server'
 import { operations } from '@/lib/contract/operations'
-import { clientSubnet } from '@/lib/http/client-address'
 import { route } from '@/lib/http/route'
 import { mailRequestOf } from '@/lib/mail/request'
 import { sendAfterRequest } from '@/lib/mail/sender'
@@ -11,7 +10,7 @@ import { sendsMail } from '@/lib/settings/env'
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.resetPassword,
   async ({ request, body: { token, password }, respond, addToLog }) => {
-    addToLog(await resetPassword(token, password, mailRequestOf(request.headers), clientSubnet(request)))
+    addToLog(await resetPassword(token, password, mailRequestOf(request.headers)))
     if (sendsMail()) after(sendAfterRequest)
     return respond({ ok: true })
   },

@@ -1,5 +1,4 @@
 import { readForm } from '@/lib/http/body'
-import { clientAddress } from '@/lib/http/client-address'
 import { route } from '@/lib/http/route'
 import { browserOf } from '@/lib/session/cookie'
 import { isSaml, startPath } from '@/lib/sso/connection'
@@ -38,12 +37,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       })
       wayOn.next = next
       const response = form.get('SAMLResponse') ?? ''
-      const { identity, contact, sessionEnd } = await authenticateSaml(
-        connection,
-        response,
-        secrets,
-        clientAddress(request),
-      )
+      const { identity, contact, sessionEnd } = await authenticateSaml(connection, response, secrets)
       const userId = await userOfIdentity(connection, identity, contact)
       const { secret: code } = await issueSsoCode(userId, {
         browserHash,
