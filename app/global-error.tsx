@@ -41,7 +41,7 @@ export default function GlobalError({ error }: { error: Error & { digest?: strin
           })}
           {error.digest && (
             <p>
-              Support reference: <code>{error.digest}</code>
+              Support reference: <code translate="no">{error.digest}</code>
             </p>
           )}
         </main>

@@ -60,7 +60,7 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
       <Screen app={app} title={home.signedIn} icon="good">
         <dl className="facts">
           <dt>{home.as}</dt>
-          <dd>{session.email}</dd>
+          <dd translate="no">{session.email}</dd>
           <dt>{home.until}</dt>
           <dd>
             <LocalTime instant={session.endsAt.toISOString()} locale={localeOf(requestHeaders)} />

@@ -3,7 +3,11 @@ import { type BrandFiles, brandFiles } from './brand-files'
 /** The product's logo from public/brand/, or else its name beside its first letter. */
 export function Brand({ app }: { app: string }) {
   const { logo, logoDark } = brandFiles()
-  return <header className="brand">{logo ? <Logo {...{ app, logo, logoDark }} /> : <Name app={app} />}</header>
+  return (
+    <header className="brand" translate="no">
+      {logo ? <Logo {...{ app, logo, logoDark }} /> : <Name app={app} />}
+    </header>
+  )
 }
 
 function Logo({ app, logo, logoDark }: { app: string } & BrandFiles) {

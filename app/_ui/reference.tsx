@@ -16,7 +16,7 @@ export function Reference({ id, shared: { requestId, copy, copied } }: Propertie
     id && (
       <div className="reference">
         <span id="reference">{requestId}</span>
-        <code>{id}</code>
+        <code translate="no">{id}</code>
         <button
           type="button"
           aria-describedby="reference"

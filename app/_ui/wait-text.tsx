@@ -6,10 +6,12 @@ type Properties = { id: string; shared: Texts['shared']; language: string; wait:
 
 /** Says when a retry is possible. Not a live region: a screen reader announces only the end of the wait. */
 export function WaitText({ id, shared, language, wait: { seconds, online, isOver } }: Properties) {
+  const waiting = online
+    ? shared.waiting.replace('{when}', inRelativeTime(seconds, language))
+    : shared.waitingForNetwork
   return (
     <p id={id} className="wait">
-      {!isOver &&
-        (online ? shared.waiting.replace('{when}', inRelativeTime(seconds, language)) : shared.waitingForNetwork)}
+      {!isOver && <span>{waiting}</span>}
       <span role="status">{isOver && shared.waited}</span>
     </p>
   )

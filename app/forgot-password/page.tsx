@@ -45,7 +45,7 @@ export default async function ForgotPasswordPage({ searchParams }: PageProps<'/f
           {error && (
             <p id="email-error" className="field-error">
               <span className="visually-hidden">{forgot.errorPrefix}</span>
-              {error}
+              <span>{error}</span>
             </p>
           )}
           <div className="input">

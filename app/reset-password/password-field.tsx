@@ -36,7 +36,7 @@ export function PasswordField({ texts, minLength, app, email, rejection, pending
       {error && (
         <p id="password-error" className="field-error">
           <span className="visually-hidden">{texts.errorPrefix}</span>
-          {error}
+          <span>{error}</span>
         </p>
       )}
       <PasswordInput

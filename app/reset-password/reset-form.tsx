@@ -115,7 +115,10 @@ export function ResetForm(properties: Properties) {
       <h1>{texts.form}</h1>
       {email && (
         <p>
-          {texts.account} <strong className="account">{email}</strong>
+          {texts.account}{' '}
+          <strong className="account" translate="no">
+            {email}
+          </strong>
         </p>
       )}
       <p>{texts.formBody}</p>

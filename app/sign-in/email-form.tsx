@@ -17,7 +17,7 @@ export function EmailForm({ app, title, texts, next, error }: Properties) {
           {error && (
             <p id="email-error" className="field-error">
               <span className="visually-hidden">{texts.errorPrefix}</span>
-              {error}
+              <span>{error}</span>
             </p>
           )}
           <div className="input">

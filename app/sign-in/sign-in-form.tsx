@@ -214,7 +214,7 @@ function FieldError({ id, prefix, text }: { id: string; prefix: string; text: st
   return (
     <p id={id} className="field-error">
       <span className="visually-hidden">{prefix}</span>
-      {text}
+      <span>{text}</span>
     </p>
   )
 }

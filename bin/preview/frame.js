@@ -15,7 +15,7 @@
     return Promise.resolve(new Response(JSON.stringify(body), { status, headers }))
   }
 
-  const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false })
+  const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
   if (offline) disconnect()
 
   // A page among others must not scroll them.

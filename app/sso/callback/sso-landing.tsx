@@ -114,9 +114,14 @@ export function SsoLanding(properties: Properties) {
   )
 
   if (account) {
+    const [beforeEmail, afterEmail] = texts.already.body.split('{email}')
     return (
       <Screen app={app} title={texts.already.title} icon="good" focus={hasCode}>
-        <p role="status">{texts.already.body.replace('{email}', () => account)}</p>
+        <p role="status">
+          {beforeEmail}
+          <span translate="no">{account}</span>
+          {afterEmail}
+        </p>
         <div className="actions">{continueLink('button')}</div>
       </Screen>
     )
