@@ -38,6 +38,13 @@
     location.replace(`?${query}`)
   }
 
+  // AbortSignal.timeout is missing before Safari 16.
+  window.abortAfter = (ms) => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), ms)
+    return controller.signal
+  }
+
   window.sendJson = (path, body) => {
     // Sent, so that a request without a response has an ID too. Undefined on plain http.
     const requestId = crypto.randomUUID?.()
@@ -48,7 +55,7 @@
       redirect: 'error',
       headers: { 'Content-Type': 'application/json', ...(requestId && { 'X-Request-Id': requestId }) },
       body: JSON.stringify(body),
-      signal: AbortSignal.timeout(postMs),
+      signal: window.abortAfter(postMs),
     })
     return { requestId, response }
   }

@@ -13,16 +13,17 @@ export async function findConnection(
 ): Promise<{ outcome: Outcome; wayOn: string | null }> {
   if (!navigator.onLine) return { outcome: { kind: 'offline' }, wayOn: null }
   let wayOn: string | null = null
-  const response = fetch(paths.findSsoConnection, {
-    method: 'POST',
-    headers: { Accept: 'application/json' },
-    body: new URLSearchParams(next ? { email, next } : { email }),
-    signal: AbortSignal.timeout(limitMs),
-  }).then(async (response) => {
+  const ask = async () => {
+    const response = await fetch(paths.findSsoConnection, {
+      method: 'POST',
+      headers: { Accept: 'application/json' },
+      body: new URLSearchParams(next ? { email, next } : { email }),
+      signal: window.abortAfter(limitMs),
+    })
     wayOn = ((await response.clone().json()) as { wayOn?: string }).wayOn ?? null
     return response
-  })
-  const outcome = await outcomeOf({ response })
+  }
+  const outcome = await outcomeOf({ response: ask() })
   // Nothing can have happened, so that a lost response is like none.
   return { outcome: outcome.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : outcome, wayOn }
 }

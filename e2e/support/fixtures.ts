@@ -108,18 +108,19 @@ export async function holdScripts(page: Page): Promise<() => void> {
 }
 
 /**
- * Divides the time limits of a page's requests by 60. The returned function returns the original
- * limits.
+ * Divides the time limits of a page's requests, its only timers of 20 seconds or more, by 60. The
+ * returned function returns the original limits.
  */
 export async function shortenTimeLimit(page: Page): Promise<() => Promise<number[]>> {
   await page.addInitScript(() => {
     const limits: number[] = []
-    const timeout = AbortSignal.timeout
-    AbortSignal.timeout = (ms) => {
+    const { setTimeout } = window
+    const shortened = (handler: TimerHandler, ms = 0, ...rest: unknown[]) => {
+      if (ms < 20_000) return setTimeout(handler, ms, ...rest)
       limits.push(ms)
-      return timeout.call(AbortSignal, ms / 60)
+      return setTimeout(handler, ms / 60, ...rest)
     }
-    Object.assign(window, { limits })
+    Object.assign(window, { limits, setTimeout: shortened })
   })
   return () => page.evaluate(() => (window as unknown as { limits: number[] }).limits)
 }

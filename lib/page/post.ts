@@ -16,12 +16,21 @@ declare global {
   interface Window {
     /** Defined in app/_ui/arrival.js. */
     sendJson: (path: string, body: unknown) => Sent
+    /** Returns a signal that aborts a request after a time limit. Defined in app/_ui/arrival.js. */
+    abortAfter: (ms: number) => AbortSignal
   }
 }
 
 /** Posts JSON to a route of this site, without retries. Never throws. */
 export async function post(path: string, body: unknown): Promise<Outcome> {
-  return navigator.onLine ? outcomeOf(window.sendJson(path, body)) : { kind: 'offline' }
+  if (!navigator.onLine) return { kind: 'offline' }
+  let sent: Sent
+  try {
+    sent = window.sendJson(path, body)
+  } catch {
+    return { kind: 'failed' } // nothing was sent
+  }
+  return outcomeOf(sent)
 }
 
 /**

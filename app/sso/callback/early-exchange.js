@@ -11,7 +11,7 @@
     .then(async (response) => {
       // A rejected code, such as one that a second click used: the page asks who is signed in.
       if (response.status === 400) {
-        const signal = AbortSignal.timeout(lookUpMs)
+        const signal = window.abortAfter(lookUpMs)
         window.earlyLookUp = fetch(sessionPath, { cache: 'no-store', signal }).catch(() => null)
       }
       const { ok } = await response.clone().json()

@@ -179,7 +179,7 @@ async function signedInAs(): Promise<string | null> {
 }
 
 function lookUp(): Promise<Response> {
-  return fetch(paths.getSession, { cache: 'no-store', signal: AbortSignal.timeout(lookUpMs) })
+  return fetch(paths.getSession, { cache: 'no-store', signal: window.abortAfter(lookUpMs) })
 }
 
 /** Whether the request was not processed and the code will still be valid after the wait. */
