@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
 import { brandFiles } from './app/_ui/brand-files'
 import { secretNames, tokenHashHeader } from './lib/page/url-secret'
-import { browserCookie, browserOf } from './lib/session/cookie'
+import { browserCookie, browserOf, cookieOf } from './lib/session/cookie'
 import { isHttps } from './lib/settings/https'
 
 export const config = {
@@ -12,13 +12,16 @@ export const config = {
     '/((?!api(?:/|$)|sign-out$|forgot-password/send$|_next/static/|\\.well-known/jwks\\.json/?$|\\.well-known/change-password/?$|openapi\\.json/?$|icon\\.svg$|favicon\\.ico$|robots\\.txt$).*)',
 }
 
+const retryAfterSeconds = 5
+
 // Files like those that the matcher excludes, but known only to the build.
 const brandPaths = Object.values(brandFiles())
 
 /**
- * Counts every page request against the platform limit, sets the security headers, and blanks the
- * secrets in the URL that Next.js renders: Next.js would write the query into the HTML, and only
- * the browser needs them (see app/_ui/arrival.js). The page still sees that a secret is present.
+ * Counts every page request against the platform limit, sets the security headers, and responds in
+ * place of pages that need the database while it is unavailable. Blanks the secrets in the URL that
+ * Next.js renders: Next.js would write the query into the HTML, and only the browser needs them (see
+ * app/_ui/arrival.js). The page still sees that a secret is present.
  */
 export async function proxy(request: NextRequest): Promise<Response> {
   if (brandPaths.includes(request.nextUrl.pathname)) return NextResponse.next()
@@ -34,8 +37,8 @@ export async function proxy(request: NextRequest): Promise<Response> {
 }
 
 /**
- * Returns the response for a part of another site's page, for a client over the limit, or for a
- * method that no page accepts, else null.
+ * Returns the response for a part of another site's page, for a client over the limit, for a method
+ * that no page accepts, or for a page that needs the database while it is unavailable, else null.
  */
 async function rejectionOf(request: NextRequest, nonce: string): Promise<Response | null> {
   const [{ countRequest }, { clientAddress }, { isPartOfOtherSite, rejectOtherSite }] = await Promise.all([
@@ -54,8 +57,35 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<Respons
       headers: { 'Content-Type': 'text/html; charset=utf-8', 'Retry-After': String(resetSeconds) },
     })
   }
-  if (request.method === 'GET' || request.method === 'HEAD') return null
-  return new NextResponse('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return new NextResponse('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
+  return readsDatabase(request) ? unavailability(request, nonce) : null
+}
+
+/** Whether a page can't be rendered without the database. */
+function readsDatabase({ nextUrl: { pathname }, headers }: NextRequest): boolean {
+  if (pathname === '/') return Boolean(cookieOf(headers, 'session') ?? cookieOf(headers, 'refresh'))
+  return /^\/sign-in\/?$/.test(pathname)
+}
+
+/** Returns a 503 if the database does not respond in time, else null. A page can't set its status. */
+async function unavailability({ method, headers }: NextRequest, nonce: string): Promise<NextResponse | null> {
+  const [{ inTime }, { isUsable }] = await Promise.all([import('./app/look-up'), import('./lib/database/readiness')])
+  try {
+    await inTime(isUsable())
+    return null
+  } catch (error) {
+    const [{ unavailablePage }, { describeCause, log }] = await Promise.all([
+      import('./lib/page/limited-page'),
+      import('./lib/log'),
+    ])
+    const cause = describeCause(error)
+    log.error({ method, route: 'page', status: 503, code: 'SERVICE_UNAVAILABLE', cause })
+    return new NextResponse(unavailablePage(headers, nonce), {
+      status: 503,
+      headers: { 'Content-Type': 'text/html; charset=utf-8', 'Retry-After': String(retryAfterSeconds) },
+    })
+  }
 }
 
 async function forwardToPage(request: NextRequest, nonce: string, policy: string): Promise<NextResponse> {

@@ -1,4 +1,5 @@
 import { describeCause, log } from '@/lib/log'
+import { env } from '@/lib/settings/env'
 
 /**
  * Resolves to what a page looks up in the database. Next.js prints the error of a page, and a driver's
@@ -12,4 +13,14 @@ export async function lookUp<Found>(what: string, found: Promise<Found>): Promis
     log.error({ route: 'page', cause: describeCause(error) }, `${what} could not be looked up`)
     throw new Error(`${what} could not be looked up`)
   }
+}
+
+/** Resolves to what is looked up, or rejects after PAGE_DATABASE_TIMEOUT_MS. */
+export async function inTime<Found>(found: Promise<Found>): Promise<Found> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const tooSlow = () => reject(new DOMException('the database did not respond in time', 'TimeoutError'))
+    timer = setTimeout(tooSlow, env().PAGE_DATABASE_TIMEOUT_MS)
+  })
+  return Promise.race([found, late]).finally(() => clearTimeout(timer))
 }

@@ -1,5 +1,6 @@
 import { headers } from 'next/headers'
 import { NeedsScript } from '@/app/_ui/needs-script'
+import { inTime } from '@/app/look-up'
 import { describeCause, log } from '@/lib/log'
 import { texts } from '@/lib/page/language'
 import { passwordSignInUrl } from '@/lib/page/password-sign-in-url'
@@ -8,8 +9,6 @@ import { findResetLink, type ResetLink } from '@/lib/password/reset'
 import { env } from '@/lib/settings/env'
 import { ResetForm } from './reset-form'
 import { ResetResult } from './reset-result'
-
-const lookUpMs = 2_000 // the form works without the result
 
 /**
  * The target of the link in a reset e-mail: `?token=…`. Shows at once if the link does not work. A
@@ -36,17 +35,15 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
   )
 }
 
-/** Returns the state of the link that was opened, or null if the database does not respond in time. */
+/**
+ * Returns the state of the link that was opened, or null if the database does not respond in time: the
+ * form works without it.
+ */
 async function openedLink(): Promise<ResetLink | null> {
   const hash = (await headers()).get(tokenHashHeader)
   if (!hash) return null
-  const found = findResetLink(Buffer.from(hash, 'hex')).catch((error: unknown) => {
+  return inTime(findResetLink(Buffer.from(hash, 'hex'))).catch((error: unknown) => {
     log.error({ cause: describeCause(error) }, 'a reset link could not be looked up')
     return null
   })
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, lookUpMs, null)
-  })
-  return Promise.race([found, late]).finally(() => clearTimeout(timer))
 }

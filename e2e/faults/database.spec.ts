@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import bcrypt from 'bcryptjs'
 import * as paths from '../../lib/contract/paths'
-import { readRefreshToken } from '../../lib/session/refresh-token'
+import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
 import { type BreakablePostgres, startBreakablePostgres } from '../support/breakable-postgres'
 import { documentedFetch, UndocumentedResponse } from '../support/documented'
 import { exchangePath, expect, keepSecret, newAddress, newPassword, postTo, resetPath, test } from '../support/fixtures'
@@ -378,6 +378,42 @@ for (const [what, { begin, end }] of Object.entries(troubles)) {
     await server.stop()
   })
 }
+
+test('a page that reads the database is a 503 within its time limit, and one line of the log', async () => {
+  const pageMs = 300
+  const server = await startServer({ DATABASE_URL: postgres.url, PAGE_DATABASE_TIMEOUT_MS: String(pageMs) })
+  const refresh = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
+  const pages = [
+    ['/sign-in', ''],
+    ['/sign-in?connection=acme', ''],
+    ['/', `refresh=${refresh}`],
+  ] as const
+  const open = (path: string, cookie: string) => fetch(server.url + path, { headers: { Cookie: cookie } })
+  for (const name of ['unreachable', 'frozen'] as const) {
+    for (const [path, cookie] of pages) expect((await open(path, cookie)).status, path).toBe(200)
+    await troubles[name]!.begin()
+    for (const [path, cookie] of pages) {
+      const begunAt = performance.now()
+      const response = await open(path, cookie)
+      expect(response.status, `${name}: ${path}`).toBe(503)
+      expect(performance.now() - begunAt).toBeLessThan(pageMs + 1_000)
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(response.headers.get('content-security-policy')).toContain(`default-src 'none'`)
+      expect(await response.text()).toContain('This page isn’t available right now')
+    }
+    expect((await open('/', '')).status, 'a page that reads nothing').toBe(200)
+    await troubles[name]!.end()
+    await expect.poll(async () => (await open('/sign-in', '')).status).toBe(200)
+  }
+  await server.stop()
+  const [listening, ...lines] = server.output().trim().split('\n')
+  expect(listening).toContain('Listening on')
+  const logged = lines.map((line) => JSON.parse(line))
+  const failed = logged.filter(({ status }) => status === 503)
+  expect(failed.length).toBeGreaterThanOrEqual(2 * pages.length) // more while PostgreSQL comes back
+  for (const line of failed)
+    expect(line).toMatchObject({ level: 'error', method: 'GET', route: 'page', code: 'SERVICE_UNAVAILABLE' })
+})
 
 test('a database without our tables is not ready', async () => {
   const server = await startServer({ DATABASE_URL: postgres.url })

@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright/test'
 import { project } from '../../bin/local'
 import { pathOf } from '../../bin/preview'
-import { startBreakablePostgres } from '../support/breakable-postgres'
 import {
   exchangePath,
   expect,
@@ -16,6 +15,7 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
+import { openOwnDatabase } from '../support/own-database'
 import { axe, complaintsOf } from '../support/page-checks'
 import { previewUrl, respondWith, show, stateNames } from '../support/page-states'
 import { send } from '../support/raw-http'
@@ -559,29 +559,29 @@ test('the links to other sites that the settings name', async ({ page, user }) =
 })
 
 test('a page that can’t be rendered: 500, in our words, and “Try again” does', async ({ page }) => {
-  const postgres = await startBreakablePostgres()
-  const server = await startServer({ DATABASE_URL: postgres.url })
+  const database = await openOwnDatabase()
+  const server = await startServer({ DATABASE_URL: database.url() })
   try {
     const code = keepSecret(randomBytes(32).toString('base64url'))
-    await postgres.sql(
+    await database.sql(
       `WITH new_user AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id)
        INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256($1), id, now() + interval '1 minute' FROM new_user`,
       [Buffer.from(code)],
     )
     await page.goto(`${server.url}/sso/callback?code=${code}`)
     await page.waitForURL(`${server.url}/`)
-    postgres.unplug()
+    await database.sql('ALTER TABLE sessions RENAME TO gone; ALTER TABLE connections RENAME TO gone_too')
     expect((await page.reload())!.status()).toBe(500)
     await expect(heading(page)).toHaveText('Something went wrong')
     await expect(page.locator('.reference code')).not.toBeEmpty()
     await expect(page.locator('.card'), 'styled').toHaveCSS('max-inline-size', '448px')
     expect((await axe(page).analyze()).violations).toEqual([])
-    postgres.plug()
+    await database.sql('ALTER TABLE gone RENAME TO sessions')
     await page.getByRole('button', { name: 'Try again' }).click()
     await expect(heading(page)).toHaveText('You’re signed in')
   } finally {
     await server.stop()
-    await postgres.stop()
+    await database.drop()
   }
 })
 

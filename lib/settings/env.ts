@@ -44,6 +44,7 @@ const Settings = z.object({
   DIRECT_DATABASE_URL: postgresUrl.optional(),
   DATABASE_POOLED: flag.default(false),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(500).default(10),
+  PAGE_DATABASE_TIMEOUT_MS: z.coerce.number().int().min(1).max(6_000).default(2_000),
   PUBLIC_URL: origin,
   SESSION_SIGNING_KEYS: parsedBy(parseSigningKeys),
   CONNECTION_SECRETS_KEY: parsedBy(parseConnectionSecretsKeys).optional(),

@@ -97,6 +97,10 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     body: 'Sie können diese Seite {when} erneut öffnen. Es ist nichts verloren gegangen.',
     reload: 'Seite erneut öffnen',
   },
+  unavailablePage: {
+    title: 'Diese Seite ist gerade nicht verfügbar',
+    body: 'Es ist nichts verloren gegangen. Warten Sie ein paar Sekunden und öffnen Sie diese Seite dann erneut.',
+  },
   error: {
     title: 'Etwas ist schiefgegangen',
     body: 'Der Fehler liegt bei uns, nicht bei Ihnen. Versuchen Sie es in Kürze erneut.',

@@ -97,6 +97,10 @@ export const en = (app: string, passwordMinLength: number) => ({
     body: 'You can open this page again {when}. Nothing has been lost.',
     reload: 'Open this page again',
   },
+  unavailablePage: {
+    title: 'This page isn’t available right now',
+    body: 'Nothing has been lost. Wait a few seconds, then open this page again.',
+  },
   error: {
     title: 'Something went wrong',
     body: 'This is our fault, not yours. Try again in a moment.',

@@ -97,6 +97,10 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     body: 'Podrá volver a abrir esta página {when}. No se ha perdido nada.',
     reload: 'Volver a abrir esta página',
   },
+  unavailablePage: {
+    title: 'Esta página no está disponible en este momento',
+    body: 'No se ha perdido nada. Espere unos segundos y vuelva a abrir esta página.',
+  },
   error: {
     title: 'Se ha producido un error',
     body: 'El problema es nuestro, no suyo. Inténtelo de nuevo en unos instantes.',

@@ -97,6 +97,10 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     body: 'Vous pourrez rouvrir cette page {when}. Rien n’a été perdu.',
     reload: 'Rouvrir cette page',
   },
+  unavailablePage: {
+    title: 'Cette page n’est pas disponible pour le moment',
+    body: 'Rien n’a été perdu. Patientez quelques secondes, puis rouvrez cette page.',
+  },
   error: {
     title: 'Une erreur s’est produite',
     body: 'L’erreur vient de nous, pas de vous. Réessayez dans un instant.',
