@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { runScript as run } from '../support/command'
 import { exchangePath, expect, newPassword, newToken, resetPath, type Sql, test } from '../support/fixtures'
-import { closeGate } from '../support/gate'
 import { clientSecret, type Provider, startProvider, Visitor } from '../support/oidc-provider'
+import { lockRow } from '../support/row-lock'
 
 const connections = (command: string, ...parameters: string[]) => run(['connections', '--', command, ...parameters])
 
@@ -130,9 +130,9 @@ test('the users of a large domain are marked in batches', async ({ sql }) => {
 
 test('after an error in a batch, the message says how to mark the rest', async ({ sql }) => {
   const ada = await addUser(sql, 'ada')
-  const gate = await closeGate('users', 'id = $1', ada.id)
+  const lock = await lockRow('users', 'id = $1', ada.id)
   const { code, stderr } = await add()
-  await gate.open()
+  await lock.release()
   expect([code, stderr]).toEqual([1, expect.stringContaining(`npm run connections -- enable ${slug}`)])
   expect((await connections('enable', slug)).stdout).toContain('can no longer use a password: 1.')
 })

@@ -22,7 +22,6 @@ import {
 import { authenticate, authorizationUrl } from '../../lib/sso/oidc'
 import { ConnectionSettings } from '../../lib/sso/settings'
 import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
-import { closeGate } from '../support/gate'
 import { startNameServer } from '../support/name-server'
 import {
   type Behaviour,
@@ -33,6 +32,7 @@ import {
   startProvider,
   Visitor,
 } from '../support/oidc-provider'
+import { lockRow } from '../support/row-lock'
 import { type Server, startServer } from '../support/server'
 
 let server: Server
@@ -1170,19 +1170,19 @@ test.describe('a disabled connection', () => {
     const { slug, connection } = await setUp()
     await new Visitor(server.url).signIn(slug)
     const [{ id, ...known }] = (await usersOf(sql, slug)) as [{ id: string; issuer: string; subject: string }]
-    const gate = await closeGate('users', 'id = $1', id)
-    await gate.sql('UPDATE identities SET user_id = NULL WHERE user_id = $1', [id])
+    const lock = await lockRow('users', 'id = $1', id)
+    await lock.sql('UPDATE identities SET user_id = NULL WHERE user_id = $1', [id])
     const issued = issueSsoCode(id, { identity: { connectionId: connection.id, ...known } }).then(
       ({ secret }) => keepSecret(secret),
       ({ check }) => check,
     )
-    await gate.waiting(1)
-    await gate.sql(
+    await lock.waiting(1)
+    await lock.sql(
       `INSERT INTO identities (connection_id, issuer, subject, user_id, created_at)
        VALUES ($1, $2, $3, $4, now() - interval '1 minute')`, // the transaction of a link can begin earlier
       [connection.id, known.issuer, `${known.subject}-2`, id],
     )
-    await gate.open()
+    await lock.release()
     expect(await issued).toBe('identity_unlinked')
   })
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import bcrypt from 'bcryptjs'
 import pg from 'pg'
 import { exchangePath, expect, newCode, newPassword, newToken, resetPath, test, type User } from '../support/fixtures'
-import { closeGate } from '../support/gate'
+import { lockRow } from '../support/row-lock'
 import { startServer } from '../support/server'
 
 const invalidLink = {
@@ -171,12 +171,12 @@ for (const [who, change] of [
 
 test('so does a token that expires while the reset waits for its user', async ({ user, post, sql }) => {
   const token = await newToken(user)
-  const gate = await closeGate('users', 'id = $1', user.id)
+  const lock = await lockRow('users', 'id = $1', user.id)
   const resetting = post(resetPath, { token, password: newPassword() })
-  await gate.waiting(1)
+  await lock.waiting(1)
   // For the reset, it is still the time at which its transaction began.
   await sql(`UPDATE reset_tokens SET expires_at = now() - interval '1 minute' WHERE user_id = $1`, [user.id])
-  await gate.open()
+  await lock.release()
   const { status, body } = await resetting
   expect([status, body]).toEqual([400, invalidLink])
   expect(await storedHash(sql, user)).toBeNull()

@@ -20,7 +20,7 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { closeGate } from '../support/gate'
+import { lockRow } from '../support/row-lock'
 import { startServer } from '../support/server'
 
 const { refreshSession: refreshPath, getSession: sessionPath, signOut: signOutPath } = paths
@@ -419,11 +419,11 @@ test('a reset ends all sessions, and codes that were not used yet', async ({ use
 
 test('a password changes when its user is locked, not when the reset begins to wait', async ({ user, post, sql }) => {
   const token = await newToken(user)
-  const gate = await closeGate('users', 'id = $1', user.id)
+  const lock = await lockRow('users', 'id = $1', user.id)
   const resetting = post(resetPath, { token, password: newPassword() })
-  await gate.waiting(1)
-  const [{ now }] = (await gate.sql('SELECT clock_timestamp() AS now')) as [{ now: Date }]
-  await gate.open()
+  await lock.waiting(1)
+  const [{ now }] = (await lock.sql('SELECT clock_timestamp() AS now')) as [{ now: Date }]
+  await lock.release()
   expect((await resetting).status).toBe(200)
   const [{ changed }] = (await sql('SELECT password_changed_at AS changed FROM users WHERE id = $1', [user.id])) as [
     { changed: Date },

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
 import { expect, newAddress, test } from '../support/fixtures'
+import { rankZ } from '../support/mann-whitney'
 import { openOwnDatabase } from '../support/own-database'
-import { rankZ } from '../support/rank-test'
 import { startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 
@@ -10,7 +10,7 @@ const rounds = 300
 const maxZ = 4 // chance exceeds it once in 16,000 comparisons
 const kinds = ['known', 'unknown', 'disabled', 'ssoOnly', 'capped'] as const
 
-test('response times, and those of the next request, tell nothing about an address', async () => {
+test('forgot-password, and the request after it, take the same time for every state of the account', async () => {
   test.setTimeout(600_000)
   const database = await openOwnDatabase()
   const smtp = await startSmtp()

@@ -7,8 +7,9 @@ import { newAccount } from '../support/account'
 import { startBreakablePostgres } from '../support/breakable-postgres'
 import { UndocumentedResponse } from '../support/documented'
 import { expect, keepSecret, newAddress, postTo, test } from '../support/fixtures'
+import { rounds } from '../support/race'
 import { startServer } from '../support/server'
-import { startTwins } from '../support/twins'
+import { startTwoServers } from '../support/two-servers'
 
 test.describe.configure({ timeout: 600_000 }) // rounds are counted, however slow the machine is
 
@@ -22,19 +23,17 @@ function countEach(values: unknown[]): Record<string, number> {
   return counts
 }
 
-test('40 rounds of 50 refreshes of one token at once, in two processes: one rotation, one successor; later, a reuse', async ({
-  sql,
-}) => {
-  const twins = await startTwins()
+test('50 concurrent refreshes with one token rotate it once; later ones count as reuse', async ({ sql }) => {
+  const servers = await startTwoServers()
   const refreshAtOnce = async (tokens: string[]) => {
-    const responses = await Promise.all(tokens.map((refreshToken) => twins.post(refreshPath, { refreshToken })))
+    const responses = await Promise.all(tokens.map((refreshToken) => servers.post(refreshPath, { refreshToken })))
     return {
       responses,
       outcomes: countEach(responses.map(({ status, body }) => body.code ?? status)),
     }
   }
   const ended: string[] = []
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < rounds; round++) {
     const [session] = (await newAccount(sql, 1, 0)).sessions
     const sessionId = session!.id
     const stateOf = async () =>
@@ -62,13 +61,13 @@ test('40 rounds of 50 refreshes of one token at once, in two processes: one rota
     expect((await refreshAtOnce([given[0]!])).outcomes).toEqual({ REFRESH_INVALID: 1 })
     ended.push(sessionId)
   }
-  await twins.stop()
-  const warnings = twins.logged('warn')
+  await servers.stop()
+  const warnings = servers.logged('warn')
   expect(countEach(warnings.map(({ msg }) => msg))).toEqual({
-    'a refresh token was reused: its session was revoked': 40,
+    'a refresh token was reused: its session was revoked': rounds,
   })
   expect(warnings.map(({ sessionId }) => sessionId).sort()).toEqual(ended.sort())
-  expect(twins.logged('error')).toEqual([])
+  expect(servers.logged('error')).toEqual([])
 })
 
 type Outcome = 200 | 400 | 503 | 'cut off'
@@ -108,7 +107,7 @@ class Chain {
   }
 }
 
-test('30 clients refresh while PostgreSQL and a server are killed: each continues with what it holds, or is signed out', async () => {
+test('clients keep their session while PostgreSQL and a server are killed, unless a response was lost', async () => {
   const postgres = await startBreakablePostgres()
   const settings = { DATABASE_URL: postgres.url }
   const servers = await Promise.all([startServer(settings), startServer(settings)])
@@ -129,23 +128,23 @@ test('30 clients refresh while PostgreSQL and a server are killed: each continue
     await postgres.restart()
   }
   const events: Record<number, () => Promise<unknown>> = {
-    500: () => restart(postgres.kill),
-    1000: async () => {
+    250: () => restart(postgres.kill),
+    500: async () => {
       const { url, process } = servers[1]!
       await age(1)
       process.kill('SIGKILL')
       await sleep(500)
       servers[1] = await startServer({ ...settings, PORT: new URL(url).port })
     },
-    1500: () => restart(postgres.kill),
-    2000: () => restart(postgres.shutDown),
+    750: () => restart(postgres.kill),
+    1000: () => restart(postgres.shutDown),
   }
   const outcomes: Outcome[] = []
   let turn = 0
   let successes = 0
   let event: Promise<unknown> = Promise.resolve()
   const client = async (chain: Chain) => {
-    while (successes < 2_500 && !chain.isSignedOut) {
+    while (successes < 1_250 && !chain.isSignedOut) {
       const outcome = await chain.refresh(servers[turn++ % 2]!.url)
       outcomes.push(outcome)
       if (outcome !== 200)
@@ -171,10 +170,10 @@ test('30 clients refresh while PostgreSQL and a server are killed: each continue
       expect([[presented], [presented + 1], [presented, presented + 1]]).toContainEqual(generations)
     }
   }
-  expect(successes).toBeGreaterThanOrEqual(2_500)
+  expect(successes).toBeGreaterThanOrEqual(1_250)
   expect(counts[503]).toBeGreaterThan(0)
   expect(counts['cut off']).toBeGreaterThan(0)
-  expect(rotations).toBeGreaterThan(300)
+  expect(rotations).toBeGreaterThan(150)
   await Promise.all(servers.map((server) => server.stop()))
   await postgres.stop()
 })

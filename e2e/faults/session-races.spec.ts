@@ -2,42 +2,41 @@ import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { disableUser, enableUser } from '../../lib/user'
 import { type Account, newAccount } from '../support/account'
 import { expect, test } from '../support/fixtures'
-import { type Round, race } from '../support/race'
-import { checkEnded, startTwins, type Twins } from '../support/twins'
+import { type Round, race, rounds } from '../support/race'
+import { checkEnded, startTwoServers, type TwoServers } from '../support/two-servers'
 
 test.describe.configure({ timeout: 600_000 }) // rounds are counted, however slow the machine is
 
-const rounds = 150
 /** In the other rounds, only the database is checked, because presenting tokens takes longest. */
 const presents = (index: number) => index % 5 === 0
 
-let twins: Twins
+let servers: TwoServers
 test.beforeAll(async () => {
-  twins = await startTwins()
+  servers = await startTwoServers()
 })
 test.afterEach(() => {
-  expect(twins.logged('error')).toEqual([]) // such as a deadlock (40P01), which is a 503 to the client
+  expect(servers.logged('error')).toEqual([]) // such as a deadlock (40P01), which is a 503 to the client
 })
-test.afterAll(() => twins.stop())
+test.afterAll(() => servers.stop())
 
-/** Runs the rounds. In a tenth of them or more, a contender was first; in as many, the other side. */
+/** Runs the rounds. Each side is first in at least a tenth of them. */
 async function raceBothWays(prepare: (index: number) => Promise<Round>): Promise<void> {
-  const { all, some, none } = await race(rounds, prepare)
+  const { all, some, none } = await race(prepare)
   console.log(`of ${rounds} rounds, all contenders succeeded in ${all}, some in ${some}, none in ${none}`)
   expect(all + some + none).toBe(rounds)
   expect(Math.min(all, none) + some).toBeGreaterThanOrEqual(rounds / 10)
 }
 
-test('refreshing against a sign-out: the session ends, and no other', async ({ sql }) => {
+test('a sign-out during refreshes ends that session only', async ({ sql }) => {
   await raceBothWays(async (index) => {
     const user = await newAccount(sql, 3, 0)
     const [session, ...others] = user.sessions
-    const { refresh, given } = twins.client()
+    const { refresh, given } = servers.client()
     return {
       contenders: Array.from({ length: 4 }, () => () => refresh(session!.refreshToken)),
-      end: () => twins.signOut(session!, index % 2 ? session : undefined),
+      end: () => servers.signOut(session!, index % 2 ? session : undefined),
       check: async () => {
-        const live = presents(index) ? await twins.alive([session!, ...given, ...others]) : others
+        const live = presents(index) ? await servers.alive([session!, ...given, ...others]) : others
         const rows = await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
         if (live.length !== 2 || live[0] !== others[0]) throw new Error(`${live.length} tokens work`)
         if (rows.length !== 2 || rows.some(({ id }) => id === session!.id)) throw new Error('the session is live')
@@ -46,12 +45,12 @@ test('refreshing against a sign-out: the session ends, and no other', async ({ s
   })
 })
 
-test('refreshing against clean-up: an expired session is neither renewed nor kept', async ({ sql }) => {
+test('clean-up during refreshes deletes expired sessions, and none is renewed', async ({ sql }) => {
   const users: string[] = []
   await raceBothWays(async (index) => {
     const user = await newAccount(sql, 3, 0)
     users.push(user.id)
-    const { refresh, given } = twins.client()
+    const { refresh, given } = servers.client()
     return {
       contenders: [...user.sessions, user.sessions[0]!].map((session) => () => refresh(session.refreshToken)),
       end: async () => {
@@ -59,7 +58,7 @@ test('refreshing against clean-up: an expired session is neither renewed nor kep
         await deleteExpiredRows()
       },
       check: async () => {
-        const live = presents(index) ? await twins.alive([...user.sessions, ...given]) : []
+        const live = presents(index) ? await servers.alive([...user.sessions, ...given]) : []
         if (live.length > 0) throw new Error(`${live.length} expired sessions are live`)
       },
     }
@@ -70,7 +69,7 @@ test('refreshing against clean-up: an expired session is neither renewed nor kep
 
 /** What ends all sessions and codes of a user. */
 const enders: Record<string, (user: Account, index: number) => Promise<unknown>> = {
-  'a reset': (user) => twins.reset(user),
+  'a reset': (user) => servers.reset(user),
   'disabling the user': async ({ id }, index) => {
     await disableUser(id)
     if (index % 2) await enableUser(id) // in the other rounds, checkEnded does
@@ -78,36 +77,34 @@ const enders: Record<string, (user: Account, index: number) => Promise<unknown>>
 }
 
 for (const [what, end] of Object.entries(enders)) {
-  test(`refreshing against ${what}: no session survives`, async ({ sql }) => {
+  test(`${what} during refreshes ends all sessions`, async ({ sql }) => {
     await raceBothWays(async (index) => {
       const user = await newAccount(sql, 3, 1)
-      const { refresh, given } = twins.client()
+      const { refresh, given } = servers.client()
       return {
         contenders: [...user.sessions, user.sessions[0]!].map((session) => () => refresh(session.refreshToken)),
         end: () => end(user, index),
-        check: () => checkEnded(twins, sql, user, given, presents(index)),
+        check: () => checkEnded(servers, sql, user, given, presents(index)),
       }
     })
   })
 
-  test(`exchanging against ${what}: no session and no code survives`, async ({ sql }) => {
+  test(`${what} during exchanges ends all sessions and codes`, async ({ sql }) => {
     await raceBothWays(async (index) => {
       const user = await newAccount(sql, 1, 5)
-      const { exchange, given } = twins.client()
+      const { exchange, given } = servers.client()
       return {
         contenders: user.codes.slice(1).map((code) => () => exchange(code)),
         end: () => end(user, index),
-        check: () => checkEnded(twins, sql, user, given, presents(index)),
+        check: () => checkEnded(servers, sql, user, given, presents(index)),
       }
     })
   })
 
-  test(`exchanging over a held session against ${what}: no session of the user survives, and all others do`, async ({
-    sql,
-  }) => {
+  test(`${what} during exchanges with an older session cookie ends all sessions of this user only`, async ({ sql }) => {
     await raceBothWays(async (index) => {
       const [user, other] = [await newAccount(sql, 2, 5), await newAccount(sql, 2, 1)]
-      const [own, others] = [twins.client(), twins.client()]
+      const [own, others] = [servers.client(), servers.client()]
       let hasEndedOther = false
       return {
         contenders: [
@@ -122,7 +119,7 @@ for (const [what, end] of Object.entries(enders)) {
         ],
         end: () => end(user, index),
         check: async () => {
-          await checkEnded(twins, sql, user, own.given, presents(index))
+          await checkEnded(servers, sql, user, own.given, presents(index))
           const [{ count } = { count: 0 }] = await sql(
             `SELECT count(*)::int FROM sessions WHERE user_id = $1 AND revoked_at IS NULL`,
             [other.id],

@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/** How many rounds a race has. The gate runs 30. */
+export const rounds = Number(process.env.ROUNDS ?? 30)
+
 export type Round = {
   /** Requests that race against `end`. Each returns whether it succeeded. */
   contenders: (() => Promise<boolean>)[]
@@ -20,7 +23,7 @@ const maxSpreadMs = 40 // without it, rounds that alternate between extremes wou
  * succeeded, else earlier; closer together after a round in which only some did, else further
  * apart. So `end` takes effect between contenders in about half of the rounds, on any machine.
  */
-export async function race(rounds: number, prepare: (index: number) => Promise<Round>): Promise<Tally> {
+export async function race(prepare: (index: number) => Promise<Round>): Promise<Tally> {
   const tally: Tally = { all: 0, some: 0, none: 0 }
   let delayMs = 0 // of the contenders; if negative, of `end`
   let spreadMs = 8

@@ -3,11 +3,10 @@ import { enableUser } from '../../lib/user'
 import type { Account, Tokens } from './account'
 import { documentedFetch } from './documented'
 import { type ApiResponse, exchangePath, newAddress, newPassword, postTo, resetPath, type Sql } from './fixtures'
+import { preload } from './preload'
 import { startServer } from './server'
 
-const withCheapHash = { NODE_OPTIONS: `--import ${new URL('cheap-hash.mjs', import.meta.url).href}` }
-
-/** A client that remembers the tokens that it was given. Both methods return whether they succeeded. */
+/** A client that keeps the tokens that it receives. Both methods return whether they succeeded. */
 export type Client = {
   given: Tokens[]
   refresh: (refreshToken: string) => Promise<boolean>
@@ -15,7 +14,7 @@ export type Client = {
   exchange: (code: string, held?: Tokens, refreshCookieOf?: Tokens) => Promise<boolean>
 }
 
-export type Twins = {
+export type TwoServers = {
   /** Posts JSON to the two servers in turn, each time from another IP address. */
   post: (path: string, body: object, headers?: Record<string, string>) => Promise<ApiResponse>
   client: () => Client
@@ -33,12 +32,12 @@ export type Twins = {
  * Starts two server processes that share a database, the signing keys and a public URL. They hash
  * passwords at the lowest cost.
  */
-export async function startTwins(databaseUrl = process.env.DATABASE_URL!): Promise<Twins> {
-  const settings = { PUBLIC_URL: process.env.PUBLIC_URL!, DATABASE_URL: databaseUrl, ...withCheapHash }
+export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!): Promise<TwoServers> {
+  const settings = { PUBLIC_URL: process.env.PUBLIC_URL!, DATABASE_URL: databaseUrl, ...preload('cheap-hash.mjs') }
   const servers = await Promise.all([startServer(settings), startServer(settings)])
   let turn = 0
   const next = () => servers[turn++ % 2]!.url
-  const post: Twins['post'] = (path, body, headers) =>
+  const post: TwoServers['post'] = (path, body, headers) =>
     postTo(next() + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
   const refresh = (refreshToken: string) => post(paths.refreshSession, { refreshToken })
   const isLive = async ({ token, refreshToken }: Tokens) => {
@@ -105,7 +104,7 @@ function cookies({ token }: Tokens, { refreshToken }: Partial<Tokens> = {}): Rec
  * is rejected only because the user is disabled. Looks into the database, and `presents` everything.
  */
 export async function checkEnded(
-  twins: Twins,
+  servers: TwoServers,
   sql: Sql,
   { id, sessions, codes }: Account,
   given: Tokens[],
@@ -117,8 +116,8 @@ export async function checkEnded(
        (SELECT count(*)::int FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL) AS codes`,
     [id],
   )
-  const { exchange, given: givenLater } = twins.client()
-  const working = presents ? await twins.alive([...sessions, ...given]) : []
+  const { exchange, given: givenLater } = servers.client()
+  const working = presents ? await servers.alive([...sessions, ...given]) : []
   if (presents) await Promise.all(codes.map((code) => exchange(code))) // used ones too
   const found = { ...left, presented: working.length + givenLater.length }
   if (Object.values(found).some(Boolean)) throw new Error(`these still work: ${JSON.stringify(found)}`)
