@@ -1,0 +1,28 @@
+// Loaded into a server under test with `NODE_OPTIONS=--import …`: its timers of 3 seconds or more,
+// the timeouts that it sets in PostgreSQL, and those of its HTTP server are a quarter as long.
+import http from 'node:http'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
+
+const shortened = (ms) => (ms >= 3_000 ? ms / 4 : ms)
+
+const { setTimeout: original } = globalThis
+const shorter = (callback, ms, ...parameters) => original(callback, shortened(ms), ...parameters)
+globalThis.setTimeout = Object.defineProperties(shorter, Object.getOwnPropertyDescriptors(original))
+
+const pg = createRequire(import.meta.url)('pg')
+const { query } = pg.Client.prototype
+pg.Client.prototype.query = function (config, ...rest) {
+  if (typeof config?.text === 'string')
+    config.text = config.text.replace(/(?<=SET \w+timeout = )\d+/g, (ms) => String(shortened(Number(ms))))
+  return query.call(this, config, ...rest)
+}
+
+const { createServer } = http
+http.createServer = (options, ...rest) => {
+  const isTimeout = ([name, value]) => /Timeout$|Interval$/.test(name) && typeof value === 'number'
+  const shorterOptions = Object.entries(options ?? {}).map((entry) =>
+    isTimeout(entry) ? [entry[0], shortened(entry[1])] : entry,
+  )
+  return createServer(typeof options === 'object' ? Object.fromEntries(shorterOptions) : options, ...rest)
+}
+syncBuiltinESMExports()
