@@ -1,9 +1,13 @@
 // Loaded into a server under test with `NODE_OPTIONS=--import …`: its clock is wrong by
-// CLOCK_SHIFT_SECONDS, and runs backwards with CLOCK_RUNS_BACK.
-const shiftMs = Number(process.env.CLOCK_SHIFT_SECONDS ?? 0) * 1000
+// CLOCK_SHIFT_SECONDS, or by the `clockShiftSeconds` of the test's last message, which it acknowledges.
+let shiftMs = Number(process.env.CLOCK_SHIFT_SECONDS ?? 0) * 1000
+process.on('message', ({ clockShiftSeconds }) => {
+  if (clockShiftSeconds === undefined) return
+  shiftMs = clockShiftSeconds * 1000
+  process.send('shifted')
+})
 const { Date: Real } = globalThis
-const startedAt = Real.now()
-const now = process.env.CLOCK_RUNS_BACK ? () => 2 * startedAt - Real.now() + shiftMs : () => Real.now() + shiftMs
+const now = () => Real.now() + shiftMs
 
 globalThis.Date = new Proxy(Real, {
   apply: () => new Real(now()).toString(),
