@@ -351,7 +351,7 @@ for (const [what, { begin, end }] of Object.entries(faults)) {
 
 test('a page that reads the database is a 503 within its time limit, and one line of the log', async () => {
   const pageMs = 300
-  const server = await startServer({ DATABASE_URL: postgres.url, PAGE_DATABASE_TIMEOUT_MS: String(pageMs) })
+  const server = await startServer({ ...settings, PAGE_DATABASE_TIMEOUT_MS: String(pageMs) })
   const refresh = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
   const pages = [
     ['/sign-in', ''],
@@ -361,7 +361,7 @@ test('a page that reads the database is a 503 within its time limit, and one lin
   const open = (path: string, cookie: string) => fetch(server.url + path, { headers: { Cookie: cookie } })
   for (const name of ['unreachable', 'frozen'] as const) {
     for (const [path, cookie] of pages) expect((await open(path, cookie)).status, path).toBe(200)
-    await troubles[name]!.begin()
+    await faults[name]!.begin()
     for (const [path, cookie] of pages) {
       const begunAt = performance.now()
       const response = await open(path, cookie)
@@ -372,7 +372,7 @@ test('a page that reads the database is a 503 within its time limit, and one lin
       expect(await response.text()).toContain('This page isn’t available right now')
     }
     expect((await open('/', '')).status, 'a page that reads nothing').toBe(200)
-    await troubles[name]!.end()
+    await faults[name]!.end()
     await expect.poll(async () => (await open('/sign-in', '')).status).toBe(200)
   }
   await server.stop()
