@@ -5,11 +5,10 @@ import { openOwnDatabase } from '../support/own-database'
 import { type Server, startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 
-const userCount = 60
+const userCount = 30
 const cronSecret = keepSecret(`cron-${randomUUID()}`)
 
-test('four senders, a third of all attempts fail, one sender is killed: everybody’s newest link works', async () => {
-  test.setTimeout(600_000)
+test('the newest link of each user works although one of five senders was killed and a third of the attempts fail', async () => {
   const database = await openOwnDatabase()
   const { sql } = database
   const smtp = await startSmtp()
@@ -40,8 +39,7 @@ test('four senders, a third of all attempts fail, one sender is killed: everybod
 
     let attempts = 0
     smtp.respondWith((stage) => (++attempts && Math.random() < 0.2 ? (stage === 'RCPT' ? 451 : 452) : undefined))
-    for (let count = 0; count < 3; count++) await start()
-    await start()
+    await Promise.all([start(), start(), start(), start()])
     const senders = servers.slice(1)
     const sendDue = () =>
       Promise.all(

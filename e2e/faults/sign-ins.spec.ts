@@ -7,11 +7,9 @@ import { exchangePath, expect, newAddress, postTo, test } from '../support/fixtu
 import { clientSecret, startProvider, Visitor } from '../support/oidc-provider'
 import { freePort, startServer } from '../support/server'
 
-const logins = 200
-const atOnce = 50
+const signInCount = 100
 
-test('200 sign-ins through two servers while PostgreSQL restarts: no attempt counts twice, no session without one', async () => {
-  test.setTimeout(600_000)
+test('no sign-in counts twice, and no session begins without one, while PostgreSQL restarts', async () => {
   const postgres = await startBreakablePostgres()
   const provider = await startProvider({
     // a new person each time
@@ -59,18 +57,18 @@ test('200 sign-ins through two servers while PostgreSQL restarts: no attempt cou
     await postgres.restart()
   }
   const events: Record<number, () => Promise<unknown>> = {
-    40: () => restart(postgres.kill),
-    90: () => restart(postgres.shutDown),
-    140: () => restart(postgres.kill),
+    20: () => restart(postgres.kill),
+    45: () => restart(postgres.shutDown),
+    70: () => restart(postgres.kill),
   }
   let event: Promise<unknown> = Promise.resolve()
   const client = async () => {
-    while (successes < logins) {
+    while (successes < signInCount) {
       if (!(await signIn())) await sleep(250)
       else event = event.then(events[++successes])
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, client))
+  await Promise.all(Array.from({ length: 25 }, client))
   await event
   console.log(`${successes} sign-ins, errors: ${JSON.stringify(errors)}`)
 
@@ -91,7 +89,7 @@ test('200 sign-ins through two servers while PostgreSQL restarts: no attempt cou
     withoutAttempt: 0,
     usersWithoutIdentity: 0,
   })
-  expect(counts!.sessions).toBeGreaterThanOrEqual(logins)
+  expect(counts!.sessions).toBeGreaterThanOrEqual(signInCount)
   await Promise.all(servers.map((server) => server.stop()))
   await provider.stop()
   await postgres.stop()
