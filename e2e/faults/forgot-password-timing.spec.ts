@@ -6,7 +6,7 @@ import { openOwnDatabase } from '../support/own-database'
 import { startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 
-const rounds = 300
+const rounds = 200
 const maxZ = 4 // chance exceeds it once in 16,000 comparisons
 const kinds = ['known', 'unknown', 'disabled', 'ssoOnly', 'capped'] as const
 
