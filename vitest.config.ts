@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     include: ['{lib,app,bin,docs,prisma}/**/*.spec.{ts,tsx}', 'proxy.spec.ts'],
     maxWorkers: '100%',
+    isolate: false, // a process for each file would take as much CPU time as the tests
     testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { interval: 10, timeout: 15_000 } },

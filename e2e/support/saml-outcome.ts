@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type SamlCheck, SamlRejected } from '../../lib/sso/saml/rejected'
 import { type SamlSettings, verifyResponse } from '../../lib/sso/saml/service-provider'
 import { requestId, type SamlProvider } from './saml-provider'
@@ -25,8 +25,10 @@ export async function outcomeOf(
  */
 export function expectNothingPrinted(): void {
   const printed: unknown[] = []
+  const { log, warn, error } = console
   beforeAll(() => {
     for (const method of ['log', 'warn', 'error'] as const) console[method] = (...texts) => void printed.push(texts)
   })
   afterEach(() => expect(printed.splice(0)).toEqual([]))
+  afterAll(() => void Object.assign(console, { log, warn, error }))
 }

@@ -35,6 +35,8 @@ beforeAll(async () => {
 afterAll(() => {
   api.closeAllConnections()
   api.close()
+  vi.restoreAllMocks()
+  Object.assign(env(), { PASSWORD_BREACH_CHECK: false })
 })
 beforeEach(() => {
   requests = []
