@@ -84,7 +84,8 @@ test('the form of a domain in Unicode has the same form in ASCII', () => {
   const others: string[] = []
   for (let codePoint = 0xa0; codePoint < 0x2_ffff; codePoint += 1) {
     const character = String.fromCodePoint(codePoint)
-    if (/[\p{Unified_Ideograph}\p{Unassigned}\p{Private_Use}]/u.test(character)) continue // 145,000, of one form each
+    // 170,000 that have one form each
+    if (/[\p{Lo}\p{Unassigned}\p{Private_Use}]/u.test(character) && character.normalize('NFKC') === character) continue
     const forms = emailForms(`ada@a${character}.example`)
     const again = forms && emailForms(forms[2])
     if (forms && again?.[1] !== forms[1]) others.push(forms[0])

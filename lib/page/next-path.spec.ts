@@ -94,7 +94,7 @@ test('every accepted path stays on our origin', () => {
       if (path !== null) expect(new URL(path, origin).origin).toBe(origin)
       if (path !== null) expect(path).not.toMatch(/^\/[/\\]/)
     }),
-    { numRuns: 5_000 },
+    { numRuns: 2_000 },
   )
 })
 
@@ -193,9 +193,9 @@ describe('a URL of the dashboard', () => {
         expect(username + password).toBe('')
         if (target === origin) expect(decodeURIComponent(pathname)).not.toMatch(/^\/(sso|\/|\\)/)
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     )
-    expect(acceptedCount).toBeGreaterThan(500)
+    expect(acceptedCount).toBeGreaterThan(200)
   })
 })
 

@@ -255,7 +255,10 @@ test('accepts wrapped base64', async () => {
   expect(await outcomeOf(provider, wrapped)).toBe('accepted')
 })
 
-// What a provider itself says, in each mode: it is signed afresh, so that only the check can reject it
+// What a provider itself says: it is signed afresh, so that only the check can reject it. Three modes, because all six
+// would take as long as all other unit tests.
+
+const saidIn = ['a signed response', 'a signed assertion', 'both signed, encrypted']
 
 const said: Record<string, [SamlCheck, ((xml: string) => string) | Omit<ResponseOptions, keyof Mode>]> = {
   'another version of the response': ['version', replace('Version="2.0"', 'Version="1.1"')],
@@ -425,9 +428,9 @@ for (const [what, [check, change]] of Object.entries(said)) {
   test(`rejects ${what}`, async () => {
     const options = typeof change === 'function' ? { edit: change } : change
     const outcomes: Record<string, string> = {}
-    for (const [name, mode] of Object.entries(modes)) {
-      outcomes[name] = await outcomeOf(provider, provider.respond({ ...mode, ...options }))
+    for (const name of saidIn) {
+      outcomes[name] = await outcomeOf(provider, provider.respond({ ...modes[name], ...options }))
     }
-    expect(outcomes).toEqual(Object.fromEntries(Object.keys(modes).map((name) => [name, check])))
+    expect(outcomes).toEqual(Object.fromEntries(saidIn.map((name) => [name, check])))
   })
 }
