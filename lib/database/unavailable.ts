@@ -1,5 +1,4 @@
 import { ApiError, outcomeUnknownMessage } from '../contract/errors'
-import { NotExecuted } from './not-executed'
 
 const retryAfterSeconds = 5
 
@@ -12,7 +11,8 @@ export function asUnavailable(error: unknown): ApiError | null {
   const causes = causesOf(error)
   const details = causes.map(({ code, message }) => `${code ?? ''} ${message}`)
   const is = (pattern: RegExp) => details.some((detail) => pattern.test(detail))
-  const notExecuted = causes.some((cause) => cause instanceof NotExecuted)
+  // By name: pages and routes are separate bundles with a class each, and share one pool.
+  const notExecuted = causes.some(({ name }) => name === 'NotExecuted')
   if (is(rolledBack) || (is(maybeCommitted) && notExecuted)) {
     return new ApiError('SERVICE_UNAVAILABLE', { retryAfterSeconds, cause: error })
   }
