@@ -220,5 +220,5 @@ test('reads every document that it accepts as the library does', async () => {
     }),
     { numRuns: 1_000 },
   )
-  expect(accepted).toBeGreaterThan(200)
+  expect(accepted).toBeGreaterThan(100) // about 220 on average
 })
