@@ -85,6 +85,14 @@ export const resetPath = paths.resetPassword
 
 export type Sql = (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
 
+/** Creates users without a password. */
+export async function newUsers(sql: Sql, count: number): Promise<User[]> {
+  const email = `gen_random_uuid() || '@example.com'`
+  return (await sql(`INSERT INTO users (email) SELECT ${email} FROM generate_series(1, $1) RETURNING id, email`, [
+    count,
+  ])) as User[]
+}
+
 export const heading = (page: Page) => page.getByRole('heading', { level: 1 })
 
 /** Collects the URLs of the POST requests that a page sends from now on. */
