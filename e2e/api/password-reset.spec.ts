@@ -1,9 +1,19 @@
 import { createHash } from 'node:crypto'
 import bcrypt from 'bcryptjs'
 import pg from 'pg'
-import { exchangePath, expect, newCode, newPassword, newToken, resetPath, test, type User } from '../support/fixtures'
+import {
+  exchangePath,
+  expect,
+  newCode,
+  newPassword,
+  newToken,
+  resetPath,
+  type Sql,
+  test,
+  type User,
+} from '../support/fixtures'
 import { lockRow } from '../support/row-lock'
-import { startServer } from '../support/server'
+import { startServer, withCheapHash } from '../support/server'
 
 const invalidLink = {
   ok: false,
@@ -16,15 +26,10 @@ const passwordIssue = (code: string) => ({
   ...invalidLink,
   issues: [{ path: ['password'], code, message: expect.any(String) }],
 })
-type Sql = (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
 const storedHash = async (sql: Sql, user: User) =>
   (await sql('SELECT password_hash FROM users WHERE id = $1', [user.id]))[0]!.password_hash as string | null
 
-test('a valid token sets the password, which another bcrypt library verifies, and does not sign in', async ({
-  user,
-  post,
-  sql,
-}) => {
+test('sets the password, which another bcrypt library verifies, and does not sign in', async ({ user, post, sql }) => {
   const password = newPassword()
   const response = await post(resetPath, { token: await newToken(user), password })
   expect([response.status, response.body]).toEqual([200, { ok: true }])
@@ -35,17 +40,15 @@ test('a valid token sets the password, which another bcrypt library verifies, an
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(0)
 })
 
-test('only the hash of a token is stored, and it is valid for an hour', async ({ user, sql }) => {
+test('stores only the hash of a token, for an hour', async ({ user, sql }) => {
   const token = await newToken(user)
   expect(token).toMatch(/^[\w-]{43}$/)
-  const [stored] = await sql(
-    `SELECT token_hash, expires_at - created_at = interval '1 hour' AS hour FROM reset_tokens WHERE user_id = $1`,
-    [user.id],
-  )
+  const columns = `token_hash, expires_at - created_at = interval '1 hour' AS hour`
+  const [stored] = await sql(`SELECT ${columns} FROM reset_tokens WHERE user_id = $1`, [user.id])
   expect(stored).toEqual({ token_hash: createHash('sha256').update(token).digest(), hour: true })
 })
 
-test('unknown, used, expired and replaced tokens get the same response', async ({ user, post, sql }) => {
+test('sends the same response for unknown, used, expired and replaced tokens', async ({ user, post, sql }) => {
   const replaced = await newToken(user)
   const spent = await newToken(user)
   const attempt = (token: string) =>
@@ -62,11 +65,7 @@ test('unknown, used, expired and replaced tokens get the same response', async (
   expect(await storedHash(sql, user)).toBe(hash)
 })
 
-test('with a link that is no longer valid, no password is rated, and no attempt is counted', async ({
-  user,
-  post,
-  sql,
-}) => {
+test('checks no password and counts no attempt if the link is no longer valid', async ({ user, post, sql }) => {
   const spoilt = {
     expired: 'UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1',
     used: 'UPDATE reset_tokens SET used_at = now() WHERE user_id = $1',
@@ -76,8 +75,7 @@ test('with a link that is no longer valid, no password is rated, and no attempt 
   for (const [what, change] of Object.entries(spoilt)) {
     const token = await newToken(user)
     await sql(change, [user.id])
-    // A password that has a format, and one that has none, get here in two ways.
-    for (const password of ['password1', 'short', newPassword()]) {
+    for (const password of ['short', newPassword()]) {
       const { status, body } = await post(resetPath, { token, password })
       expect([status, body], `${what}: ${password}`).toEqual([400, invalidLink])
     }
@@ -85,17 +83,10 @@ test('with a link that is no longer valid, no password is rated, and no attempt 
       { attempts: 0 },
     ])
   }
-})
-
-test('a weak password does not use up the link', async ({ user, post, sql }) => {
-  const token = await newToken(user)
-  for (const weak of ['short', 'password1', user.email])
-    expect((await post(resetPath, { token, password: weak })).status).toBe(400)
   expect(await storedHash(sql, user)).toBeNull()
-  expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
 })
 
-test('a reset revokes all sessions of the user, and of no other user', async ({ user, post, sql }) => {
+test('revokes all sessions of the user, and of no other user', async ({ user, post, sql }) => {
   const [other] = (await sql(
     `INSERT INTO users (email) VALUES (gen_random_uuid() || '@example.com') RETURNING id, email`,
   )) as [User]
@@ -107,11 +98,7 @@ test('a reset revokes all sessions of the user, and of no other user', async ({ 
   expect(await sql(alive, [other.id])).toEqual([{ count: 1 }])
 })
 
-test('exactly one of 20 concurrent resets with one token succeeds, and sets its password', async ({
-  user,
-  post,
-  sql,
-}) => {
+test('accepts exactly one of 20 concurrent resets with one token', async ({ user, post, sql }) => {
   const token = await newToken(user)
   const attempts = await Promise.all(
     Array.from({ length: 20 }, async () => {
@@ -126,92 +113,67 @@ test('exactly one of 20 concurrent resets with one token succeeds, and sets its 
   expect(await bcrypt.compare(winner!.password, (await storedHash(sql, user))!)).toBe(true)
 })
 
-test('a reset also revokes a session whose transaction has not been committed yet', async ({ user, post, sql }) => {
+test('revokes a session that another transaction has not committed yet', async ({ user, post, sql }) => {
   const starting = new pg.Client({ connectionString: process.env.DATABASE_URL })
   await starting.connect()
   await starting.query('BEGIN')
   await starting.query(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '12 hours')`, [user.id])
   const resetting = post(resetPath, { token: await newToken(user), password: newPassword() })
-  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE%'`
-  await expect.poll(async () => (await sql(waiting)).length).toBe(1)
+  const { rows } = await starting.query('SELECT pg_backend_pid() AS pid')
+  const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))'
+  await expect.poll(async () => (await sql(waiting, [rows[0].pid])).length, { intervals: [20] }).toBe(1)
   await starting.query('COMMIT')
   await starting.end()
   expect((await resetting).status).toBe(200)
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(0)
 })
 
-for (const [who, change] of [
-  ['disabled', 'disabled_at = now()'],
-  ['restricted to SSO', 'sso_only = true'],
-] as const) {
-  test(`a user who is ${who} gets the response for an invalid link`, async ({ user, post, sql }) => {
+for (const [what, change] of Object.entries({
+  'the user is disabled': 'UPDATE users SET disabled_at = now() WHERE id = $1',
+  'the user is restricted to SSO': 'UPDATE users SET sso_only = true WHERE id = $1',
+  // For the reset, it is still the time at which its transaction began.
+  'the token expires': `UPDATE reset_tokens SET expires_at = now() - interval '1 minute' WHERE user_id = $1`,
+})) {
+  test(`rejects a reset if ${what} while it waits for the user row`, async ({ user, post, sql }) => {
     const token = await newToken(user)
-    await sql(`UPDATE users SET ${change} WHERE id = $1`, [user.id])
-    const { status, body } = await post(resetPath, { token, password: newPassword() })
-    expect([status, body]).toEqual([400, invalidLink])
-    expect(await storedHash(sql, user)).toBeNull()
-  })
-
-  test(`so does a user who is ${who} meanwhile`, async ({ user, post, sql }) => {
-    const changing = new pg.Client({ connectionString: process.env.DATABASE_URL })
-    await changing.connect()
-    await changing.query('BEGIN')
-    await changing.query(`UPDATE users SET ${change} WHERE id = $1`, [user.id])
-    const { rows } = await changing.query('SELECT pg_backend_pid() AS pid')
-    const resetting = post(resetPath, { token: await newToken(user), password: newPassword() })
-    const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))'
-    await expect.poll(async () => (await sql(waiting, [rows[0].pid])).length).toBe(1)
-    await changing.query('COMMIT')
-    await changing.end()
+    const lock = await lockRow('users', 'id = $1', user.id)
+    const resetting = post(resetPath, { token, password: newPassword() })
+    await lock.waiting(1)
+    await lock.sql(change, [user.id])
+    await lock.release()
     const { status, body } = await resetting
     expect([status, body]).toEqual([400, invalidLink])
     expect(await storedHash(sql, user)).toBeNull()
   })
 }
 
-test('so does a token that expires while the reset waits for its user', async ({ user, post, sql }) => {
-  const token = await newToken(user)
-  const lock = await lockRow('users', 'id = $1', user.id)
-  const resetting = post(resetPath, { token, password: newPassword() })
-  await lock.waiting(1)
-  // For the reset, it is still the time at which its transaction began.
-  await sql(`UPDATE reset_tokens SET expires_at = now() - interval '1 minute' WHERE user_id = $1`, [user.id])
-  await lock.release()
-  const { status, body } = await resetting
-  expect([status, body]).toEqual([400, invalidLink])
-  expect(await storedHash(sql, user)).toBeNull()
-})
-
 test.describe('password rules', () => {
   const rejectedAs = {
     too_short: ['', 'x8#Kq2!', '🦉🦊🐢🦔🐝🦋🐌', 'é8#Kq2!'],
     too_long: [`${'lantern meadow '.repeat(5)}`.slice(0, 73), '🦉🦊🐢🦔🐝🦋🐌🐞🦂🐙🦑🦐🦞🦀🐡🐠🐟🐬🐳'],
     invalid_characters: ['lantern\u0000 river meadow', 'lantern \ud83d river meadow', '\udc00lantern river meadow'],
-    too_guessable: [
-      'password',
-      'Password123!',
-      'qwertyuiop',
-      '12345678',
-      'aaaaaaaaaaaaaaaa',
-      'letmein123',
-      'dashboard2026',
-    ],
+    too_guessable: ['Password123!', 'qwertyuiop', '12345678', 'aaaaaaaaaaaaaaaa', 'letmein123', 'dashboard2026'],
   }
-  for (const [code, passwords] of Object.entries(rejectedAs)) {
-    test(`${code}`, async ({ user, post }) => {
-      const token = await newToken(user)
+  test('rejects a password with the code of the rule that it breaks, and keeps the link valid', async ({
+    user,
+    post,
+    sql,
+  }) => {
+    const token = await newToken(user)
+    for (const [code, passwords] of Object.entries(rejectedAs))
       for (const password of passwords) {
-        const { status, body } = await post(resetPath, { token, password: password })
+        const { status, body } = await post(resetPath, { token, password })
         expect([status, body], JSON.stringify(password)).toEqual([400, passwordIssue(code)])
       }
-    })
-  }
+    expect(await storedHash(sql, user)).toBeNull()
+    expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
+  })
 
-  test('passwords made of the user’s e-mail address are guessable', async ({ user, post, sql }) => {
+  test('rejects passwords made of the email address of the user', async ({ user, post, sql }) => {
     const email = `grace.${user.id.slice(0, 4)}.murray@example.com`
     await sql('UPDATE users SET email = $1 WHERE id = $2', [email, user.id])
     const token = await newToken(user)
-    for (const password of [email, email.split('@')[0], 'gracemurray', 'Murray2026!', 'example.com'])
+    for (const password of [email, 'gracemurray', 'Murray2026!', 'example.com'])
       expect((await post(resetPath, { token, password })).body).toEqual(passwordIssue('too_guessable'))
   })
 
@@ -220,7 +182,8 @@ test.describe('password rules', () => {
     post,
     sql,
   }) => {
-    const accepted = [
+    const server = await startServer(withCheapHash)
+    for (const password of [
       'x8#Kq2!m',
       '🦉🐢lmQ8🦔🐝',
       ' lantern river meadow ',
@@ -229,19 +192,18 @@ test.describe('password rules', () => {
       'correct horse battery staple',
       'lanternrivermeadow',
       'Фонарь река луг',
-    ]
-    for (const password of accepted) {
-      const { status, body } = await post(resetPath, { token: await newToken(user), password })
+    ]) {
+      const { status, body } = await post(server.url + resetPath, { token: await newToken(user), password })
       expect([status, body], password).toEqual([200, { ok: true }])
       const hash = (await storedHash(sql, user))!
       expect(await bcrypt.compare(password, hash)).toBe(true)
-      expect(await bcrypt.compare(password.trim().normalize('NFC'), hash)).toBe(
-        password === password.trim().normalize('NFC'),
-      )
+      const altered = password.trim().normalize('NFC')
+      expect(await bcrypt.compare(altered, hash)).toBe(password === altered)
     }
+    await server.stop()
   })
 
-  test('PASSWORD_MIN_LENGTH raises the minimum length, and the page says so', async ({ user, post }) => {
+  test('PASSWORD_MIN_LENGTH raises the minimum length, also in the text of the page', async ({ user, post }) => {
     const server = await startServer({ PASSWORD_MIN_LENGTH: '15' })
     const token = await newToken(user)
     const html = await (await fetch(`${server.url}/reset-password?token=${token}`)).text()
