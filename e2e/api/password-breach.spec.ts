@@ -10,6 +10,7 @@ test.describe.configure({ mode: 'serial' }) // one server, which remembers that 
 
 const breached = newPassword()
 const digest = createHash('sha1').update(breached).digest('hex').toUpperCase()
+const skipped = 'the breached-password check is slow or fails'
 const known = `0018A45C4D1DEF81644B54AB7F969B88D65:0\r\n${digest.slice(5)}:42\r\n011053FD0102E94D6AE2F8B83D76FAF94F6:1`
 
 const responds = (response: ServerResponse) => void response.end(known)

@@ -1,10 +1,8 @@
 import { availableParallelism } from 'node:os'
 import {
   type ApiResponse,
-  exchangePath,
   expect,
   newAddress,
-  newCode,
   newPassword,
   newToken,
   newUsers,
