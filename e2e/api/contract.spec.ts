@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { operations } from '../../lib/contract/operations'
 import * as paths from '../../lib/contract/paths'
 import { documentedFetch } from '../support/documented'
 import {
   exchangePath,
   expect,
+  keepSecret,
   newAddress,
   newCode,
   newPassword,
@@ -13,8 +13,9 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
+import { openOwnDatabase } from '../support/own-database'
 import { sendBytes } from '../support/raw-bytes'
-import { freePort, startServer } from '../support/server'
+import { freePort, type Server, startServer } from '../support/server'
 
 const routes = [exchangePath, resetPath]
 
@@ -39,27 +40,20 @@ const issue = (path: string[], code: string) => ({ issues: [{ path, code, messag
 
 for (const route of routes) {
   test.describe(route, () => {
-    for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE']) {
-      test(`405 for ${method}`, async ({ url }) => {
+    test('405 for every method but POST', async ({ url }) => {
+      for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE']) {
         const response = await documentedFetch(url + route, { method, headers: { 'X-Forwarded-For': newAddress() } })
-        expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
+        expect([response.status, response.headers.get('allow')], method).toEqual([405, 'POST'])
         expectCommonHeaders(response.headers)
         const text = await response.text()
         if (method === 'HEAD') expect(text).toBe('')
         else expect(JSON.parse(text)).toEqual(errorBody('METHOD_NOT_ALLOWED', response.headers.get('x-request-id')))
-      })
-    }
-
-    for (const method of ['TRACE', 'PROPFIND', 'QUERY']) {
-      test(`405 for ${method}, which fetch can't send`, async ({ url }) => {
-        const response = await sendBytes(
-          url,
-          `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
-        )
-        expect(response).toMatch(/^HTTP\/1.1 405 /)
-        expect(response).toContain('METHOD_NOT_ALLOWED')
-      })
-    }
+      }
+      for (const method of ['TRACE', 'PROPFIND', 'QUERY']) {
+        const head = `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n` // fetch can't send it
+        expect(await sendBytes(url, head)).toMatch(/^HTTP\/1.1 405 .*METHOD_NOT_ALLOWED/s)
+      }
+    })
 
     test('413 for a body over 16 KiB, with and without a length', async ({ post, url }) => {
       const large = JSON.stringify({ code: 'x', token: 'x', password: 'x', padding: 'x'.repeat(16 * 1024) })
@@ -75,31 +69,24 @@ for (const route of routes) {
       expect(streamed.status).toBe(413)
     })
 
-    test('413 is sent before the whole body is read, and closes the connection', async ({ url }) => {
+    test('sends 413 before the whole body is read, and closes the connection', async ({ url }) => {
       const head = `POST ${route} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10000000000\r\n\r\n`
       const response = await sendBytes(url, head + 'x'.repeat(1000))
       expect(response).toMatch(/^HTTP\/1.1 413 /)
       expect(response).toMatch(/^connection: close\r$/im)
     })
 
-    test('a body of exactly 16 KiB is read', async ({ post }) => {
+    test('reads a body of exactly 16 KiB', async ({ post }) => {
       const start = '{"code":"x","token":"x","password":"x","padding":"'
       const body = `${start}${'x'.repeat(16 * 1024 - start.length - 2)}"}`
       expect((await post(route, body)).status).toBe(400)
     })
 
     test('415 for anything but JSON in UTF-8, uncompressed', async ({ url }) => {
-      const types = [
-        'application/x-www-form-urlencoded',
-        'text/plain',
-        'multipart/form-data; boundary=x',
-        'application/json; charset=utf-16',
-        'application/jsonp',
-        'application/ld+json',
-        '',
-      ]
+      const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '']
+      const similar = ['application/json; charset=utf-16', 'application/jsonp', 'application/ld+json']
       const headers = [
-        ...types.map((type) => ({ 'Content-Type': type })),
+        ...[...types, ...similar].map((type) => ({ 'Content-Type': type })),
         { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
       ]
       for (const each of headers) {
@@ -108,109 +95,42 @@ for (const route of routes) {
           body: new TextEncoder().encode('{}'),
           headers: { ...(each as Record<string, string>), 'X-Forwarded-For': newAddress() },
         })
-        expect([response.status, response.headers.get('accept-post')], JSON.stringify(each)).toEqual([
-          415,
-          'application/json',
-        ])
+        expect(response.status, JSON.stringify(each)).toBe(415)
+        expect(response.headers.get('accept-post')).toBe('application/json')
         expect(await response.json()).toEqual(errorBody('UNSUPPORTED_MEDIA_TYPE', response.headers.get('x-request-id')))
         expectCommonHeaders(response.headers)
       }
     })
 
-    test('every spelling of JSON in UTF-8 is accepted', async ({ post }) => {
-      for (const type of [
-        'application/json',
-        'application/json; charset=utf-8',
-        'application/json;charset=UTF-8',
-        'Application/JSON ; Charset="utf-8"',
-        'application/json; charset=utf8',
-        'application/json; profile=x; charset=utf-8',
-      ]) {
+    test('accepts every spelling of JSON in UTF-8', async ({ post }) => {
+      const parameters = ['; charset=utf-8', ';charset=UTF-8', '; charset=utf8', '; profile=x; charset=utf-8', '']
+      const types = parameters.map((parameter) => `application/json${parameter}`)
+      for (const type of [...types, 'Application/JSON ; Charset="utf-8"']) {
         const { status, body } = await post(route, { code: 'x', token: 'x', password: 'x' }, { 'Content-Type': type })
         expect([status, body.issues?.[0]?.path], type).toEqual([400, route === exchangePath ? undefined : ['token']])
       }
     })
 
     test('400 VALIDATION_ERROR for a body that is not JSON', async ({ post }) => {
-      const bodies = [
-        '',
-        '{',
-        '{"code":"x"',
-        "{'code':'x'}",
-        'NaN',
-        '{"code":"x"}{}',
-        '\ufeff\ufeff{}',
-        new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
-      ]
-      for (const body of bodies) {
+      const texts = ['', '{', '{"code":"x"', "{'code':'x'}", 'NaN', '{"code":"x"}{}', '\ufeff\ufeff{}']
+      for (const body of [...texts, new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])]) {
         const response = await post(route, body)
-        expect([response.status, response.body], String(body)).toEqual([
-          400,
-          errorBody('VALIDATION_ERROR', response.headers.get('x-request-id'), issue([], 'invalid_json')),
-        ])
+        const expected = errorBody('VALIDATION_ERROR', response.headers.get('x-request-id'), issue([], 'invalid_json'))
+        expect([response.status, response.body], String(body)).toEqual([400, expected])
         expectCommonHeaders(response.headers)
       }
     })
 
-    test('400 VALIDATION_ERROR for JSON that does not match the schema, with an issue for every field', async ({
-      post,
-    }) => {
+    test('400 VALIDATION_ERROR with an issue for every field that does not match the schema', async ({ post }) => {
       for (const body of ['null', '1', '"x"', '[]', 'true'])
         expect((await post(route, body)).body).toMatchObject(issue([], 'invalid_type'))
       const fields = route === exchangePath ? ['code'] : ['token', 'password']
       for (const wrong of [undefined, null, 1, {}, ['x'], true]) {
         const { status, body } = await post(route, Object.fromEntries(fields.map((field) => [field, wrong])))
-        expect([status, body.code, body.issues!.map(({ path, code }) => [path, code])]).toEqual([
-          400,
-          'VALIDATION_ERROR',
-          fields.map((field) => [[field], 'invalid_type']),
-        ])
+        expect([status, body.code]).toEqual([400, 'VALIDATION_ERROR'])
+        const issues = body.issues!.map(({ path, code }) => [path, code])
+        expect(issues).toEqual(fields.map((field) => [[field], 'invalid_type']))
       }
-    })
-
-    test('503 with Retry-After if the database is unreachable; the cause is only logged', async () => {
-      const server = await startServer({
-        DATABASE_URL: `postgresql://user:secret-of-the-database@127.0.0.1:${await freePort()}/nowhere`,
-      })
-      const { status, headers, body } = await postTo(server.url + route, {
-        code: 'x',
-        token: 'x',
-        password: newPassword(),
-      })
-      const alive = await documentedFetch(`${server.url}/api/health`)
-      const ready = await documentedFetch(`${server.url}/api/health/ready`)
-      await server.stop()
-      expect([status, body]).toEqual([503, errorBody('SERVICE_UNAVAILABLE', headers.get('x-request-id'))])
-      expect(headers.get('retry-after')).toMatch(/^\d+$/)
-      expectCommonHeaders(headers)
-      expect([alive.status, ready.status]).toEqual([200, 503])
-      const line = logLines(server.output()).find(({ requestId }) => requestId === body.requestId)!
-      expect(line).toMatchObject({ level: 'error', status: 503, cause: { name: expect.any(String) } })
-      expect(server.output()).not.toContain('secret-of-the-database')
-    })
-
-    test('500 for an unexpected error; the cause is only logged', async ({ sql }) => {
-      const empty = `test_${randomBytes(6).toString('hex')}`
-      await sql(`CREATE DATABASE ${empty}`)
-      const databaseUrl = new URL(process.env.DATABASE_URL!)
-      databaseUrl.pathname = `/${empty}`
-      const server = await startServer({ DATABASE_URL: databaseUrl.href })
-      const { status, headers, body } = await postTo(server.url + route, {
-        code: 'x',
-        token: 'x',
-        password: newPassword(),
-      })
-      await server.stop()
-      await sql(`DROP DATABASE ${empty} WITH (FORCE)`)
-      expect([status, body]).toEqual([500, errorBody('INTERNAL_ERROR', headers.get('x-request-id'))])
-      expectCommonHeaders(headers)
-      const line = logLines(server.output()).find(({ requestId }) => requestId === body.requestId)!
-      expect(line).toMatchObject({
-        level: 'error',
-        status: 500,
-        code: 'INTERNAL_ERROR',
-        cause: { name: expect.any(String), code: expect.any(String) },
-      })
     })
   })
 }
@@ -218,7 +138,37 @@ for (const route of routes) {
 /** Every server of the tests logs it: an empty DIRECT_DATABASE_URL overrides that of `.env`. */
 const emptyWarning = 'settings are present but empty'
 
-test('no GET and no HEAD of an operation that changes something changes anything', async ({ user, url, post, sql }) => {
+/** Posts to both routes, stops the server, and expects an error whose cause is only in the log. */
+async function expectFailure(server: Server, status: number, code: string): Promise<void> {
+  const given = { code: 'x', token: 'x', password: newPassword() }
+  const responses = await Promise.all(routes.map((route) => postTo(server.url + route, given)))
+  await server.stop()
+  for (const { status: found, headers, body } of responses) {
+    expect([found, body]).toEqual([status, errorBody(code, headers.get('x-request-id'))])
+    expectCommonHeaders(headers)
+    if (status === 503) expect(headers.get('retry-after')).toMatch(/^\d+$/)
+    const line = logLines(server.output()).find(({ requestId }) => requestId === body.requestId)
+    expect(line).toMatchObject({ level: 'error', status, code, cause: { name: expect.any(String) } })
+  }
+}
+
+test('503 with Retry-After if the database is unreachable, and only the log has the cause', async () => {
+  const server = await startServer({
+    DATABASE_URL: `postgresql://user:secret-of-the-database@127.0.0.1:${await freePort()}/nowhere`,
+  })
+  for (const [path, status] of Object.entries({ '/api/health': 200, '/api/health/ready': 503 }))
+    expect((await documentedFetch(server.url + path)).status).toBe(status)
+  await expectFailure(server, 503, 'SERVICE_UNAVAILABLE')
+  expect(server.output()).not.toContain('secret-of-the-database')
+})
+
+test('500 for an unexpected error, and only the log has the cause', async () => {
+  const empty = await openOwnDatabase({ migrated: false })
+  await expectFailure(await startServer({ DATABASE_URL: empty.url() }), 500, 'INTERNAL_ERROR')
+  await empty.drop()
+})
+
+test('changes nothing on a GET or HEAD of an operation that takes a POST', async ({ user, url, post, sql }) => {
   const [code, token] = [await newCode(user), await newToken(user)]
   const { body } = await post(exchangePath, { code: await newCode(user) })
   const query = new URLSearchParams({ code, token, refreshToken: body.refreshToken!, password: newPassword() })
@@ -250,30 +200,18 @@ test('no GET and no HEAD of an operation that changes something changes anything
 })
 
 test('404 for an /api path that does not exist, whatever the method', async ({ url }) => {
-  for (const path of [
-    '/api',
-    '/api/',
-    '/api/nothing',
-    '/api/auth',
-    '/api/auth/sso',
-    `${exchangePath}/more`,
-    '/api/%ff',
-    '/api/%00',
-    '/api/auth%2Fsso%2Fexchange',
-    '/api/health.json',
-  ]) {
+  const paths = ['/api', '/api/', '/api/nothing', '/api/auth', '/api/auth/sso', '/api/auth%2Fsso%2Fexchange']
+  for (const path of [...paths, `${exchangePath}/more`, '/api/%ff', '/api/%00', '/api/health.json']) {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
       const response = await documentedFetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
-      expect([response.status, await response.json()], `${method} ${path}`).toEqual([
-        404,
-        errorBody('NOT_FOUND', response.headers.get('x-request-id')),
-      ])
+      const expected = errorBody('NOT_FOUND', response.headers.get('x-request-id'))
+      expect([response.status, await response.json()], `${method} ${path}`).toEqual([404, expected])
       expectCommonHeaders(response.headers)
     }
   }
 })
 
-test('a trailing slash does not redirect, which would repeat the query', async ({ post, url }) => {
+test('does not redirect from a trailing slash, which would repeat the query', async ({ post, url }) => {
   expect((await post(`${exchangePath}/`, { code: 'fabricated' })).body.code).toBe('SSO_EXCHANGE_INVALID')
   expect((await fetch(`${url}/reset-password/?token=fabricated`, { redirect: 'manual' })).status).toBe(200)
 })
@@ -288,81 +226,42 @@ test('health: alive and ready', async ({ url }) => {
   }
 })
 
-test('a valid X-Request-Id is kept, any other is replaced', async ({ post }) => {
-  const harmless = [
-    '0123456789',
-    'a1b2-c3d4_e5.f6',
-    '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11',
-    '01JD4Z8Q3V6M2N7P5R9T1W3X5Y',
-  ]
-  const harmful = [
-    'short',
-    'x'.repeat(41),
-    'with space in it',
-    '{"level":"fatal"}',
-    '<script>alert(1)</script>',
-    'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
-  ]
-  for (const given of harmless)
-    expect((await post(exchangePath, { code: 'x' }, { 'X-Request-Id': given })).body.requestId).toBe(given)
-  for (const given of harmful)
-    expect((await post(exchangePath, { code: 'x' }, { 'X-Request-Id': given })).body.requestId).toMatch(
-      /^[0-9a-f-]{36}$/,
-    )
+test('keeps a valid X-Request-Id, and replaces any other', async ({ post }) => {
+  const requestId = async (given: string) =>
+    (await post(exchangePath, { code: 'x' }, { 'X-Request-Id': given })).body.requestId
+  for (const given of ['0123456789', 'a1b2-c3d4_e5.f6', '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'])
+    expect(await requestId(given)).toBe(given)
+  const harmful = ['short', 'x'.repeat(41), 'with space in it', '{"level":"fatal"}', '<script>alert(1)</script>']
+  for (const given of harmful) expect(await requestId(given)).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('one log line per request, with known fields only', async ({ user }) => {
-  const server = await startServer()
-  const { body } = await postTo(server.url + exchangePath, { code: `fabricated-${user.id}` })
-  await documentedFetch(`${server.url}/api/nothing?secret=${user.id}`)
-  await server.stop()
-  const lines = logLines(server.output())
-  expect(lines).toEqual([
-    {
-      level: 'info',
-      time: expect.any(String),
-      requestId: body.requestId,
-      method: 'POST',
-      route: 'sso-exchange',
-      status: 400,
-      code: 'SSO_EXCHANGE_INVALID',
-      durationMs: expect.any(Number),
-    },
-    {
-      level: 'info',
-      time: expect.any(String),
-      requestId: expect.any(String),
-      method: 'GET',
-      route: 'unknown',
-      status: 404,
-      code: 'NOT_FOUND',
-      durationMs: expect.any(Number),
-    },
-  ])
-  expect(server.output()).not.toContain(user.id)
-})
-
-test('the log line of a success contains the user and the new session', async ({ user, sql }) => {
+test('logs one line per request, with known fields only', async ({ user, sql }) => {
   const server = await startServer()
   const [code, token, password] = [await newCode(user), await newToken(user), newPassword()]
+  const head = 'PROPFIND /api/health HTTP/1.1\r\nHost: localhost\r\nX-Original-Method: text-of-a-client\r\n'
+  await sendBytes(server.url, `${head}Connection: close\r\n\r\n`)
+  await documentedFetch(`${server.url}/api/nothing?secret=${keepSecret(`secret-${user.id}`)}`)
+  const fabricated = await postTo(server.url + exchangePath, { code: keepSecret(`fabricated-${user.id}`) })
   const exchanged = await postTo(server.url + exchangePath, { code })
   const changed = await postTo(server.url + resetPath, { token, password })
   const again = await postTo(server.url + resetPath, { token, password })
   await server.stop()
   const [session] = await sql('SELECT id FROM sessions WHERE user_id = $1', [user.id])
-  const line = { level: 'info', time: expect.any(String), method: 'POST', durationMs: expect.any(Number) }
-  const ofReset = { ...line, route: 'reset-password' }
+  const any = expect.any(String)
+  const line = { level: 'info', time: any, requestId: any, durationMs: expect.any(Number) }
+  const ofExchange = { ...line, method: 'POST', route: 'sso-exchange' }
+  const ofReset = { ...line, method: 'POST', route: 'reset-password' }
   expect(logLines(server.output())).toEqual([
+    { ...line, method: 'PROPFIND', route: 'health', status: 405, code: 'METHOD_NOT_ALLOWED' },
+    { ...line, method: 'GET', route: 'unknown', status: 404, code: 'NOT_FOUND' },
+    { ...ofExchange, status: 400, code: 'SSO_EXCHANGE_INVALID', requestId: fabricated.body.requestId },
     {
-      ...line,
-      route: 'sso-exchange',
-      status: 200,
+      ...ofExchange,
+      ...{ status: 200, userId: user.id, sessionId: session!.id },
       requestId: exchanged.headers.get('x-request-id'),
-      userId: user.id,
-      sessionId: session!.id,
     },
-    { ...ofReset, status: 200, requestId: changed.headers.get('x-request-id'), userId: user.id },
-    { ...ofReset, status: 400, requestId: again.body.requestId, code: 'VALIDATION_ERROR' },
+    { ...ofReset, status: 200, userId: user.id, requestId: changed.headers.get('x-request-id') },
+    { ...ofReset, status: 400, code: 'VALIDATION_ERROR', requestId: again.body.requestId },
   ])
 })
 
@@ -376,18 +275,7 @@ test('logs once, at start, which settings are present but empty', async () => {
   ])
 })
 
-test('LOG_LEVEL applies to the routes', async () => {
-  const levels = async (LOG_LEVEL: string) => {
-    const server = await startServer({ LOG_LEVEL })
-    await fetch(`${server.url}/api/health`) // info
-    await server.stop()
-    return [...new Set(logLines(server.output()).map(({ level }) => level))].sort()
-  }
-  expect(await levels('')).toEqual(['info'])
-  expect(await levels('warn')).toEqual([])
-})
-
-test('the JWKS can be cached and read from any origin', async ({ url }) => {
+test('the JWKS can be cached, and read from any origin', async ({ url }) => {
   const response = await documentedFetch(`${url}/.well-known/jwks.json`)
   expect(response.headers.get('content-type')).toBe('application/jwk-set+json')
   expect(response.headers.get('cache-control')).toBe('public, max-age=300')
@@ -409,13 +297,6 @@ test('/.well-known/change-password redirects to where a user gets a link, or els
     expect(await targetAt(server.url)).toEqual([303, target])
     await server.stop()
   }
-})
-
-test('/.well-known/change-password redirects to FORGOT_PASSWORD_URL', async () => {
-  const server = await startServer({ FORGOT_PASSWORD_URL: 'https://www.example.com/forgot' })
-  const response = await fetch(`${server.url}/.well-known/change-password`, { redirect: 'manual' })
-  await server.stop()
-  expect([response.status, response.headers.get('location')]).toEqual([303, 'https://www.example.com/forgot'])
 })
 
 function logLines(output: string): Record<string, unknown>[] {

@@ -11,7 +11,7 @@ test.beforeEach(async () => {
 })
 test.afterEach(() => database.drop())
 
-test('an error after which PostgreSQL rolled back is a 503 without a doubt about the outcome, any other is a 500', async () => {
+test('sends 503 for an error after which PostgreSQL rolled back, and 500 for any other', async () => {
   await database.sql(`
     CREATE TABLE raised (code text);
     CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -28,7 +28,7 @@ test('an error after which PostgreSQL rolled back is a 503 without a doubt about
   const unavailable = [503, 'SERVICE_UNAVAILABLE']
   const expected: Record<string, unknown[]> = {
     ...Object.fromEntries(
-      // read-only, idle, serialisation, deadlock, time-out, lock, resources, shutdown, system, authentication
+      // read-only, idle, serialization, deadlock, time-out, lock, resources, shutdown, system, authentication
       ['25006', '25P03', '40001', '40P01', '57014', '55P03', '53300', '53100', '57P01', '57P03', '58030', '28000'].map(
         (sqlState) => [sqlState, [...unavailable, undefined]],
       ),
@@ -51,23 +51,18 @@ test('an error after which PostgreSQL rolled back is a 503 without a doubt about
   await server.stop()
 })
 
-test('a page that cannot look something up prints what, and not the message of the database', async () => {
+test('logs what a page could not look up, without the message of the database', async () => {
   await database.sql(`
     ALTER TABLE sessions RENAME TO sessions_of_ada;
     ALTER TABLE connections RENAME TO connections_of_ada`)
   const server = await startServer({ DATABASE_URL: database.url() })
   const refresh = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
-  for (const [path, cookie] of [
-    ['/', `refresh=${refresh}`],
-    ['/sign-in', ''],
-    ['/sign-in?connection=acme', ''],
-  ])
-    expect((await fetch(server.url + path, { headers: { Cookie: cookie! } })).status, path).toBe(500)
+  for (const path of ['/', '/sign-in', '/sign-in?connection=acme'])
+    expect((await fetch(server.url + path, { headers: { Cookie: `refresh=${refresh}` } })).status, path).toBe(500)
   await server.stop()
   expect(server.output()).toContain('"name":"error","code":"42P01"')
-  expect(server.output()).toContain('a session could not be looked up')
-  expect(server.output()).toContain('a connection could not be looked up')
-  expect(server.output()).toContain('the connections could not be looked up')
+  for (const what of ['a session', 'a connection', 'the connections'])
+    expect(server.output()).toContain(`${what} could not be looked up`)
   expect(server.output()).not.toContain('does not exist')
 })
 
@@ -89,7 +84,7 @@ test('DATABASE_POOL_SIZE is the number of connections of a process', async () =>
   await server.stop()
 })
 
-test('every check constraint rejects what it is for', async () => {
+test('every constraint rejects what it is for', async () => {
   const [hash, short] = [`sha256('x')`, `'\\x00'::bytea`]
   const later = `now() + interval '1 hour'`
   const code = (columns: string, values: string) =>
@@ -145,6 +140,9 @@ test('every check constraint rejects what it is for', async () => {
     `SELECT conname FROM pg_constraint WHERE contype = 'c' AND connamespace = 'public'::regnamespace`,
   )
   expect(Object.keys(rejected).sort()).toEqual(constraints.map(({ conname }) => conname).sort())
+  await database.sql(`INSERT INTO users (email) VALUES ('ada@example.com')`)
+  const again = database.sql(`INSERT INTO users (email) VALUES ('ada@example.com')`)
+  await expect(again).rejects.toMatchObject({ code: '23505', constraint: 'users_email_key' })
   for (const [constraint, statements] of Object.entries(rejected))
     for (const statement of statements)
       await expect(database.sql(statement), statement).rejects.toMatchObject({ code: '23514', constraint })
