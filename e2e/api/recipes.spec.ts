@@ -29,19 +29,12 @@ test.beforeAll(async ({ url }) => {
 test('the TypeScript in the documents compiles', () => {
   const compiled = Object.keys(blocks).filter((name) => blocks[name]!.language === 'ts')
   expect(compiled).toEqual(['sso-callback', 'forgot-password', 'dashboard', 'same-host', 'other-host'])
-  writeFileSync(
-    `${folder}tsconfig.json`,
-    JSON.stringify({
-      extends: `${project}tsconfig.json`,
-      compilerOptions: { incremental: false },
-      include: ['*.ts'],
-      exclude: [],
-    }),
-  )
+  const config = { extends: `${project}tsconfig.json`, compilerOptions: { incremental: false }, include: ['*.ts'] }
+  writeFileSync(`${folder}tsconfig.json`, JSON.stringify({ ...config, exclude: [] }))
   execFileSync(`${project}node_modules/.bin/tsc`, ['--noEmit', '-p', folder], { cwd: project, stdio: 'pipe' })
 })
 
-test('an SSO callback, and a dashboard that verifies the session', async ({ user, post, sql, url }) => {
+test('runs an SSO callback, and a dashboard that verifies the session', async ({ user, post, sql, url }) => {
   const { finishSignIn } = await run('sso-callback')
   const response = (await finishSignIn(user.id)) as Response
   const to = new URL(response.headers.get('location')!)
@@ -59,7 +52,7 @@ test('an SSO callback, and a dashboard that verifies the session', async ({ user
   expect(await sql(statement('session-alive'), [claims.sid])).toHaveLength(0)
 })
 
-test('a forgot-password handler', async ({ user, post }) => {
+test('runs a forgot-password handler', async ({ user, post }) => {
   const { mailResetLink } = await run('forgot-password')
   const mails: [string, string][] = []
   const send = async (to: string, link: string) => void mails.push([to, link])
@@ -70,7 +63,7 @@ test('a forgot-password handler', async ({ user, post }) => {
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
 })
 
-test('a dashboard on another host renews the tokens of its own session', async ({ user, post, sql, url }) => {
+test('renews the tokens of a session from a dashboard on another host', async ({ user, post, sql, url }) => {
   const { renewTokens } = await run('other-host')
   const { body } = await post(exchangePath, { code: await newCode(user) })
   const renewed = await renewTokens(body.refreshToken, 'https://dashboard.example.com/reports')
@@ -83,7 +76,7 @@ test('a dashboard on another host renews the tokens of its own session', async (
   })
 })
 
-test('a dashboard on the same host renews the session at a 401, and repeats a GET once', async ({
+test('renews the session at a 401 from a dashboard on the same host, and repeats a GET once', async ({
   user,
   post,
   sql,
@@ -122,7 +115,7 @@ test('a dashboard on the same host renews the session at a 401, and repeats a GE
   expect(sent.slice(3, 5)).toEqual([get, renew])
 })
 
-test('the statements for another language', async ({ user, post, sql }) => {
+test('runs the statements for another language', async ({ user, post, sql }) => {
   const newSecret = () => keepSecret(randomBytes(32).toString('base64url'))
   const hash = (secret: string) => createHash('sha256').update(secret).digest()
   const [code, older, token] = [newSecret(), newSecret(), newSecret()]
@@ -143,7 +136,7 @@ test('the statements for another language', async ({ user, post, sql }) => {
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
 })
 
-test('the transaction that disables a user', async ({ user, post, sql }) => {
+test('runs the transaction that disables a user', async ({ user, post, sql }) => {
   const { body } = await post(exchangePath, { code: await newCode(user) })
   const unused = await newCode(user)
   const token = await newToken(user)
@@ -160,15 +153,15 @@ test('the transaction that disables a user', async ({ user, post, sql }) => {
   expect(await sql(alive, [user.id])).toEqual([])
 })
 
-test('the statements for after a restore revoke everything', async () => {
+test('revokes everything with the statements for after a restore', async () => {
   const { sql, drop } = await openOwnDatabase()
   try {
+    const later = `now() + interval '1 hour'`
     await sql(`
       WITH holder AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id),
-      code AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256('code'), id, now() + interval '1 hour' FROM holder),
-      token AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256('token'), id, now() + interval '1 hour' FROM holder),
-      session AS (INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '1 hour' FROM holder RETURNING id)
-      SELECT 1`)
+      code AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256('x'), id, ${later} FROM holder),
+      token AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256('x'), id, ${later} FROM holder)
+      INSERT INTO sessions (user_id, expires_at) SELECT id, ${later} FROM holder`)
     const alive = `
       SELECT (SELECT count(*)::int FROM exchange_codes) AS codes, (SELECT count(*)::int FROM reset_tokens) AS tokens,
         (SELECT count(*)::int FROM sessions WHERE revoked_at IS NULL) AS sessions`

@@ -3,8 +3,6 @@ import { fileURLToPath } from 'node:url'
 import { exchangePath, expect, newCode, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { type Server, startServer } from '../support/server'
 
-// What is optional costs nothing while it is off.
-
 const probe = { NODE_OPTIONS: `--import ${new URL('../support/loaded-files.mjs', import.meta.url).href}` }
 // Words that occur in the code of a library, and nowhere else.
 const libraries = {
@@ -33,7 +31,7 @@ async function loadedLibraries(server: Server): Promise<string[]> {
   return Object.entries(libraries).flatMap(([name, words]) => (texts.some((text) => words.test(text)) ? name : []))
 }
 
-test('an exchange and a reset load no identity provider’s library and no mailer', async ({ user }) => {
+test('loads no library of identity providers and no mailer for an exchange and a reset', async ({ user }) => {
   const server = await startServer(probe)
   expect((await postTo(server.url + exchangePath, { code: await newCode(user) })).status).toBe(200)
   const reset = { token: await newToken(user), password: newPassword() }
@@ -42,7 +40,7 @@ test('an exchange and a reset load no identity provider’s library and no maile
   await server.stop()
 })
 
-test('a service that sends mail loads the mailer', async () => {
+test('loads the mailer if the service sends mail', async () => {
   const server = await startServer({ ...probe, SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'login@example.com' })
   await fetch(server.url) // the first request waits for what is loaded at start
   expect(await loadedLibraries(server)).toEqual(['nodemailer'])
