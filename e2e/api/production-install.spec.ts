@@ -9,16 +9,8 @@ import { openOwnDatabase } from '../support/own-database'
 import { startServer } from '../support/server'
 
 const deployed = [
-  '.next',
-  '.npmrc',
-  'bin',
-  'lib',
-  'next.config.mjs',
-  'package-lock.json',
-  'package.json',
-  'prisma',
-  'public',
-  'tsconfig.json',
+  ...['.next', '.npmrc', 'bin', 'lib', 'next.config.mjs', 'package-lock.json', 'package.json'],
+  ...['prisma', 'public', 'tsconfig.json'],
 ]
 
 // The reviewed list of production dependencies. Every addition is installed in every deployment.
@@ -57,18 +49,14 @@ const dependencies = [
 // Development packages that a production dependency installs too.
 const declaredByDependencies = ['@types/node', '@types/pg', 'esbuild']
 
-test('an installation without development packages migrates, issues links, exchanges and resets', async () => {
+test('migrates, issues links, exchanges and resets in an installation without development packages', async () => {
   test.setTimeout(600_000)
   const folder = `${mkdtempSync(join(realpathSync(tmpdir()), 'production-'))}/`
   const database = await openOwnDatabase({ migrated: false })
   const settings = { DATABASE_URL: database.url(), NODE_ENV: 'production' as const }
   const run = async (program: string, ...parameters: string[]) => {
-    const options = {
-      cwd: folder,
-      env: { ...process.env, ...settings },
-      timeout: 180_000,
-      killSignal: 'SIGKILL',
-    } as const
+    const env = { ...process.env, ...settings }
+    const options = { cwd: folder, env, timeout: 180_000, killSignal: 'SIGKILL' } as const
     return (await promisify(execFile)(program, parameters, options)).stdout
   }
   try {
@@ -85,9 +73,8 @@ test('an installation without development packages migrates, issues links, excha
     const manifest = JSON.parse(readFileSync(`${folder}package.json`, 'utf8'))
     expect(Object.keys(manifest.dependencies).sort()).toEqual(dependencies)
     const paths = (await run('npm', 'ls', '--all', '--parseable')).trim().split('\n').slice(1)
-    const installed = [
-      ...new Set(paths.map((path) => JSON.parse(readFileSync(`${path}/package.json`, 'utf8')).name as string)),
-    ]
+    const nameAt = (path: string) => JSON.parse(readFileSync(`${path}/package.json`, 'utf8')).name as string
+    const installed = [...new Set(paths.map(nameAt))]
     const ofDevelopment = Object.keys(manifest.devDependencies).filter((name) => !declaredByDependencies.includes(name))
     expect(installed).toEqual(expect.arrayContaining(dependencies))
     const unwanted = [...ofDevelopment, 'prisma', 'mysql2', 'sharp']
