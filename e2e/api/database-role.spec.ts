@@ -12,7 +12,8 @@ import { blocks } from '../support/documents'
 import { exchangePath, expect, keepSecret, newAddress, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { clientSecret, type Provider, startProvider, Visitor } from '../support/oidc-provider'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
-import { type Server, startServer, withCheapHash } from '../support/server'
+import { preload } from '../support/preload'
+import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 
 // A server that connects with the role in docs/deploy.md. plans.spec.ts tests what each of its
@@ -38,7 +39,7 @@ test.beforeAll(async () => {
   await database.sql('VACUUM ANALYZE')
   ;[smtp, provider] = await Promise.all([startSmtp(), startProvider()])
   server = await startServer({
-    ...withCheapHash,
+    ...preload('cheap-hash.mjs'),
     ...smtp.settings,
     DATABASE_URL: database.url(role, role),
     CRON_SECRET: cronSecret,

@@ -6,7 +6,8 @@ import pg from 'pg'
 import * as paths from '../../lib/contract/paths'
 import { expect, keepSecret, newAddress, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
-import { type Server, startServer, withCheapHash } from '../support/server'
+import { preload } from '../support/preload'
+import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 
 test.describe.configure({ mode: 'serial' }) // one outbox
@@ -21,7 +22,12 @@ let second: Server
 
 test.beforeAll(async () => {
   ;[database, smtp] = await Promise.all([openOwnDatabase(), startSmtp()])
-  const settings = { ...withCheapHash, DATABASE_URL: database.url(), CRON_SECRET: cronSecret, ...smtp.settings }
+  const settings = {
+    ...preload('cheap-hash.mjs'),
+    DATABASE_URL: database.url(),
+    CRON_SECRET: cronSecret,
+    ...smtp.settings,
+  }
   ;[server, second] = await Promise.all([startServer(settings), startServer(settings)])
 })
 test.afterAll(async () => {
@@ -303,7 +309,7 @@ test.describe('with a mail server that misbehaves', () => {
     other = await startServer({
       ...{ DATABASE_URL: own.url(), CRON_SECRET: cronSecret, MAIL_FROM: 'login@example.com' },
       SMTP_URL: `smtp://127.0.0.1:${port}`,
-      NODE_OPTIONS: `--import ${new URL('../support/faster-timers.mjs', import.meta.url).href}`,
+      ...preload('faster-timers.mjs'),
     })
   })
   test.afterEach(() => own.sql('DELETE FROM mails'))

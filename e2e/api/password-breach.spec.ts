@@ -4,7 +4,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
 import { expect, newAddress, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
-import { type Server, startServer, withCheapHash } from '../support/server'
+import { preload } from '../support/preload'
+import { type Server, startServer } from '../support/server'
 
 test.describe.configure({ mode: 'serial' }) // one server, which remembers that the API failed
 
@@ -26,7 +27,7 @@ let server: Server
 test.beforeAll(async () => {
   await once(api.listen(0, 'localhost'), 'listening')
   server = await startServer({
-    NODE_OPTIONS: `${withCheapHash.NODE_OPTIONS} --import ${new URL('../support/later-clock.mjs', import.meta.url).href}`,
+    ...preload('cheap-hash.mjs', 'later-clock.mjs'),
     PASSWORD_BREACH_CHECK: 'true',
     PASSWORD_BREACH_URL: `http://localhost:${(api.address() as AddressInfo).port}`,
   })

@@ -12,8 +12,9 @@ import {
   test,
   type User,
 } from '../support/fixtures'
+import { preload } from '../support/preload'
 import { lockRow } from '../support/row-lock'
-import { startServer, withCheapHash } from '../support/server'
+import { startServer } from '../support/server'
 
 const invalidLink = {
   ok: false,
@@ -182,7 +183,7 @@ test.describe('password rules', () => {
     post,
     sql,
   }) => {
-    const server = await startServer(withCheapHash)
+    const server = await startServer(preload('cheap-hash.mjs'))
     for (const password of [
       'x8#Kq2!m',
       '🦉🐢lmQ8🦔🐝',

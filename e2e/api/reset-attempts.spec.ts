@@ -12,7 +12,8 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { type Server, startServer, withCountedHashes } from '../support/server'
+import { preload } from '../support/preload'
+import { type Server, startServer } from '../support/server'
 
 const maxAttempts = 30
 const weakPassword = 'password1'
@@ -33,7 +34,7 @@ test.describe('on two servers', () => {
 
   let servers: [Server, Server]
   test.beforeAll(async () => {
-    const settings = { ...withCountedHashes, HASH_COST: '10' }
+    const settings = { ...preload('hash-work.mjs'), HASH_COST: '10' }
     servers = await Promise.all([startServer(settings), startServer(settings)])
   })
   test.afterAll(() => Promise.all(servers.map((server) => server.stop())))

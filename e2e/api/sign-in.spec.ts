@@ -18,7 +18,8 @@ import {
 } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
-import { type Server, startServer, withCountedHashes } from '../support/server'
+import { preload } from '../support/preload'
+import { type Server, startServer } from '../support/server'
 
 test.describe.configure({ mode: 'serial' }) // one server, whose work is counted
 
@@ -30,7 +31,7 @@ test.beforeAll(async () => {
   server = await startServer({
     DATABASE_URL: database.url(),
     PASSWORD_SIGN_IN: 'true',
-    ...withCountedHashes,
+    ...preload('hash-work.mjs'),
     HASH_COST: '4',
   })
 })

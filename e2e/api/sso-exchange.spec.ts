@@ -19,7 +19,8 @@ import {
   type User,
 } from '../support/fixtures'
 import { newPasswordUser } from '../support/password-user'
-import { startServer, withCheapHash } from '../support/server'
+import { preload } from '../support/preload'
+import { startServer } from '../support/server'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
 const rejected = { ok: false, code: 'SSO_EXCHANGE_INVALID' }
@@ -73,7 +74,7 @@ test('accepts session JWTs of the audience SESSION_AUDIENCE only', async ({ user
 for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_800 })) {
   test(`uses the clock of the database on a server whose clock is three hours ${what}`, async ({ user, sql }) => {
     const server = await startServer({
-      NODE_OPTIONS: `${withCheapHash.NODE_OPTIONS} --import ${new URL('../support/shifted-clock.mjs', import.meta.url).href}`,
+      ...preload('cheap-hash.mjs', 'shifted-clock.mjs'),
       CLOCK_SHIFT_SECONDS: String(shiftSeconds),
     })
     const send = (path: string, body: object) => postTo(server.url + path, body, { 'X-Forwarded-For': newAddress() })

@@ -13,6 +13,7 @@ import {
   resetPath,
   test,
 } from '../support/fixtures'
+import { preload } from '../support/preload'
 import { startServer } from '../support/server'
 
 type Attribute = { key: string; value: Record<string, unknown> }
@@ -95,7 +96,7 @@ test('sends spans without secrets if only OTEL_EXPORTER_OTLP_ENDPOINT is set, an
 test('sends pending spans before the server exits, even if a request does not end in time', async () => {
   const { receiver, server } = await startTraced(60_000, {
     OTEL_BSP_EXPORT_TIMEOUT: '20000', // its default is what NODE_OPTIONS hurries
-    NODE_OPTIONS: `--import ${new URL('../support/hurried-stop.mjs', import.meta.url).href}`,
+    ...preload('hurried-stop.mjs'),
   })
   await fetch(`${server.url}/api/health`)
   const stuck = connect(Number(new URL(server.url).port), 'localhost')

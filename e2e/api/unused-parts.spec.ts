@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { exchangePath, expect, newCode, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
+import { preload } from '../support/preload'
 import { type Server, startServer } from '../support/server'
 
-const probe = { NODE_OPTIONS: `--import ${new URL('../support/loaded-files.mjs', import.meta.url).href}` }
+const probe = preload('loaded-files.mjs')
 // Words that occur in the code of a library, and nowhere else.
 const libraries = {
   'openid-client': /enableNonRepudiationChecks/,

@@ -10,14 +10,6 @@ export const logFolder = `${project}e2e/results/logs/`
 /** What bin/server.ts needs of the project, besides an app and its packages. */
 export const serverFiles = ['bin/server.ts', 'lib/http/client-network.ts']
 
-const importing = (file: string) => ({ NODE_OPTIONS: `--import ${new URL(file, import.meta.url).href}` })
-
-/** Settings for `startServer`: passwords are hashed at the lowest cost. */
-export const withCheapHash = importing('cheap-hash.mjs')
-
-/** Settings for `startServer`: each hash of a password is printed (see hash-work.mjs). */
-export const withCountedHashes = importing('hash-work.mjs')
-
 export type Server = { url: string; process: ChildProcess; output: () => string; stop: () => Promise<void> }
 
 type Options = { development?: boolean; folder?: string }
