@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { type NextRequest, NextResponse } from 'next/server'
 import { brandFiles } from './app/_ui/brand-files'
-import { secretNames, tokenHashHeader } from './lib/page/url-secret'
+import { hideSecrets } from './lib/page/hide-secrets'
+import { tokenHashHeader } from './lib/page/url-secret'
 import { browserCookie, browserOf, cookieOf } from './lib/session/cookie'
 import { isHttps } from './lib/settings/https'
 
@@ -105,19 +106,18 @@ function rewritten(request: NextRequest, pathname: string, nonce: string, policy
   headers.set('X-Nonce', nonce)
   // Next.js reads the nonce for its own scripts from this header
   headers.set('Content-Security-Policy', policy)
-  setTokenHash(headers, request.nextUrl.searchParams.get('token'))
-
   const url = request.nextUrl.clone()
   url.pathname = pathname
-  for (const name of secretNames) if (url.searchParams.getAll(name).some(Boolean)) url.searchParams.set(name, '')
+  // Elsewhere, bin/server.ts has done so: Next.js itself writes the URL that it receives into the HTML.
+  if (process.env.VERCEL) setTokenHash(headers, hideSecrets(url.searchParams))
   return url.href === request.nextUrl.href
     ? NextResponse.next({ request: { headers } })
     : NextResponse.rewrite(url, { request: { headers } })
 }
 
-function setTokenHash(headers: Headers, token: string | null): void {
+function setTokenHash(headers: Headers, hash: string | null): void {
   headers.delete(tokenHashHeader)
-  if (token) headers.set(tokenHashHeader, createHash('sha256').update(token).digest('hex'))
+  if (hash) headers.set(tokenHashHeader, hash)
 }
 
 const fixedHeaders = {

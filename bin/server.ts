@@ -1,6 +1,6 @@
-// The server outside Vercel: Next.js behind a Node.js HTTP server, which adds what neither `next start`
-// nor a reverse proxy does (docs/decisions/0003-own-server.md).
+// The server outside Vercel: what neither Next.js nor a reverse proxy does (docs/decisions/0003-own-server.md).
 import { AsyncResource } from 'node:async_hooks'
+import { once } from 'node:events'
 import { existsSync, realpathSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,13 +8,9 @@ import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
 import next from 'next'
 import { clientNetwork } from '../lib/http/client-network'
+import { hideSecretsOfPage } from '../lib/page/hide-secrets'
 
-const maxUrlLength = 8 * 1024
-const maxParameters = 100
-const runningPerClient = 16
-const waitingPerClient = 256
-const stopMs = 30_000
-
+const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 /** Only Next.js or Vercel may send these: they skip a route, change its path, or select its response. */
 const internalHeader =
   /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
@@ -49,16 +45,17 @@ export async function serve({ dev = false, drainMs = 5_000 }: Options = {}): Pro
   if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
   let stopping = false
+  let inProgress = 0
   async function stop(acceptMs: number) {
     if (stopping) return
     stopping = true
     if (dev || !server.listening) process.exit() // connections for hot reload never end
-    setTimeout(() => process.exit(), stopMs).unref()
+    const isTooLate = new Promise((resolve) => setTimeout(resolve, 30_000, true))
     await sleep(acceptMs)
-    const closed = new Promise((resolve) => server.close(resolve))
-    setInterval(() => server.closeIdleConnections(), 50).unref() // after the request that was in progress
-    await closed
-    await app.close() // after the callbacks of `after()`
+    server.close()
+    while (inProgress > 0) if (await Promise.race([isTooLate, sleep(20)])) break
+    server.closeAllConnections() // to Node.js, one without any request is not idle
+    await Promise.race([isTooLate, app.close()]) // after the callbacks of `after()`
     await globalThis.flushSpans?.() // see lib/tracing.ts
     process.exit()
   }
@@ -69,10 +66,18 @@ export async function serve({ dev = false, drainMs = 5_000 }: Options = {}): Pro
   const handle = app.getRequestHandler()
   const admit = limitPerClient()
   function respond(request: IncomingMessage, response: ServerResponse) {
+    inProgress++
+    response.once('close', () => inProgress--)
     if (stopping) response.shouldKeepAlive = false
     const { url = '', headers } = request
-    if (url.length > maxUrlLength || url.split('&', maxParameters + 1).length > maxParameters)
-      return reject(response, 414, 'The URL is too long.')
+    if (url.length > 8 * 1024 || url.split('&', 101).length > 100) return reject(response, 414, 'The URL is too long.')
+    try {
+      decodeURIComponent(url.split('?', 1)[0] ?? '')
+    } catch {
+      return reject(response, 400, 'The path of the URL is malformed.') // Next.js would respond with 500
+    }
+    if (!methods.has(request.method ?? '')) request.method = 'DELETE' // Next.js fails on others, and no route accepts it
+    hideSecretsOfPage(request)
     if (!dev) {
       for (const name in headers) if (internalHeader.test(name)) delete headers[name]
       if (headers.cookie) headers.cookie = headers.cookie.match(ownCookie)?.join('; ') ?? ''
@@ -93,14 +98,9 @@ export async function serve({ dev = false, drainMs = 5_000 }: Options = {}): Pro
     if (response.socket) respond(request, response)
     else response.once('socket', () => respond(request, response))
   })
-  server.on('error', (error: NodeJS.ErrnoException) => {
-    console.error(error.code === 'EADDRINUSE' ? `Port ${port} is taken: set PORT to another one.` : error.message)
-    process.exit(1)
-  })
-  server.listen({ port, host: process.env.HOST || undefined, backlog: 1_024 }, () => {
-    console.log(`Listening on http://localhost:${port}`)
-    process.send?.('listening') // to bin/dev.ts
-  })
+  await once(server.listen({ port, host: process.env.HOST || undefined, backlog: 1_024 }), 'listening')
+  console.log(`Listening on http://localhost:${port}`)
+  process.send?.('listening') // to bin/dev.ts
 }
 
 function reject(response: ServerResponse, status: number, text: string): void {
@@ -115,15 +115,13 @@ function reject(response: ServerResponse, status: number, text: string): void {
 function limitPerClient(): (client: string, response: ServerResponse, start: () => void) => boolean {
   const clients = new Map<string, { running: number; waiting: Set<() => void> }>()
   const outside = new AsyncResource('Server') // no request runs in the asynchronous context of another
-  let arrived: (() => void)[] = []
+  const arrived: (() => void)[] = []
   function startAll() {
-    const starts = arrived
-    arrived = []
-    for (const start of starts) start()
+    for (const start of arrived.splice(0)) start()
   }
   return (client, response, start) => {
     const requests = clients.get(client) ?? { running: 0, waiting: new Set() }
-    if (requests.running >= runningPerClient && requests.waiting.size >= waitingPerClient) return false
+    if (requests.running >= 16 && requests.waiting.size >= 256) return false
     clients.set(client, requests)
     function run() {
       requests.waiting.delete(run)
@@ -133,10 +131,12 @@ function limitPerClient(): (client: string, response: ServerResponse, start: () 
         for (const next of requests.waiting) return next()
         if (requests.running === 0) clients.delete(client)
       })
+      // Requests that start together reach PostgreSQL together, and one iteration of the event loop goes on with
+      // all of them. Two iterations let those arrive that clients sent after the last responses.
       const count = arrived.push(() => !response.destroyed && start())
       if (count === 1) outside.runInAsyncScope(() => setImmediate(() => setImmediate(startAll)))
     }
-    if (requests.running < runningPerClient) run()
+    if (requests.running < 16) run()
     else response.once('close', () => requests.waiting.delete(run)) && requests.waiting.add(run)
     return true
   }

@@ -334,7 +334,7 @@ test.describe('npm start', () => {
     const { code, stderr } = await run(['start'], { PORT: port })
     await server.stop()
     expect(code).toBe(1)
-    expect(stderr).toContain(`Port ${port} is taken: set PORT to another one.`)
+    expect(stderr).toContain(`EADDRINUSE: address already in use :::${port}`)
   })
 
   test('stops on SIGTERM to npm, as sent by a container runtime', async () => {

@@ -201,7 +201,7 @@ test('changes nothing on a GET or HEAD of an operation that takes a POST', async
 
 test('404 for an /api path that does not exist, whatever the method', async ({ url }) => {
   const paths = ['/api', '/api/', '/api/nothing', '/api/auth', '/api/auth/sso', '/api/auth%2Fsso%2Fexchange']
-  for (const path of [...paths, `${exchangePath}/more`, '/api/%ff', '/api/%00', '/api/health.json']) {
+  for (const path of [...paths, `${exchangePath}/more`, '/api/%00', '/api/health.json']) {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
       const response = await documentedFetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
       const expected = errorBody('NOT_FOUND', response.headers.get('x-request-id'))

@@ -8,7 +8,12 @@ const project = fileURLToPath(new URL('../..', import.meta.url))
 export const logFolder = `${project}e2e/results/logs/`
 
 /** What bin/server.ts needs of the project, besides an app and its packages. */
-export const serverFiles = ['bin/server.ts', 'lib/http/client-network.ts']
+export const serverFiles = [
+  'bin/server.ts',
+  'lib/http/client-network.ts',
+  'lib/page/hide-secrets.ts',
+  'lib/page/url-secret.ts',
+]
 
 export type Server = { url: string; process: ChildProcess; output: () => string; stop: () => Promise<void> }
 

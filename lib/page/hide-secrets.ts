@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { secretNames, tokenHashHeader } from './url-secret'
+
+/** Blanks the secrets in the query of a page, and returns the SHA-256 of its `token`, in hex, or null. */
+export function hideSecrets(query: URLSearchParams): string | null {
+  const token = query.get('token')
+  for (const name of secretNames) if (query.getAll(name).some(Boolean)) query.set(name, '')
+  return token ? createHash('sha256').update(token).digest('hex') : null
+}
+
+/**
+ * Hides the secrets in the URL of a page, and hands on the hash. For before Next.js, which writes the
+ * URL that it receives into the HTML. Endpoints read theirs, such as the callback of a sign-in.
+ */
+export function hideSecretsOfPage(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
+  delete request.headers[tokenHashHeader]
+  const [path = '', ...parts] = (request.url ?? '').split('?')
+  if (parts.length === 0 || /^\/api(\/|$)/.test(path)) return
+  const query = new URLSearchParams(parts.join('?'))
+  const before = query.toString()
+  const tokenHash = hideSecrets(query)
+  if (tokenHash) request.headers[tokenHashHeader] = tokenHash
+  if (query.toString() !== before) request.url = `${path}?${query}`
+}
