@@ -9,8 +9,6 @@ import { exchangePath, expect, keepSecret, newAddress, newPassword, postTo, rese
 import { preload } from '../support/preload'
 import { type Server, startServer } from '../support/server'
 
-test.describe.configure({ mode: 'serial' })
-
 const boundMs = 10_000 // above every shortened timeout, also on a busy machine
 const resultMs = 1_500 // the shortened time limit for a result
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()

@@ -9,8 +9,6 @@ import { startUpstash, type Upstash } from '../support/upstash'
 const limit = 2_000
 const windowSeconds = 15 * 60
 
-test.describe.configure({ mode: 'serial' })
-
 let upstash: Upstash
 let servers: Server[]
 let clockSettings: Record<string, string>
