@@ -26,7 +26,7 @@ test('counts pages, missing paths and public documents like routes, and no files
     expect(await remaining(url, headers), path).toBe(expected)
   }
   const [chunk] = (await (await fetch(url)).text()).match(/\/_next\/static\/[^"]+\.js/)!
-  const missing = ['/_next/static/chunks/missing.js', '/_next/data/x.json']
+  const missing = ['/_next/static/chunks/missing.js']
   for (const path of [...files, chunk, ...missing]) {
     await request(path)
     expected -= 1

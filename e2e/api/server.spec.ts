@@ -358,6 +358,7 @@ test.describe('on SIGTERM', () => {
     const server = await startServer({ DRAIN_MS: '1000' })
     const kept = open(server.url, 'GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n')
     await expect.poll(kept.received).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: keep-alive/i)
+    const exited = once(server.process, 'exit')
     server.process.kill('SIGTERM')
     await sleep(300)
     kept.socket.write('GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -365,7 +366,7 @@ test.describe('on SIGTERM', () => {
     for (const { received } of [kept, other])
       await expect.poll(received).toMatch(/HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*\{"ok":true\}/i)
     expect(isRunning(server)).toBe(true)
-    await once(server.process, 'exit')
+    await exited
     expect(server.process.exitCode).toBe(0)
     await expect(fetch(`${server.url}/api/health`)).rejects.toThrow()
   })
@@ -376,13 +377,14 @@ test.describe('on SIGTERM', () => {
     const body = JSON.stringify({ code: 'fabricated' })
     const slow = open(server.url, slowExchange(newAddress(), body.length))
     await sleep(300)
+    const exited = once(server.process, 'exit')
     server.process.kill('SIGTERM')
     await sleep(300)
     expect(isRunning(server)).toBe(true)
     slow.socket.write(body.slice(1))
     await expect.poll(slow.received).toMatch(/^HTTP\/1\.1 400 /)
     const respondedAt = performance.now()
-    await once(server.process, 'exit')
+    await exited
     expect(performance.now() - respondedAt).toBeLessThan(2_000) // neither the 30 s for requests nor the 75 s of idle connections
     expect(server.process.exitCode).toBe(0)
     unused.socket.destroy()
