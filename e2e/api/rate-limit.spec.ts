@@ -1,6 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { exchangePath, expect, newAddress, resetPath, test } from '../support/fixtures'
-import { countOf, flood } from '../support/flood'
+import { countOf, sendMany } from '../support/send-many'
 import { startServer } from '../support/server'
 
 const limit = 2_000
@@ -37,7 +37,7 @@ test('counts pages, missing paths and public documents like routes, and no files
 test('allows an IP address 2,000 requests in all, and rejects the next', async ({ url, post, browserProcess }) => {
   const headers = { 'X-Forwarded-For': newAddress() }
   const paths = ['/api/health', '/api/nothing', exchangePath, resetPath]
-  const responses = await flood(limit, (index) => fetch(url + paths[index % paths.length], { headers }))
+  const responses = await sendMany(limit, (index) => fetch(url + paths[index % paths.length], { headers }))
   expect(countOf(responses, 429)).toBe(0)
   const sorted = responses.map(remainingOf).sort((a, b) => a - b)
   expect(sorted).toEqual(Array.from({ length: limit }, (_, index) => index))

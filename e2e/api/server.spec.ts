@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { documentedFetch } from '../support/documented'
 import { exchangePath, expect, keepSecret, newAddress, postTo, test } from '../support/fixtures'
-import { countOf, flood } from '../support/flood'
 import { sendBytes } from '../support/raw-bytes'
 import { send } from '../support/raw-http'
+import { countOf, sendMany } from '../support/send-many'
 import { type Server, startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 
@@ -264,7 +264,7 @@ test('outside Vercel, VERCEL=1 does not make its headers trusted', async () => {
     fetch(`${server.url}/api/health`, {
       headers: { 'X-Forwarded-For': client, 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() },
     })
-  const responses = await flood(2_050, () => request(address))
+  const responses = await sendMany(2_050, () => request(address))
   const ofAnother = await request(newAddress())
   await server.stop()
   expect(countOf(responses, 429)).toBe(50)
