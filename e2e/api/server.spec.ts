@@ -110,8 +110,10 @@ test('pipelined requests are handled in order, and leave nothing behind if the c
   const requests = pipelined.map(
     (path, index) => `GET ${path} HTTP/1.1\r\n${head}${index < 3 ? '' : 'Connection: close\r\n'}\r\n`,
   )
-  const response = await sendBytes(url, requests.join(''))
-  expect(response.match(/^HTTP\/1\.1 \d+/gm)).toEqual([200, 200, 404, 200].map((status) => `HTTP/1.1 ${status}`))
+  const { received } = open(url, requests.join(''))
+  await expect
+    .poll(() => received().match(/HTTP\/1\.1 \d+/g))
+    .toEqual([200, 200, 404, 200].map((status) => `HTTP/1.1 ${status}`))
   for (let count = 0; count < 40; count++) {
     const { socket } = open(url, slowExchange(address) + requests.join(''))
     await once(socket, 'connect')
