@@ -1,16 +1,12 @@
-import { createHash, createHmac, createPublicKey, randomBytes, randomUUID } from 'node:crypto'
-import http, { type RequestOptions } from 'node:http'
-import https from 'node:https'
-import { gzipSync } from 'node:zlib'
-import { exportSPKI, generateKeyPair } from 'jose'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
-import { findConnection, type OidcConnection, redirectUri } from '../../lib/sso/connection'
+import { findConnection } from '../../lib/sso/connection'
 import { issueSsoCode } from '../../lib/sso/exchange'
-import { userOfIdentity } from '../../lib/sso/identity'
+import { type Contact, userOfIdentity } from '../../lib/sso/identity'
 import {
   disableConnection,
   enableConnection,
@@ -19,19 +15,10 @@ import {
   removeConnection,
   unlinkUser,
 } from '../../lib/sso/manage'
-import { authenticate, authorizationUrl } from '../../lib/sso/oidc'
-import { ConnectionSettings } from '../../lib/sso/settings'
 import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
 import { startNameServer } from '../support/name-server'
-import {
-  type Behaviour,
-  clientSecret,
-  connect,
-  type Provider,
-  signed,
-  startProvider,
-  Visitor,
-} from '../support/oidc-provider'
+import { clientSecret, connect, type Provider, startProvider, Visitor } from '../support/oidc-provider'
+import { rounds } from '../support/race'
 import { lockRow } from '../support/row-lock'
 import { type Server, startServer } from '../support/server'
 
@@ -39,20 +26,17 @@ let server: Server
 let provider: Provider
 test.beforeAll(async () => {
   server = await startServer()
-})
-test.afterAll(() => server?.stop())
-test.beforeEach(async () => {
   provider = await startProvider()
 })
-test.afterEach(() => provider.stop())
-
-/** Adds as much to a response of the provider as it lacks of a size. */
-const sized = (genuine: object, bytes: number) => ({
-  ...genuine,
-  more: 'x'.repeat(bytes - JSON.stringify({ ...genuine, more: '' }).length),
+test.afterAll(async () => {
+  await provider?.stop()
+  await server?.stop()
 })
-const metadataBytes = 32 * 1024
-const responseBytes = 64 * 1024
+test.beforeEach(() => {
+  provider.behaviour = {}
+  provider.person = { sub: randomUUID() } // its address is that of the last connection
+  provider.requests.length = 0
+})
 
 type Line = { connection?: string; check?: string; userId?: string; status: number; route: string }
 
@@ -290,164 +274,26 @@ test('a browser keeps its cookie over several sign-ins, and each sign-in renews 
   }
 })
 
-const { privateKey: foreignKey } = await generateKeyPair('RS256', { extractable: true })
-const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-const withoutSignature = (header: object, claims: object) => `${part(header)}.${part(claims)}.`
-const hs256 = (claims: object, secret: string) => {
-  const input = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
-  return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
-}
-const allowsEverything = (metadata: object) => ({
-  ...metadata,
-  id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
-})
-const now = () => Math.floor(Date.now() / 1000)
-
-const forged: Record<string, [check: string, behaviour: Behaviour]> = {
-  'a foreign key': ['id_token_signature', { sign: (claims) => signed(claims, { privateKey: foreignKey } as never) }],
-  'a foreign key that the header brings along': [
-    'id_token_signature',
-    {
-      sign: async (claims) => {
-        const { kty, n, e } = createPublicKey(foreignKey as never).export({ format: 'jwk' })
-        return signed(claims, { privateKey: foreignKey } as never, { jwk: { kty, n, e } })
-      },
-    },
-  ],
-  'a key that the provider does not publish': [
-    'id_token_key',
-    { sign: (claims) => signed(claims, { privateKey: foreignKey } as never, { kid: 'key-2' }) },
-  ],
-  'a signature that was cut off': [
-    'id_token_signature',
-    { sign: async (claims, keys) => (await signed(claims, keys)).replace(/[^.]*$/, '') },
-  ],
-  'changed claims': [
-    'id_token_signature',
-    {
-      sign: async (claims, keys) => {
-        const [header, , signature] = (await signed(claims, keys)).split('.')
-        return `${header}.${part({ ...claims, sub: 'another' })}.${signature}`
-      },
-    },
-  ],
-  'alg none': ['id_token_alg', { sign: (claims) => withoutSignature({ alg: 'none' }, claims) }],
-  'alg none, as the metadata allows': [
-    'id_token_alg',
-    { sign: (claims) => withoutSignature({ alg: 'none' }, claims), metadata: allowsEverything },
-  ],
-  'HS256 with the client secret': ['id_token_alg', { sign: (claims) => hs256(claims, clientSecret) }],
-  'HS256 with the client secret, as the metadata allows': [
-    'id_token_alg',
-    { sign: (claims) => hs256(claims, clientSecret), metadata: allowsEverything },
-  ],
-  'HS256 with the public key, as the metadata allows': [
-    'id_token_alg',
-    {
-      sign: async (claims, { publicKey }) => hs256(claims, await exportSPKI(publicKey)),
-      metadata: allowsEverything,
-    },
-  ],
-  'no JWT': ['id_token_format', { sign: () => 'abc' }],
-  'no ID token': ['id_token_missing', { token: ({ id_token: _, ...body }) => ({ body }) }],
-  'another nonce': ['id_token_nonce', { claims: (claims) => ({ ...claims, nonce: newSecret() }) }],
-  'no nonce': ['id_token_nonce', { claims: ({ nonce: _, ...claims }) => claims }],
-  'another issuer': ['id_token_iss', { claims: (claims) => ({ ...claims, iss: 'https://accounts.google.com' }) }],
-  'an issuer with a slash': ['id_token_iss', { claims: (claims) => ({ ...claims, iss: `${claims.iss}/` }) }],
-  'another audience': ['id_token_aud', { claims: (claims) => ({ ...claims, aud: 'another-client' }) }],
-  'an empty audience': ['id_token_aud', { claims: (claims) => ({ ...claims, aud: [] }) }],
-  'two audiences without azp': ['id_token_aud', { claims: (claims) => ({ ...claims, aud: [claims.aud, 'other'] }) }],
-  'two audiences, and azp is the other': [
-    'id_token_azp',
-    { claims: (claims) => ({ ...claims, aud: [claims.aud, 'other'], azp: 'other' }) },
-  ],
-  'one audience, and azp is another': ['id_token_azp', { claims: (claims) => ({ ...claims, azp: 'other' }) }],
-  'nbf in two minutes': ['id_token_nbf', { claims: (claims) => ({ ...claims, nbf: now() + 120 }) }],
-  'exp two minutes ago': ['id_token_exp', { claims: (claims) => ({ ...claims, exp: now() - 120 }) }],
-  'iat in two minutes': ['id_token_iat', { claims: (claims) => ({ ...claims, iat: now() + 120 }) }],
-  'an empty sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: '' }) }],
-  'a number as sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 7 }) }],
-  'an endless sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 'x'.repeat(256) }) }],
-  'half a surrogate pair in sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 'a\ud800' }) }],
-  'a NUL in sub': ['id_token_sub', { claims: (claims) => ({ ...claims, sub: 'a\0b' }) }],
-  'another iss parameter': ['response_iss', { response: (given) => given.set('iss', 'https://accounts.google.com') }],
-  'no iss parameter, where it was announced': ['response_iss', { response: (given) => given.delete('iss') }],
-  'no code': ['response_code', { response: (given) => given.delete('code') }],
-  'two codes': ['response_invalid', { response: (given) => given.append('code', 'x') }],
-  'an ID token in the URL': ['id_token_alg', { response: (given) => given.append('id_token', 'x.y.z') }],
-}
-for (const claim of ['iss', 'sub', 'aud', 'exp', 'iat'])
-  forged[`no ${claim}`] = [`id_token_${claim}`, { claims: ({ [claim]: _, ...claims }) => claims }]
-
-test.describe('rejects an ID token or a response with', () => {
-  for (const [what, [check, behaviour]] of Object.entries(forged)) {
-    test(what, async ({ sql }) => {
-      const slug = await connect(provider)
-      const unaffected = new Visitor(server.url)
-      const url = await unaffected.authorize(await unaffected.start(slug))
-      provider.behaviour = behaviour
-      const mine = behaviour.metadata ? await connect(provider) : slug // metadata is cached by connection
-      await expectRejected(mine, check)
-      expect(await usersOf(sql, mine)).toEqual([])
-      provider.behaviour = {}
-      provider.person.email = `ada@${slug}.example.org`
-      expect(errorOf(await unaffected.comeBack(url)), 'another attempt is unaffected').toBeNull()
-    })
-  }
-
-  test('a code of another sign-in (PKCE)', async ({ sql }) => {
-    const slug = await connect(provider)
-    const [visitor, attacker] = [new Visitor(server.url), new Visitor(server.url)]
-    const stolen = await visitor.authorize(await visitor.start(slug))
-    const own = await attacker.authorize(await attacker.start(slug))
-    own.searchParams.set('code', stolen.searchParams.get('code')!)
-    expect(errorOf(await attacker.comeBack(own))).toBe('server_error')
-    expect((await logged(attacker)).check).toBe('token_invalid_grant')
-    expect(await usersOf(sql, slug)).toEqual([])
-  })
-})
-
-test('accepts what specifications leave open: no iss parameter, clocks 30 s apart, our own azp, one audience in an array', async () => {
-  const slug = await connect(provider, {})
-  provider.behaviour = {
-    metadata: ({ authorization_response_iss_parameter_supported: _, ...metadata }) => metadata,
-    response: (given) => given.delete('iss'),
-    claims: (claims) => ({ ...claims, aud: [claims.aud], azp: claims.aud, iat: now() + 30, nbf: now() + 30 }),
-  }
-  expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
-  provider.behaviour.claims = (claims) => ({ ...claims, exp: now() - 30 })
-  expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
-})
-
-test('the client secret goes where the provider accepts it', async () => {
-  const post = await startProvider({
-    metadata: (metadata) => ({ ...metadata, token_endpoint_auth_methods_supported: ['client_secret_post'] }),
-  })
-  const slug = await connect(post)
-  const visitor = new Visitor(server.url)
-  await visitor.signIn(slug)
-  expect((await logged(visitor)).check).toBe('token_invalid_client') // this provider reads the header only
-  await post.stop()
-  expect(errorOf(await new Visitor(server.url).signIn(await connect(provider)))).toBeNull()
+test('a rejected ID token ends its sign-in, and no other, with the check in the log', async ({ sql }) => {
+  const slug = await connect(provider)
+  const unaffected = new Visitor(server.url)
+  const url = await unaffected.authorize(await unaffected.start(slug))
+  provider.behaviour.claims = (claims) => ({ ...claims, nonce: newSecret() })
+  await expectRejected(slug, 'id_token_nonce')
+  expect(await usersOf(sql, slug)).toEqual([])
+  provider.behaviour = {}
+  expect(errorOf(await unaffected.comeBack(url))).toBeNull()
 })
 
 test.describe('the provider', () => {
   test('its errors get words of ours, and its descriptions are dropped', async () => {
     const slug = await connect(provider)
-    for (const [error, check, shown] of [
-      ['access_denied', 'provider_access_denied', 'access_denied'],
-      ['login_required', 'provider_login_required', 'login_required'],
-      ['temporarily_unavailable', 'provider_temporarily_unavailable', 'temporarily_unavailable'],
-      ['server_error', 'provider_server_error', 'server_error'],
-      ['<b>Call 555</b>', 'provider_error', 'other'],
-    ] as const) {
-      provider.behaviour.response = (given) => {
-        given.delete('code')
-        given.set('error', error)
-        given.set('error_description', 'Call 555')
-      }
-      await expectRejected(slug, check, shown)
+    provider.behaviour.response = (given) => {
+      given.delete('code')
+      given.set('error', '<b>Call 555</b>')
+      given.set('error_description', 'Call 555')
     }
+    await expectRejected(slug, 'provider_error', 'other')
     const landing = await new Visitor(server.url).signIn(slug, '/reports')
     expect(landing.search, 'the way on survives').toBe('?error=other&next=%2Freports')
   })
@@ -459,126 +305,12 @@ test.describe('the provider', () => {
     expect(errorOf(landing)).toBe('attempt_invalid')
   })
 
-  const broken: Record<string, [check: string, error: string, behaviour: Behaviour]> = {
-    'a token endpoint that never responds': [
-      'provider_timeout',
-      'temporarily_unavailable',
-      { token: (body) => ({ body, delayMs: 60_000 }) },
-    ],
-    'keys that never arrive': [
-      'provider_timeout',
-      'temporarily_unavailable',
-      { jwks: (body) => ({ body, delayMs: 60_000 }) },
-    ],
-    'a token endpoint that fails': [
-      'token_response',
-      'temporarily_unavailable',
-      { token: () => ({ status: 502, body: 'Bad gateway', headers: { 'Content-Type': 'text/html' } }) },
-    ],
-    'a token error with a text of its own': [
-      'token_error',
-      'server_error',
-      { token: () => ({ status: 400, body: { error: 'x'.repeat(100) } }) },
-    ],
-    'a token response of more than 64 KiB': [
-      'provider_response_size',
-      'temporarily_unavailable',
-      { token: (genuine) => ({ body: sized(genuine, responseBytes + 1) }) },
-    ],
-    'a compressed token response': [
-      'provider_response_encoding',
-      'temporarily_unavailable',
-      {
-        token: (genuine) => ({
-          headers: { 'Content-Encoding': 'gzip' },
-          body: gzipSync(JSON.stringify(genuine)),
-        }),
-      },
-    ],
-    'keys of more than 64 KiB': [
-      'provider_response_size',
-      'temporarily_unavailable',
-      { jwks: (genuine) => ({ body: sized(genuine, responseBytes + 1) }) },
-    ],
-    'user info of more than 64 KiB': [
-      'provider_response_size',
-      'temporarily_unavailable',
-      { claims: ({ email: _, ...claims }) => claims, userInfo: (genuine) => sized(genuine, responseBytes + 1) },
-    ],
-  }
-  for (const [what, [check, error, behaviour]] of Object.entries(broken)) {
-    test(`${what}: ${check}`, async () => {
-      const slug = await connect(provider)
-      provider.behaviour = behaviour
-      await expectRejected(slug, check, error)
-    })
-  }
-
-  test('its responses may have 64 KiB, and its metadata 32 KiB', async () => {
-    provider.behaviour = {
-      metadata: (genuine) => sized(genuine, metadataBytes),
-      jwks: (genuine) => ({ body: sized(genuine, responseBytes) }),
-      token: (genuine) => ({ body: sized(genuine, responseBytes) }),
-      claims: ({ email: _, ...claims }) => claims,
-      userInfo: (genuine) => sized(genuine, responseBytes),
-    }
-    expect(errorOf(await new Visitor(server.url).signIn(await connect(provider)))).toBeNull()
-  })
-
-  test('a token endpoint that redirects leads nowhere: token_response', async () => {
-    const internal = await startProvider()
+  test('with unusable metadata: the sign-in ends at its start', async () => {
     const slug = await connect(provider)
-    const headers = { Location: `${internal.issuer}/token` }
-    provider.behaviour.token = () => ({ status: 307, body: '', headers })
-    await expectRejected(slug, 'token_response', 'temporarily_unavailable')
-    expect(internal.requests).toEqual([])
-    await internal.stop()
-  })
-
-  const undiscoverable: Record<string, [check: string, behaviour: Behaviour]> = {
-    'another issuer': [
-      'discovery_issuer',
-      { metadata: (given) => ({ ...given, issuer: 'https://accounts.google.com' }) },
-    ],
-    'a NUL after the issuer, which a URL drops': [
-      'discovery_issuer',
-      { metadata: (given) => ({ ...given, issuer: `${given.issuer}\0` }) },
-    ],
-    'more than 32 KiB': ['provider_response_size', { metadata: (given) => sized(given, metadataBytes + 1) }],
-    'no endpoint': ['discovery_metadata', { metadata: ({ authorization_endpoint: _, ...given }) => given }],
-    'no token endpoint': ['discovery_metadata', { metadata: ({ token_endpoint: _, ...given }) => given }],
-    'no keys': ['discovery_metadata', { metadata: ({ jwks_uri: _, ...given }) => given }],
-  }
-  for (const [what, [check, behaviour]] of Object.entries(undiscoverable)) {
-    test(`metadata with ${what}: ${check}`, async () => {
-      const slug = await connect(provider)
-      provider.behaviour = behaviour
-      const visitor = new Visitor(server.url)
-      expect(errorOf(await visitor.start(slug))).toBe('temporarily_unavailable')
-      expect(await logged(visitor)).toMatchObject({ check, connection: slug, route: 'sso-start' })
-    })
-  }
-
-  test('metadata that can’t be used is fetched once in five seconds, and a mended provider works again', async () => {
-    const slug = await connect(provider)
-    provider.behaviour.metadata = ({ authorization_endpoint: _, ...given }) => given
-    const visitors = Array.from({ length: 10 }, () => new Visitor(server.url))
-    const [first, ...others] = visitors
-    for (const landing of [await first!.start(slug), ...(await Promise.all(others.map((other) => other.start(slug))))])
-      expect(errorOf(landing)).toBe('temporarily_unavailable')
-    for (const visitor of visitors) expect((await logged(visitor)).check).toBe('discovery_metadata')
-    expect(provider.requests).toEqual(['/.well-known/openid-configuration'])
-    provider.behaviour = {}
-    const signIn = async () => errorOf(await new Visitor(server.url).signIn(slug))
-    await expect.poll(signIn, { timeout: 30_000 }).toBeNull()
-  })
-
-  test('dead: provider_unreachable', async () => {
-    const slug = await connect(provider)
-    await provider.stop()
+    provider.behaviour.metadata = ({ token_endpoint: _, ...given }) => given
     const visitor = new Visitor(server.url)
     expect(errorOf(await visitor.start(slug))).toBe('temporarily_unavailable')
-    expect((await logged(visitor)).check).toBe('provider_unreachable')
+    expect(await logged(visitor)).toMatchObject({ check: 'discovery_metadata', connection: slug, route: 'sso-start' })
   })
 
   test('with endpoints whose names DNS never answers, takes no sign-in from another provider', async () => {
@@ -612,260 +344,6 @@ test.describe('the provider', () => {
     await dead.stop()
     await nameServer.stop()
   })
-
-  const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length
-  /** Starts a sign-in in this process, whose clock the test sets. */
-  const startHere = async (slug: string) =>
-    authorizationUrl((await findConnection(slug)) as OidcConnection, {
-      state: 'x',
-      nonce: 'x',
-      codeVerifier: 'x'.repeat(43),
-    })
-
-  test('a failed discovery is kept for five seconds, with its error, or until the settings change', async ({ sql }) => {
-    const slug = await connect(provider)
-    provider.behaviour.metadata = ({ token_endpoint: _, ...given }) => given
-    const start = () =>
-      startHere(slug).then(
-        () => null,
-        (error) => error.check,
-      )
-    const realNow = performance.now.bind(performance)
-    const startedAt = realNow()
-    try {
-      performance.now = () => startedAt
-      expect(await Promise.all([start(), start(), start()])).toEqual(Array(3).fill('discovery_metadata'))
-      performance.now = () => startedAt + 4_999
-      expect(await start()).toBe('discovery_metadata')
-      expect(fetched()).toBe(1)
-      await sql(`UPDATE connections SET settings = settings || '{"clientId":"another"}' WHERE slug = $1`, [slug])
-      expect(await start()).toBe('secrets') // which are bound to the client
-      await sql(`UPDATE connections SET settings = settings || '{"clientId":"the-client"}' WHERE slug = $1`, [slug])
-      expect(await start()).toBe('discovery_metadata')
-      expect(fetched()).toBe(2)
-      provider.behaviour = {}
-      performance.now = () => startedAt + 4_999 + 5_001
-      expect(await start()).toBeNull()
-      expect(fetched()).toBe(3)
-    } finally {
-      performance.now = realNow
-    }
-  })
-
-  test('its metadata is fetched once, then hourly, and at once when the settings change', async ({ sql }) => {
-    const slug = await connect(provider)
-    const start = () => startHere(slug)
-    await Promise.all([start(), start(), start()])
-    expect(fetched()).toBe(1)
-    const realNow = performance.now.bind(performance)
-    try {
-      performance.now = () => realNow() + 3_599_000
-      await start()
-      expect(fetched()).toBe(1)
-      performance.now = () => realNow() + 3_601_000
-      await start()
-      expect(fetched()).toBe(2)
-    } finally {
-      performance.now = realNow
-    }
-    await sql(`UPDATE connections SET settings = settings || '{"tenants":["${randomUUID()}"]}' WHERE slug = $1`, [slug])
-    await start()
-    expect(fetched()).toBe(3)
-  })
-
-  test('the secret goes to no other issuer, even if somebody changes it in the database', async ({ sql }) => {
-    const thief = await startProvider()
-    const slug = await connect(provider)
-    await sql(`UPDATE connections SET settings = jsonb_set(settings, '{issuer}', to_jsonb($2::text)) WHERE slug = $1`, [
-      slug,
-      thief.issuer,
-    ])
-    const visitor = new Visitor(server.url)
-    expect(errorOf(await visitor.start(slug))).toBe('unavailable')
-    expect((await logged(visitor)).check).toBe('secrets')
-    expect(thief.requests).toEqual([])
-    await thief.stop()
-  })
-
-  test('the secret works at no other connection, and for no other client', async ({ sql }) => {
-    const [slug, other] = [await connect(provider), await connect(provider)]
-    await sql(
-      `UPDATE connections SET sealed_secrets = (SELECT sealed_secrets FROM connections WHERE slug = $2) WHERE slug = $1`,
-      [slug, other],
-    )
-    await sql(`UPDATE connections SET settings = settings || '{"clientId":"another"}' WHERE slug = $1`, [other])
-    for (const changed of [slug, other]) {
-      const visitor = new Visitor(server.url)
-      expect(errorOf(await visitor.start(changed))).toBe('unavailable')
-      expect((await logged(visitor)).check).toBe('secrets')
-    }
-  })
-})
-
-test.describe('a provider with https', () => {
-  const secrets = { state: newSecret(), nonce: newSecret(), codeVerifier: newSecret() }
-
-  /** Runs `work` while this process finds the provider of the test at an issuer with https. */
-  async function standingIn<Result>(
-    issuer: string,
-    work: (connection: OidcConnection, slug: string) => Promise<Result>,
-  ): Promise<Result> {
-    const { metadata, claims } = provider.behaviour
-    Object.assign(provider.behaviour, {
-      metadata: (genuine) => {
-        const moved = Object.entries(genuine).map(([name, value]) => [
-          name,
-          typeof value === 'string' ? value.replace(provider.issuer, issuer) : value,
-        ])
-        const own = Object.fromEntries(moved)
-        return metadata?.(own) ?? own
-      },
-      claims: (genuine) => ({ ...genuine, iss: issuer, ...claims?.(genuine) }),
-      response: (given) => given.set('iss', issuer),
-    } satisfies Behaviour)
-    const slug = await connect(provider, { settings: { kind: 'oidc', issuer, clientId: 'the-client' } })
-    const { request } = https
-    try {
-      https.request = ((url: string, options: RequestOptions) =>
-        http.request(url.replace(issuer, provider.issuer), options)) as typeof request
-      return await work((await findConnection(slug)) as OidcConnection, slug)
-    } finally {
-      https.request = request
-    }
-  }
-
-  const signIn = (issuer: string) =>
-    standingIn(issuer, async (connection, slug) => {
-      const url = await authorizationUrl(connection, secrets)
-      const back = await new Visitor(server.url).authorize(new URL(url.href.replace(issuer, provider.issuer)))
-      expect(back.origin + back.pathname).toBe(redirectUri(slug))
-      const { identity, contact } = await authenticate(connection, back.search, secrets)
-      return { identity, contact: await contact() }
-    })
-
-  test('with https has no endpoint with http', async () => {
-    for (const endpoint of ['authorization_endpoint', 'token_endpoint', 'jwks_uri']) {
-      provider.behaviour = { metadata: (own) => ({ ...own, [endpoint]: `${provider.issuer}/${endpoint}` }) }
-      await expect(signIn('https://idp.example.com'), endpoint).rejects.toThrow(/provider_http/)
-    }
-    provider.behaviour = {}
-    expect((await signIn('https://idp.example.com')).identity.subject).toBe(provider.person.sub)
-  })
-
-  test('its metadata is copied when it is fetched, and not for each sign-in', async () => {
-    const clone = globalThis.structuredClone
-    let copies = 0
-    try {
-      globalThis.structuredClone = ((value: object, ...more: []) => {
-        if (Object.hasOwn(value, 'jwks_uri')) copies += 1
-        return clone(value, ...more)
-      }) as typeof structuredClone
-      await signIn('https://idp.example.com')
-    } finally {
-      globalThis.structuredClone = clone
-    }
-    expect(copies, 'one for the library, and one for us').toBe(2)
-  })
-
-  test('Entra ID: oid is the user, because sub differs per app', async () => {
-    const issuer = `https://login.microsoftonline.com/${randomUUID()}/v2.0`
-    const oid = randomUUID()
-    provider.behaviour = { claims: () => ({ oid }) }
-    expect((await signIn(issuer)).identity).toEqual({ issuer, subject: oid })
-    for (const other of [undefined, '', 7]) {
-      provider.behaviour = { claims: () => ({ oid: other }) }
-      await expect(signIn(issuer), String(other)).rejects.toMatchObject({ check: 'id_token_sub' })
-    }
-  })
-
-  test('Google: hd in the ID token is the domain that it hosts', async () => {
-    const issuer = 'https://accounts.google.com'
-    for (const [hd, hostedDomain] of [
-      ['example.com', 'example.com'],
-      [undefined, null],
-      [['example.com'], null],
-    ]) {
-      provider.behaviour = { claims: () => ({ hd }) }
-      expect((await signIn(issuer)).contact.hostedDomain, String(hd)).toBe(hostedDomain)
-    }
-    provider.behaviour = { claims: () => ({ email: undefined }), userInfo: (own) => ({ ...own, hd: 'example.com' }) }
-    const { contact } = await signIn(issuer)
-    expect(contact).toEqual({ email: provider.person.email, isVerified: true, hostedDomain: null })
-  })
-
-  test('another issuer than Google has no word on hosted domains', async () => {
-    provider.behaviour = { claims: () => ({ hd: 'example.com' }) }
-    expect((await signIn('https://accounts.google.com.example.com')).contact.hostedDomain).toBeUndefined()
-  })
-})
-
-test.describe('settings', () => {
-  const oidc = (settings: object) =>
-    ConnectionSettings.safeParse({ kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x', ...settings })
-      .success
-  test('reject what would trust too much', () => {
-    expect(oidc({})).toBe(true)
-    expect(oidc({ issuer: 'http://localhost:8080' })).toBe(true) // this service has http here
-    for (const issuer of [
-      'http://idp.example.com',
-      'http://10.0.0.1',
-      'ftp://idp.example.com',
-      'https://idp.example.com/.well-known/openid-configuration',
-      'https://idp.example.com/?x=y',
-      'https://idp.example.com/#x',
-      'idp.example.com',
-    ])
-      expect(oidc({ issuer }), issuer).toBe(false)
-    const tenant = randomUUID()
-    for (const path of [
-      '/common/v2.0',
-      '/organizations/v2.0',
-      '/consumers/v2.0',
-      '/Common/v2.0',
-      '//common/v2.0',
-      '/%63ommon/v2.0',
-      `/${tenant}/../common/v2.0`,
-      `/${tenant}%2f..%2fcommon/v2.0`,
-      '/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', // the tenant of personal accounts
-      '/9188040D-6C67-4C5B-B112-36A304B66DAD/v2.0',
-      '/live.com/v2.0',
-      '/',
-    ]) {
-      const issuer = `https://login.microsoftonline.com${path}`
-      expect(oidc({ issuer }), issuer).toBe(false)
-      expect(oidc({ issuer, tenants: [] }), issuer).toBe(false)
-      expect(oidc({ issuer, tenants: [tenant] }), issuer).toBe(true)
-    }
-    for (const path of [`/${tenant}/v2.0`, `/${tenant.toUpperCase()}/v2.0`, `/common/../${tenant}/v2.0`])
-      expect(oidc({ issuer: `https://login.microsoftonline.com${path}` }), path).toBe(true)
-    expect(oidc({ kind: 'ldap' })).toBe(false)
-    expect(oidc({ more: 1 })).toBe(false)
-  })
-
-  test('a service with https accepts no issuer with http', () => {
-    const { PUBLIC_URL } = process.env
-    try {
-      process.env.PUBLIC_URL = 'https://login.example.com'
-      expect(oidc({ issuer: 'http://localhost:8080' })).toBe(false)
-    } finally {
-      process.env.PUBLIC_URL = PUBLIC_URL
-    }
-  })
-
-  test('with tenants, a token of another tenant is rejected', async ({ sql }) => {
-    const slug = await connect(provider)
-    const tenant = randomUUID()
-    await sql(
-      `UPDATE connections SET settings = settings || jsonb_build_object('tenants', ARRAY[$2]) WHERE slug = $1`,
-      [slug, tenant],
-    )
-    for (const tid of [undefined, randomUUID()]) {
-      provider.behaviour.claims = (claims) => ({ ...claims, tid })
-      await expectRejected(slug, 'id_token_tid', 'no_access')
-    }
-    provider.behaviour.claims = (claims) => ({ ...claims, tid: tenant })
-    expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
-  })
 })
 
 test.describe('accounts', () => {
@@ -884,34 +362,36 @@ test.describe('accounts', () => {
     expect(await usersOf(sql, slug)).toHaveLength(1)
   })
 
-  const unlinkable: Record<string, [check: string, person: (slug: string) => object]> = {
-    'no e-mail address': ['email_missing', () => ({ email: null })],
-    'an unverified address': ['email_unverified', () => ({ email_verified: false })],
-    'an unverified address, as text': ['email_unverified', () => ({ email_verified: 'false' })],
+  const unlinkable: Record<string, [check: string, contact: (domain: string) => Partial<Contact>]> = {
+    'no address': ['email_missing', () => ({ email: null })],
+    'an unverified address': ['email_unverified', () => ({ isVerified: false })],
     'an address of another domain': ['email_domain', () => ({ email: 'ada@example.com' })],
-    'an address of a subdomain': ['email_domain', (slug) => ({ email: `ada@mail.${slug}.example.org` })],
-    'two addresses': ['email_malformed', (slug) => ({ email: `eve@evil.example,ada@${slug}.example.org` })],
-    'only a domain': ['email_malformed', (slug) => ({ email: `${slug}.example.org` })],
-    'a display name': ['email_malformed', (slug) => ({ email: `Ada <ada@${slug}.example.org>` })],
-    'a comment': ['email_malformed', (slug) => ({ email: `ada(x)@${slug}.example.org` })],
-    'letters that only look like the address': ['email_malformed', (slug) => ({ email: `аda@${slug}.example.org` })],
-    'a letter that becomes ASCII in lower case': [
-      'email_malformed',
-      (slug) => ({ email: `\u212Aelvin@${slug}.example.org` }),
-    ],
-    'a domain with a path': ['email_malformed', (slug) => ({ email: `ada@${slug}.example.org/x` })],
-    'an endless address': ['email_malformed', (slug) => ({ email: `${'a'.repeat(250)}@${slug}.example.org` })],
-    'an array': ['email_missing', (slug) => ({ email: [`ada@${slug}.example.org`] })],
+    'an address of a subdomain': ['email_domain', (domain) => ({ email: `ada@mail.${domain}` })],
+    'two addresses': ['email_malformed', (domain) => ({ email: `eve@evil.example,ada@${domain}` })],
+    'only a domain': ['email_malformed', (domain) => ({ email: domain })],
+    'a display name': ['email_malformed', (domain) => ({ email: `Ada <ada@${domain}>` })],
+    'a comment': ['email_malformed', (domain) => ({ email: `ada(x)@${domain}` })],
+    'letters that only look like the address': ['email_malformed', (domain) => ({ email: `аda@${domain}` })],
+    'a letter that becomes ASCII in lower case': ['email_malformed', (domain) => ({ email: `\u212Aelvin@${domain}` })],
+    'a domain with a path': ['email_malformed', (domain) => ({ email: `ada@${domain}/x` })],
+    'an address of 270 characters': ['email_malformed', (domain) => ({ email: `${'a'.repeat(250)}@${domain}` })],
   }
-  for (const [what, [check, person]] of Object.entries(unlinkable)) {
-    test(`${what}: nobody is linked or created`, async ({ sql }) => {
-      const slug = await connect(provider)
-      await addUser(sql, `ada@${slug}.example.org`)
-      Object.assign(provider.person, person(slug))
-      await expectRejected(slug, check, 'no_access')
-      expect(await usersOf(sql, slug)).toEqual([])
-    })
-  }
+  test('links and creates nobody without one verified address of the domain', async ({ sql }) => {
+    const slug = await connect(provider)
+    const connection = (await findConnection(slug))!
+    const email = `ada@${slug}.example.org`
+    await addUser(sql, email)
+    for (const [what, [check, contact]] of Object.entries(unlinkable)) {
+      const identity = { issuer: provider.issuer, subject: 'ada' }
+      const arriving = userOfIdentity(connection, identity, async () => ({
+        email,
+        isVerified: true,
+        ...contact(`${slug}.example.org`),
+      }))
+      await expect(arriving, what).rejects.toMatchObject({ check, error: 'no_access' })
+    }
+    expect(await usersOf(sql, slug)).toEqual([])
+  })
 
   test('an address of another connection: nobody is linked or created', async ({ sql }) => {
     const slug = await connect(provider)
@@ -971,7 +451,7 @@ test.describe('accounts', () => {
   })
 
   test('first sign-ins at once: a subject with two addresses, and two subjects with an address', async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < rounds; round++) {
       const slug = await connect(provider)
       const [first, second] = await Promise.all(
         ['ada', 'bob'].map((name) => arrive(slug, 'https://a.example', 'one', name)),
@@ -1062,18 +542,18 @@ test.describe('accounts', () => {
     expect(await arrive(domain)).toBe((await usersOf(sql, slug))[0]!.id)
   })
 
-  test('20 × 50 simultaneous first sign-ins of one person: one user, one identity', async ({ sql }) => {
+  test('simultaneous first sign-ins of one person: one user, one identity', async ({ sql }) => {
     test.setTimeout(300_000)
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < rounds; round++) {
       const slug = await connect(provider)
       const visitors = await Promise.all(
-        Array.from({ length: 50 }, async () => {
+        Array.from({ length: 5 }, async () => {
           const visitor = new Visitor(server.url)
           return { visitor, url: await visitor.authorize(await visitor.start(slug)) }
         }),
       )
       const landings = await Promise.all(visitors.map(({ visitor, url }) => visitor.comeBack(url)))
-      expect(landings.map(errorOf)).toEqual(Array(50).fill(null))
+      expect(landings.map(errorOf)).toEqual(Array(5).fill(null))
       expect(await usersOf(sql, slug)).toHaveLength(1)
       expect(await sql('SELECT 1 FROM users WHERE email = $1', [provider.person.email])).toHaveLength(1)
     }
@@ -1241,10 +721,10 @@ test.describe('a disabled connection', () => {
 
   test('disabled while codes are exchanged: no live session is left, and nothing deadlocks', async ({ sql }) => {
     test.setTimeout(300_000)
-    for (let round = 0; round < 15; round++) {
+    for (let round = 0; round < rounds; round++) {
       const { slug, connection } = await setUp()
       const visitors = await Promise.all(
-        Array.from({ length: 8 }, async () => {
+        Array.from({ length: 4 }, async () => {
           const visitor = new Visitor(server.url)
           return { visitor, landing: await visitor.signIn(slug) }
         }),

@@ -1,5 +1,490 @@
-import { expect, test } from 'vitest'
-import { emailOf } from './oidc'
+import { createHmac, createPublicKey, randomBytes, randomUUID } from 'node:crypto'
+import http, { type RequestOptions } from 'node:http'
+import https from 'node:https'
+import { gzipSync } from 'node:zlib'
+import { exportSPKI, generateKeyPair } from 'jose'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  type Behaviour,
+  type Claims,
+  clientSecret,
+  type Provider,
+  signed,
+  startProvider,
+} from '../../e2e/support/oidc-provider'
+import { newSecret } from '../secret'
+import { type OidcConnection, redirectUri } from './connection'
+import { authenticate, authorizationUrl, emailOf } from './oidc'
+import { SignInRejected } from './rejection'
+import { bindingOf, sealSecrets } from './sealed-secrets'
+import { ConnectionSettings, type OidcSettings } from './settings'
+
+process.env.CONNECTION_SECRETS_KEY = randomBytes(32).toString('base64')
+
+let provider: Provider
+beforeAll(async () => {
+  provider = await startProvider()
+})
+afterAll(() => provider.stop())
+beforeEach(() => {
+  provider.behaviour = {}
+  provider.requests.length = 0
+  provider.person = { sub: randomUUID(), email: 'ada@example.com' }
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** A connection to the provider. Its metadata is fetched anew, because it is cached by connection. */
+async function connect(settings: Partial<OidcSettings> = {}): Promise<OidcConnection> {
+  const connection = {
+    id: randomUUID(),
+    slug: 'acme',
+    name: 'Acme',
+    provision: true,
+    allowPasswords: false,
+    settings: { kind: 'oidc' as const, issuer: provider.issuer, clientId: 'the-client', ...settings },
+  }
+  return { ...connection, sealedSecrets: await sealSecrets({ clientSecret }, bindingOf(connection)) }
+}
+
+const newSecrets = () => ({ state: newSecret(), nonce: newSecret(), codeVerifier: newSecret() })
+/** Starts a sign-in at the provider. Returns the query with which it redirects to the callback. */
+async function visit(connection: OidcConnection, secrets: ReturnType<typeof newSecrets>): Promise<string> {
+  const { href } = await authorizationUrl(connection, secrets)
+  const response = await fetch(href.replace(connection.settings.issuer, provider.issuer), { redirect: 'manual' })
+  const back = new URL(response.headers.get('location')!)
+  expect(back.origin + back.pathname).toBe(redirectUri(connection.slug))
+  return back.search
+}
+
+async function signIn(connection: OidcConnection) {
+  const secrets = newSecrets()
+  const { identity, contact } = await authenticate(connection, await visit(connection, secrets), secrets)
+  return { identity, contact: await contact() }
+}
+
+/** Which check a sign-in fails, and what the page says. */
+async function outcomeOf(work: Promise<unknown>): Promise<string | [check: string, error: string]> {
+  try {
+    await work
+    return 'accepted'
+  } catch (error) {
+    if (!(error instanceof SignInRejected)) throw error
+    return [error.check, error.error]
+  }
+}
+
+/** Each behavior of the provider ends the sign-in with this error. */
+function rejects(error: string, behaviours: Record<string, [check: string, behaviour: Behaviour]>) {
+  for (const [what, [check, behaviour]] of Object.entries(behaviours)) {
+    test(`rejects ${what}: ${check}`, async () => {
+      provider.behaviour = behaviour
+      expect(await outcomeOf(signIn(await connect()))).toEqual([check, error])
+    })
+  }
+}
+
+// ID tokens and responses
+
+const { privateKey: foreignKey } = await generateKeyPair('RS256', { extractable: true })
+const foreign = { privateKey: foreignKey } as Provider['keys']
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const withoutSignature = (claims: Claims) => `${part({ alg: 'none' })}.${part(claims)}.`
+const hs256 = (claims: object, secret: string) => {
+  const input = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
+  return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+}
+const metadata = (changed: Claims): Behaviour => ({ metadata: (genuine) => ({ ...genuine, ...changed }) })
+const anyAlgorithm = metadata({ id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'] })
+/** Changes claims of the ID token. What is undefined is left out. */
+const claims = (change: Claims | ((genuine: Claims) => Claims)): Behaviour => ({
+  claims: (genuine) => ({ ...genuine, ...(typeof change === 'function' ? change(genuine) : change) }),
+})
+const now = () => Math.floor(Date.now() / 1000)
+/** Adds as much to a response as it lacks of a size. */
+const sized = (genuine: object, bytes: number) => ({
+  ...genuine,
+  more: 'x'.repeat(bytes - JSON.stringify({ ...genuine, more: '' }).length),
+})
+const metadataBytes = 32 * 1024
+const responseBytes = 64 * 1024
+
+rejects('response_invalid', {
+  'a foreign key': ['id_token_signature', { sign: (claims) => signed(claims, foreign) }],
+  'a foreign key that the header brings along': [
+    'id_token_signature',
+    {
+      sign: async (claims) => {
+        const { kty, n, e } = createPublicKey(foreignKey as never).export({ format: 'jwk' })
+        return signed(claims, foreign, { jwk: { kty, n, e } })
+      },
+    },
+  ],
+  'a key that the provider does not publish': [
+    'id_token_key',
+    { sign: (claims) => signed(claims, foreign, { kid: 'key-2' }) },
+  ],
+  'a signature that was cut off': [
+    'id_token_signature',
+    { sign: async (claims, keys) => (await signed(claims, keys)).replace(/[^.]*$/, '') },
+  ],
+  'changed claims': [
+    'id_token_signature',
+    {
+      sign: async (claims, keys) => {
+        const [header, , signature] = (await signed(claims, keys)).split('.')
+        return `${header}.${part({ ...claims, sub: 'another' })}.${signature}`
+      },
+    },
+  ],
+  'alg none': ['id_token_alg', { sign: withoutSignature }],
+  'alg none, as the metadata allows': ['id_token_alg', { sign: withoutSignature, ...anyAlgorithm }],
+  'HS256 with the client secret': ['id_token_alg', { sign: (claims) => hs256(claims, clientSecret) }],
+  'HS256 with the client secret, as the metadata allows': [
+    'id_token_alg',
+    { sign: (claims) => hs256(claims, clientSecret), ...anyAlgorithm },
+  ],
+  'HS256 with the public key, as the metadata allows': [
+    'id_token_alg',
+    { sign: async (claims, { publicKey }) => hs256(claims, await exportSPKI(publicKey)), ...anyAlgorithm },
+  ],
+  'no JWT': ['id_token_format', { sign: () => 'abc' }],
+  'no ID token': ['id_token_missing', { token: ({ id_token: _, ...body }) => ({ body }) }],
+  'another nonce': ['id_token_nonce', claims({ nonce: newSecret() })],
+  'no nonce': ['id_token_nonce', claims({ nonce: undefined })],
+  'another issuer': ['id_token_iss', claims({ iss: 'https://accounts.google.com' })],
+  'an issuer with a slash': ['id_token_iss', claims(({ iss }) => ({ iss: `${iss}/` }))],
+  'no issuer': ['id_token_iss', claims({ iss: undefined })],
+  'another audience': ['id_token_aud', claims({ aud: 'another-client' })],
+  'an empty audience': ['id_token_aud', claims({ aud: [] })],
+  'no audience': ['id_token_aud', claims({ aud: undefined })],
+  'two audiences without azp': ['id_token_aud', claims(({ aud }) => ({ aud: [aud, 'other'] }))],
+  'two audiences, and azp is the other': ['id_token_azp', claims(({ aud }) => ({ aud: [aud, 'other'], azp: 'other' }))],
+  'one audience, and azp is another': ['id_token_azp', claims({ azp: 'other' })],
+  'nbf in two minutes': ['id_token_nbf', claims(() => ({ nbf: now() + 120 }))],
+  'exp two minutes ago': ['id_token_exp', claims(() => ({ exp: now() - 120 }))],
+  'no exp': ['id_token_exp', claims({ exp: undefined })],
+  'iat in two minutes': ['id_token_iat', claims(() => ({ iat: now() + 120 }))],
+  'no iat': ['id_token_iat', claims({ iat: undefined })],
+  'an empty sub': ['id_token_sub', claims({ sub: '' })],
+  'no sub': ['id_token_sub', claims({ sub: undefined })],
+  'a number as sub': ['id_token_sub', claims({ sub: 7 })],
+  'a sub of 256 characters': ['id_token_sub', claims({ sub: 'x'.repeat(256) })],
+  'half a surrogate pair in sub': ['id_token_sub', claims({ sub: 'a\ud800' })],
+  'a NUL in sub': ['id_token_sub', claims({ sub: 'a\0b' })],
+  'another iss parameter': ['response_iss', { response: (given) => given.set('iss', 'https://accounts.google.com') }],
+  'no iss parameter, where it was announced': ['response_iss', { response: (given) => given.delete('iss') }],
+  'no code': ['response_code', { response: (given) => given.delete('code') }],
+  'two codes': ['response_invalid', { response: (given) => given.append('code', 'x') }],
+  'an ID token in the URL': ['id_token_alg', { response: (given) => given.append('id_token', 'x.y.z') }],
+})
+
+test('rejects a code of another sign-in (PKCE)', async () => {
+  const connection = await connect()
+  const [own, stolen] = [newSecrets(), newSecrets()]
+  const response = new URLSearchParams(await visit(connection, own))
+  response.set('code', new URLSearchParams(await visit(connection, stolen)).get('code')!)
+  const outcome = await outcomeOf(authenticate(connection, `?${response}`, own))
+  expect(outcome).toEqual(['token_invalid_grant', 'server_error'])
+})
+
+test('accepts what specifications leave open: no iss parameter, clocks 30 s apart, our own azp, one audience in an array', async () => {
+  provider.behaviour = {
+    ...metadata({ authorization_response_iss_parameter_supported: undefined }),
+    ...claims(({ aud }) => ({ aud: [aud], azp: aud, iat: now() + 30, nbf: now() + 30 })),
+    response: (given) => given.delete('iss'),
+  }
+  const connection = await connect()
+  expect(await outcomeOf(signIn(connection))).toBe('accepted')
+  Object.assign(
+    provider.behaviour,
+    claims(() => ({ exp: now() - 30 })),
+  )
+  expect(await outcomeOf(signIn(connection))).toBe('accepted')
+})
+
+test('with tenants, rejects a token of another tenant', async () => {
+  const tenant = randomUUID()
+  const connection = await connect({ tenants: [tenant] })
+  for (const tid of [undefined, randomUUID(), tenant]) {
+    provider.behaviour = claims({ tid })
+    expect(await outcomeOf(signIn(connection))).toEqual(tid === tenant ? 'accepted' : ['id_token_tid', 'no_access'])
+  }
+})
+
+// Responses of the provider
+
+test('the client secret goes where the provider accepts it', async () => {
+  provider.behaviour = metadata({ token_endpoint_auth_methods_supported: ['client_secret_post'] })
+  // this provider reads the header only
+  expect(await outcomeOf(signIn(await connect()))).toEqual(['token_invalid_client', 'server_error'])
+})
+
+for (const [error, check, shown] of [
+  ['access_denied', 'provider_access_denied', 'access_denied'],
+  ['login_required', 'provider_login_required', 'login_required'],
+  ['temporarily_unavailable', 'provider_temporarily_unavailable', 'temporarily_unavailable'],
+  ['server_error', 'provider_server_error', 'server_error'],
+  ['<b>Call 555</b>', 'provider_error', 'other'],
+] as const) {
+  const response = (given: URLSearchParams) => {
+    given.delete('code')
+    given.set('error', error)
+    given.set('error_description', 'Call 555')
+  }
+  rejects(shown, { [`the error ${error} of the provider`]: [check, { response }] })
+}
+
+rejects('server_error', {
+  'a token error with a text of its own': [
+    'token_error',
+    { token: () => ({ status: 400, body: { error: 'x'.repeat(100) } }) },
+  ],
+})
+rejects('temporarily_unavailable', {
+  'a token endpoint that fails': [
+    'token_response',
+    { token: () => ({ status: 502, body: 'Bad gateway', headers: { 'Content-Type': 'text/html' } }) },
+  ],
+  'a token response of more than 64 KiB': [
+    'provider_response_size',
+    { token: (genuine) => ({ body: sized(genuine, responseBytes + 1) }) },
+  ],
+  'a compressed token response': [
+    'provider_response_encoding',
+    { token: (genuine) => ({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(JSON.stringify(genuine)) }) },
+  ],
+  'keys of more than 64 KiB': [
+    'provider_response_size',
+    { jwks: (genuine) => ({ body: sized(genuine, responseBytes + 1) }) },
+  ],
+  'user info of more than 64 KiB': [
+    'provider_response_size',
+    { ...claims({ email: undefined }), userInfo: (genuine) => sized(genuine, responseBytes + 1) },
+  ],
+  'metadata with another issuer': ['discovery_issuer', metadata({ issuer: 'https://accounts.google.com' })],
+  'metadata with a NUL after the issuer, which a URL drops': [
+    'discovery_issuer',
+    { metadata: (genuine) => ({ ...genuine, issuer: `${genuine.issuer}\0` }) },
+  ],
+  'metadata of more than 32 KiB': [
+    'provider_response_size',
+    { metadata: (genuine) => sized(genuine, metadataBytes + 1) },
+  ],
+  'metadata without an endpoint': ['discovery_metadata', metadata({ authorization_endpoint: undefined })],
+  'metadata without a token endpoint': ['discovery_metadata', metadata({ token_endpoint: undefined })],
+  'metadata without keys': ['discovery_metadata', metadata({ jwks_uri: undefined })],
+})
+
+test('accepts responses of 64 KiB, and metadata of 32 KiB', async () => {
+  provider.behaviour = {
+    metadata: (genuine) => sized(genuine, metadataBytes),
+    jwks: (genuine) => ({ body: sized(genuine, responseBytes) }),
+    token: (genuine) => ({ body: sized(genuine, responseBytes) }),
+    ...claims({ email: undefined }),
+    userInfo: (genuine) => sized(genuine, responseBytes),
+  }
+  expect(await outcomeOf(signIn(await connect()))).toBe('accepted')
+})
+
+for (const endpoint of ['token', 'jwks'] as const) {
+  test(`ends a sign-in when the ${endpoint} endpoint has not responded for five seconds`, async () => {
+    const { timeout } = AbortSignal
+    const limit = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 10))
+    provider.behaviour = { [endpoint]: (body: Claims) => ({ body, delayMs: 60_000 }) }
+    expect(await outcomeOf(signIn(await connect()))).toEqual(['provider_timeout', 'temporarily_unavailable'])
+    expect(new Set(limit.mock.calls.flat())).toEqual(new Set([5_000]))
+  })
+}
+
+test('follows no redirect of the token endpoint', async () => {
+  const headers = { Location: `${provider.issuer}/internal` }
+  provider.behaviour.token = () => ({ status: 307, body: '', headers })
+  expect(await outcomeOf(signIn(await connect()))).toEqual(['token_response', 'temporarily_unavailable'])
+  expect(provider.requests).not.toContain('/internal')
+})
+
+test('a provider that can’t be reached: provider_unreachable', async () => {
+  const dead = await startProvider()
+  await dead.stop()
+  const outcome = await outcomeOf(signIn(await connect({ issuer: dead.issuer })))
+  expect(outcome).toEqual(['provider_unreachable', 'temporarily_unavailable'])
+})
+
+test('the client secret goes to no other issuer, works at no other connection, and for no other client', async () => {
+  const connection = await connect()
+  const { settings } = connection
+  for (const changed of [
+    { ...connection, settings: { ...settings, issuer: `${provider.issuer}/thief` } },
+    { ...connection, settings: { ...settings, clientId: 'another' } },
+    { ...connection, id: randomUUID() },
+  ])
+    expect(await outcomeOf(signIn(changed))).toEqual(['secrets', 'unavailable'])
+  expect(provider.requests).toEqual([])
+})
+
+// Metadata
+
+const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length
+
+test('keeps a failed discovery for five seconds, with its error, or until the settings change', async () => {
+  const connection = await connect()
+  const start = (settings = {}) =>
+    outcomeOf(
+      authorizationUrl({ ...connection, settings: { ...connection.settings, ...settings } }, newSecrets()),
+    ).then((outcome) => (outcome === 'accepted' ? outcome : outcome[0]))
+  provider.behaviour = metadata({ token_endpoint: undefined })
+  const startedAt = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(startedAt)
+  expect(await Promise.all([start(), start(), start()])).toEqual(Array(3).fill('discovery_metadata'))
+  clock.mockReturnValue(startedAt + 4_999)
+  expect([await start(), fetched()]).toEqual(['discovery_metadata', 1])
+  expect(await start({ clientId: 'another' })).toBe('secrets') // which are bound to the client
+  expect([await start(), fetched()]).toEqual(['discovery_metadata', 2])
+  provider.behaviour = {}
+  clock.mockReturnValue(startedAt + 4_999 + 5_001)
+  expect([await start(), fetched()]).toEqual(['accepted', 3])
+})
+
+test('fetches metadata once, then hourly, and at once when the settings change', async () => {
+  const connection = await connect()
+  const start = (settings = {}) =>
+    authorizationUrl({ ...connection, settings: { ...connection.settings, ...settings } }, newSecrets())
+  const startedAt = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(startedAt)
+  await Promise.all([start(), start(), start()])
+  clock.mockReturnValue(startedAt + 3_599_000)
+  await start()
+  expect(fetched()).toBe(1)
+  clock.mockReturnValue(startedAt + 3_601_000)
+  await start()
+  expect(fetched()).toBe(2)
+  await start({ tenants: [randomUUID()] })
+  expect(fetched()).toBe(3)
+})
+
+describe('a provider with https', () => {
+  /** Signs in while this process finds the provider of the test at an issuer with https. */
+  async function signInAt(issuer: string) {
+    const { metadata, claims } = provider.behaviour
+    Object.assign(provider.behaviour, {
+      metadata: (genuine) => {
+        const own = JSON.parse(JSON.stringify(genuine).replaceAll(provider.issuer, issuer))
+        return metadata?.(own) ?? own
+      },
+      claims: (genuine) => ({ ...genuine, iss: issuer, ...claims?.(genuine) }),
+      response: (given) => given.set('iss', issuer),
+    } satisfies Behaviour)
+    vi.spyOn(https, 'request').mockImplementation(((url: string, options: RequestOptions) =>
+      http.request(url.replace(issuer, provider.issuer), options)) as never)
+    return signIn(await connect({ issuer }))
+  }
+
+  test('has no endpoint with http', async () => {
+    for (const endpoint of ['authorization_endpoint', 'token_endpoint', 'jwks_uri']) {
+      provider.behaviour = metadata({ [endpoint]: `${provider.issuer}/${endpoint}` })
+      const [check] = await outcomeOf(signInAt('https://idp.example.com'))
+      expect(check, endpoint).toBe('provider_http')
+    }
+    provider.behaviour = {}
+    expect((await signInAt('https://idp.example.com')).identity.subject).toBe(provider.person.sub)
+  })
+
+  test('its metadata is copied when it is fetched, and not for each sign-in', async () => {
+    const copy = vi.spyOn(globalThis, 'structuredClone')
+    await signInAt('https://idp.example.com')
+    const copies = copy.mock.calls.filter(([value]) => Object.hasOwn(value as object, 'jwks_uri'))
+    expect(copies, 'one for the library, and one for us').toHaveLength(2)
+  })
+
+  test('Entra ID: oid is the user, because sub differs per app', async () => {
+    const issuer = `https://login.microsoftonline.com/${randomUUID()}/v2.0`
+    const oid = randomUUID()
+    provider.behaviour = { claims: () => ({ oid }) }
+    expect((await signInAt(issuer)).identity).toEqual({ issuer, subject: oid })
+    for (const other of [undefined, '', 7]) {
+      provider.behaviour = { claims: () => ({ oid: other }) }
+      await expect(signInAt(issuer), String(other)).rejects.toMatchObject({ check: 'id_token_sub' })
+    }
+  })
+
+  test('Google: hd in the ID token is the domain that it hosts', async () => {
+    const issuer = 'https://accounts.google.com'
+    for (const [hd, hostedDomain] of [
+      ['example.com', 'example.com'],
+      [undefined, null],
+      [['example.com'], null],
+    ]) {
+      provider.behaviour = { claims: () => ({ hd }) }
+      expect((await signInAt(issuer)).contact.hostedDomain, String(hd)).toBe(hostedDomain)
+    }
+    provider.behaviour = { claims: () => ({ email: undefined }), userInfo: (own) => ({ ...own, hd: 'example.com' }) }
+    const { contact } = await signInAt(issuer)
+    expect(contact).toEqual({ email: provider.person.email, isVerified: true, hostedDomain: null })
+  })
+
+  test('another issuer than Google has no word on hosted domains', async () => {
+    provider.behaviour = { claims: () => ({ hd: 'example.com' }) }
+    expect((await signInAt('https://accounts.google.com.example.com')).contact.hostedDomain).toBeUndefined()
+  })
+})
+
+describe('settings', () => {
+  const oidc = (settings: object) =>
+    ConnectionSettings.safeParse({ kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x', ...settings })
+      .success
+  test('reject what would trust too much', () => {
+    expect(oidc({})).toBe(true)
+    expect(oidc({ issuer: 'http://localhost:8080' })).toBe(true) // this service has http here
+    for (const issuer of [
+      'http://idp.example.com',
+      'http://10.0.0.1',
+      'ftp://idp.example.com',
+      'https://idp.example.com/.well-known/openid-configuration',
+      'https://idp.example.com/?x=y',
+      'https://idp.example.com/#x',
+      'idp.example.com',
+    ])
+      expect(oidc({ issuer }), issuer).toBe(false)
+    const tenant = randomUUID()
+    for (const path of [
+      '/common/v2.0',
+      '/organizations/v2.0',
+      '/consumers/v2.0',
+      '/Common/v2.0',
+      '//common/v2.0',
+      '/%63ommon/v2.0',
+      `/${tenant}/../common/v2.0`,
+      `/${tenant}%2f..%2fcommon/v2.0`,
+      '/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', // the tenant of personal accounts
+      '/9188040D-6C67-4C5B-B112-36A304B66DAD/v2.0',
+      '/live.com/v2.0',
+      '/',
+    ]) {
+      const issuer = `https://login.microsoftonline.com${path}`
+      expect(oidc({ issuer }), issuer).toBe(false)
+      expect(oidc({ issuer, tenants: [] }), issuer).toBe(false)
+      expect(oidc({ issuer, tenants: [tenant] }), issuer).toBe(true)
+    }
+    for (const path of [`/${tenant}/v2.0`, `/${tenant.toUpperCase()}/v2.0`, `/common/../${tenant}/v2.0`])
+      expect(oidc({ issuer: `https://login.microsoftonline.com${path}` }), path).toBe(true)
+    expect(oidc({ kind: 'ldap' })).toBe(false)
+    expect(oidc({ more: 1 })).toBe(false)
+  })
+
+  test('a service with https accepts no issuer with http', () => {
+    const { PUBLIC_URL } = process.env
+    try {
+      process.env.PUBLIC_URL = 'https://login.example.com'
+      expect(oidc({ issuer: 'http://localhost:8080' })).toBe(false)
+    } finally {
+      process.env.PUBLIC_URL = PUBLIC_URL
+    }
+  })
+})
+
+// Email addresses
 
 const email = 'ada@example.com'
 const verified: [what: string, isVerified: boolean, documents: Record<string, unknown>[]][] = [
