@@ -1,10 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { asciiDomain } from '../../lib/sso/connection'
+import {
+  addConnection,
+  disableConnection,
+  enableConnection,
+  listConnections,
+  type NewConnection,
+  unlinkUser,
+} from '../../lib/sso/manage'
 import { runScript as run } from '../support/command'
 import { exchangePath, expect, newPassword, newToken, resetPath, type Sql, test } from '../support/fixtures'
 import { clientSecret, type Provider, startProvider, Visitor } from '../support/oidc-provider'
 import { lockRow } from '../support/row-lock'
 
-const connections = (command: string, ...parameters: string[]) => run(['connections', '--', command, ...parameters])
+const connections = (command: string, ...parameters: string[]) => run(['connections', command, ...parameters])
 
 test.describe.configure({ timeout: 240_000 }) // each command is a process of its own
 
@@ -19,24 +28,23 @@ test.beforeEach(async () => {
 })
 test.afterEach(() => provider.stop())
 
-const add = (more: string[] = [], stdin = `${clientSecret}\n`) =>
-  run(
-    [
-      'connections',
-      '--',
-      'add',
-      'oidc',
-      slug,
-      '--issuer',
-      provider.issuer,
-      '--client-id',
-      'x',
-      '--domain',
-      domain,
-      ...more,
-    ],
-    stdin,
-  )
+const good = () => ['--issuer', provider.issuer, '--client-id', 'x']
+const add = (more: string[] = []) =>
+  run(['connections', 'add', 'oidc', slug, ...good(), '--domain', domain, ...more], `${clientSecret}\n`)
+/** Adds the connection in this process. Returns how many users it marks. */
+const addHere = (more: Partial<NewConnection> = {}) =>
+  addConnection({
+    slug,
+    name: 'Test',
+    settings: { kind: 'oidc', issuer: provider.issuer, clientId: 'x' },
+    secrets: { clientSecret },
+    domains: [domain],
+    provision: false,
+    listed: false,
+    allowPasswords: false,
+    ...more,
+  })
+const added = async () => (await listConnections(slug))[0]!
 const addUser = async (sql: Sql, name: string, at = domain) =>
   (await sql('INSERT INTO users (email) VALUES ($1) RETURNING id, email', [`${name}@${at}`]))[0] as {
     id: string
@@ -73,52 +81,49 @@ test('add: prints what to enter at the provider, and how many users can no longe
   ])
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
 
-  expect((await run(['users', '--', 'allow-password', ada.email])).stdout).toContain(
-    `${ada.email} may have a password.`,
-  )
+  expect((await run(['users', 'allow-password', ada.email])).stdout).toContain(`${ada.email} may have a password.`)
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
   const listed = (await connections('list')).stdout.split('\n').find((line) => line.startsWith(slug))
   expect(listed).toBe(`${slug}  oidc  ${provider.issuer}  ${domain}  0 users  provisions  has a button`)
 })
 
-test('add and enable mark users whose domain is stored in ASCII or in Unicode', async ({ sql }) => {
+test('marks users whose domain is stored in ASCII or in Unicode, when it is added and when it is enabled', async ({
+  sql,
+}) => {
   const of = (label: string) => `${label}.${domain}`
-  const marked = () =>
-    sql('SELECT email FROM users WHERE email LIKE $1 AND sso_only ORDER BY email', [`%${domain}`]).then((rows) =>
-      rows.map(({ email }) => email),
-    )
+  const marked = async () => {
+    const rows = await sql('SELECT email FROM users WHERE email LIKE $1 AND sso_only ORDER BY email', [`%${domain}`])
+    return rows.map(({ email }) => email)
+  }
   const ada = await addUser(sql, 'ada', of('bücher'))
   const bob = await addUser(sql, 'bob', of('xn--bcher-kva'))
   const eve = await addUser(sql, 'eve', of('bu\u0308cher')) // the same letter, as two characters
   await addUser(sql, 'joe', of('bucher'))
   const pau = await addUser(sql, 'pau', of('paral·lel')) // punctuation that domains may have
-  const { stdout } = await add(['--domain', of('Bücher'), '--domain', of('paral·lel')])
-  expect(stdout).toContain('Users of its domains who can no longer use a password: 4.')
+  expect(await addHere({ domains: [domain, ...['bücher', 'paral·lel'].map((label) => asciiDomain(of(label))!)] })).toBe(
+    4,
+  )
   expect(await marked()).toEqual([ada.email, bob.email, eve.email, pau.email])
   const kim = await addUser(sql, 'kim', of('bücher'))
-  expect((await connections('enable', slug)).stdout).toContain('can no longer use a password: 1.')
+  expect(await enableConnection(await added())).toBe(1)
   expect(await marked()).toEqual([ada.email, bob.email, eve.email, kim.email, pau.email])
 })
 
-test('add --allow-passwords marks nobody, neither now nor when it is enabled again', async ({ sql }) => {
-  const ada = await addUser(sql, 'ada')
-  await add(['--allow-passwords'])
-  await connections('disable', slug)
-  await connections('enable', slug)
-  expect(await sql('SELECT sso_only FROM users WHERE id = $1', [ada.id])).toEqual([{ sso_only: false }])
-})
+for (const allowPasswords of [true, false]) {
+  test(`marks ${allowPasswords ? 'nobody' : 'the users who came meanwhile'} when it is enabled again, ${allowPasswords ? 'with' : 'without'} allowPasswords`, async ({
+    sql,
+  }) => {
+    await addHere({ allowPasswords })
+    const ada = await addUser(sql, 'ada')
+    await disableConnection(await added())
+    expect(await enableConnection(await added())).toBe(allowPasswords ? 0 : 1)
+    expect(await sql('SELECT sso_only FROM users WHERE id = $1', [ada.id])).toEqual([{ sso_only: !allowPasswords }])
+  })
+}
 
-test('enable marks the users who came meanwhile', async ({ sql }) => {
-  await add()
-  await connections('disable', slug)
-  const ada = await addUser(sql, 'ada')
-  expect((await connections('enable', slug)).stdout).toContain('can no longer use a password: 1.')
-  expect(await sql('SELECT sso_only FROM users WHERE id = $1', [ada.id])).toEqual([{ sso_only: true }])
-})
-
-test('the users of a large domain are marked in batches', async ({ sql }) => {
+test('marks the users of a large domain in batches', async ({ sql }) => {
   await sql(`INSERT INTO users (email) SELECT number || '@' || $1 FROM generate_series(1, 20001) number`, [domain])
-  expect((await add()).stdout).toContain('can no longer use a password: 20001.')
+  expect(await addHere()).toBe(20_001)
   const statements = await sql(
     `SELECT count(*)::int FROM users WHERE email LIKE '%@' || $1 AND sso_only GROUP BY xmin::text ORDER BY 1 DESC`,
     [domain],
@@ -138,41 +143,29 @@ test('after an error in a batch, the message says how to mark the rest', async (
 })
 
 test('add rejects what it can’t use, and writes nothing', async ({ sql }) => {
-  expect((await add()).code).toBe(0)
+  await addHere()
   const other = `${slug}-2`
   const addOther = (parameters: string[], stdin = 'secret') =>
-    run(['connections', '--', 'add', 'oidc', other, ...parameters], stdin)
-  const good = ['--issuer', provider.issuer, '--client-id', 'x']
+    run(['connections', 'add', 'oidc', other, ...parameters], stdin)
+  const ofNew = ['--domain', `new.${domain}`]
+  const at = (issuer: string) => addOther(['--issuer', issuer, '--client-id', 'x', ...ofNew])
   for (const [attempt, message] of [
     [add(), `There is already a connection ${slug}.`],
-    [addOther([...good, '--domain', `new.${domain}`, '--domain', domain]), `Another connection has ${domain}.`],
-    [addOther([...good]), 'at least one --domain'],
-    [
-      addOther(['--issuer', `${provider.issuer}/\u202e`, '--client-id', 'x', '--domain', `new.${domain}`]),
-      '--issuer must contain no control or invisible characters',
-    ],
-    [
-      addOther(['--issuer', 'https://ada:secret@idp.example.com', '--client-id', 'x', '--domain', `new.${domain}`]),
-      '--issuer must contain no user name and no password',
-    ],
-    [addOther([...good, '--domain', `new.${domain}`, '--name', ' ']), '--name must have at least one character.'],
-    [addOther([...good, '--domain', `new.${domain}`, '--name', 'x'.repeat(101)]), '--name must have at most 100'],
-    [addOther([...good, '--domain', `new.${domain}`, '--name', 'A\u202eB']), '--name must contain no control'],
-    [addOther([...good, '--domain', 'localhost']), '“localhost” is not a domain'],
-    [addOther([...good, '--domain', 'x.example.org'], ''), 'Pass the client secret on stdin'],
-    [
-      addOther(['--issuer', 'http://idp.example.com', '--client-id', 'x', '--domain', domain]),
-      '--issuer must begin with https',
-    ],
-    [
-      addOther(['--issuer', 'https://login.microsoftonline.com/common/v2.0', '--client-id', 'x', '--domain', domain]),
-      '--tenant must list',
-    ],
-    [run(['connections', '--', 'add', 'oidc', 'Not A Slug', ...good, '--domain', domain], 'x'), 'is not a slug'],
-    [run(['connections', '--', 'add', 'ldap', other]), 'npm run connections'],
+    [addOther([...good(), ...ofNew, '--domain', domain]), `Another connection has ${domain}.`],
+    [addOther(good()), 'at least one --domain'],
+    [at(`${provider.issuer}/\u202e`), '--issuer must contain no control or invisible characters'],
+    [at('https://ada:secret@idp.example.com'), '--issuer must contain no user name and no password'],
+    [at('http://idp.example.com'), '--issuer must begin with https'],
+    [at('https://login.microsoftonline.com/common/v2.0'), '--tenant must list'],
+    [addOther([...good(), ...ofNew, '--name', ' ']), '--name must have at least one character.'],
+    [addOther([...good(), ...ofNew, '--name', 'x'.repeat(101)]), '--name must have at most 100'],
+    [addOther([...good(), ...ofNew, '--name', 'A\u202eB']), '--name must contain no control'],
+    [addOther([...good(), '--domain', 'localhost']), '“localhost” is not a domain'],
+    [addOther([...good(), ...ofNew], ''), 'Pass the client secret on stdin'],
+    [run(['connections', 'add', 'oidc', 'Not A Slug', ...good(), ...ofNew], 'x'), 'is not a slug'],
+    [run(['connections', 'add', 'ldap', other]), 'npm run connections'],
     [connections('show', other), `There is no connection ${other}.`],
-    [connections('list', slug), 'npm run connections'],
-    [run(['connections', '--', 'disable', slug, '--list']), 'npm run connections'],
+    [connections('disable', slug, '--list'), 'npm run connections'],
   ] as const) {
     const { code, stdout, stderr } = await attempt
     expect([code, stdout], message).toEqual([2, ''])
@@ -183,7 +176,7 @@ test('add rejects what it can’t use, and writes nothing', async ({ sql }) => {
 })
 
 test('check says what is wrong', async () => {
-  await add()
+  await addHere()
   expect((await connections('check', slug)).stdout).toContain(
     `${slug}: the provider responds, and names itself ${provider.issuer}.`,
   )
@@ -193,11 +186,11 @@ test('check says what is wrong', async () => {
   const wrong = await connections('check', slug)
   expect([wrong.code, wrong.stdout]).toEqual([1, ''])
   expect(wrong.stderr).toContain('discovery_issuer. The metadata names another issuer.')
-  const otherKey = await run(['connections', '--', 'check', slug], '', {
+  const otherKey = await run(['connections', 'check', slug], '', {
     CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64'),
   })
   expect(otherKey.stderr).toContain('CONNECTION_SECRETS_KEY has changed')
-  const newKeyFirst = await run(['connections', '--', 'check', slug], '', {
+  const newKeyFirst = await run(['connections', 'check', slug], '', {
     CONNECTION_SECRETS_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.CONNECTION_SECRETS_KEY}`,
   })
   expect(newKeyFirst.stderr).toContain('discovery_issuer') // the secret could be opened
@@ -206,10 +199,12 @@ test('check says what is wrong', async () => {
 })
 
 test('link links a subject that was unlinked, or that never signed in', async ({ sql, url }) => {
-  await add(['--issuer', `${provider.issuer}/`]) // the provider names itself without the slash
+  // the provider names itself without the slash
+  await addHere({ settings: { kind: 'oidc', issuer: `${provider.issuer}/`, clientId: 'x' } })
+  const { id } = await added()
   const [ada, bob] = [await addUser(sql, 'ada'), await addUser(sql, 'bob')]
   const users = (command: string, { email }: { email: string }, ...more: string[]) =>
-    run(['users', '--', command, email, slug, ...more])
+    run(['users', command, email, slug, ...more])
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()]
   const signIn = async (subject: string) => {
     provider.person = { sub: subject, email: ada.email }
@@ -226,18 +221,13 @@ test('link links a subject that was unlinked, or that never signed in', async ({
   }
   expect(await signIn(first)).toBeNull()
 
-  for (const [user, subject] of [
-    [ada, second],
-    [bob, first],
-  ] as const) {
-    const { code, stderr } = await users('link', user, subject)
-    const conflict = `${ada.email} is linked to the subject ${first}.`
-    const advice = `npm run users -- unlink ${ada.email} ${slug}`
-    expect([code, stderr]).toEqual([2, `${conflict} Unlink it first: ${advice}\n`])
-  }
+  const { code, stderr } = await users('link', ada, second)
+  const conflict = `${ada.email} is linked to the subject ${first}.`
+  const advice = `npm run users -- unlink ${ada.email} ${slug}`
+  expect([code, stderr]).toEqual([2, `${conflict} Unlink it first: ${advice}\n`])
   expect(await linked()).toEqual([[ada.email, provider.issuer, first]])
 
-  await users('unlink', ada)
+  await unlinkUser(ada.id, id)
   expect((await users('link', bob, first)).stdout).toBe(`Linked ${bob.email} to the subject ${first} at ${slug}.\n`)
   expect((await users('link', ada, second)).code).toBe(0)
   expect([await signIn(first), await signIn(second), await signIn(third)]).toEqual([null, null, 'no_access'])
@@ -246,17 +236,17 @@ test('link links a subject that was unlinked, or that never signed in', async ({
     [bob.email, provider.issuer, first],
   ])
 
-  await users('unlink', bob)
+  await unlinkUser(bob.id, id)
   const tenant = 'https://login.microsoftonline.com/tenant/v2.0'
   expect((await users('link', bob, first, '--issuer', tenant)).code).toBe(0)
   expect(await linked()).toContainEqual([bob.email, tenant, first])
   await provider.stop()
-  await users('unlink', ada)
+  await unlinkUser(ada.id, id)
   expect((await users('link', ada, third)).stderr).toContain(`npm run connections -- check ${slug}`)
 })
 
 test('disable, enable, remove and unlink', async ({ sql, url, post }) => {
-  await add(['--provision'])
+  await addHere({ provision: true })
   const signIn = async () => {
     const visitor = new Visitor(url)
     const landing = await visitor.signIn(slug)
@@ -271,7 +261,7 @@ test('disable, enable, remove and unlink', async ({ sql, url, post }) => {
   expect(await signIn()).toBe(200)
 
   const subject = String(provider.person.sub)
-  const unlink = () => run(['users', '--', 'unlink', String(provider.person.email), slug])
+  const unlink = () => run(['users', 'unlink', String(provider.person.email), slug])
   const unlinked = (await unlink()).stdout
   expect(unlinked).toContain(`from ${slug}. Sessions ended: 1.`)
   expect(unlinked).toContain(`npm run users -- link ${provider.person.email} ${slug} ${subject}`)
