@@ -1,4 +1,4 @@
-import { randomUUID, verify, X509Certificate } from 'node:crypto'
+import { verify, X509Certificate } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { disableConnection, listConnections } from '../../lib/sso/manage'
@@ -17,7 +17,7 @@ import {
 import { authnRequestIn, connectSaml, responseTo, SamlVisitor } from '../support/saml-visitor'
 import { type Server, startServer } from '../support/server'
 
-// The matrix of attacks is in lib/sso/saml/*.spec.ts. Here, each class of them goes over HTTP once.
+// The attacks are in lib/sso/saml/*.spec.ts. Here, some of them go over HTTP.
 
 let server: Server
 let provider: SamlProvider
@@ -68,10 +68,10 @@ const unclaimed = async (sql: Sql, connection = slug) => {
   return rows.length
 }
 
-for (const [name, mode] of Object.entries(modes)) {
+for (const name of ['a signed assertion', 'both signed, encrypted']) {
   test(`signs in with ${name}; the session begins in this browser only`, async ({ sql }) => {
     const begun = await visitor.begin(slug, '/reports?year=2026')
-    const landing = await visitor.deliver(begun, responseTo(provider, begun, mode))
+    const landing = await visitor.deliver(begun, responseTo(provider, begun, modes[name]))
     expect(landing.pathname).toBe('/sso/callback')
     expect(Object.fromEntries(landing.searchParams)).toEqual({
       code: expect.stringMatching(/^[\w-]{43}$/),
@@ -94,7 +94,7 @@ for (const [name, mode] of Object.entries(modes)) {
   })
 }
 
-test('requests are signed with the key whose certificate is in our metadata', async () => {
+test('signs requests with the key whose certificate is in our metadata, unless the connection does not sign', async () => {
   const response = await visitor.request(`/api/auth/sso/${slug}/metadata`)
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/samlmetadata+xml'])
   const metadata = await response.text()
@@ -118,12 +118,8 @@ test('requests are signed with the key whose certificate is in our metadata', as
     const bytes = Buffer.from(decodeURIComponent(signature!), 'base64')
     expect(verify('sha256', Buffer.from(signed!), publicKey, bytes)).toBe(true)
   }
-})
-
-test('requests are not signed unless the connection says so', async () => {
-  const other = await connectSaml(provider, server.url, { settings: { signRequests: false } })
-  const { url } = await visitor.begin(other)
-  expect([...url.searchParams.keys()]).toEqual(['tenant', 'SAMLRequest', 'RelayState'])
+  const unsigned = await connectSaml(provider, server.url, { settings: { signRequests: false } })
+  expect((await visitor.begin(unsigned)).url.searchParams.has('Signature')).toBe(false)
 })
 
 test('during a rotation, two certificates count', async () => {
@@ -140,129 +136,56 @@ test('during a rotation, two certificates count', async () => {
   expect(await signIn(rotating, { response: true, signing: provider.nextKey })).toBeNull()
 })
 
-for (const [signed, accepted] of [
-  ['response', [{ response: true }, { response: true, assertion: true }]],
-  ['assertion', [{ assertion: true }, { response: true, assertion: true }]],
-  ['both', [{ response: true, assertion: true }]],
-] as const) {
-  test(`a connection that wants signed: ${signed}`, async () => {
+test('requires the signatures that the connection wants', async () => {
+  const signatures = [{ response: true }, { assertion: true }, { response: true, assertion: true }]
+  for (const [signed, accepted] of [
+    ['response', [true, false, true]],
+    ['assertion', [false, true, true]],
+    ['both', [false, false, true]],
+  ] as const) {
     const strict = await connectSaml(provider, server.url, { settings: { signed } })
-    for (const mode of [{ response: true }, { assertion: true }, { response: true, assertion: true }]) {
+    for (const [index, mode] of signatures.entries()) {
       const begun = await visitor.begin(strict)
-      const landing = await visitor.deliver(begun, responseTo(provider, begun, mode))
-      const isAccepted = accepted.some((one) => JSON.stringify(one) === JSON.stringify(mode))
-      expect(errorOf(landing), JSON.stringify(mode)).toBe(isAccepted ? null : 'response_invalid')
-      expect((await logged(visitor)).check).toBe(isAccepted ? undefined : 'saml_unsigned')
+      const error = errorOf(await visitor.deliver(begun, responseTo(provider, begun, mode)))
+      expect([error, (await logged(visitor)).check], `${signed}: ${JSON.stringify(mode)}`).toEqual(
+        accepted[index] ? [null, undefined] : ['response_invalid', 'saml_unsigned'],
+      )
     }
-  })
-}
+  }
+})
 
 // Hostile responses
 
-const evil = replace('>ada<', '>root<')
-const unsigned = replace(parts.signature, '')
-const withNewId = replace(/ID="_[^"]*"/, `ID="_evil-${randomUUID()}"`)
-const atAcs = replace(/ (Destination|Recipient)="[^"]*"/g, ' $1="https://other.example/acs"')
-
+const forged = inOrder(replace('>ada<', '>root<'), replace(/ID="_[^"]*"/, 'ID="_forged"'), replace(parts.signature, ''))
 const hostile: Record<string, [check: string, options: ResponseOptions]> = {
   'no signature': ['saml_unsigned', { assertion: false }],
-  'an encrypted assertion without a signature': ['saml_unsigned', { assertion: false, encrypted: true }],
-  'a foreign key': ['saml_signature', {}],
-  'SHA-1': [
-    'saml_algorithm',
-    { assertion: true, signing: { signatureMethod: 'http://www.w3.org/2000/09/xmldsig#rsa-sha1' } },
-  ],
-  'another subject after signing': ['saml_signature', { assertion: true, tamper: evil }],
-  'XSW 3: another assertion before the signed one': [
+  'another subject after signing': ['saml_signature', { tamper: replace('>ada<', '>root<') }],
+  'another assertion beside the signed one': [
     'saml_assertion_count',
-    {
-      assertion: true,
-      tamper: replace(assertionPattern, (original) => withNewId(unsigned(evil(original!))) + original),
-    },
-  ],
-  'XSW 4: another assertion around the signed one': [
-    'saml_assertion_count',
-    {
-      assertion: true,
-      tamper: replace(assertionPattern, (original) =>
-        replace('</saml:Assertion>', () => `${original}</saml:Assertion>`)(withNewId(unsigned(evil(original!)))),
-      ),
-    },
-  ],
-  'another issuer': [
-    'saml_issuer',
-    { response: true, edit: replace(parts.issuer, '<saml:Issuer>https://other.example</saml:Issuer>') },
-  ],
-  'another issuer of the assertion': [
-    'saml_issuer',
-    { assertion: true, edit: replace(parts.assertionIssuer, '$1<saml:Issuer>https://other.example</saml:Issuer>') },
+    { tamper: replace(assertionPattern, (original) => forged(original!) + original) },
   ],
   'another audience': [
     'saml_audience',
-    { assertion: true, edit: replace(/<saml:Audience>[^<]*</, '<saml:Audience>https://other.example<') },
+    { edit: replace(/<saml:Audience>[^<]*</, '<saml:Audience>https://other.example<') },
   ],
-  'no audience': ['saml_audience', { assertion: true, edit: replace(parts.restriction, '') }],
-  'another recipient': [
-    'saml_recipient',
-    { assertion: true, edit: replace(/ Recipient="[^"]*"/, ' Recipient="https://other.example/acs"') },
-  ],
-  'another destination': ['saml_destination', { response: true, edit: atAcs }],
-  'another request': ['saml_in_response_to', { assertion: true, requestId: '_another' }],
-  'another request in the envelope, with which an attacker delivers a stolen assertion': [
-    'saml_in_response_to',
-    {
-      assertion: true,
-      edit: replace(/(<saml:SubjectConfirmationData[^>]* InResponseTo=)"[^"]*"/, '$1"_another"'),
-    },
-  ],
-  'expired by more than a minute': ['saml_time', { assertion: true, notOnOrAfter: -90 }],
-  'not yet valid by more than a minute': ['saml_time', { assertion: true, notBefore: 90 }],
-  'no bearer confirmation': ['saml_confirmation', { assertion: true, edit: replace('cm:bearer', 'cm:sender-vouches') }],
-  'a transient NameID': [
-    'saml_transient',
-    { assertion: true, edit: replace('nameid-format:persistent', 'nameid-format:transient') },
-  ],
-  'no authentication statement': ['saml_authn_statement', { assertion: true, edit: replace(parts.authnStatement, '') }],
-  'a DTD': [
-    'saml_markup',
-    { assertion: true, tamper: replace('<samlp:Response', '<!DOCTYPE r [<!ENTITY e "ada">]><samlp:Response') },
-  ],
-  'a comment in the NameID': ['saml_markup', { assertion: true, tamper: replace('>ada<', '>a<!-- -->da<') }],
-  'a processing instruction in the NameID': [
-    'saml_markup',
-    { assertion: true, nameId: 'not-ada', tamper: replace('>not-ada<', '><?p not-?>ada<') },
-  ],
-  CDATA: ['saml_markup', { assertion: true, tamper: replace('>ada<', '><![CDATA[ada]]><') }],
-  'too many elements': [
-    'saml_too_complex',
-    { assertion: true, tamper: replace('</samlp:Status>', `</samlp:Status>${'<a/>'.repeat(1_000)}`) },
-  ],
+  'another request': ['saml_in_response_to', { requestId: '_another' }],
+  'an assertion that ended 90 seconds ago': ['saml_time', { notOnOrAfter: -90 }],
+  'a comment in the NameID': ['saml_markup', { tamper: replace('>ada<', '>a<!-- -->da<') }],
   'a bomb inside an encrypted assertion': [
     'saml_too_complex',
-    { assertion: true, encrypted: true, tamperAssertion: replace('>ada<', `>ada${'<a/>'.repeat(1_000)}<`) },
+    { encrypted: true, tamperAssertion: replace('>ada<', `>ada${'<a/>'.repeat(1_000)}<`) },
   ],
   'a document of more than 256 KiB': [
     'saml_too_large',
-    { assertion: true, tamper: replace('</samlp:Status>', `</samlp:Status>${' '.repeat(257 * 1024)}`) },
+    { tamper: replace('</samlp:Status>', `</samlp:Status>${' '.repeat(257 * 1024)}`) },
   ],
-  'not XML': ['saml_malformed', { assertion: true, tamper: () => 'hello' }],
-  'not UTF-8': ['saml_encoding', { assertion: true, tamper: () => 'latin1' }],
-  'a request, not a response': [
-    'saml_response',
-    { assertion: true, edit: inOrder(replace(/samlp:Response/g, 'samlp:Request')) },
-  ],
+  'text that is not XML': ['saml_malformed', { tamper: () => 'hello' }],
 }
 
 for (const [what, [check, options]] of Object.entries(hostile)) {
   test(`rejects a response: ${what}`, async ({ sql }) => {
     const [begun, other] = [await visitor.begin(slug, '/reports'), await visitor.begin(slug)]
-    let response = responseTo(provider, begun, options)
-    if (what === 'a foreign key') {
-      const foreign = (await newSamlProvider()).nextKey
-      response = responseTo(provider, begun, { assertion: true, signing: foreign })
-    }
-    if (what === 'not UTF-8') response = Buffer.from([0x3c, 0xe9, 0x3e]).toString('base64')
-    const landing = await visitor.deliver(begun, response)
+    const landing = await visitor.deliver(begun, responseTo(provider, begun, { assertion: true, ...options }))
     expect(landing.pathname + landing.search).toBe('/sso/callback?error=response_invalid&next=%2Freports')
     expect(await logged(visitor)).toMatchObject({ route: 'sso-acs', connection: slug, check, status: 303 })
     expect(await usersOf(sql, slug)).toEqual([])
@@ -274,14 +197,6 @@ for (const [what, [check, options]] of Object.entries(hostile)) {
     expect(errorOf(await visitor.deliver(other, responseTo(provider, other)))).toBeNull()
   })
 }
-
-test('accepts clocks that differ by less than a minute', async () => {
-  for (const times of [{ notBefore: 30 }, { notOnOrAfter: -30 }]) {
-    const begun = await visitor.begin(slug)
-    const landing = await visitor.deliver(begun, responseTo(provider, begun, { response: true, ...times }))
-    expect(errorOf(landing), JSON.stringify(times)).toBeNull()
-  }
-})
 
 test('the provider’s own error ends the sign-in in other words', async () => {
   const begun = await visitor.begin(slug)
@@ -417,15 +332,9 @@ test('the ACS accepts forms of up to 350 KiB, and only by POST', async ({ sql })
 })
 
 test('without a SAML connection, nothing is read', async () => {
-  for (const [name, path] of [
-    ['ACS', `/api/auth/sso/none-${slug}/acs`],
-    ['large', `/api/auth/sso/none-${slug}/acs`],
-  ] as const) {
-    const form = new URLSearchParams({
-      RelayState: newSecret(),
-      SAMLResponse: 'A'.repeat(name === 'large' ? 400_000 : 4),
-    })
-    expect(errorOf(await visitor.open(path, form))).toBe('connection_unavailable')
+  for (const size of [4, 400_000]) {
+    const form = new URLSearchParams({ RelayState: newSecret(), SAMLResponse: 'A'.repeat(size) })
+    expect(errorOf(await visitor.open(`/api/auth/sso/none-${slug}/acs`, form))).toBe('connection_unavailable')
     expect((await logged(visitor)).check).toBe('connection')
   }
   expect((await visitor.request(`/api/auth/sso/none-${slug}/metadata`)).status).toBe(404)
