@@ -6,6 +6,23 @@ export function axe(page: Page): AxeBuilder {
   return new AxeBuilder({ page }).options({ rules: { 'target-size': { enabled: true } } })
 }
 
+/** Returns what makes a page hard to use: violations of axe, content wider than the screen, low buttons. */
+export async function problemsOf(page: Page): Promise<string[]> {
+  const { violations } = await axe(page).analyze()
+  const measured = await page.evaluate(() => {
+    const { scrollWidth } = document.documentElement
+    const heights = [...document.querySelectorAll('a.button, button')].map((button) => button.getBoundingClientRect())
+    return [
+      ...(document.querySelectorAll('h1').length === 1 ? [] : ['not one h1']),
+      ...(scrollWidth > innerWidth ? [`${scrollWidth} pixels wide`] : []),
+      ...heights
+        .filter(({ height }) => height > 0 && height < 44)
+        .map(({ height }) => `a button ${height} pixels high`),
+    ]
+  })
+  return [...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), ...measured]
+}
+
 // “Connection closed”, of a page that was left before all of it had arrived.
 const leftEarly = 'Minified React error #412;'
 

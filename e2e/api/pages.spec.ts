@@ -1,0 +1,106 @@
+import { lifetimes } from '../../lib/contract/lifetimes'
+import { getSession } from '../../lib/contract/paths'
+import { newSecret } from '../../lib/secret'
+import { expect, keepSecret, test } from '../support/fixtures'
+
+// The headers and the HTML of the pages.
+
+const pages = [
+  '/',
+  '/nothing',
+  '/api-docs',
+  '/sso/callback',
+  '/sso/callback?code=x',
+  '/sso/callback?error=x',
+  '/reset-password',
+  '/reset-password?token=x',
+  '/sign-in',
+  '/sign-in?error=unknown',
+]
+
+test('every page has a strict policy with a new nonce, is never cached, and loads nothing from other sites', async ({
+  url,
+}) => {
+  const nonces = new Set<string>()
+  for (const path of pages) {
+    const response = await fetch(url + path, {
+      headers: { 'X-Nonce': 'forged', 'Content-Security-Policy': "script-src 'nonce-forged'" },
+    })
+    const header = (name: string) => response.headers.get(name)
+    expect(response.status, path).toBe(path === '/nothing' || path === '/api-docs' ? 404 : 200)
+    const policy = header('content-security-policy')!
+    expect(policy, path).toMatch(
+      /^default-src 'none'; script-src 'self' 'nonce-[\w+/=]{24}' 'strict-dynamic'; style-src 'self' 'nonce-[\w+/=]{24}'; /,
+    )
+    const ancestors = ["frame-ancestors 'none'", "base-uri 'none'", "object-src 'none'"]
+    for (const part of [...ancestors, "form-action 'self'", "connect-src 'self'"]) expect(policy).toContain(part)
+    expect(policy).not.toMatch(/unsafe|https?:|\*|forged/)
+    expect(header('cache-control'), path).toContain('no-store')
+    // /sign-out needs the origin of the sign-out form on the home page.
+    expect(header('referrer-policy')).toBe(path === '/' ? 'same-origin' : 'no-referrer')
+    expect(header('x-content-type-options')).toBe('nosniff')
+    expect(header('cross-origin-opener-policy')).toBe('same-origin')
+    expect(header('x-powered-by')).toBeNull()
+
+    const html = await response.text()
+    const [, nonce] = policy.match(/'nonce-(.*?)'/)!
+    nonces.add(nonce!)
+    const tags = html.match(/<(script|style)\b[^>]*>/g)!
+    expect(tags.length).toBeGreaterThan(5)
+    expect(tags.filter((tag) => !tag.includes(`nonce="${nonce}"`))).toEqual([])
+    expect(html.match(/(?:src|href|action)="(?:https?:)?\/\/[^"]*"/g), path).toBeNull()
+    expect(html, path).not.toMatch(/ on\w+="|style="/)
+    expect(html.split('@keyframes breathe').length - 1, path).toBe(1) // the styles, once
+    expect(html, path).toContain('urlSecrets')
+    expect(html, path).not.toMatch(/\/\/ |\/\*/) // comments of inlined scripts
+  }
+  expect(nonces.size).toBe(pages.length)
+})
+
+test('files are cached, and hashed ones as immutable', async ({ url }) => {
+  const html = await (await fetch(url)).text()
+  const script = html.match(/\/_next\/static\/[^"]*\.js/)![0]
+  expect((await fetch(url + script)).headers.get('cache-control')).toContain('immutable')
+  const files = await Promise.all(['/icon.svg', '/favicon.ico', '/robots.txt'].map((file) => fetch(url + file)))
+  for (const { status, headers } of files)
+    expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=3600'])
+  const [icon, favicon] = files
+  expect(favicon!.headers.get('content-type')).toBe('image/svg+xml')
+  expect(await favicon!.text()).toBe(await icon!.text())
+})
+
+test('a page has the language and the direction of Accept-Language', async ({ url }) => {
+  for (const [language, direction] of Object.entries({ en: 'ltr', de: 'ltr', ar: 'rtl' })) {
+    const html = await (await fetch(url, { headers: { 'Accept-Language': `${language};q=0.9` } })).text()
+    expect(html).toContain(`<html lang="${language}" dir="${direction}"`)
+  }
+})
+
+test('without mail, the forgot-password page does not exist', async ({ url }) => {
+  for (const path of ['/forgot-password', '/forgot-password/', '/forgot-password?sent']) {
+    const response = await fetch(url + path)
+    expect(response.status, path).toBe(404)
+    expect(await response.text(), path).toMatch(/<h1[^>]*>Page not found<\/h1>/)
+  }
+})
+
+test('only the callback page sets the cookie of a browser, unless a valid one is there', async ({ url }) => {
+  const setBy = async (path: string, Cookie = '') =>
+    (await fetch(url + path, { headers: Cookie ? { Cookie } : {} })).headers.getSetCookie()
+  const fresh = new RegExp(`^browser=([\\w-]{43}); Path=/; Max-Age=${lifetimes.browser}; HttpOnly; SameSite=Lax$`)
+  const own = keepSecret(newSecret())
+  const values = new Set<string>()
+  const invalid = ['', 'x', own.slice(1), `${own}x`, `"${own}"`, `${own.slice(1)}%`, `${own.slice(1)}.`]
+  for (const cookie of ['', `theme=${own}`, `xbrowser=${own}`, ...invalid.map((value) => `browser=${value}`)]) {
+    const cookies = await setBy('/sso/callback', cookie)
+    expect(cookies, `${cookie.length}`).toEqual([expect.stringMatching(fresh)])
+    values.add(keepSecret(fresh.exec(cookies[0]!)![1]!))
+  }
+  expect(values.size).toBe(10)
+  for (const path of ['/sso/callback/', '/sso/callback?code=x', '/sso/callback?error=x']) {
+    expect(await setBy(path), path).toEqual([expect.stringMatching(fresh)])
+    expect(await setBy(path, `theme=dark; browser=${own}`), path).toEqual([])
+  }
+  for (const path of ['/', '/nothing', '/sso', '/sso/callback/more', '/reset-password?token=x', getSession])
+    expect(await setBy(path), path).toEqual([])
+})

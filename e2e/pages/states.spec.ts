@@ -1,0 +1,162 @@
+import type { Page } from 'playwright/test'
+import { states } from '../../bin/preview/states'
+import { expect, heading, newCode, newToken, test } from '../support/fixtures'
+import { complaintsOf, problemsOf } from '../support/page-checks'
+import { show, stateNames } from '../support/page-states'
+
+// Each state once: in English, in the light scheme, 320 pixels wide, and translated by the browser.
+// `npm run test:axe` checks all languages, schemes, text sizes and widths.
+
+declare global {
+  interface Window {
+    /** Texts of the page that React has changed since, but that the user still sees. */
+    staleTexts: () => string[]
+  }
+}
+
+const statesPerTest = 8
+for (let first = 0; first < stateNames.length; first += statesPerTest) {
+  const names = stateNames.slice(first, first + statesPerTest)
+  test(`is accessible and translatable: ${names.join('; ')}`, async ({ context }) => {
+    test.setTimeout(120_000)
+    context.setDefaultTimeout(15_000)
+    await context.addInitScript(translate)
+    const complaints = complaintsOf(context)
+    const problems: string[] = []
+    for (const name of names) {
+      const page = await context.newPage()
+      const found = await problemsOfState(page, name).catch((error: Error) => [error.message])
+      problems.push(...[...found, ...complaints.splice(0)].map((problem) => `${name}: ${problem}`))
+      await page.close()
+    }
+    expect(problems).toEqual([])
+  })
+}
+
+async function problemsOfState(page: Page, name: string): Promise<string[]> {
+  const { mocks, offline, scripts, steps = [] } = states[name]!
+  const [typed = ''] = steps.flatMap(([kind, selector, value]) =>
+    (kind === 'fill' || kind === 'type') && selector === '#password' ? [value] : [],
+  )
+  await page.emulateMedia({ reducedMotion: 'reduce' }) // no color between two
+  await page.setViewportSize({ width: 320, height: 640 })
+  await show(page, name)
+  if (!scripts) await page.locator('main font').first().waitFor({ state: 'attached' })
+  const problems = [...(await problemsOf(page)), ...(await page.evaluate(translationProblems, typed))]
+  if (scripts || !(mocks || offline || steps.length > 0)) return problems
+  await goOn(page)
+  return [...problems, ...(await page.evaluate(translationProblems, typed))]
+}
+
+/**
+ * Does to a page what the translation of a browser does: replaces each text by a <font>, from the
+ * moment that React has taken over the page.
+ */
+function translate(): void {
+  const replaced: { text: Text; font: HTMLElement }[] = []
+  const skipped = 'font, script, style, noscript, [translate=no]'
+  const wrap = () => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    const texts: Text[] = []
+    while (walker.nextNode()) texts.push(walker.currentNode as Text)
+    for (const text of texts) {
+      if (!text.data.trim() || text.parentElement!.closest(skipped)) continue
+      const font = document.createElement('font')
+      font.textContent = text.data
+      text.replaceWith(font)
+      replaced.push({ text, font })
+    }
+  }
+  const start = () => {
+    wrap()
+    new MutationObserver(wrap).observe(document.body, { subtree: true, childList: true, characterData: true })
+  }
+  const settleMs = 50 // React marks the elements just before it has finished
+  const timer = setInterval(() => {
+    const last = document.querySelector('.footer li:last-child button')
+    if (!last || !Object.keys(last).some((key) => key.startsWith('__react'))) return
+    clearInterval(timer)
+    setTimeout(start, settleMs)
+  }, 20)
+  window.staleTexts = () =>
+    replaced.filter(({ text, font }) => font.isConnected && font.textContent !== text.data).map(({ text }) => text.data)
+}
+
+/** Returns what a translated page shows wrongly. Runs in the page. */
+function translationProblems(typed: string): string[] {
+  const problems = window.staleTexts().map((text) => `still shows “${text}”`)
+  const field = document.querySelector<HTMLInputElement>('#password')
+  if (field?.checkVisibility() && !field.value.includes(typed)) problems.push('the password is lost')
+  if (document.querySelector('h1')?.textContent === 'Something went wrong') problems.push('crashed')
+  const translated = [...document.querySelectorAll('font')].filter(
+    (font) => font.closest('.brand') || /7f3c1f0a-58a1|ada@example\.com|reader-/.test(font.textContent),
+  )
+  return [...problems, ...translated.map(({ textContent }) => `translates “${textContent}”`)]
+}
+
+/** Goes online, and uses whatever the state offers: buttons, and the password field. */
+async function goOn(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    Object.defineProperty(navigator, 'onLine', { value: true })
+    dispatchEvent(new Event('online'))
+  })
+  if (await page.locator('#wait').isVisible()) await page.waitForTimeout(1_100) // the countdown changes
+  const field = page.locator('#password:visible:not([readonly])')
+  if (await field.count()) await field.press('End')
+  if (await field.count()) await field.pressSequentially('x')
+  for (const button of await page.locator('main button:visible').all())
+    await button.click({ force: true, timeout: 1_000 }).catch(() => {}) // an earlier one may have removed it
+  await page.waitForTimeout(100)
+}
+
+test('does not translate the email address of a signed-in user', async ({ page, user }) => {
+  await page.addInitScript(translate)
+  await page.goto(`/sso/callback?code=${await newCode(user)}`)
+  await page.waitForURL('/')
+  await page.locator('main font').first().waitFor({ state: 'attached' })
+  await expect(page.getByText(user.email)).toBeVisible()
+  await expect(page.locator('font', { hasText: user.email })).toHaveCount(0)
+})
+
+test('works without AbortSignal.timeout, as in Safari 15', async ({ page }) => {
+  await page.addInitScript(() => Reflect.deleteProperty(AbortSignal, 'timeout'))
+  const complaints = complaintsOf(page.context())
+  const forms = ['reset: accepted', 'password sign-in: password', 'password sign-in: wrong']
+  for (const name of [...forms, 'sso: signed in', 'sso: signed in already']) {
+    await show(page, name)
+    expect(complaints, name).toEqual([])
+  }
+})
+
+test('shows an error when a script throws, and keeps what was typed', async ({ page, user }) => {
+  const breakSending = () => {
+    window.fetch = () => {
+      throw new Error('as the test wants')
+    }
+  }
+  const problem = (title: string) => page.getByRole('alert').filter({ hasText: title })
+  await show(page, 'password sign-in: e-mail first')
+  await page.locator('html[data-ready]').waitFor({ state: 'attached' })
+  await page.evaluate(breakSending)
+  await page.getByLabel('Email address').fill('ada@example.org')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await expect(problem('Sign-in isn’t available right now')).toBeVisible()
+  await expect(page.getByLabel('Email address')).toHaveValue('ada@example.org')
+
+  await show(page, 'password sign-in: password')
+  await page.evaluate(breakSending)
+  await page.getByLabel('Password', { exact: true }).fill('lantern otter meadow')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(problem('We couldn’t sign you in')).toBeVisible()
+  await expect(page.getByLabel('Password', { exact: true })).toHaveValue('lantern otter meadow')
+
+  await page.addInitScript(breakSending)
+  await page.goto(`/reset-password?token=${await newToken(user)}`)
+  await page.getByLabel('New password').fill('lantern otter meadow')
+  await page.getByRole('button', { name: 'Save password' }).click()
+  await expect(heading(page)).toHaveText('We couldn’t change your password')
+
+  await page.goto('/sso/callback?code=x')
+  await expect(heading(page)).toHaveText('We couldn’t sign you in')
+  await expect(page.getByRole('link', { name: 'Sign in again' })).toBeVisible()
+})

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { languageOf, preferredLanguage } from './language'
+
+const preferred = {
+  '': 'en',
+  de: 'de',
+  'de-CH': 'de',
+  'DE-at,en;q=0.5': 'de',
+  'en-GB,de;q=0.9': 'en',
+  'fr-CA,de;q=0.5,en;q=0.4': 'fr',
+  es: 'es',
+  'ar-EG': 'ar',
+  'nl,de;q=0.5,en;q=0.4': 'de',
+  nl: 'en',
+  'de;q=0,en': 'en',
+  'en;q=0.1, de;q=0.2': 'de',
+  '*': 'en',
+  'constructor,__proto__': 'en',
+  ';;,=': 'en',
+}
+
+for (const [header, language] of Object.entries(preferred))
+  test(`Accept-Language: ${header} selects ${language}`, () => expect(preferredLanguage(header)).toBe(language))
+
+test('a language that the user chose precedes Accept-Language, unless it does not exist', () => {
+  const chosen = (cookie: string) => languageOf(new Headers({ Cookie: cookie, 'Accept-Language': 'de' }))
+  expect(chosen('session=x; language=fr')).toBe('fr')
+  expect(chosen('language=xx')).toBe('de')
+})
