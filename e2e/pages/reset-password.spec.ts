@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import bcrypt from 'bcrypt'
-import type { Page } from 'playwright/test'
+import type { Page, Route } from 'playwright/test'
 import {
   countPosts,
   expect,
@@ -14,13 +14,32 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { holders } from '../support/page-checks'
+import { complaintsOf, holders } from '../support/page-checks'
 import { respondWith, retryThrice } from '../support/page-states'
-import { startServer } from '../support/server'
 
+const changed = 'Your password has been changed'
+const lost = 'We lost the connection'
+const strong = 'lantern otter meadow'
+const unavailable = (seconds: number) => respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, seconds)
+const invalidPassword = (code: string) =>
+  respondWith(400, { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code, message: 'For programmers.' }] })
 const field = (page: Page) => page.getByLabel('New password')
 const banner = (page: Page) => page.locator('.banner h2')
 const save = (page: Page) => page.getByRole('button', { name: 'Save password' })
+const retryButton = (page: Page) => page.getByRole('button', { name: 'Try again' })
+const canRetry = (page: Page) => page.getByRole('status').filter({ hasText: 'You can try again now.' })
+
+/** Opens a new reset link of a user, and returns its token. */
+async function open(page: Page, user: User, options?: Parameters<Page['goto']>[1]): Promise<string> {
+  const token = await newToken(user)
+  await page.goto(`/reset-password?token=${token}`, options)
+  return token
+}
+
+async function submit(page: Page, password: string): Promise<void> {
+  await field(page).fill(password)
+  await save(page).click()
+}
 
 async function passwordIs(sql: Sql, user: User, password: string): Promise<boolean> {
   const [row] = await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])
@@ -31,10 +50,9 @@ test('a link sets a new password and ends every session', async ({ page, user, s
   await sql(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 hour')`, [user.id])
   const password = newPassword()
   const posts = countPosts(page)
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).fill(password)
-  await save(page).click()
-  await expect(heading(page)).toHaveText('Your password has been changed')
+  await open(page, user)
+  await submit(page, password)
+  await expect(heading(page)).toHaveText(changed)
   await expect(heading(page)).toBeFocused()
   await expect(page.getByRole('link', { name: 'Sign in' })).toBeVisible()
   expect(posts).toHaveLength(1)
@@ -43,59 +61,47 @@ test('a link sets a new password and ends every session', async ({ page, user, s
     { revoked_at: expect.any(Date) },
   ])
 
-  // an address of its own: nothing is left to send
+  // This page has its own URL and has nothing to send.
   await expect(page).toHaveURL('/reset-password/done')
   await page.reload()
-  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(heading(page)).toHaveText(changed)
   await page.goto('about:blank')
   await page.goBack()
-  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(heading(page)).toHaveText(changed)
   expect(posts).toHaveLength(1)
 })
 
-test('the link is looked up before the form is shown: used, expired, invalid, replaced', async ({
-  page,
-  user,
-  sql,
-}) => {
+const badLinks: [title: string, sql: string | null][] = [
+  ['This link has already been used', 'UPDATE reset_tokens SET used_at = now() WHERE user_id = $1'],
+  ['This link has expired', 'UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1'],
+  ['This link isn’t valid', null], // a newer link replaces it
+  ['This link isn’t valid', 'UPDATE reset_tokens SET attempts = 30 WHERE user_id = $1'],
+  ['This link isn’t valid', 'UPDATE users SET disabled_at = now() WHERE id = $1'],
+]
+test('shows that a link is used, expired or invalid instead of the form', async ({ page, user, sql }) => {
   const posts = countPosts(page)
-  const cases: [title: string, spoil: (token: string) => Promise<unknown>][] = [
-    [
-      'This link has already been used',
-      () => sql('UPDATE reset_tokens SET used_at = now() WHERE user_id = $1', [user.id]),
-    ],
-    ['This link has expired', () => sql('UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1', [user.id])],
-    ['This link isn’t valid', () => newToken(user)], // only the newest works
-    ['This link isn’t valid', () => sql('UPDATE reset_tokens SET attempts = 30 WHERE user_id = $1', [user.id])],
-    ['This link isn’t valid', () => sql('UPDATE users SET disabled_at = now() WHERE id = $1', [user.id])],
-  ]
-  for (const [title, spoil] of cases) {
+  for (const [title, change] of badLinks) {
     const token = await newToken(user)
-    await spoil(token)
+    if (change) await sql(change, [user.id])
+    else await newToken(user)
     await page.goto(`/reset-password?token=${token}`)
     await expect(heading(page)).toHaveText(title)
     await expect(field(page)).toHaveCount(0)
     await expect(page.getByText(user.email)).toHaveCount(0)
   }
-  await page.goto('/reset-password?token=x')
-  await expect(heading(page)).toHaveText('This link isn’t valid')
   expect(posts).toEqual([])
   expect(await sql('SELECT used_at FROM reset_tokens WHERE user_id = $1', [user.id])).toEqual([{ used_at: null }])
 })
 
-test('opening a link shows its account, also to password managers, and changes nothing', async ({
-  page,
-  user,
-  sql,
-  url,
-}) => {
+test('opening a link shows its user, and changes nothing', async ({ page, user, sql, url }) => {
   const token = await newToken(user)
   const row = () => sql('SELECT * FROM reset_tokens WHERE user_id = $1', [user.id])
   const before = await row()
   await page.goto(`/reset-password?token=${token}`)
   await expect(page.getByText(user.email)).toBeVisible()
-  await expect(page.locator('input[name=username]')).toHaveValue(user.email)
-  await expect(page.locator('input[name=username]')).toHaveAttribute('autocomplete', 'username')
+  const username = page.locator('input[name=username]') // for password managers
+  await expect(username).toHaveValue(user.email)
+  await expect(username).toHaveAttribute('autocomplete', 'username')
   expect(await row()).toEqual(before)
   const html = await (await fetch(`${url}/reset-password?token=${token}`)).text()
   expect(html).toContain(user.email)
@@ -107,10 +113,9 @@ test('opening a link shows its account, also to password managers, and changes n
   expect(await forged.text()).not.toContain(user.email)
 })
 
-test('a reload, Back, and a second tab keep the link; after success nothing holds it', async ({ page, user, sql }) => {
-  const token = await newToken(user)
+test('a reload and Back keep the link until it is used or expires', async ({ page, user, sql }) => {
   const state = () => page.evaluate(() => JSON.stringify([history.state, location.href]))
-  await page.goto(`/reset-password?token=${token}`)
+  const token = await open(page, user)
   await expect(page.getByText(user.email)).toBeVisible()
   await page.reload()
   await expect(page.getByText(user.email)).toBeVisible()
@@ -120,55 +125,44 @@ test('a reload, Back, and a second tab keep the link; after success nothing hold
   expect(page.url()).not.toContain(token)
   expect(await state()).toContain(token)
   const password = newPassword()
-  await field(page).fill(password)
-  await save(page).click()
-  await expect(heading(page)).toHaveText('Your password has been changed')
+  await submit(page, password)
+  await expect(heading(page)).toHaveText(changed)
   expect(await state()).not.toContain(token)
   expect(await passwordIs(sql, user, password)).toBe(true)
-})
 
-test('a reload of a link that has expired meanwhile says so', async ({ page, user, sql }) => {
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
+  await open(page, user)
   await expect(field(page)).toBeVisible()
   await sql('UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1', [user.id])
   await page.reload()
   await expect(heading(page)).toHaveText('This link has expired')
 })
 
-test('an empty or a short password costs no request', async ({ page, user }) => {
+test('rejects lengths without a request, and the strength meter agrees with the API', async ({ page, user, post }) => {
   const posts = countPosts(page)
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  for (const [typed, message] of [
-    ['', 'Enter a new password.'],
-    ['short', 'Password must be at least 8 characters.'],
-    ['lantern otter meadow '.repeat(4), /^Password must be 72 characters or fewer\./],
+  const token = await open(page, user)
+  const tooLong = /^Password must be 72 characters or fewer\./
+  const tooShort = 'Password must be at least 8 characters.'
+  for (const [typed, message, reading] of [
+    ['', 'Enter a new password.', null],
+    ['short', tooShort, 'Too short so far'],
+    ['👨‍👩‍👧‍👦'.repeat(3), tooLong, 'Too long: 72 characters or fewer'],
+    [`${strong} `.repeat(4), tooLong, 'Too long: 72 characters or fewer'],
+    [user.email, null, 'Easy to guess so far'],
+    ['password1', null, 'Easy to guess so far'],
   ] as const) {
-    await field(page).fill(typed)
+    await field(page).fill('')
+    await field(page).pressSequentially(typed)
+    if (reading) await expect(page.locator('.strength')).toHaveText(reading)
+    expect((await post(resetPath, { token, password: typed })).status).toBe(400)
+    if (!message) continue
     await save(page).click()
     await expect(page.getByRole('alert').getByRole('link')).toHaveText(message)
   }
   expect(posts).toEqual([])
 })
 
-test('the strength meter and the server agree on lengths', async ({ page, user, post }) => {
-  const token = await newToken(user)
-  await page.goto(`/reset-password?token=${token}`)
-  for (const [typed, reading] of [
-    ['lantern otter meadow '.repeat(4), 'Too long: 72 characters or fewer'],
-    ['👨‍👩‍👧‍👦'.repeat(3), 'Too long: 72 characters or fewer'],
-    ['short', 'Too short so far'],
-    [`${user.email}`, 'Easy to guess so far'],
-    ['password1', 'Easy to guess so far'],
-  ] as const) {
-    await field(page).fill('')
-    await field(page).pressSequentially(typed)
-    await expect(page.locator('.strength')).toHaveText(reading)
-    expect((await post(resetPath, { token, password: typed })).status).toBe(400)
-  }
-})
-
-test('Caps Lock is pointed out while the field has the focus', async ({ page, user }) => {
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
+test('warns of Caps Lock while the field has the focus', async ({ page, user }) => {
+  await open(page, user)
   await field(page).focus()
   await field(page).evaluate((input) =>
     input.dispatchEvent(new KeyboardEvent('keyup', { key: 'A', modifierCapsLock: true, bubbles: true })),
@@ -178,17 +172,14 @@ test('Caps Lock is pointed out while the field has the focus', async ({ page, us
   await expect(page.getByText('Caps Lock is on.')).toBeHidden()
 })
 
-test('a weak password is explained, and the same link then accepts a strong one', async ({ page, user, sql }) => {
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
+test('explains why a password is rejected, and accepts another with the same link', async ({ page, user, sql }) => {
+  await open(page, user)
   for (const [weak, words] of Object.entries({
-    '': /^Enter a new password\.$/,
-    password1: /^Choose a password that’s harder to guess\.$/,
     welcome1: /^Choose a password that’s harder to guess\.$/, // includes `com`, by chance
     [`${user.email.toUpperCase()}1`]: /doesn’t include the name .+ or any part of your email address/,
     ['ä'.repeat(40)]: /72 characters or fewer/,
   })) {
-    await field(page).fill(weak)
-    await save(page).click()
+    await submit(page, weak)
     const summary = page.getByRole('alert').filter({ hasText: 'There is a problem' })
     await expect(summary.getByRole('link')).toHaveText(words)
     await expect(summary).toBeFocused()
@@ -199,15 +190,14 @@ test('a weak password is explained, and the same link then accepts a strong one'
     await summary.getByRole('link').click()
     await expect(field(page)).toBeFocused()
   }
-  const strong = newPassword()
-  await field(page).fill(strong)
-  await save(page).click()
-  await expect(heading(page)).toHaveText('Your password has been changed')
-  expect(await passwordIs(sql, user, strong)).toBe(true)
+  const password = newPassword()
+  await submit(page, password)
+  await expect(heading(page)).toHaveText(changed)
+  expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('a link that was used meanwhile is rejected, with a reference', async ({ page, user, sql }) => {
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
+test('a link that is used meanwhile is rejected with a reference', async ({ page, user, sql }) => {
+  await open(page, user)
   await field(page).fill(newPassword())
   await sql('UPDATE reset_tokens SET used_at = now() WHERE user_id = $1', [user.id])
   await save(page).click()
@@ -216,7 +206,7 @@ test('a link that was used meanwhile is rejected, with a reference', async ({ pa
   expect(await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])).toEqual([{ password_hash: null }])
 })
 
-test('the token is removed from the URL and the referrer; the fragment works too', async ({ page, user, url }) => {
+test('removes the token from the URL and the referrer, for a fragment too', async ({ page, user, url }) => {
   for (const separator of ['?', '#']) {
     const token = await newToken(user)
     const addresses: string[] = []
@@ -233,9 +223,9 @@ test('the token is removed from the URL and the referrer; the fragment works too
   }
 })
 
-test('by keyboard alone', async ({ page, user, sql }) => {
+test('works by keyboard alone', async ({ page, user, sql }) => {
   const password = newPassword()
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
+  await open(page, user)
   await page.keyboard.press('Tab')
   await expect(field(page)).toBeFocused()
   await page.keyboard.type('password1')
@@ -252,19 +242,18 @@ test('by keyboard alone', async ({ page, user, sql }) => {
   await expect(field(page)).toHaveAttribute('type', 'text')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Space')
-  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(heading(page)).toHaveText(changed)
   expect(await passwordIs(sql, user, password)).toBe(true)
   await page.keyboard.press('Tab')
   await expect(page.getByRole('link', { name: 'Sign in' })).toBeFocused()
 })
 
-test('a second click while it is sent does nothing; the button keeps the focus', async ({ page, user }) => {
+test('a second submit while the first is sent does nothing', async ({ page, user }) => {
   const posts = countPosts(page)
   await page.route(resetPath, () => {})
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
+  await open(page, user)
   await page.getByRole('button', { name: 'Show password' }).click()
-  await field(page).fill('lantern otter meadow')
-  await save(page).click()
+  await submit(page, strong)
   const button = page.locator('[type=submit]')
   await expect(button).toHaveAttribute('aria-disabled', 'true')
   await expect(button).toBeFocused()
@@ -275,12 +264,12 @@ test('a second click while it is sent does nothing; the button keeps the focus',
   expect(posts).toHaveLength(1)
 })
 
-test('JavaScript loads late: an early submit is kept, and nothing is added to the URL', async ({ page, user, sql }) => {
+test('keeps an early submit until the scripts load, and adds nothing to the URL', async ({ page, user, sql }) => {
   const release = await holdScripts(page)
   const requests: string[] = []
   page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
   const password = newPassword()
-  await page.goto(`/reset-password?token=${await newToken(user)}`, { waitUntil: 'commit' })
+  await open(page, user, { waitUntil: 'commit' })
   await field(page).pressSequentially(password)
   await field(page).press('Enter')
   await save(page).click()
@@ -291,26 +280,22 @@ test('JavaScript loads late: an early submit is kept, and nothing is added to th
   ])
   expect(page.url()).not.toContain('lantern')
   release()
-  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(heading(page)).toHaveText(changed)
   await expect(page.getByText('Loading…')).toBeHidden()
   expect(requests.filter((request) => request.startsWith('POST'))).toEqual([`POST ${resetPath}`])
   expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('JavaScript fails to load: an error is shown, the input is kept, and the page works once it loads', async ({
-  page,
-  user,
-}) => {
+test('shows an error and keeps the input when scripts fail to load', async ({ page, user }) => {
   const requests: string[] = []
   page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
   await page.route('**/_next/static/**', (route) => route.abort())
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).fill('lantern otter meadow')
-  await save(page).click()
+  await open(page, user)
+  await submit(page, strong)
   const notice = page.getByRole('alert').filter({ hasText: 'This page didn’t load completely' })
   await expect(notice).toContainText('open the link from your email again')
   await expect(page.getByText('Loading…')).toBeHidden()
-  await expect(field(page)).toHaveValue('lantern otter meadow')
+  await expect(field(page)).toHaveValue(strong)
   expect(requests.filter((request) => !request.includes('/_next/') && !request.includes('icon'))).toEqual([
     'GET /reset-password',
   ])
@@ -318,7 +303,7 @@ test('JavaScript fails to load: an error is shown, the input is kept, and the pa
   await page.unroute('**/_next/static/**')
   await page.clock.install()
   const release = await holdScripts(page)
-  await page.goto(`/reset-password?token=${await newToken(user)}`, { waitUntil: 'commit' })
+  await open(page, user, { waitUntil: 'commit' })
   await expect(heading(page)).toHaveText('Choose a new password')
   await expect(notice).toBeHidden()
   await page.clock.fastForward(10_000)
@@ -327,7 +312,7 @@ test('JavaScript fails to load: an error is shown, the input is kept, and the pa
   await expect(notice).toBeHidden()
 })
 
-test('with a token in the fragment, the page for a missing token is never visible', async ({ page }) => {
+test('never shows the page for a missing token when the token is in the fragment', async ({ page }) => {
   const release = await holdScripts(page)
   await page.goto('/reset-password#token=x', { waitUntil: 'commit' })
   const title = page.locator('h1', { hasText: 'Open the link from your email' })
@@ -338,42 +323,51 @@ test('with a token in the fragment, the page for a missing token is never visibl
   await expect(field(page)).toBeVisible()
 })
 
-test('too many requests: the input is kept for a retry after the wait', async ({ page, user, sql }) => {
+test('keeps the input and the focus for a retry after the wait', async ({ page, user, sql }) => {
   const password = newPassword()
   await page.route(resetPath, respondWith(429, { code: 'RATE_LIMITED' }, 1), { times: 1 })
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).fill(password)
-  await save(page).click()
+  await open(page, user)
+  await submit(page, password)
   await expect(banner(page)).toHaveText('Your network has made too many requests')
-  await expect(page.getByRole('status').filter({ hasText: 'You can try again now.' })).toBeVisible()
-  await page.getByRole('button', { name: 'Try again' }).click()
-  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(canRetry(page)).toBeVisible()
+  const status = await page.locator('.note[role=status]').elementHandle()
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.route(resetPath, (route) => released.then(() => route.continue()), { times: 1 })
+  await retryButton(page).click()
+  await expect(page.getByRole('button', { name: 'Saving your password…' })).toBeFocused()
+  // the same element, for screen readers
+  expect(await status!.evaluate((element) => [element.isConnected, element.textContent])).toEqual([
+    true,
+    'Saving your password…',
+  ])
+  release()
+  await expect(heading(page)).toHaveText(changed)
   expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('offline before the post: nothing is sent', async ({ page, context, user }) => {
+test('sends nothing while offline', async ({ page, context, user }) => {
   const posts = countPosts(page)
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
+  await open(page, user)
   await field(page).fill(newPassword())
   await context.setOffline(true)
   await save(page).click()
   await expect(banner(page)).toHaveText('You’re offline')
   await expect(page.getByText('You can try again once you’re online.')).toBeVisible()
-  await page.getByRole('button', { name: 'Try again' }).click({ force: true })
+  await retryButton(page).click({ force: true })
   expect(posts).toEqual([])
   await context.setOffline(false)
-  await expect(page.getByRole('status').filter({ hasText: 'You can try again now.' })).toBeVisible()
-  await page.getByRole('button', { name: 'Try again' }).click()
-  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(canRetry(page)).toBeVisible()
+  await retryButton(page).click()
+  await expect(heading(page)).toHaveText(changed)
 })
 
-test('after three failed retries, the input is kept, and a later retry can succeed', async ({ page, user, sql }) => {
+test('keeps the input after three failed retries, and a later one succeeds', async ({ page, user, sql }) => {
   const password = newPassword()
   await page.clock.install()
-  await page.route(resetPath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 4 })
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).fill(password)
-  await save(page).click()
+  await page.route(resetPath, unavailable(1), { times: 4 })
+  await open(page, user)
+  await submit(page, password)
   await expect(banner(page)).toHaveText('We can’t save your password right now')
   await retryThrice(page)
   await expect(banner(page)).toHaveText('We still can’t save your password')
@@ -381,15 +375,14 @@ test('after three failed retries, the input is kept, and a later retry can succe
   await expect(page.getByRole('link', { name: 'Get a new link' })).toHaveCount(0) // it would make this one useless
   await page.clock.fastForward(60_000)
   await page.getByText('You can try again now').waitFor()
-  await page.getByRole('button', { name: 'Try again' }).click()
-  await expect(heading(page)).toHaveText('Your password has been changed')
+  await retryButton(page).click()
+  await expect(heading(page)).toHaveText(changed)
   expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('retries while offline do not count, and a new password resets the count', async ({ page, user }) => {
-  const rejected = { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'too_guessable', message: '' }] }
-  const unavailable = respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1)
-  const responses = [unavailable, unavailable, unavailable, respondWith(400, rejected), unavailable, unavailable]
+test('does not count retries while offline, and counts anew for a new password', async ({ page, user }) => {
+  const failed = unavailable(1)
+  const responses = [failed, failed, failed, invalidPassword('too_guessable'), failed, failed]
   await page.route(resetPath, (route) => responses.shift()!(route))
   await page.addInitScript(() => {
     Object.assign(window, { online: false })
@@ -402,11 +395,10 @@ test('retries while offline do not count, and a new password resets the count', 
     )
   const retry = async () => {
     await page.getByText('You can try again now').waitFor()
-    await page.getByRole('button', { name: 'Try again' }).click()
+    await retryButton(page).click()
   }
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).fill('lantern otter meadow')
-  await save(page).click()
+  await open(page, user)
+  await submit(page, strong)
   await expect(banner(page)).toHaveText('You’re offline')
   await setOnline(true)
   await retry() // from offline: not counted
@@ -422,83 +414,50 @@ test('retries while offline do not count, and a new password resets the count', 
   await expect(page.getByText('You can try again now')).toBeVisible()
 })
 
-test('a retry keeps the focus, and is announced in the same status element', async ({ page, user }) => {
-  await page.route(resetPath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).fill('lantern otter meadow')
-  await save(page).click()
-  await page.getByText('You can try again now').waitFor()
-  const status = await page.locator('.note[role=status]').elementHandle()
-  await page.route(resetPath, () => {}, { times: 1 })
-  await page.getByRole('button', { name: 'Try again' }).click()
-  const button = page.getByRole('button', { name: 'Saving your password…' })
-  await expect(button).toBeVisible()
-  await expect(button).toBeFocused()
-  expect(await status!.evaluate((element) => [element.isConnected, element.textContent])).toEqual([
-    true,
-    'Saving your password…',
-  ])
-})
-
-test('no response for thirty seconds: the outcome is unknown', async ({ page, user }) => {
-  const limits = await shortenTimeLimit(page)
-  await page.route(resetPath, () => {})
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).fill('lantern otter meadow')
-  await save(page).click()
-  await expect(heading(page)).toHaveText('We lost the connection')
-  expect(await limits()).toEqual([30_000])
-})
-
-test('an interruption after the post: the outcome is unknown, and nothing is sent again', async ({
-  page,
-  user,
-  sql,
-}) => {
+const lostResponses: Record<string, (route: Route) => Promise<void>> = {
+  'no connection': (route) => route.abort('connectionreset'),
+  'a page of a proxy': (route) =>
+    route.fulfill({ status: 504, contentType: 'text/html', body: '<h1>Gateway timeout</h1>' }),
+  'half a response': (route) => route.fulfill({ status: 200, body: '{"ok":' }),
+  'an empty response': (route) => route.fulfill({ status: 200, body: 'null' }),
+}
+test('shows that the outcome is unknown, and sends nothing again', async ({ page, user, sql }) => {
   const posts = countPosts(page)
-  const password = newPassword()
-  await page.route(resetPath, async (route) => {
-    await route.fetch() // the server resets the password
-    await route.abort('connectionreset')
-  })
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).fill(password)
-  await save(page).click()
-  await expect(heading(page)).toHaveText('We lost the connection')
-  await expect(page.locator('form')).toHaveCount(0)
-  await page.waitForTimeout(1_000)
-  expect(posts).toHaveLength(1)
-  expect(await passwordIs(sql, user, password)).toBe(true)
-})
-
-test('a response that is not ours: the outcome is unknown', async ({ page, user }) => {
-  for (const fulfilled of [
-    { status: 504, contentType: 'text/html', body: '<h1>Gateway timeout</h1>' },
-    { status: 200, body: '{"ok":' },
-    { status: 200, body: 'null' },
-  ]) {
-    await page.route(resetPath, (route) => route.fulfill(fulfilled), { times: 1 })
-    await page.goto(`/reset-password?token=${await newToken(user)}`)
-    await field(page).fill('lantern otter meadow')
-    await save(page).click()
-    await expect(heading(page)).toHaveText('We lost the connection')
+  for (const [response, act] of Object.entries(lostResponses)) {
+    posts.length = 0
+    const password = newPassword()
+    await page.route(resetPath, (route) => route.fetch().then(() => act(route)), { times: 1 }) // the server resets it
+    await open(page, user)
+    await submit(page, password)
+    await expect(heading(page), response).toHaveText(lost)
+    await expect(page.locator('form')).toHaveCount(0)
+    await page.waitForTimeout(500)
+    expect(posts, response).toHaveLength(1)
+    expect(await passwordIs(sql, user, password), response).toBe(true)
   }
 })
 
-test('the field supports password managers, and the strength meter loads on first use', async ({ page, user }) => {
+test('shows that the outcome is unknown after thirty seconds without a response', async ({ page, user }) => {
+  const limits = await shortenTimeLimit(page)
+  await page.route(resetPath, () => {})
+  await open(page, user)
+  await submit(page, strong)
+  await expect(heading(page)).toHaveText(lost)
+  expect(await limits()).toEqual([30_000])
+})
+
+test('supports password managers, and loads the strength meter on first use', async ({ page, user }) => {
   const scripts: string[] = []
-  const complaints: string[] = []
+  const complaints = complaintsOf(page.context())
   page.on('request', (request) => request.resourceType() === 'script' && scripts.push(request.url()))
-  page.on('console', (message) => complaints.push(message.text()))
-  await page.goto(`/reset-password?token=${await newToken(user)}`, { waitUntil: 'networkidle' })
+  await open(page, user, { waitUntil: 'networkidle' })
   for (const [name, value] of Object.entries({
     autocomplete: 'new-password',
     spellcheck: 'false',
     autocapitalize: 'none',
     passwordrules: 'minlength: 8; maxlength: 72; allowed: ascii-printable;',
-  })) {
+  }))
     await expect(field(page)).toHaveAttribute(name, value)
-  }
   expect(await field(page).getAttribute('maxlength')).toBeNull()
   expect(complaints).toEqual([])
   const before = scripts.length
@@ -508,48 +467,26 @@ test('the field supports password managers, and the strength meter loads on firs
   expect(scripts.length).toBeGreaterThan(before)
   await field(page).fill('sun')
   await expect(status('Too short so far')).toBeVisible()
-  await field(page).fill('lantern otter meadow')
+  await field(page).fill(strong)
   await expect(status('Very strong')).toBeVisible()
 })
 
-test('the strength meter knows the name of the product and the minimum length of the settings', async ({
-  page,
-  user,
-}) => {
-  const server = await startServer({ APP_NAME: 'Zorblaxian', PASSWORD_MIN_LENGTH: '15' })
-  try {
-    await page.goto(`${server.url}/reset-password?token=${await newToken(user)}`)
-    await expect(field(page)).toHaveAttribute('passwordrules', /^minlength: 15; /)
-    for (const [password, rating] of [
-      ['vlantrex otter', 'Too short so far'],
-      ['zorblaxianzorbl', 'Easy to guess so far'],
-      ['qorblexianqorbl', 'Very strong'],
-    ] as const) {
-      await field(page).fill('')
-      await field(page).pressSequentially(password)
-      await expect(page.locator('.strength-words'), password).toHaveText(rating)
-    }
-  } finally {
-    await server.stop()
-  }
-})
-
-test('a password that is shown is hidden when the page is restored', async ({ page, user }) => {
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
+test('hides a password when the page is restored', async ({ page, user }) => {
+  await open(page, user)
   await page.locator('html[data-ready]').waitFor()
-  await field(page).fill('lantern otter meadow')
+  await field(page).fill(strong)
   await page.getByRole('button', { name: 'Show password' }).click()
   await expect(field(page)).toHaveAttribute('type', 'text')
   // as from the back-forward cache, which Playwright disables
   await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
   await expect(field(page)).toHaveAttribute('type', 'password')
-  await expect(field(page)).toHaveValue('lantern otter meadow')
+  await expect(field(page)).toHaveValue(strong)
 })
 
 test('the strength meter rates during the wait for a retry', async ({ page, user }) => {
-  await page.route(resetPath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 60))
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).pressSequentially('lantern otter meadow')
+  await page.route(resetPath, unavailable(60))
+  await open(page, user)
+  await field(page).pressSequentially(strong)
   await expect(page.locator('.strength-words')).toHaveText('Very strong')
   await save(page).click()
   await expect(page.getByText(/^You can try again in/)).toBeVisible()
@@ -558,19 +495,16 @@ test('the strength meter rates during the wait for a retry', async ({ page, user
   await expect(page.getByText(/^You can try again in/)).toBeVisible() // still counting
 })
 
-test('a reason that the page does not know still says what to do', async ({ page, user }) => {
-  const unknown = { path: ['password'], code: 'a_rule_of_tomorrow', message: 'A message for programmers.' }
-  await page.route(resetPath, respondWith(400, { code: 'VALIDATION_ERROR', issues: [unknown] }))
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).fill('lantern otter meadow')
-  await save(page).click()
-  await expect(page.getByRole('alert').getByRole('link')).toHaveText(
-    'Choose a different password. This one can’t be used.',
-  )
-  await expect(page.locator('body')).not.toContainText('A message for programmers.')
+test('an unknown reason is a request for another password', async ({ page, user }) => {
+  await page.route(resetPath, invalidPassword('a_rule_of_tomorrow'))
+  await open(page, user)
+  await submit(page, strong)
+  const words = 'Choose a different password. This one can’t be used.'
+  await expect(page.getByRole('alert').getByRole('link')).toHaveText(words)
+  await expect(page.locator('body')).not.toContainText('For programmers.')
 })
 
-test('once the password is changed, no object of the page holds the token', async ({ page, user }) => {
+test('no object of the page holds the token once the password is changed', async ({ page, user }) => {
   const token = await newToken(user)
   let respond = () => {}
   const responded = new Promise<void>((resolve) => (respond = resolve))
@@ -579,20 +513,18 @@ test('once the password is changed, no object of the page holds the token', asyn
     await respondWith(200, { ok: true })(route)
   })
   await page.goto(`/reset-password?token=${token}`)
-  await field(page).fill('lantern otter meadow')
-  await save(page).click()
+  await submit(page, strong)
   await page.getByRole('button', { name: 'Saving your password' }).waitFor()
   expect(await holders(page, token)).toBeGreaterThan(0)
   respond()
-  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect(heading(page)).toHaveText(changed)
   await expect.poll(() => holders(page, token)).toBe(0)
 })
 
-test('the strength meter is silent about a rejected password until it changes', async ({ page, user }) => {
-  const breached = { code: 'VALIDATION_ERROR', issues: [{ path: ['password'], code: 'breached', message: '' }] }
-  await page.route(resetPath, respondWith(400, breached))
-  await page.goto(`/reset-password?token=${await newToken(user)}`)
-  await field(page).pressSequentially('lantern otter meadow')
+test('does not rate a rejected password until it changes', async ({ page, user }) => {
+  await page.route(resetPath, invalidPassword('breached'))
+  await open(page, user)
+  await field(page).pressSequentially(strong)
   await expect(page.getByText('Very strong')).toBeVisible()
   await save(page).click()
   const error = page.getByRole('alert').getByRole('link')
@@ -608,15 +540,12 @@ test('the strength meter is silent about a rejected password until it changes', 
   await expect(page.getByText('Very strong')).toBeHidden()
 })
 
-test('a password from a manager or the clipboard loads nothing; the judge of typed ones is small and off the main thread', async ({
-  page,
-  user,
-}) => {
+test('loads the strength check, once and in a worker, only for typed passwords', async ({ page, user }) => {
   const bytes: number[] = []
   page.on('response', (response) => {
     if (response.url().includes('/_next/')) bytes.push(Number(response.headers()['content-length']))
   })
-  await page.goto(`/reset-password?token=${await newToken(user)}`, { waitUntil: 'networkidle' })
+  await open(page, user, { waitUntil: 'networkidle' })
   bytes.length = 0
   await field(page).focus()
   for (const inputType of [undefined, 'insertFromPaste', 'insertReplacementText']) {

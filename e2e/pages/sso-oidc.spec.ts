@@ -5,7 +5,7 @@ import { redirectUri } from '../../lib/sso/connection'
 import { addConnection, disableConnection, listConnections, type NewConnection } from '../../lib/sso/manage'
 import { exchangePath, expect, heading, keepSecret, newAddress, type Sql, test } from '../support/fixtures'
 
-// Whole sign-ins, through a provider that nobody here wrote.
+// Whole sign-ins, through a provider that uses another implementation of OpenID Connect.
 
 let provider: LocalProvider
 let slug: string
@@ -42,13 +42,26 @@ const atProvider = (page: Page) => expect(heading(page)).toHaveText('Local ident
 const emailsOf = async (sql: Sql) =>
   (await sql('SELECT email FROM users WHERE email LIKE $1 ORDER BY 1', [`%@${domain}`])).map((user) => user.email)
 
-test('by e-mail address: from the start page to the dashboard, with `next` intact', async ({ page, sql }) => {
+test('signs in by email address from the start page, and keeps `next`', async ({ page, sql }) => {
   await connect()
+  const urls: string[] = []
+  page.on('request', (request) => urls.push(request.url()))
+  const continueWith = async (address: string) => {
+    await page.getByLabel('Email address').fill(address)
+    await page.getByRole('button', { name: 'Continue' }).click()
+  }
   await page.goto('/?next=/reports?year=2026')
   await page.getByRole('link', { name: 'Sign in', exact: true }).click()
-  await page.getByLabel('Email address').fill(`whoever@${domain.toUpperCase()}`)
-  await page.getByRole('button', { name: 'Continue' }).click()
+  await continueWith('ada@nowhere.example')
+  await expect(page.locator('#email-error')).toContainText('There’s no sign-in for this email address')
+  await expect(page).toHaveTitle(/^Error: Sign in – /)
+  await continueWith(`ada@${domain.toUpperCase()}`)
   await atProvider(page)
+  await page.goBack()
+  await expect(page.getByLabel('Email address')).toBeVisible()
+  await continueWith(`ada@${domain}`)
+  await atProvider(page)
+  expect(urls.filter((requested) => requested.includes('ada'))).toEqual([])
   await choose(page, 'Ada')
   await page.waitForURL('/reports?year=2026')
   await page.goto('/')
@@ -57,7 +70,7 @@ test('by e-mail address: from the start page to the dashboard, with `next` intac
   expect(await emailsOf(sql)).toEqual([`ada@${domain}`])
 })
 
-test('by a button; signing in as somebody else replaces the session', async ({ page, sql }) => {
+test('signs in by a button, and another user replaces the session', async ({ page, sql }) => {
   await connect()
   for (const name of ['Ada', 'Grace']) {
     await page.goto('/sign-in?next=/%23top')
@@ -78,7 +91,7 @@ test('by a button; signing in as somebody else replaces the session', async ({ p
   ])
 })
 
-test('an existing user is linked', async ({ page, sql }) => {
+test('links an existing user', async ({ page, sql }) => {
   await connect({ provision: false })
   await sql('INSERT INTO users (email) VALUES ($1)', [`ada@${domain}`])
   await page.goto(`/api/auth/sso/${slug}/start`)
@@ -87,83 +100,65 @@ test('an existing user is linked', async ({ page, sql }) => {
   await expect(page.getByText(`ada@${domain}`)).toBeVisible()
 })
 
-test.describe('ends readably, and `next` survives', () => {
-  const endsWith = async (page: Page, title: string) => {
+const endings: Record<string, [title: string, act: (page: Page, sql: Sql) => Promise<unknown>]> = {
+  'the user cancels': ['You weren’t signed in', (page) => choose(page, 'Cancel')],
+  'the user is not provisioned': ['You don’t have access to Dashboard', (page) => choose(page, 'Ada')],
+  'the user is disabled': [
+    'You don’t have access to Dashboard',
+    async (page, sql) => {
+      await sql('INSERT INTO users (email, disabled_at) VALUES ($1, now())', [`ada@${domain}`])
+      await choose(page, 'Ada')
+    },
+  ],
+  'the attempt expires': [
+    'This sign-in can’t be continued',
+    async (page, sql) => {
+      const connection = '(SELECT id FROM connections WHERE slug = $1)'
+      await sql(`UPDATE sign_ins SET expires_at = now() WHERE connection_id = ${connection}`, [slug])
+      await choose(page, 'Ada')
+    },
+  ],
+  'the connection is disabled': [
+    'This way to sign in isn’t available',
+    async (page) => {
+      await disableConnection((await listConnections(slug))[0]!)
+      await choose(page, 'Ada')
+    },
+  ],
+  'the provider is unreachable': [
+    'Sign-in at your organisation isn’t available',
+    async (page) => {
+      await provider.stop()
+      await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
+    },
+  ],
+}
+for (const [ending, [title, act]] of Object.entries(endings)) {
+  test(`shows an error and keeps \`next\` when ${ending}`, async ({ page, sql }) => {
+    await connect({ provision: false })
+    await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
+    await act(page, sql)
     await expect(heading(page)).toHaveText(title)
     await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute('href', '/sign-in?next=%2Freports')
-  }
-  const start = (page: Page) => page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
-
-  test('cancelled', async ({ page }) => {
-    await connect()
-    await start(page)
-    await choose(page, 'Cancel')
-    await endsWith(page, 'You weren’t signed in')
+    expect(await emailsOf(sql)).toEqual(ending === 'the user is disabled' ? [`ada@${domain}`] : [])
+    if (ending !== 'the connection is disabled') return
+    await page.goto('/sign-in')
+    await expect(page.getByRole('link', { name: `Sign in with Acme ${slug}` })).toHaveCount(0)
   })
+}
 
-  test('not provisioned', async ({ page, sql }) => {
-    await connect({ provision: false })
-    await start(page)
-    await choose(page, 'Ada')
-    await endsWith(page, 'You don’t have access to Dashboard')
-    expect(await emailsOf(sql)).toEqual([])
-  })
-
-  test('disabled user', async ({ page, sql }) => {
-    await connect()
-    await sql('INSERT INTO users (email, disabled_at) VALUES ($1, now())', [`ada@${domain}`])
-    await start(page)
-    await choose(page, 'Ada')
-    await endsWith(page, 'You don’t have access to Dashboard')
-  })
-
-  test('provider unreachable', async ({ page }) => {
-    await connect()
-    await provider.stop()
-    await start(page)
-    await endsWith(page, 'Sign-in at your organisation isn’t available')
-  })
-})
-
-test('expired, or connection disabled meanwhile', async ({ page, sql }) => {
+test('a sign-in that another person began ends in no session', async ({ page, browserProcess, url, sql }) => {
   await connect()
-  await page.goto(`/api/auth/sso/${slug}/start`)
-  await sql(
-    'UPDATE sign_ins SET expires_at = now() WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)',
-    [slug],
-  )
-  await choose(page, 'Ada')
-  await expect(heading(page)).toHaveText('This sign-in can’t be continued')
-
-  await page.goto(`/api/auth/sso/${slug}/start`)
-  const [connection] = await listConnections(slug)
-  await disableConnection(connection!)
-  await choose(page, 'Ada')
-  await expect(heading(page)).toHaveText('This way to sign in isn’t available')
-  await page.goto('/sign-in')
-  await expect(page.getByRole('link', { name: `Sign in with Acme ${slug}` })).toHaveCount(0)
-})
-
-test('a login that another person began (login CSRF) ends in no session', async ({
-  page,
-  browserProcess,
-  url,
-  sql,
-}) => {
-  await connect()
-  const attacker = await browserProcess.newContext({
-    baseURL: url,
-    extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
-  })
+  const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
+  const attacker = await browserProcess.newContext({ baseURL: url, extraHTTPHeaders })
   const landing = await withoutExchange(attacker, async (theirs) => {
     await theirs.goto(`/api/auth/sso/${slug}/start`)
     await choose(theirs, 'Grace')
   })
   await page.goto(landing)
   await expect(heading(page)).toHaveText('This sign-in has expired')
-  expect(
-    await sql('SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email LIKE $1', [`%@${domain}`]),
-  ).toEqual([])
+  const sessions = 'SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email LIKE $1'
+  expect(await sql(sessions, [`%@${domain}`])).toEqual([])
   await attacker.close()
 })
 
@@ -181,34 +176,7 @@ async function withoutExchange(context: BrowserContext, act: (page: Page) => Pro
   return landing
 }
 
-test('the sign-in page explains an address that it does not know, and puts none into a URL', async ({ page }) => {
-  await connect()
-  const urls: string[] = []
-  page.on('request', (request) => urls.push(request.url()))
-  await page.goto('/sign-in?next=/reports')
-  await page.getByLabel('Email address').fill('ada@nowhere.example')
-  await page.getByRole('button', { name: 'Continue' }).click()
-  await expect(page.locator('#email-error')).toContainText('There’s no sign-in for this email address')
-  await expect(page).toHaveTitle(/^Error: Sign in – /)
-  await page.getByLabel('Email address').fill(`ada@${domain}`)
-  await page.getByRole('button', { name: 'Continue' }).click()
-  await atProvider(page)
-  expect(urls.filter((requested) => requested.includes('ada'))).toEqual([])
-  await choose(page, 'Ada')
-  await page.waitForURL('/reports')
-})
-
-test('Back leads from the provider to the sign-in page', async ({ page }) => {
-  await connect()
-  await page.goto('/sign-in')
-  await page.getByLabel('Email address').fill(`ada@${domain}`)
-  await page.getByRole('button', { name: 'Continue' }).click()
-  await atProvider(page)
-  await page.goBack()
-  await expect(page.getByLabel('Email address')).toBeVisible()
-})
-
-test('without JavaScript, the way to the provider is one link longer', async ({ browserProcess, url }) => {
+test('works without JavaScript, with one more link', async ({ browserProcess, url }) => {
   await connect()
   const context = await browserProcess.newContext({ baseURL: url, javaScriptEnabled: false })
   const page = await context.newPage()

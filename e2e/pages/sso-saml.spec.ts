@@ -39,7 +39,7 @@ test.afterEach(() => pages.stop())
 const sessionsOf = (sql: Sql) =>
   sql('SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email = $1', [`ada@${slug}.example.org`])
 
-test('by e-mail address: from the start page to the dashboard, with `next` intact', async ({ page, sql }) => {
+test('signs in by email address from the start page, and keeps `next`', async ({ page, sql }) => {
   await page.goto('/?next=/reports?year=2026')
   await page.getByRole('link', { name: 'Sign in', exact: true }).click()
   await page.getByLabel('Email address').fill(`ada@${slug}.example.org`)
@@ -52,7 +52,7 @@ test('by e-mail address: from the start page to the dashboard, with `next` intac
   await expect(page.getByText(`ada@${slug}.example.org`)).toBeVisible()
 })
 
-test('from a tile in the portal of the provider', async ({ page, sql }) => {
+test('signs in from a link at the provider', async ({ page, sql }) => {
   await page.goto(pages.ssoUrl)
   await page.waitForURL('/')
   await expect(page.getByText(`ada@${slug}.example.org`)).toBeVisible()
@@ -60,7 +60,7 @@ test('from a tile in the portal of the provider', async ({ page, sql }) => {
   expect(await sessionsOf(sql)).toHaveLength(1)
 })
 
-test('a provider that never responds to our request ends readably, not in circles', async ({ page, sql }) => {
+test('shows an error when the provider never responds to our request', async ({ page, sql }) => {
   isAttentive = false
   await page.goto(pages.ssoUrl)
   await expect(heading(page)).toHaveText('We couldn’t verify your sign-in')
@@ -68,7 +68,7 @@ test('a provider that never responds to our request ends readably, not in circle
   expect(await sessionsOf(sql)).toEqual([])
 })
 
-test('a rejected response ends readably, and `next` survives', async ({ page, sql }) => {
+test('shows an error and keeps `next` when the response is rejected', async ({ page, sql }) => {
   provider.settings.provider.entityId = 'https://other.example'
   await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
   await expect(heading(page)).toHaveText('We couldn’t verify your sign-in')
