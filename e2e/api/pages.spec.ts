@@ -1,7 +1,8 @@
 import { lifetimes } from '../../lib/contract/lifetimes'
 import { getSession } from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
-import { expect, keepSecret, test } from '../support/fixtures'
+import { expect, keepSecret, newAddress, test } from '../support/fixtures'
+import { send } from '../support/raw-http'
 
 // The headers and the HTML of the pages.
 
@@ -103,4 +104,33 @@ test('only the callback page sets the cookie of a browser, unless a valid one is
   }
   for (const path of ['/', '/nothing', '/sso', '/sso/callback/more', '/reset-password?token=x', getSession])
     expect(await setBy(path), path).toEqual([])
+})
+
+test('scripts of another site can read the JWKS and the OpenAPI document', async ({ url }) => {
+  for (const path of ['/.well-known/jwks.json', '/openapi.json']) {
+    const { status, headers } = await send(url + path, {
+      headers: { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'empty', Origin: 'https://other.example' },
+    })
+    expect([status, headers['access-control-allow-origin']]).toEqual([200, '*'])
+  }
+})
+
+test('requests of another site do not count against the rate limit of its visitors', async ({ url }) => {
+  const address = newAddress()
+  const remaining = async () =>
+    (await fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': address } })).headers.get('ratelimit')
+  expect(await remaining()).toContain(';r=1999;')
+  for (const path of ['/', '/api/health', '/nothing'])
+    for (const destination of ['empty', 'iframe', 'image', 'document']) {
+      const { status } = await send(url + path, {
+        headers: {
+          'X-Forwarded-For': address,
+          'Sec-Fetch-Site': 'cross-site',
+          'Sec-Fetch-Dest': destination,
+          ...(destination === 'document' && { 'Sec-Purpose': 'prefetch' }),
+        },
+      })
+      expect(status).toBe(403)
+    }
+  expect(await remaining()).toContain(';r=1998;')
 })

@@ -8,9 +8,14 @@ import { newPasswordUser } from '../support/password-user'
 import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 
+// Sign-ins with a password, and forgotten passwords. All tests of this file share two servers.
+test.describe.configure({ mode: 'default' })
+
 let database: OwnDatabase
 let smtp: Smtp
+/** Without connections, in a database of its own, because it sends the mails of its database. */
 let server: Server
+/** With connections, in the shared database. */
 let mixed: Server
 
 const domain = `sign-in-${randomUUID()}.example`
@@ -25,7 +30,6 @@ test.beforeAll(async () => {
     PASSWORD_SIGN_IN: 'true',
     DASHBOARD_URL: '/?dashboard',
   })
-  // The database that all tests share has connections.
   mixed = await startServer({ PASSWORD_SIGN_IN: 'true' })
   await addConnection({
     slug,
@@ -61,22 +65,43 @@ async function keepCookies(page: Page): Promise<string[]> {
   return cookies.map(({ name }) => name).sort()
 }
 
-test('a forgotten password: link, new password, sign-in with it; the old one is refused', async ({ page }) => {
+test('a forgotten password: a link by mail, a new password, and a sign-in with it', async ({ page }) => {
   const complaints = complaintsOf(page.context())
-  const user = await newPasswordUser(database.sql)
+  const user = await newPasswordUser(database.sql, { cost: 4 })
   const changed = newPassword()
   await page.goto(`${server.url}/sign-in`)
-  expect((await axe(page).analyze()).violations).toEqual([])
+  await expect(page.getByRole('link', { name: 'Forgot your password?' })).toHaveAttribute('href', '/forgot-password')
+  await page.goto(server.url)
   await page.getByRole('link', { name: 'Forgot your password?' }).click()
-  await page.getByLabel('Email address').fill(user.email)
+  await page.getByLabel('Email address').fill(user.email.toUpperCase())
   await page.getByRole('button', { name: 'Send the link' }).click()
+  await expect(heading(page)).toHaveText('Check your email')
+  expect(page.url(), 'no address in the URL').toBe(`${server.url}/forgot-password?sent`)
   await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
-  await page.goto(`${server.url}/reset-password?token=${smtp.mailsTo(user.email)[0]!.token}`)
+  const [mail] = smtp.mailsTo(user.email)
+  await page.setViewportSize({ width: 320, height: 640 })
+  await page.setContent(mail!.html!)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    const { violations } = await axe(page).withTags(['wcag2a', 'wcag2aa']).analyze()
+    expect(violations, colorScheme).toEqual([])
+  }
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+
+  await page.getByRole('link', { name: 'Choose a new password' }).click()
   await page.getByLabel('New password').fill(changed)
   await page.getByRole('button', { name: 'Save password' }).click()
-  await page.getByRole('link', { name: 'Sign in' }).click()
+  await expect(heading(page)).toHaveText('Your password has been changed')
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(2)
+  const notice = smtp.mailsTo(user.email)[1]!
+  expect(notice.subject).toBe('Your password for Dashboard was changed')
+  expect(notice.text).toMatch(/This was on .* UTC, from Chrome on \w+\./)
+  await page.goto(`${server.url}/reset-password?token=${mail!.token}`)
+  await expect(heading(page)).toHaveText('This link has already been used')
+  await page.getByRole('link', { name: 'Get a new link' }).click()
+  await expect(page.getByLabel('Email address')).toBeVisible()
 
-  await expect(heading(page)).toHaveText('Sign in')
+  await page.goto(`${server.url}/sign-in`)
   await fill(page, user.email, user.password)
   await expect(page.getByRole('alert').filter({ hasText: 'There is a problem' })).toBeFocused()
   await expect(page).toHaveTitle('Error: Sign in – Dashboard')
@@ -84,7 +109,6 @@ test('a forgotten password: link, new password, sign-in with it; the old one is 
   await expect(password(page)).toHaveAttribute('aria-invalid', 'true')
   await page.getByRole('link', { name: 'The email address or the password is wrong' }).click()
   await expect(password(page)).toBeFocused()
-  expect((await axe(page).analyze()).violations).toEqual([])
   expect(await page.context().cookies()).toEqual([])
 
   await password(page).fill(changed)
@@ -98,9 +122,47 @@ test('a forgotten password: link, new password, sign-in with it; the old one is 
   expect(complaints).toEqual([])
 })
 
-test('with connections, the e-mail address comes first, and decides', async ({ page, sql }) => {
+test('sends a link without JavaScript, in German, and rejects two addresses', async ({ browserProcess }) => {
+  const user = await newPasswordUser(database.sql, { cost: 4 })
+  const context = await browserProcess.newContext({ javaScriptEnabled: false, locale: 'de-DE' })
+  const page = await context.newPage()
+  await page.goto(`${server.url}/forgot-password`)
+  await page.locator('form').evaluate((form: HTMLFormElement) => {
+    form.noValidate = true
+  })
+  await page.getByLabel('E‑Mail-Adresse').fill('a@example.com, b@example.com')
+  await page.getByRole('button', { name: 'Link senden' }).click()
+  await expect(page.getByRole('alert')).toContainText('Geben Sie eine E‑Mail-Adresse ein')
+  expect(page.url()).toBe(`${server.url}/forgot-password?invalid`)
+  await page.getByLabel('E‑Mail-Adresse').fill(user.email)
+  await page.getByRole('button', { name: 'Link senden' }).click()
+  await expect(heading(page)).toHaveText('Sehen Sie in Ihr Postfach')
+  await context.close()
+  await expect.poll(() => smtp.mailsTo(user.email)[0]?.subject).toBe('Neues Passwort für Dashboard wählen')
+})
+
+test('a form of another site sends no mail', async ({ page }) => {
+  const [user, other] = [
+    await newPasswordUser(database.sql, { cost: 4 }),
+    await newPasswordUser(database.sql, { cost: 4 }),
+  ]
+  const action = `${server.url}/forgot-password/send`
+  const form = `<form method="post" action="${action}"><input name="email" value="${user.email}"><button>Go</button></form>`
+  await page.route('http://127.0.0.1:1/', (route) => route.fulfill({ contentType: 'text/html', body: form }))
+  await page.goto('http://127.0.0.1:1/')
+  await page.getByRole('button').click()
+  await expect(page.locator('body')).toContainText('ORIGIN_REJECTED')
+  const post = (email: string, headers = {}) =>
+    fetch(action, { method: 'POST', body: new URLSearchParams({ email }), headers })
+  expect((await post(user.email, { Origin: 'https://example.com' })).status).toBe(403)
+  await post(other.email)
+  await expect.poll(() => smtp.mailsTo(other.email).length).toBe(1)
+  expect(smtp.mailsTo(user.email)).toEqual([])
+})
+
+test('asks for the email address first when there are connections', async ({ page, sql }) => {
   const complaints = complaintsOf(page.context())
-  const user = await newPasswordUser(sql)
+  const user = await newPasswordUser(sql, { cost: 4 })
   const requests: string[] = []
   page.on('request', (request) => requests.push(request.url()))
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
@@ -135,11 +197,8 @@ test('with connections, the e-mail address comes first, and decides', async ({ p
   await page.waitForURL(`${mixed.url}/api/auth/sso/${slug}/start?next=${encodeURIComponent('/?after')}`)
 })
 
-test('a user of a connection’s domain who has a password signs in with it, and `next` survives', async ({
-  page,
-  sql,
-}) => {
-  const user = await newPasswordUser(sql, { email: `user-${randomUUID()}@${domain}` })
+test('a user of a connection can sign in with a password, and keeps `next`', async ({ page, sql }) => {
+  const user = await newPasswordUser(sql, { cost: 4, email: `user-${randomUUID()}@${domain}` })
   await page.goto(`${mixed.url}/sign-in?next=/%3Fwanted`)
   await page.getByRole('link', { name: 'Sign in with a password' }).click()
   await fill(page, user.email, user.password)
@@ -148,12 +207,8 @@ test('a user of a connection’s domain who has a password signs in with it, and
   await keepCookies(page)
 })
 
-test('after a reset, “Sign in” asks for the password, whatever the domain of the e-mail address', async ({
-  page,
-  sql,
-  url,
-}) => {
-  const user = await newPasswordUser(sql, { email: `user-${randomUUID()}@${domain}` })
+test('after a reset, “Sign in” asks for the password in every domain', async ({ page, sql, url }) => {
+  const user = await newPasswordUser(sql, { cost: 4, email: `user-${randomUUID()}@${domain}` })
   const changed = newPassword()
   const signIn = page.getByRole('link', { name: 'Sign in' })
   await page.goto(`${mixed.url}/reset-password?token=${await newToken(user)}`)
@@ -173,8 +228,8 @@ test('after a reset, “Sign in” asks for the password, whatever the domain of
   await expect(signIn).toHaveAttribute('href', '/sign-in')
 })
 
-test('attempts that are paused, and a password typed early, keep the form', async ({ page }) => {
-  const user = await newPasswordUser(database.sql)
+test('keeps the form when it is submitted early, and when attempts are paused', async ({ page }) => {
+  const user = await newPasswordUser(database.sql, { cost: 4 })
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
   const release = await holdScripts(page)
   await page.goto(`${server.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
@@ -200,13 +255,11 @@ test('attempts that are paused, and a password typed early, keep the form', asyn
   await keepCookies(page)
 })
 
-test('an e-mail address sent early is kept until the page is ready, or sent if its scripts fail to load', async ({
-  page,
-}) => {
+test('keeps an early email address, or sends it when scripts fail to load', async ({ page }) => {
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
-  const user = await newPasswordUser(database.sql)
+  const user = await newPasswordUser(database.sql, { cost: 4 })
   const next = page.getByRole('button', { name: 'Continue' })
-  const wayOn = () => page.waitForRequest(`${mixed.url}/sign-in?connection=${slug}&next=%2F%3Fafter`)
+  const nextStep = () => page.waitForRequest(`${mixed.url}/sign-in?connection=${slug}&next=%2F%3Fafter`)
   const release = await holdScripts(page)
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
   await email(page).fill(user.email)
@@ -219,45 +272,40 @@ test('an e-mail address sent early is kept until the page is ready, or sent if i
   await page.route('**/_next/static/**', (route) => route.abort())
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
   await email(page).fill(`ada@${domain}`)
-  await Promise.all([wayOn(), next.click()])
+  await Promise.all([nextStep(), next.click()])
 
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
   await page.waitForFunction(() => performance.now() > 11_000) // nothing looks for scripts any more
   await email(page).fill(`ada@${domain}`)
-  await Promise.all([wayOn(), next.click()])
+  await Promise.all([nextStep(), next.click()])
 })
 
-test('without JavaScript, it leads to an identity provider, and says that a password needs it', async ({
-  browserProcess,
-}) => {
-  const context = await browserProcess.newContext({
-    javaScriptEnabled: false,
-    locale: 'de-DE',
-    extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
-  })
+test('without JavaScript, continues to the identity provider, or asks for JavaScript', async ({ browserProcess }) => {
+  const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
+  const context = await browserProcess.newContext({ javaScriptEnabled: false, locale: 'de-DE', extraHTTPHeaders })
   const page = await context.newPage()
-  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
-  await page.getByLabel('E‑Mail-Adresse').fill(`ada@${domain}`)
-  await page.getByRole('button', { name: 'Weiter', exact: true }).click()
+  const address = page.getByLabel('E‑Mail-Adresse')
+  const continueWith = async (typed: string) => {
+    await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
+    await address.fill(typed)
+    await page.getByRole('button', { name: 'Weiter', exact: true }).click()
+  }
+  await continueWith(`ada@${domain}`)
   await expect(heading(page)).toHaveText('Sie werden zu Ihrer Organisation weitergeleitet')
 
-  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
-  await page.getByLabel('E‑Mail-Adresse').fill('ada@example.com')
-  await page.getByRole('button', { name: 'Weiter', exact: true }).click()
+  await continueWith('ada@example.com')
   await expect(page).toHaveURL(`${mixed.url}/sign-in?step=password&next=%2F%3Fafter`)
   await expect(page.getByRole('heading', { name: 'Aktivieren Sie JavaScript, um fortzufahren' })).toBeVisible()
   await expect(page.getByLabel('Passwort', { exact: true })).toBeHidden()
 
-  await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
-  await page.getByLabel('E‑Mail-Adresse').fill('ada@localhost')
-  await page.getByRole('button', { name: 'Weiter', exact: true }).click()
+  await continueWith('ada@localhost')
   await expect(page).toHaveURL(`${mixed.url}/sign-in?error=email&next=%2F%3Fafter`)
   await expect(page.getByRole('alert')).toContainText('Geben Sie eine E‑Mail-Adresse ein')
-  await expect(page.getByLabel('E‑Mail-Adresse')).toHaveAccessibleDescription(/Geben Sie eine E‑Mail-Adresse ein/)
+  await expect(address).toHaveAccessibleDescription(/Geben Sie eine E‑Mail-Adresse ein/)
   await context.close()
 })
 
-test('without the setting, there is no password', async ({ page, url }) => {
+test('asks for no password without PASSWORD_SIGN_IN', async ({ page, url }) => {
   await page.goto('/sign-in')
   await expect(page.getByLabel('Email address')).toBeVisible() // the shared database has connections
   await page.getByLabel('Email address').fill('ada@example.com')

@@ -100,43 +100,49 @@ test('links an existing user', async ({ page, sql }) => {
   await expect(page.getByText(`ada@${domain}`)).toBeVisible()
 })
 
+const start = (page: Page) => page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
+const startAndChoose = (name: string) => async (page: Page) => {
+  await start(page)
+  await choose(page, name)
+}
+const addDisabledUser = (sql: Sql) =>
+  sql('INSERT INTO users (email, disabled_at) VALUES ($1, now())', [`ada@${domain}`])
+const expireAttempts = (sql: Sql) =>
+  sql('UPDATE sign_ins SET expires_at = now() WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)', [
+    slug,
+  ])
+
 const endings: Record<string, [title: string, act: (page: Page, sql: Sql) => Promise<unknown>]> = {
-  'the user cancels': ['You weren’t signed in', (page) => choose(page, 'Cancel')],
-  'the user is not provisioned': ['You don’t have access to Dashboard', (page) => choose(page, 'Ada')],
+  'the user cancels': ['You weren’t signed in', startAndChoose('Cancel')],
+  'the user is not provisioned': ['You don’t have access to Dashboard', startAndChoose('Ada')],
   'the user is disabled': [
     'You don’t have access to Dashboard',
-    async (page, sql) => {
-      await sql('INSERT INTO users (email, disabled_at) VALUES ($1, now())', [`ada@${domain}`])
-      await choose(page, 'Ada')
-    },
+    (page, sql) => addDisabledUser(sql).then(() => startAndChoose('Ada')(page)),
   ],
   'the attempt expires': [
     'This sign-in can’t be continued',
     async (page, sql) => {
-      const connection = '(SELECT id FROM connections WHERE slug = $1)'
-      await sql(`UPDATE sign_ins SET expires_at = now() WHERE connection_id = ${connection}`, [slug])
+      await start(page)
+      await expireAttempts(sql)
       await choose(page, 'Ada')
     },
   ],
   'the connection is disabled': [
     'This way to sign in isn’t available',
     async (page) => {
+      await start(page)
       await disableConnection((await listConnections(slug))[0]!)
       await choose(page, 'Ada')
     },
   ],
   'the provider is unreachable': [
     'Sign-in at your organisation isn’t available',
-    async (page) => {
-      await provider.stop()
-      await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
-    },
+    (page) => provider.stop().then(() => start(page)),
   ],
 }
 for (const [ending, [title, act]] of Object.entries(endings)) {
   test(`shows an error and keeps \`next\` when ${ending}`, async ({ page, sql }) => {
     await connect({ provision: false })
-    await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
     await act(page, sql)
     await expect(heading(page)).toHaveText(title)
     await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute('href', '/sign-in?next=%2Freports')
