@@ -157,16 +157,6 @@ test('keeps the language that a user chooses in the footer, and the reset link',
   await expect(html).toHaveAttribute('lang', 'en')
 })
 
-test('shows errors and waits in German', async ({ page }) => {
-  await show(page, 'reset: form with an error', 'de')
-  await expect(page.getByRole('alert').getByRole('link')).toHaveText(
-    'Wählen Sie ein Passwort, das schwerer zu erraten ist.',
-  )
-  await expect(page).toHaveTitle(/^Fehler: Neues Passwort wählen – /)
-  await show(page, 'sso: too many requests, long wait', 'de')
-  await expect(page.getByText('Sie können sich in 12 Minuten erneut anmelden.')).toBeVisible()
-})
-
 test('without JavaScript, asks the user to turn it on', async ({ browserProcess, url, user }) => {
   const context = await browserProcess.newContext({ baseURL: url, javaScriptEnabled: false })
   const page = await context.newPage()

@@ -11,7 +11,6 @@ import {
   holdScripts,
   newCode,
   type Sql,
-  shortenTimeLimit,
   test,
   type User,
 } from '../support/fixtures'
@@ -49,21 +48,6 @@ test('a code signs in, and redirects to the dashboard', async ({ page, context, 
   await page.goto('/')
   await expect(heading(page)).toHaveText('You’re not signed in')
   expect((await sessions(sql, user))[0]).toMatchObject({ revoked_at: expect.any(Date) })
-})
-
-test('a code in the fragment signs in, and the page for a missing code is never visible', async ({ page, user }) => {
-  const release = await holdScripts(page)
-  await page.route(exchangePath, () => {}, { times: 1 })
-  await page.goto('/sso/callback#code=x', { waitUntil: 'commit' })
-  const title = page.locator('h1', { hasText: 'We couldn’t find your sign-in' })
-  await expect(title).toBeAttached()
-  await expect(title).toBeHidden()
-  release()
-  await expect(heading(page)).toHaveText('Signing you in')
-  await page.goto('about:blank')
-  await page.goto(`/sso/callback#code=${await newCode(user)}`)
-  await page.waitForURL('/')
-  await expect(heading(page)).toHaveText('You’re signed in')
 })
 
 test('signs in with one POST when scripts fail to load', async ({ page, user, sql }) => {
@@ -159,28 +143,6 @@ test('redirects once when the response arrives after the scripts', async ({ page
   await page.waitForURL('/')
   await page.waitForTimeout(500)
   expect(gets).toEqual(['/sso/callback', '/'])
-})
-
-test('the code is removed from the URL, history and referrer', async ({ page, user, url }) => {
-  const code = await newCode(user)
-  const addresses: string[] = []
-  page.on('request', (request) => addresses.push(`${request.url()} ${request.headers().referer ?? ''}`))
-  await page.route(exchangePath, () => {}) // stays on the page
-  await page.goto(`/sso/callback?code=${code}&next=/reports&state=s`)
-  await expect(heading(page)).toHaveText('Signing you in')
-  await page.waitForTimeout(500) // for the router, which writes its own state into the history
-  expect(page.url()).toBe(`${url}/sso/callback?next=%2Freports&state=s`)
-  const known = await page.evaluate(() =>
-    JSON.stringify([
-      location.href,
-      history.state,
-      document.referrer,
-      Object.keys(window).filter((key) => ['urlSecrets', 'earlyExchange'].includes(key)),
-    ]),
-  )
-  expect(known).not.toContain(code)
-  expect(known).not.toContain('urlSecrets')
-  expect(addresses.filter((address) => address.includes(code))).toHaveLength(1) // the page itself
 })
 
 test('Back skips the callback, and reloading it does not sign in again', async ({ page, user, url, sql }) => {
@@ -366,14 +328,6 @@ test('a connection lost during the POST: the outcome is unknown, and nothing is 
   await expect(page.getByRole('main').getByRole('button')).toHaveText(['Copy'])
 })
 
-test('no response for thirty seconds: the outcome is unknown', async ({ page }) => {
-  const limits = await shortenTimeLimit(page)
-  await page.route(exchangePath, () => {})
-  await page.goto('/sso/callback?code=x')
-  await expect(heading(page)).toHaveText(lost)
-  expect(await limits()).toEqual([30_000])
-})
-
 const interruptions: Record<string, (response: ServerResponse) => unknown> = {
   'a connection that is cut': (response) => response.destroy(),
   // A browser that follows it would post again.
@@ -395,22 +349,6 @@ for (const [interruption, act] of Object.entries(interruptions)) {
     front.closeAllConnections()
   })
 }
-
-test('no object of the page holds the code once it is rejected', async ({ page, user }) => {
-  const code = await newCode(user)
-  let respond = () => {}
-  const responded = new Promise<void>((resolve) => (respond = resolve))
-  await page.route(exchangePath, async (route) => {
-    await responded
-    await respondWith(400, { code: 'SSO_EXCHANGE_INVALID' })(route)
-  })
-  await page.goto(`/sso/callback?code=${code}`)
-  await page.locator('html[data-ready]').waitFor()
-  await expect.poll(() => holders(page, code)).toBeGreaterThan(0) // until then, it is needed for a retry
-  respond()
-  await expect(heading(page)).toHaveText(rejected)
-  await expect.poll(() => holders(page, code)).toBe(0)
-})
 
 test('posts once in development, where effects run twice', async ({ page, user, sql }) => {
   test.setTimeout(180_000)

@@ -1,0 +1,133 @@
+import type { Page, Route } from 'playwright/test'
+import {
+  countPosts,
+  exchangePath,
+  expect,
+  heading,
+  holdScripts,
+  newCode,
+  newToken,
+  resetPath,
+  shortenTimeLimit,
+  test,
+} from '../support/fixtures'
+import { holders } from '../support/page-checks'
+import { respondWith } from '../support/page-states'
+
+// What the two pages have in common that take a secret from their URL, and post it.
+const journeys = {
+  'SSO callback': {
+    page: '/sso/callback',
+    parameter: 'code',
+    newSecret: newCode,
+    endpoint: exchangePath,
+    titles: { missing: 'We couldn’t find your sign-in', working: 'Signing you in', done: 'You’re signed in' },
+    submit: async () => {},
+    ending: { respond: respondWith(400, { code: 'SSO_EXCHANGE_INVALID' }), title: 'This sign-in has expired' },
+    keepsInHistory: false,
+  },
+  'reset page': {
+    page: '/reset-password',
+    parameter: 'token',
+    newSecret: newToken,
+    endpoint: resetPath,
+    titles: {
+      missing: 'Open the link from your email',
+      working: 'Choose a new password',
+      done: 'Choose a new password',
+    },
+    submit: async (page: Page) => {
+      await page.getByLabel('New password').fill('lantern otter meadow')
+      await page.getByRole('button', { name: 'Save password' }).click()
+    },
+    ending: { respond: respondWith(200, { ok: true }), title: 'Your password has been changed' },
+    keepsInHistory: true, // for a reload
+  },
+}
+
+const lostResponses: Record<string, (route: Route) => Promise<void>> = {
+  'no connection': (route) => route.abort('connectionreset'),
+  'a page of a proxy': (route) =>
+    route.fulfill({ status: 504, contentType: 'text/html', body: '<h1>Gateway timeout</h1>' }),
+  'half a response': (route) => route.fulfill({ status: 200, body: '{"ok":' }),
+  'an empty response': (route) => route.fulfill({ status: 200, body: 'null' }),
+}
+
+for (const [name, journey] of Object.entries(journeys)) {
+  const { page: path, parameter, newSecret, endpoint, titles, submit, ending, keepsInHistory } = journey
+
+  test(`${name}: removes the secret from the URL, the history and the referrer`, async ({ page, user, url }) => {
+    const addresses: string[] = []
+    page.on('request', (request) => addresses.push(`${request.url()} ${request.headers().referer ?? ''}`))
+    await page.route(endpoint, () => {}) // stays on the page
+    for (const separator of ['?', '#']) {
+      addresses.length = 0
+      const secret = await newSecret(user)
+      await page.goto(`${path}${separator}${parameter}=${secret}&next=/reports&state=s`)
+      await expect(heading(page)).toHaveText(titles.working)
+      await page.waitForTimeout(500) // for the router, which writes its own state into the history
+      expect(page.url()).not.toContain(secret)
+      if (separator === '?') expect(page.url()).toBe(`${url}${path}?next=%2Freports&state=s`)
+      const known = await page.evaluate(() => [location.href, document.referrer, history.state, Object.keys(window)])
+      if (keepsInHistory) known[2] = null
+      expect(JSON.stringify(known)).not.toContain(secret)
+      expect(JSON.stringify(known)).not.toMatch(/urlSecrets|earlyExchange/)
+      expect(addresses.filter((address) => address.includes(secret)).length).toBeLessThanOrEqual(1) // the page itself
+      await page.goto('about:blank')
+    }
+  })
+
+  test(`${name}: with a secret in the fragment, never shows the page for a missing one`, async ({ page, user }) => {
+    const release = await holdScripts(page)
+    await page.route(endpoint, async (route) => {
+      await page.locator('html[data-ready]').waitFor()
+      await route.continue()
+    })
+    await page.goto(`${path}#${parameter}=${await newSecret(user)}`, { waitUntil: 'commit' })
+    const missing = page.locator('h1', { hasText: titles.missing })
+    await expect(missing).toBeAttached()
+    await expect(missing).toBeHidden()
+    release()
+    await expect(heading(page)).toHaveText(titles.done)
+  })
+
+  test(`${name}: after a lost response, the outcome is unknown, and nothing is sent again`, async ({ page, user }) => {
+    const posts = countPosts(page)
+    for (const [response, respond] of Object.entries(lostResponses)) {
+      posts.length = 0
+      await page.route(endpoint, respond, { times: 1 })
+      await page.goto(`${path}?${parameter}=${await newSecret(user)}`)
+      await submit(page)
+      await expect(heading(page), response).toHaveText('We lost the connection')
+      await page.waitForTimeout(500)
+      expect(posts, response).toHaveLength(1)
+      await expect(page.getByRole('button', { name: 'Try again' })).toHaveCount(0)
+    }
+  })
+
+  test(`${name}: after thirty seconds without a response, the outcome is unknown`, async ({ page, user }) => {
+    const limits = await shortenTimeLimit(page)
+    await page.route(endpoint, () => {})
+    await page.goto(`${path}?${parameter}=${await newSecret(user)}`)
+    await submit(page)
+    await expect(heading(page)).toHaveText('We lost the connection')
+    expect(await limits()).toEqual([30_000])
+  })
+
+  test(`${name}: once the outcome is known, no object of the page holds the secret`, async ({ page, user }) => {
+    const secret = await newSecret(user)
+    let respond = () => {}
+    const isDue = new Promise<void>((resolve) => (respond = resolve))
+    await page.route(endpoint, async (route) => {
+      await isDue
+      await ending.respond(route)
+    })
+    await page.goto(`${path}?${parameter}=${secret}`)
+    await page.locator('html[data-ready]').waitFor()
+    await submit(page)
+    await expect.poll(() => holders(page, secret)).toBeGreaterThan(0) // for a retry
+    respond()
+    await expect(heading(page)).toHaveText(ending.title)
+    await expect.poll(() => holders(page, secret)).toBe(0)
+  })
+}
