@@ -77,6 +77,12 @@ test('a page has the language and the direction of Accept-Language', async ({ ur
   }
 })
 
+test('without PASSWORD_SIGN_IN, the sign-in page asks for no password', async ({ url }) => {
+  const response = await fetch(`${url}/sign-in?step=password`)
+  expect(response.status).toBe(200)
+  expect(await response.text()).not.toContain('type="password"')
+})
+
 test('without mail, the forgot-password page does not exist', async ({ url }) => {
   for (const path of ['/forgot-password', '/forgot-password/', '/forgot-password?sent']) {
     const response = await fetch(url + path)

@@ -318,6 +318,11 @@ test('with HTTPS, and only then, pages upgrade insecure requests; both have the 
         expect(headers.get('permissions-policy')!.split(', '), path).toContain(`${feature}=()`)
     }
   }
+  // A subdomain could set a cookie without the prefix.
+  const callback = await fetch(`${server.url}/sso/callback`, { headers: { Cookie: `browser=${'x'.repeat(43)}` } })
+  expect(callback.headers.getSetCookie()).toEqual([
+    expect.stringMatching(/^__Host-browser=[\w-]{43}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/),
+  ])
   await server.stop()
 })
 

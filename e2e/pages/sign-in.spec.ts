@@ -304,13 +304,3 @@ test('without JavaScript, continues to the identity provider, or asks for JavaSc
   await expect(address).toHaveAccessibleDescription(/Geben Sie eine E‑Mail-Adresse ein/)
   await context.close()
 })
-
-test('asks for no password without PASSWORD_SIGN_IN', async ({ page, url }) => {
-  await page.goto('/sign-in')
-  await expect(page.getByLabel('Email address')).toBeVisible() // the shared database has connections
-  await page.getByLabel('Email address').fill('ada@example.com')
-  await page.getByRole('button', { name: 'Continue' }).click()
-  await expect(page).toHaveURL(`${url}/sign-in?error=unknown`)
-  await page.goto('/sign-in?step=password')
-  await expect(page.locator('input[type=password]')).toHaveCount(0)
-})

@@ -120,18 +120,6 @@ test('a session of another tab does not stop a user who signs in again', async (
   await expect(heading(page)).toHaveText(rejected)
 })
 
-test('shows an error when scripts take ten seconds to load, until they do', async ({ page }) => {
-  await page.clock.install()
-  const release = await holdScripts(page)
-  await page.route(exchangePath, () => {})
-  await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
-  await expect(heading(page)).toHaveText('Signing you in')
-  await page.clock.fastForward(10_000)
-  await expect(heading(page)).toHaveText('This page didn’t load completely')
-  release()
-  await expect(heading(page)).toHaveText('Signing you in')
-})
-
 test('redirects once when the response arrives after the scripts', async ({ page, user }) => {
   const gets: string[] = []
   page.on('request', (request) => request.isNavigationRequest() && gets.push(new URL(request.url()).pathname))

@@ -91,6 +91,21 @@ for (const [name, journey] of Object.entries(journeys)) {
     await expect(heading(page)).toHaveText(titles.done)
   })
 
+  test(`${name}: shows an error when scripts take ten seconds to load, until they do`, async ({ page, user }) => {
+    await page.clock.install()
+    const release = await holdScripts(page)
+    await page.route(endpoint, () => {})
+    await page.goto(`${path}?${parameter}=${await newSecret(user)}`, { waitUntil: 'commit' })
+    await expect(heading(page)).toHaveText(titles.working)
+    const notLoaded = page.getByText('This page didn’t load completely')
+    await expect(notLoaded).toBeHidden()
+    await page.clock.fastForward(10_000)
+    await expect(notLoaded).toBeVisible()
+    release()
+    await expect(notLoaded).toBeHidden()
+    await expect(heading(page)).toHaveText(titles.working)
+  })
+
   test(`${name}: after a lost response, the outcome is unknown, and nothing is sent again`, async ({ page, user }) => {
     const posts = countPosts(page)
     for (const [response, respond] of Object.entries(lostResponses)) {

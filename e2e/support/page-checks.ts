@@ -11,13 +11,14 @@ export async function problemsOf(page: Page): Promise<string[]> {
   const { violations } = await axe(page).analyze()
   const measured = await page.evaluate(() => {
     const { scrollWidth } = document.documentElement
-    const heights = [...document.querySelectorAll('a.button, button')].map((button) => button.getBoundingClientRect())
+    const shown = (selector: string) =>
+      [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility({ visibilityProperty: true }))
+    const titles = shown('h1').map((title) => title.textContent)
+    const heights = shown('a.button, button').map((button) => button.getBoundingClientRect().height)
     return [
-      ...(document.querySelectorAll('h1').length === 1 ? [] : ['not one h1']),
+      ...(titles.length === 1 ? [] : [`${titles.length} titles: ${titles}`]),
       ...(scrollWidth > innerWidth ? [`${scrollWidth} pixels wide`] : []),
-      ...heights
-        .filter(({ height }) => height > 0 && height < 44)
-        .map(({ height }) => `a button ${height} pixels high`),
+      ...heights.filter((height) => height > 0 && height < 44).map((height) => `a button ${height} pixels high`),
     ]
   })
   return [...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), ...measured]
