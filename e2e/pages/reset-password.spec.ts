@@ -231,6 +231,7 @@ test('works by keyboard alone', async ({ page, user, sql }) => {
 
 test('a second submit while the first is sent does nothing', async ({ page, user }) => {
   const posts = countPosts(page)
+  await page.clock.install()
   await page.route(resetPath, () => {})
   await open(page, user)
   await page.getByRole('button', { name: 'Show password' }).click()
@@ -240,6 +241,7 @@ test('a second submit while the first is sent does nothing', async ({ page, user
   await expect(button).toBeFocused()
   await button.click({ force: true }) // Playwright takes aria-disabled for disabled
   await field(page).press('Enter')
+  await page.clock.fastForward(4_000)
   await expect(page.getByText('Still saving. Keep this page open.')).toBeVisible()
   await expect(field(page)).toHaveAttribute('type', 'password') // hidden again
   expect(posts).toHaveLength(1)

@@ -202,11 +202,13 @@ test('shows an error of the identity provider without its text, and without a PO
 })
 
 test('shows progress after four seconds', async ({ page }) => {
+  await page.clock.install()
   await page.route(exchangePath, () => {})
   await page.goto('/sso/callback?code=x')
   const status = page.getByRole('status')
   await expect(status).toHaveText('This takes a moment.')
-  await expect(status).toHaveText('Still signing you in. Keep this page open.', { timeout: 6_000 })
+  await page.clock.fastForward(4_000)
+  await expect(status).toHaveText('Still signing you in. Keep this page open.')
 })
 
 test('retries by keyboard after the wait, and not before', async ({ page, user, sql }) => {
