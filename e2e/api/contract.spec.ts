@@ -252,7 +252,7 @@ test('logs one line per request, with known fields only', async ({ user, sql }) 
   const ofExchange = { ...line, method: 'POST', route: 'sso-exchange' }
   const ofReset = { ...line, method: 'POST', route: 'reset-password' }
   expect(logLines(server.output())).toEqual([
-    { ...line, method: 'PROPFIND', route: 'health', status: 405, code: 'METHOD_NOT_ALLOWED' },
+    { ...line, method: 'DELETE', route: 'health', status: 405, code: 'METHOD_NOT_ALLOWED' },
     { ...line, method: 'GET', route: 'unknown', status: 404, code: 'NOT_FOUND' },
     { ...ofExchange, status: 400, code: 'SSO_EXCHANGE_INVALID', requestId: fabricated.body.requestId },
     {
