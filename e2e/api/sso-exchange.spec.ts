@@ -257,7 +257,8 @@ test.describe('reuse of a code', () => {
   })
 
   test('is a warning in the log, the only lines with LOG_LEVEL=warn', async ({ user }) => {
-    const server = await startServer({ LOG_LEVEL: 'warn' })
+    const noEmptySetting = { DIRECT_DATABASE_URL: process.env.DATABASE_URL! }
+    const server = await startServer({ LOG_LEVEL: 'warn', ...noEmptySetting })
     const exchange = (code: string, headers?: Record<string, string>) =>
       postTo(server.url + exchangePath, { code }, headers)
     const same = browser()

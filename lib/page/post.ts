@@ -24,13 +24,11 @@ declare global {
 /** Posts JSON to a route of this site, without retries. Never throws. */
 export async function post(path: string, body: unknown): Promise<Outcome> {
   if (!navigator.onLine) return { kind: 'offline' }
-  let sent: Sent
   try {
-    sent = window.sendJson(path, body)
+    return await outcomeOf(window.sendJson(path, body))
   } catch {
     return { kind: 'failed' } // nothing was sent
   }
-  return outcomeOf(sent)
 }
 
 /**
