@@ -13,6 +13,7 @@ export default defineConfig({
     { name: 'api', testDir: './api' },
     { name: 'faults', testDir: './faults', fullyParallel: false, timeout: 240_000 },
     { name: 'pages', testDir: './pages' },
-    { name: 'providers', testDir: './providers', timeout: 240_000 }, // servers of others start, and commands and a build run
+    { name: 'providers', testDir: './providers', timeout: 240_000 }, // servers of others start, and commands run
+    { name: 'builds', testDir: './builds', timeout: 300_000 }, // other builds, installations and development servers
   ],
 })

@@ -2,7 +2,6 @@ import { createServer, request as httpRequest, type ServerResponse } from 'node:
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright/test'
 import * as paths from '../../lib/contract/paths'
-import { onlyDevelopmentServer } from '../support/development-server'
 import {
   countPosts,
   exchangePath,
@@ -16,7 +15,6 @@ import {
 } from '../support/fixtures'
 import { holders } from '../support/page-checks'
 import { respondWith, retryThrice } from '../support/page-states'
-import { startServer } from '../support/server'
 
 const rejected = 'This sign-in has expired'
 const lost = 'We lost the connection'
@@ -339,28 +337,6 @@ for (const [interruption, act] of Object.entries(interruptions)) {
     front.closeAllConnections()
   })
 }
-
-test('posts once in development, where effects run twice', async ({ page, user, sql }) => {
-  test.setTimeout(180_000)
-  await onlyDevelopmentServer(async () => {
-    const server = await startServer({}, { development: true })
-    try {
-      const complaints: string[] = []
-      page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
-      const posts = countPosts(page)
-      await page.goto(`${server.url}/nothing`) // compiles
-      await page.goto(`${server.url}/sso/callback`)
-      complaints.length = 0
-      await page.goto(`${server.url}/sso/callback?code=${await newCode(user)}`)
-      await page.waitForURL(`${server.url}/`, { timeout: 60_000 })
-      expect(posts.filter((address) => address.endsWith(exchangePath))).toHaveLength(1)
-      expect(complaints).toEqual([])
-      expect(await sessions(sql, user)).toHaveLength(1)
-    } finally {
-      await server.stop()
-    }
-  })
-})
 
 /**
  * A proxy that forwards everything, but responds to a POST as `act` does. Every response closes its

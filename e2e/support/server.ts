@@ -17,21 +17,18 @@ export const serverFiles = [
 
 export type Server = { url: string; process: ChildProcess; output: () => string; stop: () => Promise<void> }
 
-type Options = { development?: boolean; folder?: string }
-
 /**
  * Starts a server of the production build, with settings that override the environment. Optionally:
- * a development server, or the folder of another app. Its output is kept, to search it for secrets
- * after the run.
+ * the folder of another app. Its output is kept, to search it for secrets after the run.
  */
 export async function startServer(
   settings: Record<string, string> = {},
-  { development = false, folder = project }: Options = {},
+  { folder = project }: { folder?: string } = {},
 ): Promise<Server> {
   const port = settings.PORT ?? String(await freePort())
   const url = `http://localhost:${port}`
   const program = folder === project ? 'e2e/support/server-process.ts' : 'bin/server.ts'
-  const server = spawn(process.execPath, ['--import', 'tsx', folder + program, ...(development ? ['--dev'] : [])], {
+  const server = spawn(process.execPath, ['--import', 'tsx', folder + program], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, PUBLIC_URL: url, ...settings, PORT: port },
