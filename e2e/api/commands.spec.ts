@@ -12,18 +12,9 @@ import * as paths from '../../lib/contract/paths'
 import { readRefreshToken } from '../../lib/session/refresh-token'
 import { createUser } from '../../lib/user'
 import { runScript } from '../support/command'
-import {
-  exchangePath,
-  expect,
-  keepSecret,
-  newCode,
-  newPassword,
-  newToken,
-  resetPath,
-  test,
-  type User,
-} from '../support/fixtures'
+import { exchangePath, expect, newCode, newPassword, newToken, resetPath, test, type User } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
+import { keepSecret } from '../support/secrets'
 import { freePort, startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 

@@ -1,20 +1,10 @@
 import { operations } from '../../lib/contract/operations'
 import * as paths from '../../lib/contract/paths'
 import { documentedFetch } from '../support/documented'
-import {
-  exchangePath,
-  expect,
-  keepSecret,
-  newAddress,
-  newCode,
-  newPassword,
-  newToken,
-  postTo,
-  resetPath,
-  test,
-} from '../support/fixtures'
+import { exchangePath, expect, newCode, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { sendBytes } from '../support/raw-bytes'
+import { keepSecret, newAddress } from '../support/secrets'
 import { freePort, type Server, startServer } from '../support/server'
 
 const routes = [exchangePath, resetPath]

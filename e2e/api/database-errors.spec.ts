@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
-import { exchangePath, expect, keepSecret, newAddress, postTo, test } from '../support/fixtures'
+import { exchangePath, expect, postTo, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
+import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
 let database: OwnDatabase

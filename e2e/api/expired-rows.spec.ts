@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { documentedFetch } from '../support/documented'
-import { expect, keepSecret, newAddress, newToken, test } from '../support/fixtures'
+import { expect, newToken, test } from '../support/fixtures'
+import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 test.describe.configure({ mode: 'serial' }) // each test deletes rows that another may be counting

@@ -3,7 +3,8 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { project } from '../../bin/local'
 import * as paths from '../../lib/contract/paths'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
-import { exchangePath, expect, newAddress, newCode, postTo, test, type User } from '../support/fixtures'
+import { exchangePath, expect, newCode, postTo, test, type User } from '../support/fixtures'
+import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 const issuer = 'http://localhost' // the same for all servers, as behind a load balancer

@@ -15,11 +15,12 @@ import {
   removeConnection,
   unlinkUser,
 } from '../../lib/sso/manage'
-import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
+import { exchangePath, expect, postTo, type Sql, test } from '../support/fixtures'
 import { startNameServer } from '../support/name-server'
 import { clientSecret, connect, type Provider, startProvider, Visitor } from '../support/oidc-provider'
 import { rounds } from '../support/race'
 import { lockRow } from '../support/row-lock'
+import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 let server: Server

@@ -1,8 +1,9 @@
 import { lifetimes } from '../../lib/contract/lifetimes'
 import { getSession } from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
-import { expect, keepSecret, newAddress, test } from '../support/fixtures'
+import { expect, test } from '../support/fixtures'
 import { send } from '../support/raw-http'
+import { keepSecret, newAddress } from '../support/secrets'
 
 // The headers and the HTML of the pages.
 

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
-import { expect, newAddress, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
+import { expect, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { preload } from '../support/preload'
+import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 test.describe.configure({ mode: 'serial' }) // one server, which remembers that the API failed

@@ -1,5 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright'
-import { exchangePath, expect, newAddress, resetPath, test } from '../support/fixtures'
+import { exchangePath, expect, resetPath, test } from '../support/fixtures'
+import { newAddress } from '../support/secrets'
 import { countOf, sendMany } from '../support/send-many'
 import { startServer } from '../support/server'
 

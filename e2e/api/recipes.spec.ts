@@ -6,8 +6,9 @@ import { project } from '../../bin/local'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { blocks } from '../support/documents'
-import { exchangePath, expect, keepSecret, newCode, newPassword, newToken, resetPath, test } from '../support/fixtures'
+import { exchangePath, expect, newCode, newPassword, newToken, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
+import { keepSecret } from '../support/secrets'
 
 // Compiles and runs the named code blocks of docs/, with the URL of the test server. plans.spec.ts
 // and database-role.spec.ts run those for database roles.

@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os'
 import {
   type ApiResponse,
   expect,
-  newAddress,
   newPassword,
   newToken,
   newUsers,
@@ -13,6 +12,7 @@ import {
   type User,
 } from '../support/fixtures'
 import { preload } from '../support/preload'
+import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 const maxAttempts = 30

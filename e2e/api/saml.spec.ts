@@ -2,7 +2,7 @@ import { verify, X509Certificate } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { disableConnection, listConnections } from '../../lib/sso/manage'
-import { exchangePath, expect, keepSecret, newAddress, postTo, type Sql, test } from '../support/fixtures'
+import { exchangePath, expect, postTo, type Sql, test } from '../support/fixtures'
 import { connect, startProvider } from '../support/oidc-provider'
 import {
   assertionPattern,
@@ -15,6 +15,7 @@ import {
   type SamlProvider,
 } from '../support/saml-provider'
 import { authnRequestIn, connectSaml, responseTo, SamlVisitor } from '../support/saml-visitor'
+import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 // The attacks are in lib/sso/saml/*.spec.ts. Here, some of them go over HTTP.

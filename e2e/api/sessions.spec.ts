@@ -8,8 +8,6 @@ import {
   type ApiResponse,
   exchangePath,
   expect,
-  keepSecret,
-  newAddress,
   newCode,
   newPassword,
   newToken,
@@ -21,6 +19,7 @@ import {
   type User,
 } from '../support/fixtures'
 import { lockRow } from '../support/row-lock'
+import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 const { refreshSession: refreshPath, getSession: sessionPath, signOut: signOutPath } = paths

@@ -5,20 +5,11 @@ import { passwordLimits } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { hashSecret, newSecret } from '../../lib/secret'
 import { documentedFetch } from '../support/documented'
-import {
-  type ApiResponse,
-  expect,
-  keepSecret,
-  newAddress,
-  newPassword,
-  postTo,
-  resetPath,
-  type Sql,
-  test,
-} from '../support/fixtures'
+import { type ApiResponse, expect, newPassword, postTo, resetPath, type Sql, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { preload } from '../support/preload'
+import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 test.describe.configure({ mode: 'serial' }) // one server, whose work is counted

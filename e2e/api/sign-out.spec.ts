@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
-import { exchangePath, expect, keepSecret, newAddress, newCode, postTo, test } from '../support/fixtures'
+import { exchangePath, expect, newCode, postTo, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { send } from '../support/raw-http'
+import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
 test('sign-out only accepts a POST from the same site', async ({ url, user, post, sql }) => {

@@ -7,8 +7,6 @@ import { issueSsoCode } from '../../lib/sso/exchange'
 import {
   exchangePath,
   expect,
-  keepSecret,
-  newAddress,
   newCode,
   newPassword,
   newToken,
@@ -20,6 +18,7 @@ import {
 } from '../support/fixtures'
 import { newPasswordUser } from '../support/password-user'
 import { preload } from '../support/preload'
+import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()

@@ -1,19 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import {
-  exchangePath,
-  expect,
-  keepSecret,
-  newAddress,
-  newCode,
-  newPassword,
-  newToken,
-  postTo,
-  resetPath,
-  test,
-} from '../support/fixtures'
+import { exchangePath, expect, newCode, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { preload } from '../support/preload'
+import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
 type Attribute = { key: string; value: Record<string, unknown> }

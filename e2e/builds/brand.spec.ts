@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { project } from '../../bin/local'
-import { expect, newAddress, newToken, test } from '../support/fixtures'
+import { expect, newToken, test } from '../support/fixtures'
 import { axe, complaintsOf } from '../support/page-checks'
+import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 const folder = `${project}.data/brand-app/`

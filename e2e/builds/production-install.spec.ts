@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { project } from '../../bin/local'
-import { exchangePath, expect, keepSecret, newPassword, postTo, resetPath, test } from '../support/fixtures'
+import { exchangePath, expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
+import { keepSecret } from '../support/secrets'
 import { startServer } from '../support/server'
 
 const deployed = [

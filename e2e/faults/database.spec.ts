@@ -5,8 +5,9 @@ import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
 import { type BreakablePostgres, startBreakablePostgres } from '../support/breakable-postgres'
 import { documentedFetch, UndocumentedResponse } from '../support/documented'
-import { exchangePath, expect, keepSecret, newAddress, newPassword, postTo, resetPath, test } from '../support/fixtures'
+import { exchangePath, expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { preload } from '../support/preload'
+import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 const boundMs = 10_000 // above every shortened timeout, also on a busy machine

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
-import { expect, newAddress, test } from '../support/fixtures'
+import { expect, test } from '../support/fixtures'
 import { rankZ } from '../support/mann-whitney'
 import { openOwnDatabase } from '../support/own-database'
+import { newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 

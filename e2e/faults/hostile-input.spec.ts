@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { documentedFetch } from '../support/documented'
-import { exchangePath, expect, newAddress, newCode, resetPath, test } from '../support/fixtures'
+import { exchangePath, expect, newCode, resetPath, test } from '../support/fixtures'
 import { preload } from '../support/preload'
 import { sendBytes } from '../support/raw-bytes'
+import { newAddress } from '../support/secrets'
 import { countOf, sendMany } from '../support/send-many'
 import { startServer } from '../support/server'
 

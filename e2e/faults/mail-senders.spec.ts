@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
-import { expect, keepSecret, newAddress, newPassword, postTo, resetPath, test } from '../support/fixtures'
+import { expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
+import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 

@@ -6,8 +6,9 @@ import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-to
 import { newAccount } from '../support/account'
 import { startBreakablePostgres } from '../support/breakable-postgres'
 import { UndocumentedResponse } from '../support/documented'
-import { expect, keepSecret, newAddress, postTo, test } from '../support/fixtures'
+import { expect, postTo, test } from '../support/fixtures'
 import { rounds } from '../support/race'
+import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 import { startTwoServers } from '../support/two-servers'
 

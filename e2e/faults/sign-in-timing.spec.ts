@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import * as paths from '../../lib/contract/paths'
-import { expect, newAddress, test } from '../support/fixtures'
+import { expect, test } from '../support/fixtures'
 import { rankZ } from '../support/mann-whitney'
 import { openOwnDatabase } from '../support/own-database'
+import { newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
 const rounds = 20 // times that do not overlap have z = 5.4

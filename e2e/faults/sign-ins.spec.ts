@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bindingOf, sealSecrets } from '../../lib/sso/sealed-secrets'
 import type { OidcSettings } from '../../lib/sso/settings'
 import { startBreakablePostgres } from '../support/breakable-postgres'
-import { exchangePath, expect, newAddress, postTo, test } from '../support/fixtures'
+import { exchangePath, expect, postTo, test } from '../support/fixtures'
 import { clientSecret, startProvider, Visitor } from '../support/oidc-provider'
+import { newAddress } from '../support/secrets'
 import { freePort, startServer } from '../support/server'
 
 const signInCount = 100

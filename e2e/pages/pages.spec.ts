@@ -4,20 +4,11 @@ import { gzipSync } from 'node:zlib'
 import type { Page, Response } from 'playwright/test'
 import { project } from '../../bin/local'
 import { pathOf } from '../../bin/preview'
-import {
-  exchangePath,
-  expect,
-  heading,
-  keepSecret,
-  newAddress,
-  newCode,
-  newToken,
-  resetPath,
-  test,
-} from '../support/fixtures'
+import { exchangePath, expect, heading, newCode, newToken, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { axe, complaintsOf, problemsOf } from '../support/page-checks'
 import { previewUrl, respondWith, show } from '../support/page-states'
+import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
 const resetLink = async (user: { id: string; email: string }) => `/reset-password?token=${await newToken(user)}`

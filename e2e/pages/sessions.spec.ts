@@ -13,8 +13,6 @@ import {
   exchangePath,
   expect,
   heading,
-  keepSecret,
-  newAddress,
   newCode,
   postTo,
   type Sql,
@@ -22,6 +20,7 @@ import {
 } from '../support/fixtures'
 import { complaintsOf, problemsOf } from '../support/page-checks'
 import { respondWith } from '../support/page-states'
+import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
 const { refreshSession: refreshPath, getSession: sessionPath } = paths

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import { addConnection } from '../../lib/sso/manage'
-import { expect, heading, holdScripts, keepSecret, newAddress, newPassword, newToken, test } from '../support/fixtures'
+import { expect, heading, holdScripts, newPassword, newToken, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { axe, complaintsOf } from '../support/page-checks'
 import { newPasswordUser } from '../support/password-user'
+import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 

@@ -3,7 +3,8 @@ import type { BrowserContext, Page } from 'playwright/test'
 import { type LocalProvider, startLocalProvider } from '../../bin/local-provider'
 import { redirectUri } from '../../lib/sso/connection'
 import { addConnection, disableConnection, listConnections, type NewConnection } from '../../lib/sso/manage'
-import { exchangePath, expect, heading, keepSecret, newAddress, type Sql, test } from '../support/fixtures'
+import { exchangePath, expect, heading, type Sql, test } from '../support/fixtures'
+import { keepSecret, newAddress } from '../support/secrets'
 
 // Whole sign-ins, through a provider that uses another implementation of OpenID Connect.
 

@@ -1,7 +1,8 @@
-import { expect, heading, keepSecret, type Sql, test } from '../support/fixtures'
+import { expect, heading, type Sql, test } from '../support/fixtures'
 import { startSamlPages } from '../support/saml-pages'
 import { newSamlProvider, type SamlProvider } from '../support/saml-provider'
 import { connectSaml, requestIdIn } from '../support/saml-visitor'
+import { keepSecret } from '../support/secrets'
 
 // Whole sign-ins in a browser, whose cookies a form of another site does not carry.
 

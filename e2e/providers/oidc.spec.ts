@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import { connections } from '../support/command'
-import { expect, heading, keepSecret, test } from '../support/fixtures'
+import { expect, heading, test } from '../support/fixtures'
 import { type LemonLdap, startLemonLdap } from '../support/lemonldap'
+import { keepSecret } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { connectionState } from '../support/sign-ins'
 

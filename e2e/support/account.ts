@@ -3,7 +3,8 @@ import { issueResetToken } from '../../lib/password/reset'
 import { hashSecret, newSecret } from '../../lib/secret'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
 import { signSessionToken } from '../../lib/session/token'
-import { keepSecret, type Sql, type User } from './fixtures'
+import type { Sql, User } from './fixtures'
+import { keepSecret } from './secrets'
 
 export type Tokens = { token: string; refreshToken: string }
 

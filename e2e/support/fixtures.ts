@@ -1,31 +1,13 @@
-import { randomInt, randomUUID } from 'node:crypto'
-import { appendFileSync, mkdirSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { type BrowserContext, test as base, chromium, type Page } from 'playwright/test'
 import * as paths from '../../lib/contract/paths'
 import { issueResetToken } from '../../lib/password/reset'
 import { issueSsoCode } from '../../lib/sso/exchange'
 import { documentedFetch } from './documented'
+import { keepSecret, newAddress } from './secrets'
 
 export { expect } from 'playwright/test'
-
-export const secretsFolder = fileURLToPath(new URL('../results/secrets/', import.meta.url))
-
-// A file for each process, because lines that several processes append to one file can overlap.
-const secretsFile = secretsFolder + randomUUID()
-
-/**
- * Records a secret and returns it. After the run, every log is searched for it. Throws if a log could
- * contain it by chance. The value of a deleted cookie is empty, and is not recorded.
- */
-export function keepSecret(secret: string): string {
-  if (secret === '') return secret
-  if (!/^.{8,}$/.test(secret)) throw new Error(`'${secret}' is too short for a secret`)
-  mkdirSync(secretsFolder, { recursive: true })
-  appendFileSync(secretsFile, `${secret}\n`)
-  return secret
-}
 
 /** Issues a one-time code for a user, as an SSO callback does. */
 export async function newCode(user: User): Promise<string> {
@@ -40,15 +22,6 @@ export async function newToken(user: User): Promise<string> {
 /** A new password that passes all rules. */
 export function newPassword(): string {
   return keepSecret(`lantern ${randomUUID().slice(0, 8)} meadow`)
-}
-
-const firstSite = randomInt(65_536)
-let addresses = 0
-
-/** An IP address of a /24 of its own, so that no other test counts against its limits. */
-export function newAddress(): string {
-  const site = (firstSite + addresses++) % 65_536
-  return `10.${site >> 8}.${site % 256}.${randomInt(256)}`
 }
 
 export type User = { id: string; email: string }

@@ -6,7 +6,7 @@ import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { project } from '../../bin/local'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { applyMigrations } from '../../prisma/migrate'
-import { secretsFolder } from './fixtures'
+import { secretsFolder } from './secrets'
 import { logFolder, startServer } from './server'
 import { findChromium } from './tools'
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { addConnection, type NewConnection } from '../../lib/sso/manage'
-import { keepSecret, newAddress } from './fixtures'
+import { keepSecret, newAddress } from './secrets'
 
 export type Claims = Record<string, unknown>
 type Keys = Awaited<ReturnType<typeof generateKeyPair>>

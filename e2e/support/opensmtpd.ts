@@ -10,8 +10,8 @@ import {
 } from 'node:fs'
 import { connect } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
-import { keepSecret } from './fixtures'
 import { startProgram, temporaryFolder } from './program'
+import { keepSecret } from './secrets'
 import { freePort } from './server'
 
 export type OpenSmtpd = {

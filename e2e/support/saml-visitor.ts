@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { inflateRawSync } from 'node:zlib'
 import { addConnection, type NewConnection } from '../../lib/sso/manage'
 import type { SamlSettings } from '../../lib/sso/settings'
-import { keepSecret } from './fixtures'
 import { Visitor } from './oidc-provider'
 import type { ResponseOptions, SamlProvider } from './saml-provider'
+import { keepSecret } from './secrets'
 
 type Overriding = Partial<Omit<NewConnection, 'settings'>> & { settings?: Partial<SamlSettings> }
 

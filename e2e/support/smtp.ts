@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
-import { keepSecret } from './fixtures'
+import { keepSecret } from './secrets'
 
 /** A mail that the server accepted. `token` is that of the link in it. */
 export type ReceivedMail = { from: string; to: string[]; token?: string; raw: string } & Pick<

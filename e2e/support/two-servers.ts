@@ -2,8 +2,9 @@ import * as paths from '../../lib/contract/paths'
 import { enableUser } from '../../lib/user'
 import type { Account, Tokens } from './account'
 import { documentedFetch } from './documented'
-import { type ApiResponse, exchangePath, newAddress, newPassword, postTo, resetPath, type Sql } from './fixtures'
+import { type ApiResponse, exchangePath, newPassword, postTo, resetPath, type Sql } from './fixtures'
 import { preload } from './preload'
+import { newAddress } from './secrets'
 import { startServer } from './server'
 
 /** A client that keeps the tokens that it receives. Both methods return whether they succeeded. */

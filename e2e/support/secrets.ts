@@ -1,0 +1,29 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+export const secretsFolder = fileURLToPath(new URL('../results/secrets/', import.meta.url))
+
+// A file for each process, because lines that several processes append to one file can overlap.
+const secretsFile = secretsFolder + randomUUID()
+
+/**
+ * Records a secret and returns it. After the run, every log is searched for it. Throws if a log could
+ * contain it by chance. The value of a deleted cookie is empty, and is not recorded.
+ */
+export function keepSecret(secret: string): string {
+  if (secret === '') return secret
+  if (!/^.{8,}$/.test(secret)) throw new Error(`'${secret}' is too short for a secret`)
+  mkdirSync(secretsFolder, { recursive: true })
+  appendFileSync(secretsFile, `${secret}\n`)
+  return secret
+}
+
+const firstSite = randomInt(65_536)
+let addresses = 0
+
+/** An IP address of a /24 of its own, so that no other test counts against its limits. */
+export function newAddress(): string {
+  const site = (firstSite + addresses++) % 65_536
+  return `10.${site >> 8}.${site % 256}.${randomInt(256)}`
+}
