@@ -16,43 +16,29 @@ const accepted = {
   '/grüße': '/gr%C3%BC%C3%9Fe',
 }
 
-const rejected = [
-  undefined,
-  null,
-  1,
-  ['/a'],
-  '',
-  'reports',
-  'https://evil.example',
-  'https://login.example.com/reports',
-  'javascript:alert(1)',
-  'data:text/html,x',
-  '//evil.example',
-  '///evil.example',
-  '/\\evil.example',
-  '\\\\evil.example',
-  '/\t/evil.example',
-  '/\n/evil.example',
-  '\t//evil.example',
-  ' //evil.example',
-  '/.//evil.example',
-  '/a/..//evil.example',
-  '/%2e%2e//evil.example',
-  '/%2F/evil.example',
-  '/%5Cevil.example',
-  '/\0',
-  '/a\\b',
-  '/%',
-  '/api/auth/sso/exchange',
-  '/api',
-  '/x/../api/health',
-  '/%61pi/health',
-  '/sso/callback',
-  '/sso/callback?code=x',
-  '/sign-in',
-  '/sign-out',
-  '/_next/static/x.js',
-]
+const rejected: Record<string, unknown[]> = {
+  'other types': [undefined, null, 1, ['/a']],
+  'what does not begin with a slash': ['', 'reports', 'javascript:alert(1)', 'data:text/html,x'],
+  'URLs with a host': ['https://evil.example', 'https://login.example.com/reports'],
+  'two slashes': [
+    '//evil.example',
+    '///evil.example',
+    '/.//evil.example',
+    '/a/..//evil.example',
+    '/%2e%2e//evil.example',
+  ],
+  backslashes: ['/\\evil.example', '\\\\evil.example', '/a\\b'],
+  'characters that a browser skips': ['/\t/evil.example', '/\n/evil.example', '\t//evil.example', ' //evil.example'],
+  'encoded slashes and broken escapes': ['/%2F/evil.example', '/%5Cevil.example', '/\0', '/%'],
+  'the API': ['/api/auth/sso/exchange', '/api', '/x/../api/health', '/%61pi/health'],
+  'pages of a sign-in, and files': [
+    '/sso/callback',
+    '/sso/callback?code=x',
+    '/sign-in',
+    '/sign-out',
+    '/_next/static/x.js',
+  ],
+}
 
 for (const [given, path] of Object.entries(accepted)) {
   test(`accepts ${given}`, () => {
@@ -61,33 +47,18 @@ for (const [given, path] of Object.entries(accepted)) {
   })
 }
 
-for (const given of rejected) {
-  test(`rejects ${JSON.stringify(given)}`, () => {
-    expect(nextPath(given, origin)).toBeNull()
-    for (const dashboard of ['/', dashboardUrl]) expect(nextDestination(given, origin, dashboard)).toBeNull()
+for (const [what, values] of Object.entries(rejected)) {
+  test(`rejects ${what}`, () => {
+    for (const given of values) {
+      expect(nextPath(given, origin), String(given)).toBeNull()
+      for (const dashboard of ['/', dashboardUrl]) expect(nextDestination(given, origin, dashboard)).toBeNull()
+    }
   })
 }
 
 test('every accepted path stays on our origin', () => {
-  const piece = fc.constantFrom(
-    '/',
-    '\\',
-    '.',
-    '..',
-    '@',
-    ':',
-    '?',
-    '#',
-    '%2f',
-    '%5c',
-    '%00',
-    '\t',
-    '\n',
-    ' ',
-    'evil.example',
-    'https:',
-    'a',
-  )
+  const marks = ['/', '\\', '.', '..', '@', ':', '?', '#', '%2f', '%5c', '%00', '\t', '\n', ' ']
+  const piece = fc.constantFrom(...marks, 'evil.example', 'https:', 'a')
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
       const path = nextPath(`/${pieces.join('')}`, origin)
@@ -120,44 +91,28 @@ describe('a URL of the dashboard', () => {
     })
   }
 
-  const others = [
-    'https://evil.example/',
-    'http://app.example.com/',
-    'ftp://app.example.com/',
-    'wss://app.example.com/',
-    'blob:https://app.example.com/x', // has the origin of the dashboard
-    'https://app.example.com:8443/',
-    'https://app.example.com:99999/',
-    'https://app.example.com./',
-    'https://example.com/',
-    'https://x.app.example.com/',
-    'https://app.example.com.evil.example/',
-    'https://app.example.com@evil.example/',
-    'https://app.example.com:443@evil.example/',
-    'https://user@app.example.com/',
-    'https://:password@app.example.com/',
-    'https://evil.example/https://app.example.com/',
-    'https://evil.example#https://app.example.com/',
-    'https://evil.example\\@app.example.com/',
-    'https://app.example.com\\@evil.example/',
-    'https:\\\\app.example.com/',
-    'https:/\\app.example.com/',
-    'https:app.example.com/',
-    'https:/app.example.com/',
-    '//app.example.com/',
-    ' https://app.example.com/',
-    '\thttps://app.example.com/',
-    'ht\ntps://app.example.com/',
-    'https://app.example.com/\r\nSet-Cookie: a=b',
-    'https://app.example.com/\0',
-    'https://app.\u202eexample.com/',
-    'https://',
-    'https://%',
-    'javascript:alert(1)//https://app.example.com/',
-    'https://login.example.com/reports', // the dashboard is elsewhere
-  ]
-  for (const given of others) {
-    test(`rejects ${JSON.stringify(given)}`, () => expect(nextDestination(given, origin, dashboardUrl)).toBeNull())
+  const at = (host: string) => `https://${host}/`
+  const others: Record<string, string[]> = {
+    'other schemes': ['http', 'ftp', 'wss', 'blob:https'].map((scheme) => `${scheme}://app.example.com/`),
+    'other ports': [at('app.example.com:8443'), at('app.example.com:99999')],
+    'other hosts': ['evil.example', 'example.com', 'x.app.example.com', 'app.example.com.', 'login.example.com'].map(
+      at,
+    ),
+    'hosts that resemble it': ['app.example.com.evil.example', 'app.\u202eexample.com', '', '%'].map(at),
+    'user names': ['app.example.com@evil.example', 'user@app.example.com', ':password@app.example.com'].map(at),
+    'its URL elsewhere in a URL': ['evil.example/', 'evil.example#', 'evil.example\\@'].map((url) =>
+      at(url + dashboardUrl),
+    ),
+    backslashes: ['https:\\\\app.example.com/', 'https:/\\app.example.com/', 'https://app.example.com\\@evil.example/'],
+    'fewer slashes, or no scheme': ['https:app.example.com/', 'https:/app.example.com/', '//app.example.com/'],
+    'characters that a browser skips': [` ${dashboardUrl}`, `\t${dashboardUrl}`, dashboardUrl.replace('t', 't\n')],
+    'control characters': [`${dashboardUrl}\r\nSet-Cookie: a=b`, `${dashboardUrl}\0`],
+    scripts: ['javascript:alert(1)//https://app.example.com/'],
+  }
+  for (const [what, values] of Object.entries(others)) {
+    test(`rejects ${what}`, () => {
+      for (const given of values) expect(nextDestination(given, origin, dashboardUrl), JSON.stringify(given)).toBeNull()
+    })
   }
   test('rejects a list', () => expect(nextDestination([dashboardUrl], origin, dashboardUrl)).toBeNull())
 
@@ -174,9 +129,9 @@ describe('a URL of the dashboard', () => {
     const marks = ['/', '\\', '.', '@', ':', '?', '#', '%2f', '%40', '\t', ' ', '443', 'sso/callback', 'https:', 'a']
     const piece = fc.constantFrom(...hosts, ...marks)
     const start = fc.constantFrom(
-      'https://',
       'https://app.example.com',
       'https://login.example.com',
+      'https://',
       'http://',
       '/',
       '',
@@ -207,15 +162,14 @@ test('rejects what would be too long as a parameter of a URL', () => {
 })
 
 test('a value that is too long is not parsed, which would take ten times as long as to reject it', () => {
-  const hostOf = (length: number) => Array.from({ length }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')
+  const host = Array.from({ length: 2_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')
   const cpuOf = (work: () => unknown) => {
     const before = process.cpuUsage()
     for (let repetition = 0; repetition < 3; repetition++) work()
     const { user, system } = process.cpuUsage(before)
     return user + system
   }
-  const hosts = [4_000, 2_000].map(hostOf)
-  for (const next of hosts.flatMap((host) => [`https://${host}.org/`, `//${host}.org/`, `https:////${host}/`])) {
+  for (const next of [`https://${host}.org/`, `//${host}.org/`, `https:////${host}/`]) {
     const parsing = cpuOf(() => URL.canParse(next, 'https://login.example.com'))
     const rejecting = cpuOf(() => nextDestination(next, 'https://login.example.com', 'https://www.example.com/'))
     expect(rejecting).toBeLessThan(parsing / 10)

@@ -7,28 +7,16 @@ test('the domain of an e-mail address, in ASCII', () => {
   expect(domainOf(`ada@${'ü'.repeat(40)}.example`)).toMatch(/^xn--/)
   expect(domainOf('ada@example\u3002org')).toBe('example.org')
   expect(domainOf('ADA@FAẞ.EXAMPLE')).toBe('xn--fa-hia.example')
-  for (const email of [
-    'ada',
-    'ada@',
-    'ada@localhost',
-    'ada@exa mple.org',
-    `ada@${'a.'.repeat(200)}org`,
-    'ada@example.org/x',
-    'ada@example.org?x',
-    'ada@example.org#x',
-    'ada@%65xample.org',
-    'ada@ example.org',
-    'ada@example.org\n',
-    'ada@exam\tple.org',
-    'ada@exam\u00adple.org',
-    'ada@xn---r8jz45g.jp', // decodes like xn--r8jz45g.jp
-    'ada@xn--example-.org', // decodes like example.org
-  ])
+  const withoutDomain = ['ada', 'ada@', 'ada@localhost', 'ada@exa mple.org', `ada@${'a.'.repeat(200)}org`]
+  const ofUrls = ['ada@example.org/x', 'ada@example.org?x', 'ada@example.org#x', 'ada@%65xample.org']
+  const invisible = ['ada@ example.org', 'ada@example.org\n', 'ada@exam\tple.org', 'ada@exam\u00adple.org']
+  const likeOthers = ['ada@xn---r8jz45g.jp', 'ada@xn--example-.org']
+  for (const email of [...withoutDomain, ...ofUrls, ...invisible, ...likeOthers])
     expect(domainOf(email), email).toBeNull()
 })
 
-test('a domain that is too long is not converted, which would take 100 times as long as to reject it', () => {
-  const domain = `${Array.from({ length: 4_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')}.org`
+test('a domain that is too long is not converted, which would take ten times as long as to reject it', () => {
+  const domain = `${Array.from({ length: 2_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')}.org`
   const cpuOf = (work: () => unknown) => {
     const before = process.cpuUsage()
     for (let repetition = 0; repetition < 3; repetition++) work()
