@@ -107,6 +107,14 @@ export async function newSamlProvider(): Promise<SamlProvider> {
   return { settings, privateKey: current!.privateKey, nextKey: next!, respond }
 }
 
+let shared: Promise<SamlProvider> | undefined
+
+/** The provider of all unit tests in a process, because it takes a second to make its keys. */
+export async function sharedSamlProvider(): Promise<SamlProvider> {
+  shared ??= newSamlProvider()
+  return shared
+}
+
 const unchanged = (xml: string) => xml
 
 /** The time so many seconds from now. */

@@ -6,12 +6,12 @@ import {
   assertionPattern,
   encrypt,
   inOrder,
-  newSamlProvider,
   parts,
   type ResponseOptions,
   replace,
   requestId,
   type SamlProvider,
+  sharedSamlProvider,
   sign,
 } from '../../../e2e/support/saml-provider'
 import type { SamlCheck } from './rejected'
@@ -19,7 +19,7 @@ import { type SamlSettings, verifyResponse } from './service-provider'
 
 let provider: SamlProvider
 beforeAll(async () => {
-  provider = await newSamlProvider()
+  provider = await sharedSamlProvider()
 })
 expectNothingPrinted()
 
@@ -35,6 +35,10 @@ const unsigned: Edit = replace(signature, '')
 /** Puts a text into the first signature, where no verifier looks. */
 const intoSignature = (text: string) => replace('</ds:Signature>', () => `${text}</ds:Signature>`)
 const inAssertion = (edit: Edit) => replace(assertionPattern, (assertion) => edit(assertion))
+/** Moves the first signature to the end of an element. */
+const signatureInto = (end: string): Edit => {
+  return (xml) => replace(end, `${signature.exec(xml)![0]}${end}`)(unsigned(xml))
+}
 
 const ofResponse: ResponseOptions = { response: true }
 const ofAssertion: ResponseOptions = { assertion: true }
@@ -42,16 +46,20 @@ const ofBoth: ResponseOptions = { response: true, assertion: true }
 const encryptedOnly: ResponseOptions = { assertion: true, encrypted: true }
 const encryptedInSigned: ResponseOptions = { response: true, encrypted: true }
 
-/** Each edit of a response that is made like this fails a check. The last argument says what is edited. */
-function rejects(
-  check: SamlCheck,
-  mode: ResponseOptions,
-  edits: Record<string, Edit>,
-  edited: 'tamper' | 'tamperAssertion' = 'tamper',
-) {
-  for (const [what, edit] of Object.entries(edits)) {
-    test(`rejects ${edited === 'tamper' ? '' : 'inside the encryption: '}${what}`, async () => {
-      expect(await outcomeOf(provider, provider.respond({ ...mode, [edited]: edit }))).toBe(check)
+/** Each edit of a response that is made like this fails a check. */
+function rejects(check: SamlCheck, mode: ResponseOptions, edits: Record<string, Edit>) {
+  for (const [what, tamper] of Object.entries(edits)) {
+    test(`rejects ${what}`, async () => {
+      expect(await outcomeOf(provider, provider.respond({ ...mode, tamper }))).toBe(check)
+    })
+  }
+}
+
+/** Each edit of an assertion, between its signature and its encryption, fails a check. */
+function rejectsInside(check: SamlCheck, edits: Record<string, Edit>) {
+  for (const [what, tamperAssertion] of Object.entries(edits)) {
+    test(`rejects inside the encryption: ${what}`, async () => {
+      expect(await outcomeOf(provider, provider.respond({ ...encryptedOnly, tamperAssertion }))).toBe(check)
     })
   }
 }
@@ -60,11 +68,12 @@ function rejects(
 function rejectsCheaply(check: SamlCheck, posts: Record<string, () => string>) {
   for (const [what, post] of Object.entries(posts)) {
     test(`rejects ${what}, which costs less than five ordinary responses`, async () => {
-      const ordinaryMs = await costMs(provider.respond(encryptedOnly), 'accepted')
-      expect(await costMs(post(), check)).toBeLessThan(5 * ordinaryMs)
+      ordinaryMs ??= await costMs(provider.respond(encryptedOnly), 'accepted')
+      expect(await costMs(post(), check, {}, 5 * ordinaryMs)).toBeLessThan(5 * ordinaryMs)
     })
   }
 }
+let ordinaryMs: number | undefined
 
 /** Signature wrapping, numbered as in "On Breaking SAML" (Somorovsky and others, 2012). */
 rejects('response', ofResponse, {
@@ -115,17 +124,7 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     ofAssertion,
     (xml) => replace(issuer, (text) => text + signature.exec(xml)![0])(inAssertion(unsigned)(xml)),
   ],
-  'the signature of a signed response moved into the subject, besides that of the assertion': [
-    'signature-place',
-    ofBoth,
-    (xml) => replace('</saml:Subject>', `${signature.exec(xml)![0]}</saml:Subject>`)(unsigned(xml)),
-  ],
   'a comment in the digest, as in CVE-2025-29775': ['markup', ofResponse, replace('<ds:DigestValue>', '$&<!--AAAA-->')],
-  'RSA-SHA384, which the library can’t verify': [
-    'algorithm',
-    ofResponse,
-    replace('xmldsig-more#rsa-sha256', 'xmldsig-more#rsa-sha384'),
-  ],
   'a processing instruction that disappears in canonical form': [
     'markup',
     { ...ofAssertion, nameId: 'not-an-admin' },
@@ -173,14 +172,13 @@ rejects('signature', ofAssertion, {
   'an attribute added to a signed assertion': addAttribute('role', 'admin'),
 })
 rejects('signature-place', ofAssertion, {
-  'the signature moved into the subject': (xml) =>
-    replace('</saml:Subject>', `${signature.exec(xml)![0]}</saml:Subject>`)(unsigned(xml)),
+  'the signature moved into the subject': signatureInto('</saml:Subject>'),
   'two signatures of the assertion': replace(signature, '$&$&'),
   'a signature of another namespace': replace('</saml:Subject>', '<Signature xmlns="urn:other"/></saml:Subject>'),
 })
+rejects('signature-place', ofBoth, { 'one of two signatures moved into the subject': signatureInto('</saml:Subject>') })
 rejects('signature-place', ofResponse, {
-  'the signature moved into the status': (xml) =>
-    replace('</samlp:Status>', `${signature.exec(xml)![0]}</samlp:Status>`)(unsigned(xml)),
+  'the signature moved into the status': signatureInto('</samlp:Status>'),
   'two signatures of the response': replace(signature, '$&$&'),
   'what a signature signs, in the status too': replace(
     '</samlp:Status>',
@@ -196,7 +194,6 @@ rejects('signature-form', ofResponse, {
   'three transforms': replace(/<ds:Transform [^>]*\/>/, '$&$&'),
   'two SignedInfo, as in CVE-2025-29774': replace(/<ds:SignedInfo>[\s\S]*<\/ds:SignedInfo>/, '$&$&'),
   'an element in the digest': replace('<ds:DigestValue>', '$&<ds:X>AAAA</ds:X>'),
-  'an element in the signature value': replace('<ds:SignatureValue>', '$&<ds:X>AAAA</ds:X>'),
   'a list of prefixes in the signature value': replace(
     '<ds:SignatureValue>',
     '$&<InclusiveNamespaces xmlns="http://www.w3.org/2001/10/xml-exc-c14n#"/>',
@@ -219,8 +216,7 @@ rejects('signature-form', ofResponse, {
   'an empty signature': replace(signature, '<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"/>'),
 })
 rejects('markup', ofAssertion, {
-  'a DTD': replace('<samlp:Response', '<!DOCTYPE r [<!ENTITY a "root">]><samlp:Response'),
-  'entities that expand a billion times': replace(
+  'a DTD whose entities expand a billion times': replace(
     '<samlp:Response',
     '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><samlp:Response',
   ),
@@ -235,7 +231,7 @@ rejects('malformed', ofResponse, {
   ),
 })
 rejects('id', ofResponse, {
-  'an ID twice in a signed response': replace('<samlp:Status>', '<samlp:Extensions id="_x" Id="_x"/><samlp:Status>'),
+  'an ID twice in a signed response': replace('<samlp:Status>', '<samlp:Extensions id="_x" Id="_x"/>$&'),
   'an ID twice under a prefix': replace(
     '<samlp:Status>',
     '<samlp:Status ID="_x"><samlp:StatusDetail xmlns:x="urn:x" x:Id="_x"/>',
@@ -292,30 +288,21 @@ test('rejects a response of which only one of two signatures is valid', async ()
 })
 
 test('requires the signatures that the connection wants', async () => {
-  const outcomes = async (settings: Partial<SamlSettings>) => [
-    await outcomeOf(provider, provider.respond(ofResponse), settings),
-    await outcomeOf(provider, provider.respond(ofAssertion), settings),
-    await outcomeOf(provider, provider.respond(ofBoth), settings),
-    await outcomeOf(provider, provider.respond(encryptedInSigned), settings),
-    await outcomeOf(provider, provider.respond(encryptedOnly), settings),
-    await outcomeOf(provider, provider.respond({ ...ofBoth, tamper: unsigned }), settings),
+  const cases: [ResponseOptions, ofResponse: string, ofAssertion: string][] = [
+    [ofResponse, 'accepted', 'unsigned'],
+    [ofAssertion, 'unsigned', 'accepted'],
+    [ofBoth, 'accepted', 'accepted'],
+    [encryptedInSigned, 'accepted', 'unsigned'],
+    [encryptedOnly, 'unsigned', 'accepted'],
+    [{ ...ofBoth, tamper: unsigned }, 'unsigned', 'accepted'],
   ]
-  expect(await outcomes({ wantResponseSigned: true })).toEqual([
-    'accepted',
-    'unsigned',
-    'accepted',
-    'accepted',
-    'unsigned',
-    'unsigned',
-  ])
-  expect(await outcomes({ wantAssertionSigned: true })).toEqual([
-    'unsigned',
-    'accepted',
-    'accepted',
-    'unsigned',
-    'accepted',
-    'accepted',
-  ])
+  for (const [options, ...outcomes] of cases) {
+    const posted = provider.respond(options)
+    expect([
+      await outcomeOf(provider, posted, { wantResponseSigned: true }),
+      await outcomeOf(provider, posted, { wantAssertionSigned: true }),
+    ]).toEqual(outcomes)
+  }
 })
 
 test('reads the identity from what is signed only', async () => {
@@ -401,53 +388,32 @@ rejects('signature-place', encryptedOnly, {
     '<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:SignedInfo/></ds:Signature></saml:EncryptedAssertion>',
   ),
 })
-rejects(
-  'malformed',
-  encryptedOnly,
-  {
-    'text in place of the assertion': () => 'ada',
-    'two assertions': (xml) => xml + xml,
-    'a prefix that only the response declares': replace('<saml:Subject>', '<saml:Subject><samlp:Extensions/>'),
-  },
-  'tamperAssertion',
-)
-rejects(
-  'assertion-count',
-  encryptedOnly,
-  {
-    'another element in place of the assertion': () => '<Subject/>',
-    'an assertion of another namespace': () => '<Assertion xmlns="urn:other"/>',
-    'an assertion inside the assertion': (xml) =>
-      replace('</saml:Assertion>', () => `${withNewId(unsigned(evil(xml)))}</saml:Assertion>`)(xml),
-    'an encrypted assertion inside the assertion': replace(
-      '</saml:Assertion>',
-      '<saml:EncryptedAssertion/></saml:Assertion>',
-    ),
-  },
-  'tamperAssertion',
-)
-rejects(
-  'signature-place',
-  encryptedOnly,
-  {
-    'a signature in the subject': (xml) =>
-      replace('</saml:Subject>', `${signature.exec(xml)![0]}</saml:Subject>`)(unsigned(xml)),
-    'what a signature signs, in the subject too': replace(
-      '</saml:Subject>',
-      '<SignedInfo xmlns="urn:other"/></saml:Subject>',
-    ),
-  },
-  'tamperAssertion',
-)
-rejects(
-  'markup',
-  encryptedOnly,
-  {
-    'a comment in the assertion': replace('>ada<', '>a<!-- -->da<'),
-    'a DTD before the assertion': (xml) => `<!DOCTYPE a>${xml}`,
-  },
-  'tamperAssertion',
-)
+rejectsInside('malformed', {
+  'text in place of the assertion': () => 'ada',
+  'two assertions': (xml) => xml + xml,
+  'a prefix that only the response declares': replace('<saml:Subject>', '<saml:Subject><samlp:Extensions/>'),
+})
+rejectsInside('assertion-count', {
+  'another element in place of the assertion': () => '<Subject/>',
+  'an assertion of another namespace': () => '<Assertion xmlns="urn:other"/>',
+  'an assertion inside the assertion': (xml) =>
+    replace('</saml:Assertion>', () => `${withNewId(unsigned(evil(xml)))}</saml:Assertion>`)(xml),
+  'an encrypted assertion inside the assertion': replace(
+    '</saml:Assertion>',
+    '<saml:EncryptedAssertion/></saml:Assertion>',
+  ),
+})
+rejectsInside('signature-place', {
+  'a signature in the subject': signatureInto('</saml:Subject>'),
+  'what a signature signs, in the subject too': replace(
+    '</saml:Subject>',
+    '<SignedInfo xmlns="urn:other"/></saml:Subject>',
+  ),
+})
+rejectsInside('markup', {
+  'a comment in the assertion': replace('>ada<', '>a<!-- -->da<'),
+  'a DTD before the assertion': (xml) => `<!DOCTYPE a>${xml}`,
+})
 
 test('rejects ciphertext of the attacker in a signed response', async () => {
   for (const options of [encryptedInSigned, { ...encryptedInSigned, assertion: true }]) {
@@ -460,9 +426,7 @@ test('rejects ciphertext of the attacker in a signed response', async () => {
 })
 
 test('rejects an assertion that was encrypted for somebody else', async () => {
-  const other = await newSamlProvider()
-  const { privateKey, certificate } = other.settings
-  expect(await outcomeOf(provider, provider.respond(encryptedOnly), { privateKey, certificate })).toBe('decryption')
+  expect(await outcomeOf(provider, provider.respond(encryptedOnly), provider.nextKey)).toBe('decryption')
 })
 
 // Before anything is parsed
@@ -537,10 +501,6 @@ rejectsCheaply('too-complex', {
   // which the library replaces one at a time, in each of its steps
   '230,000 carriage returns in an encrypted assertion without a signature': () =>
     provider.respond({ encrypted: true, tamper: intoEncrypted('\r'.repeat(230_000)) }),
-  '46,000 references to carriage returns in an encrypted assertion without a signature': () =>
-    provider.respond({ encrypted: true, tamper: intoEncrypted('&#13;'.repeat(46_000)) }),
-  '240,000 carriage returns in the key of a signature': () =>
-    provider.respond({ ...ofAssertion, tamper: intoKey('\r'.repeat(240_000)) }),
   // four times as long in canonical form, copied once for each level
   '160,000 characters to escape below 18 levels, under a signature of something else': () => {
     const nested = `${'<a>'.repeat(18)}${'>>x'.repeat(80_000)}${'</a>'.repeat(18)}`
@@ -576,57 +536,46 @@ const withPrefixLists = (lists: string[]) => {
   )
 }
 
-test('limits the elements of an encrypted assertion', async () => {
-  const encrypted = decoded(provider.respond(encryptedOnly)).match(
-    /<saml:EncryptedAssertion[\s\S]*EncryptedAssertion>/,
-  )![0]
-  const left = 50 - encrypted.match(/<\w/g)!.length
-  const withMore = (count: number) =>
-    provider.respond({ ...encryptedOnly, tamper: replace('</ds:KeyInfo>', `${'<a/>'.repeat(count)}$&`) })
-  expect(left).toBeGreaterThan(30)
-  expect(await outcomeOf(provider, withMore(left))).toBe('accepted')
-  expect(await outcomeOf(provider, withMore(left + 1))).toBe('too-complex')
-})
-
 test('limits elements and their names, attributes, depth, namespaces and lists of prefixes', async () => {
   const count = (pattern: RegExp) => decoded(provider.respond(ofAssertion)).match(pattern)!.length
   const elements = 1000 - count(/<[a-z]/gi) - 2 // addAttribute adds two
   const attributes = 3000 - count(/\s[\w:]+="/g) + 2 - 1 // two are of the XML declaration
   const each = (length: number, text: (index: number) => string) =>
     Array.from({ length }, (_, index) => text(index)).join('')
-  const outcomes = async (make: (count: number) => string, last: number) => [
-    await outcomeOf(provider, bomb(make(last))),
-    await outcomeOf(provider, bomb(make(last + 1))),
-  ]
+  const limits = async (make: (count: number) => string, last: number) => {
+    expect(await outcomeOf(provider, bomb(make(last)))).toBe('accepted')
+    expect(await outcomeOf(provider, bomb(make(last + 1)))).toBe('too-complex')
+  }
   const attributesOf = (length: number) => each(length, (index) => ` a${index}=""`)
   const all = (length: number) =>
     each(Math.ceil(length / 30), (index) => `<a${attributesOf(Math.min(30, length - 30 * index))}/>`)
-  expect(await outcomes((length) => '<a/>'.repeat(length), elements)).toEqual(['accepted', 'too-complex'])
   const names = 100 - new Set(decoded(bomb('')).match(/<[A-Za-z][\w:]*/g)).size
-  const named = (length: number) => each(length, (index) => `<a${index}/>`)
-  expect(await outcomes(named, names)).toEqual(['accepted', 'too-complex'])
-  expect(await outcomes(all, attributes)).toEqual(['accepted', 'too-complex'])
-  expect(await outcomes((length) => `<a${attributesOf(length)}/>`, 32)).toEqual(['accepted', 'too-complex'])
-  expect(await outcomes((length) => '<a>'.repeat(length) + '</a>'.repeat(length), 20)).toEqual([
-    'accepted',
-    'too-complex',
-  ])
-  expect(await outcomes((length) => `<a xmlns="${'n'.repeat(length)}"/>`, 256)).toEqual(['accepted', 'too-complex'])
+  await limits((length) => '<a/>'.repeat(length), elements)
+  await limits((length) => each(length, (index) => `<a${index}/>`), names)
+  await limits(all, attributes)
+  await limits((length) => `<a${attributesOf(length)}/>`, 32)
+  await limits((length) => '<a>'.repeat(length) + '</a>'.repeat(length), 20)
+  await limits((length) => `<a xmlns="${'n'.repeat(length)}"/>`, 256)
   const prefixes = (length: number) => outcomeOf(provider, base64(withPrefixLists(['z'.repeat(length)])(good())))
   expect(await prefixes(1_000)).not.toBe('too-complex')
   expect(await prefixes(1_001)).toBe('too-complex')
 })
 
-/** The least CPU time of three runs, in milliseconds. */
-async function costMs(posted: string, outcome: string, settings?: Partial<SamlSettings>): Promise<number> {
-  const costs: number[] = []
-  for (let run = 0; run < 3; run++) {
+/** The least CPU time of three runs in milliseconds, or the first that is low enough. */
+async function costMs(
+  posted: string,
+  outcome: string,
+  settings: Partial<SamlSettings> = {},
+  lowEnoughMs = 0,
+): Promise<number> {
+  let leastMs = Number.POSITIVE_INFINITY
+  for (let run = 0; run < 3 && leastMs >= lowEnoughMs; run++) {
     const before = process.cpuUsage()
     expect(await outcomeOf(provider, posted, settings)).toBe(outcome)
     const { user, system } = process.cpuUsage(before)
-    costs.push((user + system) / 1000)
+    leastMs = Math.min(leastMs, (user + system) / 1000)
   }
-  return Math.min(...costs)
+  return leastMs
 }
 
 /** 650 elements that use 20 namespaces, deep in a document. */
@@ -642,18 +591,17 @@ test('a document that none of ten certificates signed takes less CPU than a genu
   const { provider: genuine } = provider.settings
   const tenfold = { ...genuine, certificates: Array(10).fill(genuine.certificates[0]) }
   const forged = provider.respond({ ...document, signing: provider.nextKey })
-  const ratio =
-    (await costMs(forged, 'signature', { provider: tenfold })) / (await costMs(provider.respond(document), 'accepted'))
-  expect(ratio).toBeLessThan(1)
+  const genuineMs = await costMs(provider.respond(document), 'accepted')
+  expect(await costMs(forged, 'signature', { provider: tenfold }, genuineMs)).toBeLessThan(genuineMs)
 })
 
 test('an assertion for another request takes less than half of the CPU of a genuine one', async () => {
   const groups = addAttribute('groups', ...Array.from({ length: 450 }, (_, index) => `group-${index}`))
   for (const mode of [ofAssertion, encryptedOnly]) {
-    const genuine = await costMs(provider.respond({ ...mode, edit: groups }), 'accepted')
+    const limitMs = (await costMs(provider.respond({ ...mode, edit: groups }), 'accepted')) / 2
     const inNewEnvelope = replace(/InResponseTo="[^"]*"/, `InResponseTo="${requestId}"`)
     const replayed = provider.respond({ ...mode, edit: groups, requestId: '_old', tamper: inNewEnvelope })
-    expect((await costMs(replayed, 'in-response-to')) / genuine).toBeLessThan(0.5)
+    expect(await costMs(replayed, 'in-response-to', {}, limitMs)).toBeLessThan(limitMs)
   }
 })
 
@@ -661,114 +609,45 @@ test('a signature that was made for something else takes at most half of the CPU
   const costly = namespacesEverywhere()
   for (const mode of [ofResponse, ofAssertion]) {
     const lifted = replace('</saml:AttributeValue>', (end) => `${costly}${end}`)(decoded(bomb('', mode)))
-    const ratio = (await costMs(base64(lifted), 'signature')) / (await costMs(bomb(costly, mode), 'accepted'))
-    expect(ratio).toBeLessThan(0.5)
+    const limitMs = (await costMs(bomb(costly, mode), 'accepted')) / 2
+    expect(await costMs(base64(lifted), 'signature', {}, limitMs)).toBeLessThan(limitMs)
   }
 })
 
-test('a signature has at most 50 elements, because it does not cover itself', async () => {
-  for (const mode of [ofResponse, ofAssertion, encryptedOnly]) {
-    const own = decoded(provider.respond(ofAssertion))
-      .match(signature)![0]
-      .match(/<[a-z]/gi)!.length
-    const outcome = (count: number) => {
-      const edit = replace('</ds:KeyInfo>', `${'<a/>'.repeat(count)}$&`)
-      return outcomeOf(
-        provider,
-        provider.respond(mode.encrypted ? { ...mode, tamperAssertion: edit } : { ...mode, tamper: edit }),
-      )
-    }
-    expect(await outcome(50 - own)).toBe('accepted')
-    expect(await outcome(51 - own)).toBe('too-complex')
-  }
-})
-
-test('around an assertion, an unsigned response has at most 50 elements', async () => {
-  const own = decoded(provider.respond(ofAssertion))
-    .replace(assertionPattern, '')
-    .match(/<[a-z]/gi)!.length
-  const outcome = (mode: ResponseOptions, count: number) =>
-    outcomeOf(provider, provider.respond({ ...mode, edit: replace('<samlp:Status>', `${'<a/>'.repeat(count)}$&`) }))
-  expect(await outcome(ofAssertion, 50 - own)).toBe('accepted')
-  expect(await outcome(ofAssertion, 51 - own)).toBe('too-complex')
-  expect(await outcome(encryptedOnly, 51 - own)).toBe('too-complex')
-  expect(await outcome(ofResponse, 500)).toBe('accepted')
-})
-
-const encryptedAssertion = /<saml:EncryptedAssertion[\s\S]*<\/saml:EncryptedAssertion>/
-
-test('what no signature covers has at most 50 attributes and 16 KiB', async () => {
-  const plain = decoded(provider.respond(ofAssertion))
+test('what no signature covers has at most 50 elements, 50 attributes and 16 KiB', async () => {
+  const xmlOf = (mode: ResponseOptions) => decoded(provider.respond(mode))
   const intoKeyInfo = (text: string) => replace('</ds:KeyInfo>', `${text}$&`)
+  const beforeStatus = (text: string) => replace('<samlp:Status>', `${text}$&`)
+  const [responseSignature] = signature.exec(xmlOf(ofResponse))!
+  const [assertionSignature] = signature.exec(xmlOf(ofAssertion))!
+  const [response] = root.exec(xmlOf(ofAssertion))!
+  const [encryptedAssertion] = /<saml:EncryptedAssertion[\s\S]*EncryptedAssertion>/.exec(xmlOf(encryptedOnly))!
   const unsignedParts: [string, (text: string) => ResponseOptions][] = [
-    [plain.match(signature)![0], (text) => ({ ...ofAssertion, tamper: intoKeyInfo(text) })],
-    [plain.match(signature)![0], (text) => ({ ...encryptedOnly, tamperAssertion: intoKeyInfo(text) })],
+    [responseSignature, (text) => ({ ...ofResponse, tamper: intoKeyInfo(text) })],
+    [assertionSignature, (text) => ({ ...ofAssertion, tamper: intoKeyInfo(text) })],
+    [assertionSignature, (text) => ({ ...encryptedOnly, tamperAssertion: intoKeyInfo(text) })],
+    [response.replace(assertionPattern, ''), (text) => ({ ...ofAssertion, tamper: beforeStatus(text) })],
     [
-      plain.match(root)![0].replace(assertionPattern, ''),
-      (text) => ({ ...ofAssertion, tamper: replace('<samlp:Status>', `${text}$&`) }),
-    ],
-    [
-      decoded(provider.respond(encryptedOnly))
-        .match(encryptedAssertion)![0]
-        .replaceAll(/(<xenc:CipherValue>)[^<]*/g, '$1'),
+      encryptedAssertion.replaceAll(/(<xenc:CipherValue>)[^<]*/g, '$1'),
       (text) => ({ ...encryptedOnly, tamper: intoKeyInfo(text) }),
     ],
   ]
   for (const [own, optionsWith] of unsignedParts) {
-    const outcome = (text: string) => outcomeOf(provider, provider.respond(optionsWith(text)))
-    const size = 16_384 - own.length
-    expect([await outcome('x'.repeat(size)), await outcome('x'.repeat(size + 1))]).toEqual(['accepted', 'too-complex'])
-    const attributes = 50 - own.match(/ (?!xmlns)[\w:]+="/g)!.length
+    const limits = async (make: (count: number) => string, last: number) => {
+      expect(await outcomeOf(provider, provider.respond(optionsWith(make(last))))).toBe('accepted')
+      expect(await outcomeOf(provider, provider.respond(optionsWith(make(last + 1))))).toBe('too-complex')
+    }
     const element = (count: number) => `<a${Array.from({ length: count }, (_, index) => ` a${index}=""`).join('')}/>`
-    const [most, tooMany] = [element(attributes - 20), element(attributes - 19)].map((more) => more + element(20))
-    expect([await outcome(most!), await outcome(tooMany!)]).toEqual(['accepted', 'too-complex'])
+    await limits((size) => 'x'.repeat(size), 16_384 - own.length)
+    await limits((count) => '<a/>'.repeat(count), 50 - own.match(/<\w/g)!.length)
+    await limits((count) => element(count - 20) + element(20), 50 - own.match(/ (?!xmlns)[\w:]+="/g)!.length)
   }
+  const with50 = { edit: beforeStatus('<a/>'.repeat(50)) }
+  expect(await outcomeOf(provider, provider.respond({ ...encryptedOnly, ...with50 }))).toBe('too-complex')
+  expect(await outcomeOf(provider, provider.respond({ ...ofResponse, ...with50 }))).toBe('accepted')
 })
 
 // E-mail
-
-const mails: Record<string, [string | undefined, Record<string, string[]>, string?]> = {
-  'of the attribute mail': ['a@example.com', { mail: ['a@example.com'] }],
-  'of the attribute email': ['a@example.com', { email: ['a@example.com'] }],
-  'of its OID': ['a@example.com', { 'urn:oid:0.9.2342.19200300.100.1.3': ['a@example.com'] }],
-  'of its claim': [
-    'a@example.com',
-    { 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress': ['a@example.com'] },
-  ],
-  'of the configured attribute': ['b@example.com', { mail: ['a@example.com'], upn: ['b@example.com'] }, 'upn'],
-  'in lower case': ['a.b+c@sub.example.com', { mail: ['A.B+c@Sub.Example.com'] }],
-  'twice the same': ['a@example.com', { mail: ['a@example.com'], email: ['a@example.com'] }],
-  'not of another attribute': [undefined, { other: ['a@example.com'] }],
-  'not of another than the configured attribute': [undefined, { mail: ['a@example.com'] }, 'upn'],
-  'not one of two values': [undefined, { mail: ['a@example.com', 'b@example.com'] }],
-  'not one of two attributes': [undefined, { mail: ['a@example.com'], email: ['b@example.com'] }],
-  'not an empty value': [undefined, { mail: [''] }],
-  'not a name and an address': [undefined, { mail: ['Ada &lt;a@example.com&gt;'] }],
-  'not two addresses': [undefined, { mail: ['a@example.com,b@example.com'] }],
-  'not two lines': [undefined, { mail: ['a@example.com&#10;b@example.com'] }],
-  'not an address with blanks': [undefined, { mail: [' a@example.com '] }],
-  'not two @': [undefined, { mail: ['a@b@example.com'] }],
-  'not a quoted address': [undefined, { mail: ['&quot;a&quot;@example.com'] }],
-  'not an address that becomes ASCII in lower case': [undefined, { mail: ['\u212Aelvin@example.com'] }],
-  'not an address with Cyrillic letters': [undefined, { mail: ['\u0430da@example.com'] }],
-  'not a domain that begins with a dot': [undefined, { mail: ['a@.example.com'] }],
-  'not 255 characters': [
-    undefined,
-    { mail: [`a@${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.${'w'.repeat(60)}.example.com`] },
-  ],
-  'not an element': [undefined, { mail: ['<saml:NameID>a@example.com</saml:NameID>'] }],
-}
-for (const [what, [email, attributes, emailAttribute]] of Object.entries(mails)) {
-  test(`reads the e-mail address ${what}`, async () => {
-    const edits = Object.entries(attributes).map(([name, values]) => addAttribute(name, ...values))
-    const posted = provider.respond({
-      assertion: true,
-      edit: inOrder(replace('Name="mail"', 'Name="other"'), ...edits),
-    })
-    const settings = { ...provider.settings, emailAttribute }
-    expect((await verifyResponse(settings, posted, { requestId })).email).toBe(email)
-  })
-}
 
 test('reads the e-mail address of a NameID that is one, if there is no attribute with it', async () => {
   const emailOfNameId = async (format: string, mail = 'other', settings: Partial<SamlSettings> = {}) => {
@@ -785,10 +664,12 @@ test('reads the e-mail address of a NameID that is one, if there is no attribute
   expect(await emailOfNameId('1.1:nameid-format:unspecified')).toBeUndefined()
 })
 
-test('reads no e-mail address from two attributes of one name', async () => {
-  const edit = addAttribute('mail', 'b@example.com')
-  const posted = provider.respond({ assertion: true, edit })
-  expect((await verifyResponse(provider.settings, posted, { requestId })).email).toBeUndefined()
+test('reads no e-mail address from two attributes of one name, nor from an element', async () => {
+  const inElement = replace(/Ada@example.com/, '<saml:NameID>ada@example.com</saml:NameID>')
+  for (const edit of [addAttribute('mail', 'b@example.com'), inElement]) {
+    const posted = provider.respond({ assertion: true, edit })
+    expect((await verifyResponse(provider.settings, posted, { requestId })).email).toBeUndefined()
+  }
 })
 
 test('of two ends of the session, the earlier one counts', async () => {

@@ -1,7 +1,7 @@
 import { verify, X509Certificate } from 'node:crypto'
 import { inflateRawSync } from 'node:zlib'
 import { beforeAll, expect, test } from 'vitest'
-import { newSamlProvider, type SamlProvider } from '../../../e2e/support/saml-provider'
+import { type SamlProvider, sharedSamlProvider } from '../../../e2e/support/saml-provider'
 import { readProviderMetadata } from './provider-metadata'
 import { authnRequestUrl, serviceMetadata } from './service-provider'
 import { childrenOf, onlyChild, parseXml } from './xml'
@@ -11,7 +11,7 @@ const redirect = { id: '_x-1', relayState: 'a-b_C'.repeat(8) }
 
 let provider: SamlProvider
 beforeAll(async () => {
-  provider = await newSamlProvider()
+  provider = await sharedSamlProvider()
 })
 
 function requestIn(url: string) {
@@ -103,11 +103,8 @@ test('our metadata says what is signed', async () => {
     serviceIn(await serviceMetadata({ ...settings, wantResponseSigned, wantAssertionSigned })).role.get(
       'WantAssertionsSigned',
     )
-  expect([await want(true, false), await want(true, true), await want(false, true)]).toEqual([
-    undefined,
-    'true',
-    'true',
-  ])
+  const wanted = [await want(true, false), await want(true, true), await want(false, true)]
+  expect(wanted).toEqual([undefined, 'true', 'true'])
 })
 
 test('our own metadata is not taken for that of a provider', async () => {

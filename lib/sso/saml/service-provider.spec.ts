@@ -5,13 +5,13 @@ import {
   addAttribute,
   assertionPattern,
   modes,
-  newSamlProvider,
   parts,
   type ResponseOptions,
   replace,
   requestId,
   type SamlProvider,
   seconds,
+  sharedSamlProvider,
   sign,
 } from '../../../e2e/support/saml-provider'
 import type { SamlCheck } from './rejected'
@@ -19,7 +19,7 @@ import { type SamlSettings, verifyResponse } from './service-provider'
 
 let provider: SamlProvider
 beforeAll(async () => {
-  provider = await newSamlProvider()
+  provider = await sharedSamlProvider()
 })
 expectNothingPrinted()
 
@@ -48,6 +48,12 @@ const besidesDecoy = (edit: (xml: string) => string) =>
 /** What a provider says in another way, or options for it. */
 type Change = ((xml: string) => string) | ResponseOptions
 const optionsOf = (change: Change) => (typeof change === 'function' ? { edit: change } : change)
+
+/** The settings of the provider with both its certificates. */
+const withNextKey = () => {
+  const { certificates } = provider.settings.provider
+  return { ...provider.settings.provider, certificates: [...certificates, provider.nextKey.certificate] }
+}
 
 // The good cases
 
@@ -96,29 +102,14 @@ test('accepts only what the library verifies too: the response and its assertion
 })
 
 for (const [name, mode] of Object.entries(modes)) {
-  test(`accepts ${name}`, async () => {
+  test(`accepts ${name}, by either of two certificates, and by no other`, async () => {
     const { sessionNotOnOrAfter, ...identity } = await verifyPosted(provider.respond(mode))
     expect(identity).toEqual(ada)
     expect(Math.abs(sessionNotOnOrAfter!.getTime() - Date.now() - 3_600_000)).toBeLessThan(60_000)
-  })
-
-  test(`accepts ${name} by either of two certificates, and by neither other`, async () => {
-    const { certificates } = provider.settings.provider
-    const both = { ...provider.settings.provider, certificates: [...certificates, provider.nextKey.certificate] }
     const byNext = provider.respond({ ...mode, signing: provider.nextKey })
-    expect(await outcomeOf(provider, provider.respond(mode), { provider: both })).toBe('accepted')
-    expect(await outcomeOf(provider, byNext, { provider: both })).toBe('accepted')
+    expect(await outcomeOf(provider, provider.respond(mode), { provider: withNextKey() })).toBe('accepted')
+    expect(await outcomeOf(provider, byNext, { provider: withNextKey() })).toBe('accepted')
     expect(await outcomeOf(provider, byNext)).toBe('signature')
-  })
-
-  test(`accepts ${name} with SHA-512, and with clocks 30 seconds apart`, async () => {
-    const sha512 = {
-      signatureMethod: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
-      digestMethod: 'http://www.w3.org/2001/04/xmlenc#sha512',
-    }
-    for (const options of [{ signing: sha512 }, { notBefore: 30 }, { notOnOrAfter: -30 }]) {
-      expect(await outcomeOf(provider, provider.respond({ ...mode, ...options }))).toBe('accepted')
-    }
   })
 }
 
@@ -129,15 +120,10 @@ test('accepts prefixes that both signatures list', async () => {
 })
 
 test('accepts a response and its assertion by different certificates', async () => {
-  const { certificates } = provider.settings.provider
-  const both = { ...provider.settings.provider, certificates: [provider.nextKey.certificate, ...certificates] }
   for (const encrypted of [false, true]) {
-    const byBoth = provider.respond({
-      assertion: true,
-      encrypted,
-      tamper: (xml) => sign(xml, '/*', provider.nextKey),
-    })
-    expect(await outcomeOf(provider, byBoth, { provider: both })).toBe('accepted')
+    const tamper = (xml: string) => sign(xml, '/*', provider.nextKey)
+    const byBoth = provider.respond({ assertion: true, encrypted, tamper })
+    expect(await outcomeOf(provider, byBoth, { provider: withNextKey() })).toBe('accepted')
     expect(await outcomeOf(provider, byBoth)).toBe('signature')
   }
 })
@@ -181,9 +167,16 @@ const alsoAccepted: Record<string, Change> = {
     },
     signing: { inclusivePrefixes: ['xs', 'xsi'] },
   },
+  'RSA-SHA512 and SHA-512': {
+    signing: {
+      signatureMethod: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
+      digestMethod: 'http://www.w3.org/2001/04/xmlenc#sha512',
+    },
+  },
+  'an assertion of a clock 30 seconds ahead': { notBefore: 30 },
+  'an assertion that ended 30 seconds ago': { notOnOrAfter: -30 },
   'AES-128 in GCM': { encrypted: true, encryption: { content: 'http://www.w3.org/2009/xmlenc11#aes128-gcm' } },
   'AES-256 in CBC': { encrypted: true, encryption: { content: 'http://www.w3.org/2001/04/xmlenc#aes256-cbc' } },
-  'AES-128 in CBC': { encrypted: true, encryption: { content: 'http://www.w3.org/2001/04/xmlenc#aes128-cbc' } },
   'an encrypted key beside the encrypted data': {
     encrypted: true,
     tamper: replace(
@@ -198,7 +191,6 @@ const alsoAccepted: Record<string, Change> = {
     /<saml:NameID Format="[^"]*"/,
     '<saml:NameID NameQualifier="x" Format="urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"',
   ),
-  '450 groups': addAttribute('groups', ...Array.from({ length: 450 }, (_, index) => `group-${index}`)),
   '150 KB of groups, each on lines of its own': (xml) => {
     const groups = Array.from({ length: 450 }, (_, index) => `CN=R&amp;D ${index},`.padEnd(330, 'OU=x,'))
     return addAttribute('groups', ...groups)(xml).replaceAll('<saml:AttributeValue>', '\r\n\t\t\t$&')
@@ -218,7 +210,7 @@ test('accepts wrapped base64', async () => {
 
 // Each response below is signed afresh, so that only its check can reject it. All six modes would take
 // as long as all other unit tests.
-const checkedModes = ['a signed response', 'a signed assertion', 'both signed, encrypted']
+const checkedModes = ['a signed response', 'a signed assertion, encrypted']
 
 const enveloped = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature'
 const inclusive = 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315'
@@ -266,7 +258,6 @@ rejects('issuer', {
 rejects('in-response-to', {
   'the response to another request': { requestId: '_other' },
   'another request outside the assertion': replace(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
-  'no request outside the assertion': replace(/ InResponseTo="[^"]*"/, ''),
   'another request inside the subject': inConfirmation(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
   'another request inside the subject, which the library overlooks': besidesDecoy(
     replace(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
@@ -282,7 +273,6 @@ rejects('name-id', {
   'no NameID': replace(nameId, ''),
   'two NameIDs': replace(nameId, '$&<saml:NameID>root</saml:NameID>'),
   'an empty NameID': { nameId: '' },
-  'a blank NameID': { nameId: ' ' },
   'a NameID with a space at its end': { nameId: 'ada ' },
   'a NameID of two lines': { nameId: 'ada\nroot' },
   'a NameID of 257 characters': { nameId: 'x'.repeat(257) },
