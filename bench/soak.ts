@@ -179,7 +179,7 @@ async function main(): Promise<void> {
 async function connect(issuer: string): Promise<SignIns> {
   const { oidcSlug, saml, samlSlug } = await connectProviders(issuer)
   // Imported here, because they read the settings.
-  const { Visitor } = await import('../e2e/support/oidc-provider')
+  const { Visitor } = await import('../e2e/support/sso-visitor')
   const { responseTo, SamlVisitor } = await import('../e2e/support/saml-visitor')
   return {
     oidc: ({ url }) => new Visitor(url).signIn(oidcSlug),

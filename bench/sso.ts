@@ -47,7 +47,7 @@ async function main(): Promise<void> {
 async function measureSteps(server: Server, issuer: string): Promise<void> {
   const { oidcSlug: slug, clientSecret, saml, samlSlug } = await connectProviders(issuer)
   // Imported here, because they read the settings.
-  const { Visitor } = await import('../e2e/support/oidc-provider')
+  const { Visitor } = await import('../e2e/support/sso-visitor')
   const { responseTo, SamlVisitor } = await import('../e2e/support/saml-visitor')
   const ours = saml.settings
   const library = new SAML({

@@ -10,7 +10,8 @@ import {
 } from '../../lib/sso/manage'
 import { runScript as run } from '../support/command'
 import { exchangePath, expect, newPassword, newToken, resetPath, type Sql, test } from '../support/fixtures'
-import { clientSecret, type Provider, startProvider, Visitor } from '../support/oidc-provider'
+import { clientSecret, type Provider, startProvider } from '../support/oidc-provider'
+import { Visitor } from '../support/sso-visitor'
 import { lockRow } from '../support/row-lock'
 
 const connections = (command: string, ...parameters: string[]) => run(['connections', command, ...parameters])

@@ -1,9 +1,9 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { addConnection, type NewConnection } from '../../lib/sso/manage'
-import { keepSecret, newAddress } from './secrets'
+import { listen } from './listen'
+import { keepSecret } from './secrets'
 
 export type Claims = Record<string, unknown>
 type Keys = Awaited<ReturnType<typeof generateKeyPair>>
@@ -53,23 +53,19 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
       (error: Error) => response.writeHead(500).end(error.message),
     )
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url: issuer, stop } = await listen(server)
   const provider: Provider = {
-    issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    issuer,
     keys,
     behaviour,
     person: { sub: randomBytes(8).toString('hex'), email: `${randomBytes(6).toString('hex')}@example.org` },
     requests: [],
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    stop,
   }
   return provider
 
   async function serve(request: IncomingMessage): Promise<Reply> {
-    const { issuer, person, behaviour: does } = provider
+    const { person, behaviour: does } = provider
     const url = new URL(request.url!, issuer)
     provider.requests.push(url.pathname)
     if (url.pathname === '/.well-known/openid-configuration') {
@@ -106,7 +102,7 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
       clientId: given.get('client_id')!,
     })
     const back = new URL(given.get('redirect_uri')!)
-    const parameters = new URLSearchParams({ code, state: given.get('state')!, iss: provider.issuer })
+    const parameters = new URLSearchParams({ code, state: given.get('state')!, iss: issuer })
     provider.behaviour.response?.(parameters)
     back.search = parameters.toString()
     return back.href
@@ -125,7 +121,7 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
       return { status: 400, body: { error: 'invalid_grant', error_description: 'a text of the provider' } }
     const now = Math.floor(Date.now() / 1000)
     const genuine = {
-      iss: provider.issuer,
+      iss: issuer,
       aud: code.clientId,
       iat: now,
       exp: now + 300,
@@ -172,70 +168,4 @@ export async function connect(provider: Provider, overriding: Partial<NewConnect
   })
   person.email = `ada@${slug}.example.org`
   return slug
-}
-
-/** A browser without a screen: follows one redirect at a time, and keeps our cookies. */
-export class Visitor {
-  readonly cookies = new Map<string, string>()
-  /** The ID of the last request, which finds its line in the log. */
-  requestId = ''
-  private readonly address = newAddress()
-
-  constructor(readonly url: string) {}
-
-  /** Requests a URL of ours as this browser. A form is that of another site: without cookies. */
-  request(path: string, form?: URLSearchParams, withCookies = !form): Promise<Response> {
-    this.requestId = randomUUID()
-    return fetch(new URL(path, this.url), {
-      redirect: 'manual',
-      headers: {
-        'X-Request-Id': this.requestId,
-        'X-Forwarded-For': this.address,
-        ...(withCookies && { Cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
-      },
-      ...(form && { method: 'POST', body: form }),
-    })
-  }
-
-  /** Opens a URL of ours, or posts a form to it, and returns where it leads. */
-  async open(path: string, form?: URLSearchParams, withCookies?: boolean): Promise<URL> {
-    const response = await this.request(path, form, withCookies)
-    for (const cookie of response.headers.getSetCookie()) {
-      const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!
-      this.cookies.set(name!, keepSecret(value!))
-    }
-    const location = response.headers.get('location')
-    if (response.status !== 303 || !location) throw new Error(`${path.split('?')[0]} responded ${response.status}`)
-    return keepSecrets(new URL(location, this.url))
-  }
-
-  /** Starts a sign-in, and returns the URL at the provider. */
-  start(slug: string, next?: string): Promise<URL> {
-    return this.open(`/api/auth/sso/${slug}/start${next === undefined ? '' : `?next=${encodeURIComponent(next)}`}`)
-  }
-
-  /** Does at the provider what a browser would do. Returns the way back to us. */
-  async authorize(authorization: URL): Promise<URL> {
-    const response = await fetch(authorization, { redirect: 'manual' })
-    return keepSecrets(new URL(response.headers.get('location')!))
-  }
-
-  /** Opens the callback, to which the provider redirects. Returns the URL of the landing page. */
-  comeBack({ pathname, search }: URL): Promise<URL> {
-    return this.open(pathname + search)
-  }
-
-  /** Signs in, up to the landing page. */
-  async signIn(slug: string, next?: string): Promise<URL> {
-    const authorization = await this.start(slug, next)
-    if (authorization.pathname === '/sso/callback') return authorization // rejected at once
-    return this.comeBack(await this.authorize(authorization))
-  }
-}
-
-/** Records what is secret in a URL, but not what a test put there. */
-function keepSecrets(url: URL): URL {
-  for (const name of ['code', 'state', 'nonce', 'RelayState'])
-    for (const value of url.searchParams.getAll(name)) if (/^[\w-]{43}$/.test(value)) keepSecret(value)
-  return url
 }

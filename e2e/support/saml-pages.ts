@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from './listen'
 
 type Respond = (request: URL) => { acsUrl: string; response: string; relayState: string }
 
@@ -20,13 +20,6 @@ export async function startSamlPages(respond: Respond): Promise<{ ssoUrl: string
         <input type="hidden" name="RelayState" value="${relayState}"></form>
       <script>document.forms[0].submit()</script>`
   }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    ssoUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/sso`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const { url, stop } = await listen(server)
+  return { ssoUrl: `${url}/sso`, stop }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { inflateRawSync } from 'node:zlib'
 import { addConnection, type NewConnection } from '../../lib/sso/manage'
 import type { SamlSettings } from '../../lib/sso/settings'
-import { Visitor } from './oidc-provider'
+import { Visitor } from './sso-visitor'
 import type { ResponseOptions, SamlProvider } from './saml-provider'
 import { keepSecret } from './secrets'
 
