@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { runScript } from '../support/command'
 import { expect, test } from '../support/fixtures'
-import { newSamlProvider, type SamlProvider } from '../support/saml-provider'
+import { listen } from '../support/listen'
+import { errorOf } from '../support/oidc-provider'
+import { newSamlProvider, type ResponseOptions, type SamlProvider } from '../support/saml-provider'
 import { responseTo, SamlVisitor } from '../support/saml-visitor'
 
 const connections = (parameters: string[], stdin = '', settings = {}) =>
@@ -39,21 +40,17 @@ function metadataOf(
 const add = (more: string[] = [], metadata = metadataOf(provider)) =>
   connections(['add', 'saml', slug, '--metadata', '-', '--domain', domain, ...more], metadata)
 
-async function signIn(
-  url: string,
-  signing: { privateKey?: string; certificate?: string } = {},
-): Promise<string | null> {
+async function signIn(url: string, signing: ResponseOptions['signing'] = {}): Promise<string | null> {
   const visitor = new SamlVisitor(url)
   const begun = await visitor.begin(slug)
   Object.assign(provider.settings, {
     entityId: `${url}/api/auth/sso/${slug}/metadata`,
     acsUrl: `${url}/api/auth/sso/${slug}/acs`,
   })
-  const landing = await visitor.deliver(begun, responseTo(provider, begun, { assertion: true, signing }))
-  return landing.searchParams.get('error')
+  return errorOf(await visitor.deliver(begun, responseTo(provider, begun, { assertion: true, signing })))
 }
 
-test('add, sign in, rotate the provider’s certificate', async ({ sql, url }, testInfo) => {
+test('adds a connection that signs in, and updates the certificate of the provider', async ({ sql, url }, testInfo) => {
   const file = testInfo.outputPath('idp.xml')
   writeFileSync(file, metadataOf(provider))
   const added = await connections(['add', 'saml', slug, '--metadata', file, '--domain', domain, '--provision'])
@@ -113,7 +110,7 @@ test('add, sign in, rotate the provider’s certificate', async ({ sql, url }, t
     expect(shown).toContain(text)
 })
 
-test('add with all flags', async ({ sql }) => {
+test('adds a connection with all flags', async ({ sql }) => {
   const flags = ['--want-signed', 'both', '--sign-requests', '--email-attribute', 'upn', '--name', 'Acme', '--list']
   const { stdout } = await add([...flags, '--allow-passwords'])
   for (const text of ['here: upn', 'the response and the assertion', 'signed with the certificate in our metadata'])
@@ -128,13 +125,13 @@ test('add with all flags', async ({ sql }) => {
   })
 })
 
-test('metadata can demand signed requests, and relax nothing', async ({ sql }) => {
+test('signs requests if the metadata demands it, and relaxes nothing', async ({ sql }) => {
   await add([], metadataOf(provider, { attributes: ' WantAuthnRequestsSigned="true" WantAssertionsSigned="false"' }))
   const [row] = await sql('SELECT settings FROM connections WHERE slug = $1', [slug])
   expect(row!.settings).toMatchObject({ signRequests: true, signed: 'either' })
 })
 
-test('add rejects what it can’t use, and writes nothing', async ({ sql }) => {
+test('adds nothing that it can’t use', async ({ sql }) => {
   const expired = (await newKeyPair('idp', new Date('2010-01-01T00:00:00Z'))).certificate
   const addAt = (parameters: string[], stdin = '') =>
     connections(['add', 'saml', slug, '--domain', domain, ...parameters], stdin)
@@ -155,16 +152,15 @@ test('add rejects what it can’t use, and writes nothing', async ({ sql }) => {
   expect(await sql('SELECT 1 FROM connections WHERE slug = $1', [slug])).toEqual([])
 })
 
-test('check asks the provider, and says what is wrong', async ({ sql }) => {
+test('requests the endpoint of the provider, and prints what is wrong', async ({ sql }) => {
   let status = 200
   const requested: string[] = []
   const idp = createServer((request, response) => {
     requested.push(request.url!)
     response.writeHead(status).end()
   })
-  await new Promise<void>((resolve) => idp.listen(0, '127.0.0.1', resolve))
-  const ssoUrl = `http://127.0.0.1:${(idp.address() as AddressInfo).port}/sso`
-  await add([], metadataOf(provider, { ssoUrl }))
+  const { url: idpUrl, stop } = await listen(idp)
+  await add([], metadataOf(provider, { ssoUrl: `${idpUrl}/sso` }))
   const check = (settings?: Record<string, string>) => connections(['check', slug], '', settings)
   expect(await check()).toEqual({
     code: 0,
@@ -192,7 +188,6 @@ test('check asks the provider, and says what is wrong', async ({ sql }) => {
 
   const otherKey = await check({ CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64') })
   expect([otherKey.code, otherKey.stderr]).toEqual([1, expect.stringContaining('CONNECTION_SECRETS_KEY has changed')])
-  idp.closeAllConnections()
-  await new Promise((resolve) => idp.close(resolve))
+  await stop()
   expect((await check()).stderr).toContain('provider_unreachable')
 })
