@@ -100,15 +100,12 @@ test('marks users whose domain is stored in ASCII or in Unicode, when it is adde
   const bob = await addUser(sql, 'bob', of('xn--bcher-kva'))
   const eve = await addUser(sql, 'eve', of('bu\u0308cher')) // the same letter, as two characters
   await addUser(sql, 'joe', of('bucher'))
-  const pau = await addUser(sql, 'pau', of('paral·lel')) // punctuation that domains may have
-  expect(await addHere({ domains: [domain, ...['bücher', 'paral·lel'].map((label) => asciiDomain(of(label))!)] })).toBe(
-    4,
-  )
-  expect(await marked()).toEqual([ada.email, bob.email, eve.email, pau.email])
+  expect(await addHere({ domains: [domain, asciiDomain(of('bücher'))!] })).toBe(3)
+  expect(await marked()).toEqual([ada.email, bob.email, eve.email])
   const kim = await addUser(sql, 'kim', of('bücher'))
   await disableConnection(await added())
   expect(await enableConnection(await added())).toBe(1)
-  expect(await marked()).toEqual([ada.email, bob.email, eve.email, kim.email, pau.email])
+  expect(await marked()).toEqual([ada.email, bob.email, eve.email, kim.email])
 })
 
 test('marks nobody when it is enabled again with allowPasswords', async ({ sql }) => {
@@ -210,9 +207,8 @@ test('links a subject that was unlinked, or that never signed in', async ({ sql,
   expect(await signIn(first)).toBeNull()
 
   const { code, stderr } = await users('link', ada, second)
-  const conflict = `${ada.email} is linked to the subject ${first}.`
-  const advice = `npm run users -- unlink ${ada.email} ${slug}`
-  expect([code, stderr]).toEqual([2, `${conflict} Unlink it first: ${advice}\n`])
+  const conflict = `${ada.email} is linked to the subject ${first}. Unlink it first: npm run users -- unlink`
+  expect([code, stderr]).toEqual([2, `${conflict} ${ada.email} ${slug}\n`])
   expect(await linked()).toEqual([[ada.email, provider.issuer, first]])
 
   await unlinkUser(ada.id, id)

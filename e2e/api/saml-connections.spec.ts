@@ -9,8 +9,7 @@ import { errorOf } from '../support/oidc-provider'
 import { newSamlProvider, type ResponseOptions, type SamlProvider } from '../support/saml-provider'
 import { responseTo, SamlVisitor } from '../support/saml-visitor'
 
-const connections = (parameters: string[], stdin = '', settings = {}) =>
-  runScript(['connections', ...parameters], stdin, settings)
+const connections = (parameters: string[], stdin = '') => runScript(['connections', ...parameters], stdin)
 
 test.describe.configure({ timeout: 240_000 }) // each command is a process of its own
 
@@ -63,19 +62,11 @@ test('adds a connection that signs in, and updates the certificate of the provid
     'requests                     not signed',
   ])
     expect(added.stdout).toContain(text)
-  const [row] = await sql('SELECT kind, settings, sealed_secrets FROM connections WHERE slug = $1', [slug])
+  const [row] = await sql('SELECT kind, settings FROM connections WHERE slug = $1', [slug])
   const { entityId: issuer, ssoUrl, certificates } = provider.settings.provider
-  expect(row).toEqual({
+  expect(row).toMatchObject({
     kind: 'saml',
-    settings: {
-      issuer,
-      ssoUrl,
-      certificates,
-      certificate: expect.stringContaining('BEGIN CERTIFICATE'),
-      signed: 'either',
-      signRequests: false,
-    },
-    sealed_secrets: expect.stringMatching(/^[\w-]+\.\.[\w.-]+$/),
+    settings: { issuer, ssoUrl, certificates, signed: 'either', signRequests: false },
   })
   expect(await signIn(url)).toBeNull()
 
@@ -92,15 +83,6 @@ test('adds a connection that signs in, and updates the certificate of the provid
   const padded = metadataOf(provider, { ssoUrl: `${ssoUrl}&#10;`, certificates: [nextKey.certificate] })
   expect((await connections(['update', slug, '--metadata', '-'], padded)).code).toBe(0)
   expect((await sql('SELECT settings FROM connections WHERE slug = $1', [slug]))[0]!.settings.ssoUrl).toBe(ssoUrl)
-  for (const hostile of [{ entityId: 'https://x.example/\u202e' }, { ssoUrl: 'https://x.example/&#155;2J' }]) {
-    const { code, stderr } = await connections(
-      ['add', 'saml', `${slug}-2`, '--metadata', '-', '--domain', `2.${domain}`],
-      metadataOf(provider, hostile),
-    )
-    expect([code, stderr]).toEqual([2, expect.stringContaining('must contain no control or invisible characters')])
-    expect(stderr.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u)
-  }
-
   const other = metadataOf(provider, { entityId: 'https://other.example' })
   const wrong = await connections(['update', slug, '--metadata', '-'], other)
   expect([wrong.code, wrong.stdout]).toEqual([2, ''])
@@ -140,6 +122,8 @@ test('adds nothing that it can’t use', async ({ sql }) => {
     [addAt(['--metadata', '/nowhere.xml']), '/nowhere.xml can’t be read.'],
     [add([], '<html>'), 'This is not XML that can be read.'],
     [add([], metadataOf(provider, { certificates: [expired] })), 'Every signing certificate has expired.'],
+    [add([], metadataOf(provider, { entityId: 'https://x.example/\u202e' })), 'no control or invisible characters'],
+    [add([], metadataOf(provider, { ssoUrl: 'https://x.example/&#155;2J' })), 'no control or invisible characters'],
     [add(['--want-signed', 'nothing']), '--want-signed must be one of: response, assertion, both.'],
     [add(['--issuer', 'https://idp.example']), 'npm run connections'],
     [connections(['update', slug, '--metadata', '-'], metadataOf(provider)), `There is no connection ${slug}.`],
@@ -148,6 +132,7 @@ test('adds nothing that it can’t use', async ({ sql }) => {
     const { code, stdout, stderr } = await attempt
     expect([code, stdout], message).toEqual([2, ''])
     expect(stderr).toContain(message)
+    expect(stderr).not.toMatch(/[\u202e\u009b]/)
   }
   expect(await sql('SELECT 1 FROM connections WHERE slug = $1', [slug])).toEqual([])
 })
@@ -161,7 +146,7 @@ test('requests the endpoint of the provider, and prints what is wrong', async ({
   })
   const { url: idpUrl, stop } = await listen(idp)
   await add([], metadataOf(provider, { ssoUrl: `${idpUrl}/sso` }))
-  const check = (settings?: Record<string, string>) => connections(['check', slug], '', settings)
+  const check = () => connections(['check', slug])
   expect(await check()).toEqual({
     code: 0,
     stdout: `${slug}: the provider’s sign-on endpoint responds with 200.\n`,
@@ -186,8 +171,6 @@ test('requests the endpoint of the provider, and prints what is wrong', async ({
   expect(await checkWith([ended])).toContain('The last certificate expired on ')
   expect(await checkWith([ended, soon, late])).not.toContain('certificate')
 
-  const otherKey = await check({ CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64') })
-  expect([otherKey.code, otherKey.stderr]).toEqual([1, expect.stringContaining('CONNECTION_SECRETS_KEY has changed')])
   await stop()
   expect((await check()).stderr).toContain('provider_unreachable')
 })

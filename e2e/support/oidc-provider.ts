@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { addConnection, type NewConnection } from '../../lib/sso/manage'
 import { listen } from './listen'
@@ -22,8 +23,6 @@ export type Behaviour = {
   response?: (genuine: URLSearchParams) => void
 }
 
-type Pending = { challenge: string; nonce: string; redirectUri: string; clientId: string }
-
 /** An OpenID provider that signs whatever a test asks for. */
 export type Provider = {
   issuer: string
@@ -41,7 +40,7 @@ export const kid = 'key-1'
 
 export async function startProvider(behaviour: Behaviour = {}): Promise<Provider> {
   const keys = await generateKeyPair('RS256', { extractable: true })
-  const pending = new Map<string, Pending>()
+  const pending = new Map<string, URLSearchParams>() // the parameters of the authorization request, by code
   const server = createServer((request, response) => {
     serve(request).then(
       ({ status = 200, headers = {}, body, delayMs = 0 }) => {
@@ -95,12 +94,7 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
     const code = keepSecret(randomBytes(32).toString('base64url'))
     if (given.get('code_challenge_method') !== 'S256' || given.get('response_type') !== 'code')
       throw new Error('PKCE with S256 and the code flow are required.')
-    pending.set(code, {
-      challenge: given.get('code_challenge')!,
-      nonce: given.get('nonce')!,
-      redirectUri: given.get('redirect_uri')!,
-      clientId: given.get('client_id')!,
-    })
+    pending.set(code, given)
     const back = new URL(given.get('redirect_uri')!)
     const parameters = new URLSearchParams({ code, state: given.get('state')!, iss: issuer })
     provider.behaviour.response?.(parameters)
@@ -117,15 +111,15 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
     const [, password] = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString().split(':')
     if (decodeURIComponent((password ?? '').replaceAll('+', ' ')) !== clientSecret)
       return { status: 401, body: { error: 'invalid_client' } }
-    if (!code || code.challenge !== challenge || code.redirectUri !== given.get('redirect_uri'))
+    if (!code || code.get('code_challenge') !== challenge || code.get('redirect_uri') !== given.get('redirect_uri'))
       return { status: 400, body: { error: 'invalid_grant', error_description: 'a text of the provider' } }
     const now = Math.floor(Date.now() / 1000)
     const genuine = {
       iss: issuer,
-      aud: code.clientId,
+      aud: code.get('client_id'),
       iat: now,
       exp: now + 300,
-      nonce: code.nonce,
+      nonce: code.get('nonce'),
       ...provider.person,
     }
     const { claims, sign = signed } = provider.behaviour
@@ -143,12 +137,6 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
 /** Signs as a provider should: RS256, with the key of the JWKS. */
 export function signed(claims: Claims, { privateKey }: Keys, header: object = {}): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid, ...header }).sign(privateKey)
-}
-
-async function text(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString()
 }
 
 /** Adds a connection to a provider for one domain, that of its person. Returns its slug. */
