@@ -292,17 +292,14 @@ test.describe('accounts', () => {
     'an address of another domain': ['email_domain', () => ({ email: 'ada@example.com' })],
     'an address of a subdomain': ['email_domain', (domain) => ({ email: `ada@mail.${domain}` })],
     'two addresses': ['email_malformed', (domain) => ({ email: `eve@evil.example,ada@${domain}` })],
-    'a display name': ['email_malformed', (domain) => ({ email: `Ada <ada@${domain}>` })],
     'letters that only look like the address': ['email_malformed', (domain) => ({ email: `аda@${domain}` })],
     'a letter that becomes ASCII in lower case': ['email_malformed', (domain) => ({ email: `\u212Aelvin@${domain}` })],
     'a domain with a path': ['email_malformed', (domain) => ({ email: `ada@${domain}/x` })],
     'an address of 270 characters': ['email_malformed', (domain) => ({ email: `${'a'.repeat(250)}@${domain}` })],
     // Google: a private account with a company address is not the employee.
     'no hosted domain': ['email_hosted_domain', () => ({ hostedDomain: null })],
-    'an empty hosted domain': ['email_hosted_domain', () => ({ hostedDomain: '' })],
     'another hosted domain': ['email_hosted_domain', () => ({ hostedDomain: 'gmail.com' })],
     'a hosted domain with a NUL': ['email_hosted_domain', (domain) => ({ hostedDomain: `${domain}\0` })],
-    'a hosted domain with a path': ['email_hosted_domain', (domain) => ({ hostedDomain: `${domain}/x` })],
   }
   test('links and creates nobody without one verified address of the domain', async ({ sql }) => {
     const slug = await connect(provider)
