@@ -5,7 +5,7 @@ import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { runScript } from '../support/command'
 import { expect, test } from '../support/fixtures'
 import { listen } from '../support/listen'
-import { errorOf } from '../support/oidc-provider'
+import { errorOf } from '../support/sso-visitor'
 import { newSamlProvider, type ResponseOptions, type SamlProvider } from '../support/saml-provider'
 import { responseTo, SamlVisitor } from '../support/saml-visitor'
 
