@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { BrowserContext, Page } from 'playwright/test'
+import type { Page } from 'playwright/test'
 import { type LocalProvider, startLocalProvider } from '../../bin/local-provider'
 import { redirectUri } from '../../lib/sso/connection'
 import { addConnection, disableConnection, listConnections, type NewConnection } from '../../lib/sso/manage'
-import { exchangePath, expect, heading, type Sql, test } from '../support/fixtures'
-import { keepSecret, newAddress } from '../support/secrets'
+import { expect, heading, type Sql, test } from '../support/fixtures'
+import { keepSecret } from '../support/secrets'
 
 // Whole sign-ins, through a provider that uses another implementation of OpenID Connect.
 
@@ -155,35 +155,6 @@ for (const [ending, [title, act]] of Object.entries(endings)) {
     await page.goto('/sign-in')
     await expect(page.getByRole('link', { name: `Sign in with Acme ${slug}` })).toHaveCount(0)
   })
-}
-
-test('a sign-in that another person began ends in no session', async ({ page, browserProcess, url, sql }) => {
-  await connect()
-  const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
-  const attacker = await browserProcess.newContext({ baseURL: url, extraHTTPHeaders })
-  const landing = await withoutExchange(attacker, async (theirs) => {
-    await theirs.goto(`/api/auth/sso/${slug}/start`)
-    await choose(theirs, 'Grace')
-  })
-  await page.goto(landing)
-  await expect(heading(page)).toHaveText('This sign-in has expired')
-  const sessions = 'SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email LIKE $1'
-  expect(await sql(sessions, [`%@${domain}`])).toEqual([])
-  await attacker.close()
-})
-
-/** Returns the URL of the landing page, whose code is not exchanged. */
-async function withoutExchange(context: BrowserContext, act: (page: Page) => Promise<void>): Promise<string> {
-  const page = await context.newPage()
-  let landing = ''
-  page.on('request', (request) => {
-    if (request.url().includes('/sso/callback?code=')) landing = request.url()
-  })
-  await page.route(`**${exchangePath}`, (route) => route.abort())
-  await act(page)
-  await expect.poll(() => landing).toContain('code=')
-  keepSecret(new URL(landing).searchParams.get('code')!)
-  return landing
 }
 
 test('works without JavaScript, with one more link', async ({ browserProcess, url }) => {

@@ -12,7 +12,7 @@ import {
   test,
 } from '../support/fixtures'
 import { holders } from '../support/page-checks'
-import { respondWith } from '../support/page-states'
+import { hold, respondWith } from '../support/page-states'
 
 // What the two pages have in common that take a secret from their URL, and post it.
 const journeys = {
@@ -47,6 +47,13 @@ const journeys = {
 
 const lostResponses: Record<string, (route: Route) => Promise<void>> = {
   'no connection': (route) => route.abort('connectionreset'),
+  'no connection any more': async (route) => {
+    const page = route.request().frame().page()
+    await page.locator('html[data-ready]').waitFor()
+    await page.context().setOffline(true)
+    await route.abort('internetdisconnected')
+  },
+  'a redirect': (route) => route.fulfill({ status: 307, headers: { Location: '/api/auth/elsewhere' } }),
   'a page of a proxy': (route) =>
     route.fulfill({ status: 504, contentType: 'text/html', body: '<h1>Gateway timeout</h1>' }),
   'half a response': (route) => route.fulfill({ status: 200, body: '{"ok":' }),
@@ -114,6 +121,7 @@ for (const [name, journey] of Object.entries(journeys)) {
       await page.goto(`${path}?${parameter}=${await newSecret(user)}`)
       await submit(page)
       await expect(heading(page), response).toHaveText('We lost the connection')
+      await page.context().setOffline(false)
       await page.waitForTimeout(500)
       expect(posts, response).toHaveLength(1)
       await expect(page.getByRole('button', { name: 'Try again' })).toHaveCount(0)
@@ -131,12 +139,7 @@ for (const [name, journey] of Object.entries(journeys)) {
 
   test(`${name}: once the outcome is known, no object of the page holds the secret`, async ({ page, user }) => {
     const secret = await newSecret(user)
-    let respond = () => {}
-    const isDue = new Promise<void>((resolve) => (respond = resolve))
-    await page.route(endpoint, async (route) => {
-      await isDue
-      await ending.respond(route)
-    })
+    const respond = await hold(page, endpoint, ending.respond)
     await page.goto(`${path}?${parameter}=${secret}`)
     await page.locator('html[data-ready]').waitFor()
     await submit(page)

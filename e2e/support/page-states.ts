@@ -74,6 +74,17 @@ export function respondWith(status: number, body: object, retryAfter?: number): 
   return (route) => route.fulfill({ status, headers, json })
 }
 
+/** Holds back the requests of a page to a path until the returned function is called. */
+export async function hold(page: Page, path: string, respond = (route: Route) => route.continue()) {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.route(`**${path}`, async (route) => {
+    await released
+    await respond(route)
+  })
+  return release
+}
+
 /** Presses “Try again” three times, as soon as it is enabled. */
 export async function retryThrice(page: Page): Promise<void> {
   for (let retry = 0; retry < 3; retry++) {
