@@ -7,7 +7,7 @@ import { pathOf } from '../../bin/preview'
 import { exchangePath, expect, heading, newCode, newToken, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { axe, complaintsOf, problemsOf } from '../support/page-checks'
-import { previewUrl, respondWith, show } from '../support/page-states'
+import { hold, previewUrl, respondWith, show } from '../support/page-states'
 import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
@@ -48,35 +48,17 @@ test('animates a screen, its tick and a busy button, unless the user prefers les
 test('copies the support reference, or selects it where there is no clipboard', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const copy = page.getByRole('button', { name: 'Copy', exact: true })
-  for (const name of ['reset: too many requests', 'sso: failed']) {
-    await show(page, name)
-    const reference = await page.locator('.reference code').innerText()
-    await copy.click()
-    await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toBeAttached()
-    await expect(copy).toHaveAccessibleDescription('Support reference:')
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(reference)
-    await page.evaluate(() => navigator.clipboard.writeText(''))
-  }
-  await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined })) // as on plain http
-  await show(page, 'reset: failed')
-  const reference = await page.locator('.reference code').innerText()
+  const reference = page.locator('.reference code')
+  await show(page, 'reset: too many requests')
   await copy.click()
-  await expect.poll(() => page.evaluate(() => String(getSelection()))).toBe(reference)
+  await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toBeAttached()
+  await expect(copy).toHaveAccessibleDescription('Support reference:')
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await reference.innerText())
+  await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined })) // as on plain http
+  await show(page, 'sso: failed')
+  await copy.click()
+  await expect.poll(() => page.evaluate(() => String(getSelection()))).toBe(await reference.innerText())
   await expect(page.getByText('Copied')).toHaveCount(0)
-})
-
-test('moves “Show” below the password when the text is large', async ({ page }) => {
-  await page.setViewportSize({ width: 320, height: 640 })
-  await show(page, 'reset: form')
-  const boxOf = async (selector: string) => (await page.locator(selector).boundingBox())!
-  const isBeside = async () => {
-    const input = await boxOf('#password')
-    return (await boxOf('.show')).x >= input.x + input.width
-  }
-  expect(await isBeside()).toBe(true)
-  await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'))
-  expect(await isBeside()).toBe(false)
-  expect((await boxOf('#password')).width).toBeGreaterThan(0.95 * (await boxOf('form')).width)
 })
 
 test('the preview shows a state in a language and a scheme, and all states at once', async ({ page }) => {
@@ -143,9 +125,6 @@ test('keeps the language that a user chooses in the footer, and the reset link',
   await expect(page.getByRole('button', { name: 'Deutsch' })).toHaveAttribute('aria-pressed', 'true')
   await page.goto('/sign-in')
   await expect(html).toHaveAttribute('lang', 'de')
-  await page.context().addCookies([{ name: 'language', value: 'xx', url: page.url() }])
-  await page.goto('/')
-  await expect(html).toHaveAttribute('lang', 'en')
 })
 
 test('without JavaScript, asks the user to turn it on', async ({ browserProcess, url, user }) => {
@@ -184,15 +163,8 @@ test('nothing shifts while a page loads, or when the outcome arrives', async ({ 
     await page.goto(path, { waitUntil: 'networkidle' })
     expect(await shift(), path).toBe(0)
   }
-  let respond = () => {}
-  const respondLater = async (path: string) => {
-    const isDue = new Promise<void>((resolve) => (respond = resolve))
-    await page.route(path, async (route) => {
-      await isDue
-      await respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1)(route)
-    })
-  }
-  await respondLater(exchangePath)
+  const unavailable = respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1)
+  let respond = await hold(page, exchangePath, unavailable)
   await page.goto('/sso/callback?code=x')
   await page.locator('html[data-ready]').waitFor()
   expect(await shift()).toBe(0)
@@ -200,61 +172,49 @@ test('nothing shifts while a page loads, or when the outcome arrives', async ({ 
   await page.getByText('You can try again now').waitFor()
   expect(await shift()).toBeLessThan(0.01) // a title of two lines moves the paragraph under it
 
-  await respondLater(resetPath)
+  respond = await hold(page, resetPath, unavailable)
   await page.goto(await resetLink(user))
   await page.locator('html[data-ready]').waitFor()
   await submitPassword(page)
   await page.waitForTimeout(700) // what comes within half a second of a click does not count
   expect(await shift()).toBe(0)
-  const tops = () =>
-    page
-      .locator('h1, label, #password, .strength, [type=submit]')
-      .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().top + scrollY))
-  const before = await tops()
+  const heights = () => page.locator('form').evaluate((form) => [...form.children].map((each) => each.clientHeight))
+  const before = await heights()
   respond()
   await page.getByText('You can try again now').waitFor()
-  // The form moves by the height of the banner above it, and nothing moves in the form.
-  const pushed = await page.locator('.banner').evaluate((banner) => {
-    return banner.getBoundingClientRect().height + Number.parseFloat(getComputedStyle(banner).marginBlockEnd)
-  })
-  const moved = (await tops()).map((top, index) => Math.round(top - before[index]!))
-  expect(moved).toEqual(Array(5).fill(Math.round(pushed)))
+  expect(await heights(), 'nothing moves in the form').toEqual(before)
 })
 
 test('keeps borders and marks in forced colors', async ({ page, user }) => {
   await page.emulateMedia({ forcedColors: 'active' })
+  const expectBorder = async (selector: string, width: string) => {
+    const border = await page
+      .locator(selector)
+      .first()
+      .evaluate((element) => {
+        const { borderTopColor, borderTopWidth } = getComputedStyle(element)
+        return { width: borderTopWidth, isVisible: borderTopColor !== getComputedStyle(document.body).backgroundColor }
+      })
+    expect(border, selector).toEqual({ width, isVisible: true })
+  }
   await page.goto(await resetLink(user))
-  const [text, ground] = await page.evaluate(() => {
-    const probe = document.body.appendChild(document.createElement('i'))
-    const colors = ['CanvasText', 'Canvas'].map((color) => {
-      probe.style.color = color
-      return getComputedStyle(probe).color
-    })
-    probe.remove()
-    return colors
-  })
-  expect(text).not.toBe(ground)
-  const expectBorder = (selector: string, width: string) =>
-    expect(page.locator(selector).first(), selector).toHaveCSS('border-top-width', width)
   const field = page.getByLabel('New password')
   await field.pressSequentially('lantern otter meadow')
   await expect(page.getByText('Very strong')).toBeVisible()
-  await expect(page.locator('.strength-bar span').first()).toHaveCSS('background-color', text!)
-  await expect(page.locator('.strength-bar span').first()).toHaveCSS('border-top-color', text!)
-  await expect(page.locator('.brand-mark')).toHaveCSS('border-top-color', text!)
+  const bar = page.locator('.strength-bar span').first()
+  const text = await page.evaluate(() => getComputedStyle(document.body).color)
+  await expect(bar).toHaveCSS('background-color', text)
+  await expectBorder('.strength-bar span', '1px')
   await expectBorder('.brand-mark', '1px')
-  const button = page.getByRole('button', { name: 'Save password' })
-  expect(await button.evaluate((element) => getComputedStyle(element).borderTopColor)).not.toBe(ground)
-  await expectBorder('[type=submit]', '3px') // more than a secondary one: see below
+  await expectBorder('.button[type=submit]', '3px') // more than a secondary one: see below
   await expectBorder('.input', '1px')
   await field.fill('short')
-  await button.click()
+  await page.getByRole('button', { name: 'Save password' }).click()
   await expectBorder('.input', '3px') // its shadow is dropped
   await page.goto('/sso/callback')
-  await expect(page.locator('.icon.lock')).toHaveCSS('border-top-color', text!)
   await expectBorder('.icon.lock', '1px')
-  await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveCSS('border-top-width', '3px')
-  await expect(page.getByRole('link', { name: 'Continue' })).toHaveCSS('border-top-width', '1px')
+  await expectBorder('a.button:has-text("Sign in again")', '3px')
+  await expectBorder('a.button:has-text("Continue")', '1px')
 })
 
 test('uses the links, the name and the password length of the settings', async ({ page, user }) => {
@@ -313,7 +273,6 @@ test('uses the links, the name and the password length of the settings', async (
     for (const [password, rating] of [
       ['vlantrex otter', 'Too short so far'],
       ['zorblaxianzorbl', 'Easy to guess so far'],
-      ['qorblexianqorbl', 'Very strong'],
     ] as const) {
       await field.fill('')
       await field.pressSequentially(password)
@@ -362,13 +321,9 @@ test('shows an error in every language when not even the layout can be rendered'
   expect(html).not.toContain('secret')
   await page.goto('/robots.txt')
   await page.setContent(`<!doctype html>${html}`)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    expect((await axe(page).analyze()).violations).toEqual([])
-  }
+  expect((await axe(page).analyze()).violations).toEqual([])
   await expect(page.getByText('4711')).toBeVisible()
-  const latin = ['Load this page again', 'Diese Seite neu laden', 'Recharger cette page', 'Volver a cargar esta página']
-  for (const name of [...latin, 'إعادة تحميل الصفحة'])
+  for (const name of ['Load this page again', 'Diese Seite neu laden', 'إعادة تحميل الصفحة'])
     await expect(page.getByRole('link', { name })).toHaveAttribute('href', '')
 })
 
@@ -408,11 +363,7 @@ test('keeps its styles when React renders a page again', async ({ page }) => {
   })
   await page.goto('/sso/callback')
   await expect(page.getByText('Not ours')).toHaveCount(0) // React has replaced what the server did not send
-  const { inlineSize, radius } = await page.locator('.card').evaluate((card) => {
-    const { maxInlineSize, borderRadius } = getComputedStyle(card)
-    return { inlineSize: maxInlineSize, radius: borderRadius }
-  })
-  expect([inlineSize, radius]).toEqual(['448px', '16px'])
+  await expect(page.locator('.card')).toHaveCSS('border-radius', '16px')
 })
 
 function gzipBytes(scripts: [address: string, script: string][]): number {

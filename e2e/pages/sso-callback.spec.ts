@@ -1,4 +1,3 @@
-import type { Page } from 'playwright/test'
 import * as paths from '../../lib/contract/paths'
 import {
   countPosts,
