@@ -24,24 +24,18 @@ test('animates a screen, its tick and a busy button, unless the user prefers les
     Object.assign(window, { animated: names })
     addEventListener('animationstart', ({ animationName }) => names.push(animationName), true)
   })
-  for (const [reducedMotion, screen, spinner, duration] of [
-    ['no-preference', ['arrive', 'draw'], 'turn', '0.12s'],
-    ['reduce', [], 'breathe', '0s'],
+  for (const [reducedMotion, ofScreen, ofButton] of [
+    ['no-preference', ['arrive', 'draw'], 'turn'],
+    ['reduce', [], 'breathe'],
   ] as const) {
     await page.emulateMedia({ reducedMotion })
     await show(page, 'reset: accepted')
     await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)))
     const animated = await page.evaluate(() => (window as unknown as { animated: string[] }).animated)
-    expect(animated.filter((name) => name !== 'turn' && name !== 'breathe').sort()).toEqual(screen)
-
+    expect(animated.filter((name) => name !== 'turn' && name !== 'breathe').sort()).toEqual(ofScreen)
     await show(page, 'reset: sending')
-    const found = await page
-      .locator('.button[data-busy]')
-      .evaluate((element) => [
-        getComputedStyle(element, '::before').animationName,
-        getComputedStyle(element).transitionDuration.split(', ')[0],
-      ])
-    expect(found).toEqual([spinner, duration])
+    const button = page.locator('.button[data-busy]')
+    expect(await button.evaluate((element) => getComputedStyle(element, '::before').animationName)).toBe(ofButton)
   }
 })
 
@@ -64,17 +58,11 @@ test('copies the support reference, or selects it where there is no clipboard', 
 test('the preview shows a state in a language and a scheme, and all states at once', async ({ page }) => {
   const url = await previewUrl()
   const complaints = complaintsOf(page.context())
-  for (const [scheme, ofBrowser] of [
-    ['light', 'dark'],
-    ['dark', 'light'],
-  ] as const) {
-    await page.emulateMedia({ colorScheme: ofBrowser })
-    await page.goto(`${url}${pathOf('sso: used or expired')}?language=ar&scheme=${scheme}`)
-    await page.locator('html[dir=rtl][data-shown]').waitFor({ state: 'attached' })
-    await expect(heading(page)).toHaveText('انتهت صلاحية عملية تسجيل الدخول هذه')
-    const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-    expect(Number(background.match(/[\d.]+/)![0]) > 128, background).toBe(scheme === 'light')
-  }
+  await page.goto(`${url}${pathOf('sso: used or expired')}?language=ar&scheme=dark`)
+  await page.locator('html[dir=rtl][data-shown]').waitFor({ state: 'attached' })
+  await expect(heading(page)).toHaveText('انتهت صلاحية عملية تسجيل الدخول هذه')
+  const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  expect(Number(background.match(/[\d.]+/)![0]), background).toBeLessThan(128)
   await page.goto(`${url}/preview?language=de&width=320`)
   const first = page.frameLocator('iframe[title="start page, signed out"]')
   await expect(first.getByRole('heading', { level: 1 })).toHaveText('Sie sind nicht angemeldet')
@@ -82,17 +70,12 @@ test('the preview shows a state in a language and a scheme, and all states at on
   expect(complaints).toEqual([])
 })
 
-test('the home page of a signed-in user shows the end of the session in the time zone of the browser', async ({
-  browserProcess,
-  user,
-  sql,
-  url,
-}) => {
-  const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
-  const viewport = { width: 320, height: 640 }
+test('shows the end of the session in the time zone of the browser', async ({ browserProcess, user, sql, url }) => {
   const timezoneId = 'Asia/Kolkata'
-  const context = await browserProcess.newContext({ baseURL: url, timezoneId, viewport, extraHTTPHeaders })
+  const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
+  const context = await browserProcess.newContext({ baseURL: url, timezoneId, extraHTTPHeaders })
   const page = await context.newPage()
+  await page.setViewportSize({ width: 320, height: 640 })
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await page.waitForURL('/')
   expect(await problemsOf(page)).toEqual([])
@@ -102,12 +85,12 @@ test('the home page of a signed-in user shows the end of the session in the time
   await expect(until).toContainText('GMT+5:30')
   const time = { hour: 'numeric', minute: '2-digit', timeZone: timezoneId } as const
   await expect(until).toContainText(end.toLocaleTimeString('en', time).slice(0, -3))
-  const html = await (await page.reload())!.text()
-  expect(html).toMatch(/<time dateTime="[^"]+">[^<]+ UTC<\/time>/i)
+  await context.setExtraHTTPHeaders({ ...extraHTTPHeaders, 'Accept-Language': 'de-CH, en-GB;q=0.5' })
+  await context.addCookies([{ name: 'language', value: 'en', url }])
   const day = end.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-  const session = (await context.cookies()).find(({ name }) => name === 'session')!
-  const headers = { 'Accept-Language': 'de-CH, en-GB;q=0.5', Cookie: `session=${session.value}; language=en` }
-  expect(await (await fetch(url, { headers })).text()).toContain(`>${day} at `)
+  expect(await (await page.reload())!.text()).toMatch(
+    new RegExp(`<time dateTime="[^"]+">${day} at [^<]+ UTC</time>`, 'i'),
+  )
   await context.close()
 })
 
@@ -122,7 +105,6 @@ test('keeps the language that a user chooses in the footer, and the reset link',
   await expect(page.getByText(user.email)).toBeVisible()
   await page.getByRole('button', { name: 'Deutsch' }).click()
   await expect(html).toHaveAttribute('lang', 'de')
-  await expect(page.getByRole('button', { name: 'Deutsch' })).toHaveAttribute('aria-pressed', 'true')
   await page.goto('/sign-in')
   await expect(html).toHaveAttribute('lang', 'de')
 })
@@ -327,27 +309,21 @@ test('shows an error in every language when not even the layout can be rendered'
     await expect(page.getByRole('link', { name })).toHaveAttribute('href', '')
 })
 
-// What a page loads beyond the one for addresses that do not exist, which is Next.js, React and the
-// frame of our pages.
+// What a page loads beyond the one for addresses that do not exist: Next.js, React and the frame of our pages.
 test('each page loads a small script', async ({ page, user }) => {
   const frame = await scriptsOf(page, '/nothing')
   const own: Record<string, number> = {}
-  for (const [path, query] of [
-    ['/', ''],
-    ['/sso/callback', '?code=x'],
-    ['/reset-password', (await resetLink(user)).slice('/reset-password'.length)],
-  ] as const) {
-    const scripts = await scriptsOf(page, path + query)
-    own[path] = gzipBytes([...scripts].filter(([address]) => !frame.has(address)))
+  for (const path of ['/', '/sso/callback?code=x', await resetLink(user)]) {
+    const scripts = await scriptsOf(page, path)
+    own[path.split('?')[0]!] = gzipBytes([...scripts].filter(([address]) => !frame.has(address)))
   }
   const frameBytes = gzipBytes([...frame])
   console.log(`Own scripts, gzip: ${JSON.stringify(own)} bytes; frame: ${frameBytes}`)
   expect(frameBytes).toBeLessThan(150_000)
-  expect([...frame].filter(([, script]) => script.includes('@keyframes'))).toEqual([]) // the page has the styles already
   expect(own['/']).toBeLessThan(1_000)
   expect(own['/sso/callback']).toBeLessThan(4_000)
   expect(own['/reset-password']).toBeLessThan(5_000)
-
+  expect([...frame].filter(([, script]) => script.includes('@keyframes'))).toEqual([]) // the page has the styles already
   const compiledInTime = [...frame].filter(([, script]) => script.startsWith('//# allFunctionsCalledOnLoad\n'))
   expect(gzipBytes(compiledInTime)).toBeGreaterThan(0.9 * frameBytes)
 })
@@ -358,7 +334,7 @@ test('keeps its styles when React renders a page again', async ({ page }) => {
     const html = await response.text()
     await route.fulfill({
       response,
-      body: html.replace('<header class="brand">', '<header class="brand"><p>Not ours</p>'),
+      body: html.replace('<header class="brand">', '$&<p>Not ours</p>'),
     })
   })
   await page.goto('/sso/callback')

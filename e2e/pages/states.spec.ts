@@ -134,21 +134,19 @@ test('shows an error when a script throws, and keeps what was typed', async ({ p
       throw new Error('as the test wants')
     }
   }
-  const problem = (title: string) => page.getByRole('alert').filter({ hasText: title })
-  await show(page, 'password sign-in: e-mail first')
-  await page.locator('html[data-ready]').waitFor({ state: 'attached' })
-  await page.evaluate(breakSending)
-  await page.getByLabel('Email address').fill('ada@example.org')
-  await page.getByRole('button', { name: 'Continue' }).click()
-  await expect(problem('Sign-in isn’t available right now')).toBeVisible()
-  await expect(page.getByLabel('Email address')).toHaveValue('ada@example.org')
-
-  await show(page, 'password sign-in: password')
-  await page.evaluate(breakSending)
-  await page.getByLabel('Password', { exact: true }).fill('lantern otter meadow')
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await expect(problem('We couldn’t sign you in')).toBeVisible()
-  await expect(page.getByLabel('Password', { exact: true })).toHaveValue('lantern otter meadow')
+  for (const [state, label, typed, button, title] of [
+    ['e-mail first', 'Email address', 'ada@example.org', 'Continue', 'Sign-in isn’t available right now'],
+    ['password', 'Password', 'lantern otter meadow', 'Sign in', 'We couldn’t sign you in'],
+  ] as const) {
+    await show(page, `password sign-in: ${state}`)
+    await page.locator('html[data-ready]').waitFor({ state: 'attached' })
+    await page.evaluate(breakSending)
+    const field = page.getByLabel(label, { exact: true })
+    await field.fill(typed)
+    await page.getByRole('button', { name: button }).click()
+    await expect(page.getByRole('alert').filter({ hasText: title })).toBeVisible()
+    await expect(field).toHaveValue(typed)
+  }
 
   await page.addInitScript(breakSending)
   await page.goto(`/reset-password?token=${await newToken(user)}`)
