@@ -3,9 +3,8 @@ import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { passwordLimits } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
-import { hashSecret, newSecret } from '../../lib/secret'
 import { documentedFetch } from '../support/documented'
-import { type ApiResponse, expect, newPassword, postTo, resetPath, type Sql, test } from '../support/fixtures'
+import { type ApiResponse, expect, newPassword, postTo, type Sql, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { preload } from '../support/preload'
@@ -57,20 +56,15 @@ async function workOf(act: () => Promise<unknown>): Promise<number[]> {
   return [...printed().matchAll(/hashed 2\^(\d+)/g)].map(([, cost]) => Number(cost))
 }
 
-const logLineOf = (requestId: unknown) =>
-  JSON.parse(
-    server
-      .output()
-      .split('\n')
-      .find((line) => line.includes(String(requestId)))!,
-  )
+const logLineOf = (requestId: unknown) => {
+  const lines = server.output().split('\n')
+  return JSON.parse(lines.find((line) => line.includes(String(requestId)))!)
+}
 
 const sum = (costs: number[]) => costs.reduce((total, cost) => total + 2 ** cost, 0)
 
-const sessionsOf = ({ id }: { id: string }) =>
-  sql('SELECT id, revoked_at, connection_id, expires_at - created_at AS lifetime FROM sessions WHERE user_id = $1', [
-    id,
-  ])
+const ofUser = 'SELECT id, revoked_at, connection_id, expires_at - created_at AS life FROM sessions WHERE user_id = $1'
+const sessionsOf = ({ id }: { id: string }) => sql(ofUser, [id])
 
 /** The cookies that a response sets, as a browser would send them. */
 function cookiesOf({ headers }: ApiResponse): Record<string, string> {
@@ -84,14 +78,8 @@ async function knownCookie(user: Attempt): Promise<string> {
 }
 
 test('does not exist without PASSWORD_SIGN_IN', async ({ url, user }) => {
-  for (const method of ['POST', 'GET', 'OPTIONS'] as const) {
-    const response = await fetch(url + paths.signIn, {
-      method,
-      headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() },
-      ...(method === 'POST' && { body: JSON.stringify({ email: user.email, password: wrong }) }),
-    })
-    expect([method, response.status, (await response.json()).code]).toEqual([method, 404, 'NOT_FOUND'])
-  }
+  const response = await postTo(url + paths.signIn, { email: user.email, password: wrong })
+  expect([response.status, response.body.code]).toEqual([404, 'NOT_FOUND'])
 })
 
 test('finds a user whose domain is stored in ASCII or in Unicode, whichever is given', async () => {
@@ -114,7 +102,7 @@ test('starts a session for the right password, like an exchange', async () => {
   expect(status).toBe(200)
   expect(body).toEqual({ ok: true, token: expect.any(String), refreshToken: expect.any(String) })
   const [session] = await sessionsOf(user)
-  expect(session).toMatchObject({ revoked_at: null, connection_id: null, lifetime: { days: 7 } })
+  expect(session).toMatchObject({ revoked_at: null, connection_id: null, life: { days: 7 } })
 
   const [token, refresh, known] = headers.getSetCookie()
   expect(token).toMatch(/^session=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax$/)
@@ -134,7 +122,7 @@ test('starts a session for the right password, like an exchange', async () => {
   expect(server.output().toLowerCase()).not.toContain(user.email)
 })
 
-test('a sign-in ends the sessions of both cookies, and a rejected one does not', async () => {
+test('ends the sessions of both cookies, unless the sign-in is rejected', async () => {
   const user = await newPasswordUser(sql)
   const other = await newPasswordUser(sql)
   const [session, refresh] = [await signIn(other), await signIn(other)]
@@ -151,12 +139,9 @@ const longest = `${'lantern meadow otter '.repeat(3)}123456789`
 
 /** Every reason for which a sign-in is rejected. */
 const reasons: Record<string, () => Promise<Attempt>> = {
-  ...Object.fromEntries(
-    [12, 11, 8, 4].map((cost) => [
-      `a wrong password for a hash of cost ${cost}`,
-      async () => ({ ...(await newUser({ cost })), password: wrong }),
-    ]),
-  ),
+  'a wrong password': async () => ({ ...(await newUser()), password: wrong }),
+  'a wrong password for a hash of cost 11': async () => ({ ...(await newUser({ cost: 11 })), password: wrong }),
+  'a wrong password for a hash of cost 12': async () => ({ ...(await newUser({ cost: 12 })), password: wrong }),
   'an empty password': async () => ({ ...(await newUser()), password: '' }),
   'an unknown user': async () => ({ email: `${randomUUID()}@example.com`, password: wrong }),
   'a disabled user': async () => changed('disabled_at = now()'),
@@ -165,10 +150,7 @@ const reasons: Record<string, () => Promise<Attempt>> = {
   'a hash that bcrypt does not know': async () => changed(`password_hash = '$2y$12$' || repeat('.', 53)`),
   'a hash that is damaged': async () => changed(`password_hash = 'x'`),
   'over 72 bytes': async () => ({ ...(await newUser({ password: longest })), password: `${longest}x` }),
-  'a NUL byte': async () => {
-    const user = await newUser()
-    return { ...user, password: `${user.password}\0` }
-  },
+  'a NUL byte': async () => ({ ...(await newUser({ password: 'lantern meadow' })), password: 'lantern meadow\0' }),
   'a lone surrogate': async () => ({
     ...(await newUser({ password: 'lantern \ufffd meadow' })),
     password: 'lantern \ud800 meadow',
@@ -196,9 +178,8 @@ test('sends the same response after the same work, whatever the reason', async (
     expect(headersOf(response), reason).toEqual(headersOf(first))
     expect(response.headers.getSetCookie(), reason).toEqual([])
     expect([work.length, sum(work)], reason).toEqual([hashesOfFailure, roundsOfFailure])
-    expect(
-      await sql('SELECT 1 FROM sessions WHERE user_id = (SELECT id FROM users WHERE email = $1)', [attempt.email]),
-    ).toEqual([])
+    const started = 'SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email = $1'
+    expect(await sql(started, [attempt.email])).toEqual([])
     expect(logLineOf(requestId)).not.toHaveProperty('userId')
   }
 })
@@ -267,10 +248,8 @@ for (const [what, assignment] of Object.entries({
     const response = await changeMeanwhile(user, `UPDATE users SET ${assignment} WHERE id = $1`, values)
     expect(response.body.code).toBe('SIGN_IN_INVALID')
     expect(await sessionsOf(user)).toEqual([])
-    if (values[1])
-      expect(await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])).toEqual([
-        { password_hash: values[1] },
-      ])
+    const [stored] = await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])
+    if (values[1]) expect(stored).toEqual({ password_hash: values[1] })
   })
 }
 
@@ -280,21 +259,6 @@ test('starts a session if a concurrent sign-in raised the cost of the hash', asy
   const change = 'UPDATE users SET password_hash = $2 WHERE id = $1'
   expect((await changeMeanwhile(user, change, [user.id, raised])).status).toBe(200)
   expect((await sessionsOf(user)).length).toBe(1)
-})
-
-test('ends the session after a reset, and accepts only the new password', async () => {
-  const user = await newUser()
-  expect(await statusOf(user)).toBe(200)
-  const [password, token] = [newPassword(), keepSecret(newSecret())]
-  const expiry = `now() + interval '1 hour'`
-  await sql(`INSERT INTO reset_tokens (token_hash, user_id, expires_at) VALUES ($1, $2, ${expiry})`, [
-    Buffer.from(hashSecret(token)),
-    user.id,
-  ])
-  expect((await postTo(server.url + resetPath, { token, password })).status).toBe(200)
-  expect((await sessionsOf(user))[0]!.revoked_at).not.toBeNull()
-  expect(await statusOf(user)).toBe(400)
-  expect(await statusOf({ ...user, password })).toBe(200)
 })
 
 const { perAccount, perNetwork, perAccountAndNetwork, perKnownBrowser, windowSeconds } = passwordLimits
@@ -351,10 +315,8 @@ test('verifies 10 of 50 concurrent guesses, and signs the user in from a known b
 
 test('leaves no rows of counters for attempts that the full hashing queue rejects', async () => {
   const hash = await bcrypt.hash(newPassword(), 10) // slow enough to fill the queue
-  const users = await sql(
-    `INSERT INTO users (email, password_hash) SELECT gen_random_uuid() || '@example.com', $1 FROM generate_series(1, 200) RETURNING email`,
-    [hash],
-  )
+  const inserted = `INSERT INTO users (email, password_hash) SELECT gen_random_uuid() || '@example.com', $1`
+  const users = await sql(`${inserted} FROM generate_series(1, 200) RETURNING email`, [hash])
   const addresses = times(4, newAddress) // a network has 60 attempts
   const before = (await countersBut([])).map(({ key }) => key)
   const guesses = await Promise.all(
@@ -398,11 +360,9 @@ test('allows 100 attempts for an account from all networks, and does not count r
   expect(await counters(), 'not even counted and taken back').toEqual(reached)
 
   // as if nine more networks had tried
-  await sql(`UPDATE password_attempts SET count = $1 WHERE count = $2 AND NOT encode(key_hash, 'hex') = ANY ($3)`, [
-    perAccount - 1,
-    perAccountAndNetwork,
-    keys,
-  ])
+  const ofAccount = `count = $2 AND NOT encode(key_hash, 'hex') = ANY ($3)`
+  const values = [perAccount - 1, perAccountAndNetwork, keys]
+  await sql(`UPDATE password_attempts SET count = $1 WHERE ${ofAccount}`, values)
   expect(await statusOf({ ...user, password: wrong })).toBe(400)
   expectLimited(await signIn({ ...user, password: wrong }))
   expectLimited(await signIn(user))
@@ -416,11 +376,8 @@ test('allows 60 attempts for all accounts from a network, and does not count suc
   const guess = () => signIn({ email: `${randomUUID()}@example.com`, password: wrong }, headers)
   const before = await sql('SELECT count(*)::int AS rows FROM password_attempts WHERE count > 0')
   let verified = 0
-  for (
-    let batch = 0;
-    batch < 8;
-    batch++ // of ten, because more would fill the hashing queue
-  )
+  // ten at a time, because more would fill the hashing queue
+  for (let attempts = 0; attempts < perNetwork + 20; attempts += 10)
     verified += (await Promise.all(times(10, guess))).filter(({ status }) => status === 400).length
   expect(verified).toBe(perNetwork)
   const after = await sql('SELECT count(*)::int AS rows FROM password_attempts WHERE count > 0')
@@ -429,7 +386,7 @@ test('allows 60 attempts for all accounts from a network, and does not count suc
   expect(await statusOf(user)).toBe(200)
 })
 
-test('allows a known browser 10 attempts of its own, for its account alone, for 180 days', async () => {
+test('allows a known browser 10 attempts of its own, for its account alone', async () => {
   const [user, other] = [await newUser(), await newUser()]
   const cookie = await knownCookie(user)
   const address = newAddress()
@@ -442,19 +399,13 @@ test('allows a known browser 10 attempts of its own, for its account alone, for 
   const again = await knownCookie(user) // another browser
   expect(await statusOf(user, from({ Cookie: again }))).toBe(200)
   const renewed = cookiesOf(await signIn(user, from({ Cookie: again }))).known!
-  expect(Buffer.from(renewed, 'base64url').subarray(0, 16)).toEqual(
-    Buffer.from(again.slice(6), 'base64url').subarray(0, 16),
-  )
-  const expiry = Buffer.from(renewed, 'base64url').readUInt32BE(16)
-  expect(Math.abs(expiry - Date.now() / 1000 - 180 * 24 * 3600)).toBeLessThan(60)
+  const idOf = (cookie: string) => Buffer.from(cookie, 'base64url').subarray(0, 16)
+  expect(idOf(renewed)).toEqual(idOf(again.slice('known='.length)))
 
-  const forged = Buffer.from(again.slice(6), 'base64url')
-  forged[0]! ^= 1
-  for (const worthless of [await knownCookie(other), `known=${keepSecret(forged.toString('base64url'))}`]) {
-    const network = newAddress()
-    await Promise.all(times(perAccountAndNetwork, () => guess(user, { 'X-Forwarded-For': network })))
-    expectLimited(await signIn(user, { 'X-Forwarded-For': network, Cookie: worthless }))
-  }
+  const ofOther = await knownCookie(other)
+  const network = newAddress()
+  await Promise.all(times(perAccountAndNetwork, () => guess(user, { 'X-Forwarded-For': network })))
+  expectLimited(await signIn(user, { 'X-Forwarded-For': network, Cookie: ofOther }))
 })
 
 test('forgets a known browser after a new password, until the user signs in there', async () => {
