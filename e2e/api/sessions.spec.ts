@@ -1,4 +1,4 @@
-import { createHash, createHmac, hkdfSync } from 'node:crypto'
+import { createHmac, hkdfSync } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
 import { signSessionToken } from '../../lib/session/token'
@@ -36,6 +36,12 @@ const sessionsOf = (sql: Sql, user: User) =>
     `SELECT generation, rotated_at IS NOT NULL AS rotated, revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1`,
     [user.id],
   )
+/** What ends a session, and what undoes that. */
+const endings = [
+  ['users SET disabled_at = now() WHERE id', 'users SET disabled_at = NULL WHERE id'],
+  ['sessions SET expires_at = now() WHERE user_id', `sessions SET expires_at = now() + interval '1 day' WHERE user_id`],
+  ['sessions SET revoked_at = now() WHERE user_id', 'sessions SET revoked_at = NULL WHERE user_id'],
+] as const
 
 /** The lines in the log of a server that contain a text, as soon as there are any. */
 async function linesWith({ output }: Server, text: string): Promise<Record<string, unknown>[]> {
@@ -72,10 +78,7 @@ test.describe('refresh', () => {
     ])
   })
 
-  test('returns only a JWT for the cookie with an empty object, and prefers the token in the body', async ({
-    user,
-    post,
-  }) => {
+  test('returns only a JWT for the cookie, and prefers the token in the body', async ({ user, post }) => {
     const [cookie, token] = [await signIn(post, user), await signIn(post, user)]
     const headers = { Cookie: `theme=dark; refresh=${cookie.refreshToken}` }
     const ofCookie = await post(refreshPath, {}, headers)
@@ -91,12 +94,11 @@ test.describe('refresh', () => {
     expect((await post(refreshPath, { refreshToken: '' }, headers)).body.code).toBe(invalid.code)
   })
 
-  test('rotates at most once in 10 seconds; then again', async ({ user, post, sql }) => {
+  test('rotates at most once in 10 seconds, then again', async ({ user, post, sql }) => {
     const first = await signIn(post, user)
     const refresh = (refreshToken: unknown) => post(refreshPath, { refreshToken })
     const { refreshToken: second } = (await refresh(first.refreshToken)).body
     expect((await refresh(second)).body.refreshToken).toBe(second) // the current one
-    expect((await refresh(first.refreshToken)).body.refreshToken).toBe(second) // the previous one
     await rotatedSecondsAgo(sql, user, 9)
     expect((await refresh(first.refreshToken)).body.refreshToken).toBe(second)
     await rotatedSecondsAgo(sql, user, 10)
@@ -108,12 +110,12 @@ test.describe('refresh', () => {
   const stolen = {
     'the previous token after 10 seconds': { generation: 1, presented: 0, rotatedSeconds: 10 },
     'an older token at once': { generation: 2, presented: 0, rotatedSeconds: 0 },
-    'an older token later': { generation: 9, presented: 3, rotatedSeconds: 3600 },
   }
   for (const [what, { generation, presented, rotatedSeconds }] of Object.entries(stolen)) {
-    test(`${what} ends the session and says so in the log`, async ({ user, post, sql }) => {
-      const { token } = await signIn(post, user)
+    test(`ends the session after ${what}, and logs no token`, async ({ user, post, sql }) => {
+      const { token, refreshToken } = await signIn(post, user)
       const { sid: sessionId } = claimsOf(token!)
+      await postTo(server.url + refreshPath, { refreshToken })
       await sql(`UPDATE sessions SET generation = $2, rotated_at = now() - make_interval(secs => $3) WHERE id = $1`, [
         sessionId,
         generation,
@@ -127,31 +129,15 @@ test.describe('refresh', () => {
       expect(await sessionsOf(sql, user)).toEqual([{ generation, rotated: true, revoked: true }])
       expect((await refresh(generation)).body).toMatchObject(invalid) // the owner's is dead too
       const lines = await linesWith(server, sessionId)
+      expect(lines[0]).toMatchObject({ route: 'refresh', status: 200, userId: user.id, sessionId })
+      expect(server.output()).not.toContain(refreshToken)
       expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([
         { sessionId, msg: 'a refresh token was reused: its session was revoked' },
       ])
     })
   }
 
-  test('a thief and the owner: whoever refreshes second is noticed, and the session dies', async ({
-    user,
-    post,
-    sql,
-  }) => {
-    for (const thiefFirst of [true, false]) {
-      const refresh = async (refreshToken: unknown) => (await post(refreshPath, { refreshToken })).body
-      const { refreshToken: shared } = await signIn(post, user) // copied by the thief
-      const mine = await refresh(shared)
-      await rotatedSecondsAgo(sql, user, 11)
-      const next = await refresh(mine.refreshToken)
-      await rotatedSecondsAgo(sql, user, 11)
-      const [late, live] = thiefFirst ? [mine.refreshToken, next.refreshToken] : [shared, next.refreshToken]
-      expect(await refresh(late)).toMatchObject(invalid)
-      expect(await refresh(live)).toMatchObject(invalid)
-    }
-  })
-
-  test('every other reason gets the same response and changes nothing', async ({ user, post, sql }) => {
+  test('sends the same response for every other reason, and changes nothing', async ({ user, post, sql }) => {
     const forge = (bytes: Buffer) => keepSecret(bytes.toString('base64url'))
     const { refreshToken, token } = await signIn(post, user)
     const genuine = Buffer.from(refreshToken!, 'base64url')
@@ -163,23 +149,19 @@ test.describe('refresh', () => {
     const { sid: sessionId } = claimsOf(token!)
     const { keys } = JSON.parse(newSigningKeys())
     const signed = genuine.subarray(0, 20)
-    const macWith = (key: ArrayBuffer | string) =>
-      createHmac('sha256', typeof key === 'string' ? key : Buffer.from(key))
-        .update(signed)
-        .digest()
-        .subarray(0, 16)
+    const withMacOf = (secret: string) => {
+      const key = hkdfSync('sha256', Buffer.from(secret, 'base64url'), '', 'refresh-v1', 32)
+      const mac = createHmac('sha256', Buffer.from(key)).update(signed).digest()
+      return forge(Buffer.concat([signed, mac.subarray(0, 16)]))
+    }
     const { x } = JSON.parse(process.env.SESSION_SIGNING_KEYS!).keys[0]
     const rejected = {
       'another session': altered(0),
       'another generation': altered(19),
       'another MAC': altered(35),
       'no MAC': forge(Buffer.concat([signed, Buffer.alloc(16)])),
-      'the MAC of another key': forge(
-        Buffer.concat([signed, macWith(hkdfSync('sha256', Buffer.from(keys[0].d, 'base64url'), '', 'refresh-v1', 32))]),
-      ),
-      'the MAC of the public key': forge(
-        Buffer.concat([signed, macWith(hkdfSync('sha256', Buffer.from(x, 'base64url'), '', 'refresh-v1', 32))]),
-      ),
+      'the MAC of another key': withMacOf(keys[0].d),
+      'the MAC of the public key': withMacOf(x),
       'too short': refreshToken!.slice(0, -4),
       'too long': `${refreshToken}AAAA`,
       padded: `${refreshToken!.slice(0, -1)}=`,
@@ -206,14 +188,7 @@ test.describe('refresh', () => {
     expect((await post(refreshPath, {})).body).toMatchObject(invalid)
     expect(await sessionsOf(sql, user)).toEqual([{ generation: 0, rotated: false, revoked: false }])
 
-    for (const [ended, live] of [
-      ['users SET disabled_at = now() WHERE id', 'users SET disabled_at = NULL WHERE id'],
-      [
-        'sessions SET expires_at = now() WHERE user_id',
-        `sessions SET expires_at = now() + interval '1 hour' WHERE user_id`,
-      ],
-      ['sessions SET revoked_at = now() WHERE user_id', 'sessions SET revoked_at = NULL WHERE user_id'],
-    ]) {
+    for (const [ended, live] of endings) {
       await sql(`UPDATE ${ended} = $1`, [user.id])
       expect((await post(refreshPath, { refreshToken })).body, ended).toMatchObject(invalid)
       await sql(`UPDATE ${live} = $1`, [user.id])
@@ -222,7 +197,7 @@ test.describe('refresh', () => {
     expect((await post(refreshPath, { refreshToken })).status).toBe(200)
   })
 
-  test('never extends the session: the JWT and the cookies end with it', async ({ user, post, sql }) => {
+  test('issues a JWT and cookies that end with the session', async ({ user, post, sql }) => {
     const { refreshToken } = await signIn(post, user)
     await sql(`UPDATE sessions SET expires_at = now() + interval '1 hour' WHERE user_id = $1`, [user.id])
     const before = await sql('SELECT expires_at FROM sessions WHERE user_id = $1', [user.id])
@@ -234,7 +209,7 @@ test.describe('refresh', () => {
     expect(await sql('SELECT expires_at FROM sessions WHERE user_id = $1', [user.id])).toEqual(before)
   })
 
-  test('only accepts JSON', async ({ url }) => {
+  test('accepts JSON only', async ({ url }) => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
       const response = await documentedFetch(url + refreshPath, {
         method: 'POST',
@@ -244,79 +219,58 @@ test.describe('refresh', () => {
       expect(response.status).toBe(415)
     }
   })
-
-  test('the log names the session and the user, and no token', async ({ user, post }) => {
-    const { token, refreshToken } = await signIn(post, user)
-    await postTo(server.url + refreshPath, { refreshToken })
-    const { sid: sessionId } = claimsOf(token!)
-    const [line] = await linesWith(server, sessionId)
-    expect(line).toMatchObject({ route: 'refresh', status: 200, userId: user.id, sessionId })
-    expect(server.output()).not.toContain(refreshToken)
-  })
 })
 
 test.describe('GET /api/auth/session', () => {
   const get = (url: string, headers: Record<string, string>, method = 'GET') =>
     documentedFetch(url + sessionPath, { method, headers: { 'X-Forwarded-For': newAddress(), ...headers } })
 
-  test('tells whose session it is and until when, by Bearer token or cookie', async ({ url, user, post, sql }) => {
+  test('returns the user and the end of the session of a Bearer token or cookie', async ({ url, user, post, sql }) => {
     const { token } = await signIn(post, user)
     const { sid, exp } = claimsOf(token!)
     const [{ end } = { end: null }] = await sql('SELECT expires_at AS end FROM sessions WHERE id = $1', [sid])
+    const expected = {
+      ok: true,
+      user: { id: user.id, email: user.email },
+      sessionId: sid,
+      expiresAt: new Date(exp * 1000).toISOString(),
+      sessionExpiresAt: end.toISOString(),
+    }
     for (const headers of [
       { Authorization: `Bearer ${token}` },
       { Authorization: `bearer ${token}` },
       { Cookie: `a=b; session=${token}` },
     ] as Record<string, string>[]) {
       const response = await get(url, headers)
-      expect([response.status, await response.json()]).toEqual([
-        200,
-        {
-          ok: true,
-          user: { id: user.id, email: user.email },
-          sessionId: sid,
-          expiresAt: new Date(exp * 1000).toISOString(),
-          sessionExpiresAt: end.toISOString(),
-        },
-      ])
+      expect([response.status, await response.json()]).toEqual([200, expected])
     }
     expect((await get(url, { Cookie: `session=${token}` }, 'HEAD')).status).toBe(200)
   })
 
-  test('the Bearer token wins over the cookie', async ({ url, user, post }) => {
-    const { token } = await signIn(post, user)
-    const response = await get(url, { Authorization: 'Bearer x', Cookie: `session=${token}` })
-    expect(response.status).toBe(401)
-  })
-
-  test('every other request gets 401 with WWW-Authenticate', async ({ url, user, post, sql }) => {
+  test('responds with 401 and WWW-Authenticate to every other request', async ({ url, user, post, sql }) => {
     const { token, refreshToken } = await signIn(post, user)
     const demand401 = async (headers: Record<string, string>) => {
       const response = await get(url, headers)
-      expect([response.status, response.headers.get('www-authenticate'), (await response.json()).code]).toEqual([
-        401,
-        'Bearer',
-        'SESSION_INVALID',
-      ])
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+      expect((await response.json()).code).toBe('SESSION_INVALID')
     }
     for (const headers of [
       {},
       { Cookie: `refresh=${refreshToken}` },
       { Authorization: `Bearer ${refreshToken}` },
       { Authorization: `Basic ${token}` },
+      { Authorization: 'Bearer x', Cookie: `session=${token}` },
       { Authorization: `Bearer ${token!.slice(0, -8)}AAAAAAAA` },
     ] as Record<string, string>[])
       await demand401(headers)
-    const bearer = { Authorization: `Bearer ${token}` }
-    await sql('UPDATE users SET disabled_at = now() WHERE id = $1', [user.id])
-    await demand401(bearer)
-    await sql('UPDATE users SET disabled_at = NULL WHERE id = $1', [user.id])
-    await sql('UPDATE sessions SET expires_at = now() WHERE user_id = $1', [user.id])
-    await demand401(bearer) // an expired session behind a JWT that has not
-    await sql(`UPDATE sessions SET expires_at = now() + interval '1 day', revoked_at = now() WHERE user_id = $1`, [
-      user.id,
-    ])
-    await demand401(bearer)
+    const home = async () => (await fetch(url, { headers: { Cookie: `session=${token}` } })).text()
+    expect(await home()).toContain(user.email)
+    for (const [ended, live] of endings) {
+      await sql(`UPDATE ${ended} = $1`, [user.id])
+      expect(await home(), ended).not.toContain(user.email)
+      await demand401({ Authorization: `Bearer ${token}` })
+      await sql(`UPDATE ${live} = $1`, [user.id])
+    }
   })
 })
 
@@ -336,10 +290,6 @@ test.describe('POST /api/auth/sign-out', () => {
     'the cookies with an expired Bearer token': ({ token, refreshToken }) => [
       {},
       { Authorization: `Bearer ${expired(token!)}`, Cookie: `session=${token}; refresh=${refreshToken}` },
-    ],
-    'the cookies with an invalid Bearer token': ({ token, refreshToken }) => [
-      {},
-      { Authorization: 'Bearer x', Cookie: `session=${token}; refresh=${refreshToken}` },
     ],
     'the cookies with an empty refresh token in the body': ({ token, refreshToken }) => [
       { refreshToken: '' },
@@ -364,14 +314,9 @@ test.describe('POST /api/auth/sign-out', () => {
   test('ends every session that the request holds a credential for', async ({ user, post, sql }) => {
     const signIns = [1, 2, 3, 4, 5].map(() => signIn(post, user))
     const [bearer, ofBody, session, refresh, other] = await Promise.all(signIns)
-    const { status, body } = await post(
-      signOutPath,
-      { refreshToken: ofBody!.refreshToken },
-      {
-        Authorization: `Bearer ${bearer!.token}`,
-        Cookie: `session=${session!.token}; refresh=${refresh!.refreshToken}`,
-      },
-    )
+    const Cookie = `session=${session!.token}; refresh=${refresh!.refreshToken}`
+    const headers = { Authorization: `Bearer ${bearer!.token}`, Cookie }
+    const { status, body } = await post(signOutPath, { refreshToken: ofBody!.refreshToken }, headers)
     expect([status, body]).toEqual([200, { ok: true }])
     const live = await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])
     expect(live).toEqual([{ id: claimsOf(other!.token!).sid }])
@@ -389,7 +334,7 @@ test.describe('POST /api/auth/sign-out', () => {
     }
   })
 
-  test('a second sign-out does not change when the session ended', async ({ user, post, sql }) => {
+  test('keeps the time of the first sign-out', async ({ user, post, sql }) => {
     const { refreshToken } = await signIn(post, user)
     await post(signOutPath, { refreshToken })
     const ended = await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [user.id])
@@ -398,18 +343,7 @@ test.describe('POST /api/auth/sign-out', () => {
   })
 })
 
-test('a reset ends all sessions, and codes that were not used yet', async ({ user, post, sql }) => {
-  const { refreshToken } = await signIn(post, user)
-  const code = await newCode(user)
-  expect((await post(resetPath, { token: await newToken(user), password: newPassword() })).status).toBe(200)
-  expect((await post(exchangePath, { code })).body.code).toBe('SSO_EXCHANGE_INVALID')
-  expect((await post(refreshPath, { refreshToken })).body).toMatchObject(invalid)
-  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
-  const used = await sql('SELECT used_at IS NOT NULL AS used FROM exchange_codes WHERE user_id = $1', [user.id])
-  expect(used).toEqual([{ used: true }]) // a used code is still recognised
-})
-
-test('a password changes when its user is locked, not when the reset begins to wait', async ({ user, post, sql }) => {
+test('dates a new password when its user is locked, not when the reset begins to wait', async ({ user, post, sql }) => {
   const token = await newToken(user)
   const lock = await lockRow('users', 'id = $1', user.id)
   const resetting = post(resetPath, { token, password: newPassword() })
@@ -423,38 +357,26 @@ test('a password changes when its user is locked, not when the reset begins to w
   expect(changed.getTime()).toBeGreaterThanOrEqual(now.getTime())
 })
 
-test('of codes that were not used, a reset deletes those alone that an exchange could still wait with', async ({
-  user,
-  post,
-  sql,
-}) => {
+test('deletes the unused codes in a reset that a waiting exchange could present', async ({ user, post, sql }) => {
   await sql(
     `INSERT INTO exchange_codes (code_hash, user_id, expires_at)
      SELECT sha256(($1 || ago)::bytea), $1::uuid, now() - ago * interval '1 second' FROM unnest('{-60,5,70}'::int[]) ago`,
     [user.id],
   )
   expect((await post(resetPath, { token: await newToken(user), password: newPassword() })).status).toBe(200)
-  const left = await sql(
-    'SELECT expires_at < now() - interval \'1 minute\' AS "areOld" FROM exchange_codes WHERE user_id = $1',
-    [user.id],
-  )
+  const areOld = `SELECT expires_at < now() - interval '1 minute' AS "areOld" FROM exchange_codes WHERE user_id = $1`
+  const left = await sql(areOld, [user.id])
   expect(left).toEqual([{ areOld: true }])
 })
 
-test('a user has at most 100 live sessions: the oldest end when another starts', async ({ user, post, sql }) => {
-  const live = () =>
-    sql(
-      `SELECT id, extract(epoch FROM now() - created_at)::int AS age FROM sessions
-      WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC`,
-      [user.id],
-    ) as Promise<{ id: string; age: number }[]>
-  const add = (count: number, revoked = false) =>
-    sql(
-      `INSERT INTO sessions (user_id, created_at, revoked_at, expires_at)
-      SELECT $1, now() - number * interval '1 minute', CASE WHEN $3 THEN now() END, now() + interval '1 day'
-      FROM generate_series(1, $2::int) number`,
-      [user.id, count, revoked],
-    )
+test('ends the oldest sessions of a user with more than 100', async ({ user, post, sql }) => {
+  const byAge = `SELECT id, extract(epoch FROM now() - created_at)::int AS age FROM sessions
+    WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC`
+  const live = () => sql(byAge, [user.id]) as Promise<{ id: string; age: number }[]>
+  const insert = `INSERT INTO sessions (user_id, created_at, revoked_at, expires_at)
+    SELECT $1, now() - number * interval '1 minute', CASE WHEN $3 THEN now() END, now() + interval '1 day'
+    FROM generate_series(1, $2::int) number`
+  const add = (count: number, revoked = false) => sql(insert, [user.id, count, revoked])
   await add(300, true) // those that have ended do not count
   const first = await signIn(post, user)
   await add(98)
@@ -476,10 +398,6 @@ test('a user has at most 100 live sessions: the oldest end when another starts',
   expect(after.slice(1).map(({ id }) => id)).toEqual(ended)
 
   // However many there are, one sign-in ends a thousand at most.
-  const [other] = await sql(`
-    WITH somebody AS (INSERT INTO users (email) VALUES (gen_random_uuid() || '@example.com') RETURNING id)
-    INSERT INTO sessions (user_id, created_at, expires_at)
-    SELECT id, now() - interval '1 day', now() + interval '1 day' FROM somebody RETURNING id`)
   await add(2_500)
   for (const left of [1_601, 602, 100]) {
     await signIn(post, user)
@@ -488,18 +406,4 @@ test('a user has at most 100 live sessions: the oldest end when another starts',
   await Promise.all(Array.from({ length: 16 }, () => signIn(post, user))) // none of which sees all the others
   await signIn(post, user)
   expect(await live()).toHaveLength(100)
-  expect(await sql('SELECT revoked_at FROM sessions WHERE id = $1', [other!.id])).toEqual([{ revoked_at: null }])
-})
-
-test('nothing of a refresh token is stored: only its session, and how often it was rotated', async ({
-  user,
-  post,
-  sql,
-}) => {
-  const { refreshToken } = await signIn(post, user)
-  const [row] = await sql('SELECT sessions::text AS text FROM sessions WHERE user_id = $1', [user.id])
-  const mac = Buffer.from(refreshToken!, 'base64url').subarray(20)
-  for (const secret of [mac, createHash('sha256').update(refreshToken!).digest()]) {
-    for (const form of ['hex', 'base64', 'base64url'] as const) expect(row!.text).not.toContain(secret.toString(form))
-  }
 })
