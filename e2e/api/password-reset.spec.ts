@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import bcrypt from 'bcryptjs'
 import pg from 'pg'
 import {
+  type ApiResponse,
   exchangePath,
   expect,
   newCode,
   newPassword,
   newToken,
+  newUsers,
   resetPath,
   type Sql,
   test,
@@ -49,69 +51,45 @@ test('stores only the hash of a token, for an hour', async ({ user, sql }) => {
   expect(stored).toEqual({ token_hash: createHash('sha256').update(token).digest(), hour: true })
 })
 
-test('sends the same response for unknown, used, expired and replaced tokens', async ({ user, post, sql }) => {
-  const replaced = await newToken(user)
-  const spent = await newToken(user)
-  const attempt = (token: string) =>
-    post(resetPath, { token, password: newPassword() }, { 'X-Request-Id': 'the-same-for-all' })
-  const responses = [await attempt('fabricated'), await attempt(''), await attempt(replaced)]
-  expect((await attempt(spent)).status).toBe(200)
-  const hash = await storedHash(sql, user)
-  responses.push(await attempt(spent))
-  const expired = await newToken(user)
-  await sql('UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1', [user.id])
-  responses.push(await attempt(expired))
-  for (const { status, body } of responses)
-    expect([status, body]).toEqual([400, { ...invalidLink, message: responses[0]!.body.message }])
-  expect(await storedHash(sql, user)).toBe(hash)
-})
-
-test('checks no password and counts no attempt if the link is no longer valid', async ({ user, post, sql }) => {
-  const spoilt = {
-    expired: 'UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1',
-    used: 'UPDATE reset_tokens SET used_at = now() WHERE user_id = $1',
-    disabled: 'UPDATE users SET disabled_at = now() WHERE id = $1',
-    'restricted to SSO': 'UPDATE users SET disabled_at = NULL, sso_only = true WHERE id = $1',
+test('sends the same response for every invalid link, without checking the password', async ({ user, post, sql }) => {
+  const responses: ApiResponse[] = []
+  const attempt = async (token: string) => {
+    for (const password of ['short', newPassword()])
+      responses.push(await post(resetPath, { token, password }, { 'X-Request-Id': 'the-same-for-all' }))
   }
-  for (const [what, change] of Object.entries(spoilt)) {
+  const replaced = await newToken(user)
+  await newToken(user)
+  for (const token of ['fabricated', '', replaced]) await attempt(token)
+  for (const change of [
+    'UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1',
+    'UPDATE reset_tokens SET used_at = now() WHERE user_id = $1',
+    'UPDATE users SET disabled_at = now() WHERE id = $1',
+    'UPDATE users SET disabled_at = NULL, sso_only = true WHERE id = $1',
+  ]) {
     const token = await newToken(user)
     await sql(change, [user.id])
-    for (const password of ['short', newPassword()]) {
-      const { status, body } = await post(resetPath, { token, password })
-      expect([status, body], `${what}: ${password}`).toEqual([400, invalidLink])
-    }
-    expect(await sql('SELECT attempts FROM reset_tokens WHERE user_id = $1', [user.id]), what).toEqual([
-      { attempts: 0 },
-    ])
+    await attempt(token)
+    const [counted] = await sql('SELECT attempts FROM reset_tokens WHERE user_id = $1', [user.id])
+    expect(counted, change).toEqual({ attempts: 0 })
   }
+  for (const { status, body } of responses)
+    expect([status, body]).toEqual([400, { ...invalidLink, message: responses[0]!.body.message }])
   expect(await storedHash(sql, user)).toBeNull()
 })
 
-test('revokes all sessions of the user, and of no other user', async ({ user, post, sql }) => {
-  const [other] = (await sql(
-    `INSERT INTO users (email) VALUES (gen_random_uuid() || '@example.com') RETURNING id, email`,
-  )) as [User]
+test('ends all sessions and unused codes of the user, and no session of another', async ({ user, post, sql }) => {
+  const [other] = (await newUsers(sql, 1)) as [User]
   for (const each of [user, user, other])
     expect((await post(exchangePath, { code: await newCode(each) })).status).toBe(200)
-  expect((await post(resetPath, { token: await newToken(user), password: newPassword() })).status).toBe(200)
-  const alive = `SELECT count(*)::int AS count FROM sessions WHERE user_id = $1 AND revoked_at IS NULL`
-  expect(await sql(alive, [user.id])).toEqual([{ count: 0 }])
-  expect(await sql(alive, [other.id])).toEqual([{ count: 1 }])
-})
-
-test('accepts exactly one of 20 concurrent resets with one token', async ({ user, post, sql }) => {
+  const code = await newCode(user)
   const token = await newToken(user)
-  const attempts = await Promise.all(
-    Array.from({ length: 20 }, async () => {
-      const password = newPassword()
-      return { password, response: await post(resetPath, { token, password }) }
-    }),
-  )
-  const [winner, ...more] = attempts.filter(({ response }) => response.status === 200)
-  expect(more).toHaveLength(0)
-  for (const { response } of attempts)
-    if (response !== winner!.response) expect([response.status, response.body]).toEqual([400, invalidLink])
-  expect(await bcrypt.compare(winner!.password, (await storedHash(sql, user))!)).toBe(true)
+  expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
+  expect((await post(resetPath, { token, password: newPassword() })).body).toEqual(invalidLink)
+  expect((await post(exchangePath, { code })).body.code).toBe('SSO_EXCHANGE_INVALID')
+  const live = 'SELECT user_id FROM sessions WHERE user_id IN ($1, $2) AND revoked_at IS NULL'
+  expect(await sql(live, [user.id, other.id])).toEqual([{ user_id: other.id }])
+  const codes = await sql('SELECT used_at IS NOT NULL AS used FROM exchange_codes WHERE user_id = $1', [user.id])
+  expect(codes).toEqual([{ used: true }, { used: true }]) // a used code is still recognized
 })
 
 test('revokes a session that another transaction has not committed yet', async ({ user, post, sql }) => {
@@ -155,11 +133,7 @@ test.describe('password rules', () => {
     invalid_characters: ['lantern\u0000 river meadow', 'lantern \ud83d river meadow', '\udc00lantern river meadow'],
     too_guessable: ['Password123!', 'qwertyuiop', '12345678', 'aaaaaaaaaaaaaaaa', 'letmein123', 'dashboard2026'],
   }
-  test('rejects a password with the code of the rule that it breaks, and keeps the link valid', async ({
-    user,
-    post,
-    sql,
-  }) => {
+  test('rejects a password with the code of its rule, and keeps the link valid', async ({ user, post, sql }) => {
     const token = await newToken(user)
     for (const [code, passwords] of Object.entries(rejectedAs))
       for (const password of passwords) {
@@ -170,19 +144,7 @@ test.describe('password rules', () => {
     expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
   })
 
-  test('rejects passwords made of the email address of the user', async ({ user, post, sql }) => {
-    const email = `grace.${user.id.slice(0, 4)}.murray@example.com`
-    await sql('UPDATE users SET email = $1 WHERE id = $2', [email, user.id])
-    const token = await newToken(user)
-    for (const password of [email, 'gracemurray', 'Murray2026!', 'example.com'])
-      expect((await post(resetPath, { token, password })).body).toEqual(passwordIssue('too_guessable'))
-  })
-
-  test('accepts 8 code points to 72 bytes of any script, with spaces, exactly as received', async ({
-    user,
-    post,
-    sql,
-  }) => {
+  test('accepts 8 code points to 72 bytes of any script, exactly as received', async ({ user, post, sql }) => {
     const server = await startServer(preload('cheap-hash.mjs'))
     for (const password of [
       'x8#Kq2!m',
@@ -190,8 +152,6 @@ test.describe('password rules', () => {
       ' lantern river meadow ',
       'fjord lantern brisk meadow copper violin harbour thistle quartz ember oak'.slice(0, 72),
       'cafe\u0301 lanterna verde',
-      'correct horse battery staple',
-      'lanternrivermeadow',
       'Фонарь река луг',
     ]) {
       const { status, body } = await post(server.url + resetPath, { token: await newToken(user), password })
@@ -204,12 +164,11 @@ test.describe('password rules', () => {
     await server.stop()
   })
 
-  test('PASSWORD_MIN_LENGTH raises the minimum length, also in the text of the page', async ({ user, post }) => {
+  test('raises the minimum length to PASSWORD_MIN_LENGTH', async ({ user, post }) => {
     const server = await startServer({ PASSWORD_MIN_LENGTH: '15' })
     const token = await newToken(user)
-    const html = await (await fetch(`${server.url}/reset-password?token=${token}`)).text()
-    expect(html).toContain('Use 15 to 72 characters.')
-    expect(html).toContain('passwordrules="minlength: 15; ')
+    const page = await fetch(`${server.url}/reset-password?token=${token}`)
+    expect(await page.text()).toContain('Use 15 to 72 characters.')
     expect((await post(`${server.url}${resetPath}`, { token, password: 'x8#Kq2!mZw4%Rt' })).body).toEqual(
       passwordIssue('too_short'),
     )
