@@ -8,7 +8,6 @@ import { exchangePath, expect, postTo, test } from '../support/fixtures'
 import { sendBytes } from '../support/raw-bytes'
 import { send } from '../support/raw-http'
 import { keepSecret, newAddress } from '../support/secrets'
-import { countOf, sendMany } from '../support/send-many'
 import { type Server, startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 
@@ -34,37 +33,29 @@ const healthRequest = (address: string) =>
   `GET /api/health HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nConnection: close\r\n\r\n`
 
 for (const host of ['', '127.0.0.1', 'localhost', '0.0.0.0', '::1', '::']) {
-  test(`HOST=${host}: pages are rendered for any forwarded host and protocol, without a request of the server to itself`, async () => {
+  test(`HOST=${host}: renders pages for any forwarded host, without a request of the server to itself`, async () => {
     const server = await startServer({ HOST: host, PUBLIC_URL: 'https://login.example.com' })
     const origin = `http://${host.includes(':') ? '[::1]' : '127.0.0.1'}:${new URL(server.url).port}`
     const client = { 'X-Forwarded-For': newAddress() }
-    const health = () => fetch(`${origin}/api/health`, { headers: client })
-    const before = remaining((await health()).headers)
-    let pages = 0
-    for (const protocol of [undefined, 'http', 'https', 'https,http']) {
-      for (const name of [
-        undefined,
-        'login.example.com',
-        'localhost',
-        '127.0.0.1:1',
-        '[::1]:3000',
-        'evil.example:99',
-      ]) {
-        for (const path of ['/sso/callback?code=fabricated', '/reset-password?token=fabricated']) {
-          const headers = { ...client, ...(protocol && { 'X-Forwarded-Proto': protocol }), ...(name && { Host: name }) }
-          const { status, text } = await send(origin + path, { headers })
-          expect([status, text.includes('<title>')], `${path} ${protocol} ${name}`).toEqual([200, true])
-          pages++
-        }
+    const budget = async () => remaining((await fetch(`${origin}/api/health`, { headers: client })).headers)
+    const before = await budget()
+    const forwarded: Record<string, string>[] = [
+      ...['login.example.com', 'localhost', '[::1]:3000', 'evil.example:99'].map((Host) => ({ Host })),
+      ...['http', 'https', 'https,http'].map((protocol) => ({ 'X-Forwarded-Proto': protocol })),
+      {},
+    ]
+    for (const headers of forwarded)
+      for (const path of ['/sso/callback?code=fabricated', '/reset-password?token=fabricated']) {
+        const { status, text } = await send(origin + path, { headers: { ...client, ...headers } })
+        expect([status, text.includes('<title>')], `${path} ${JSON.stringify(headers)}`).toEqual([200, true])
       }
-    }
-    expect(before - remaining((await health()).headers)).toBe(pages + 1)
+    expect(before - (await budget())).toBe(2 * forwarded.length + 1)
     await server.stop()
     expect(server.output()).not.toContain('Failed to proxy')
   })
 }
 
-test('with HOST, the server listens at no other address', async () => {
+test('listens at no other address than HOST', async () => {
   const server = await startServer({ HOST: '127.0.0.1' })
   const { port } = new URL(server.url)
   expect((await fetch(`http://127.0.0.1:${port}/api/health`)).status).toBe(200)
@@ -73,7 +64,7 @@ test('with HOST, the server listens at no other address', async () => {
   await server.stop()
 })
 
-test('a client has 16 requests in progress and 256 that wait in order; the next one is a 503 with Retry-After', async () => {
+test('allows a client 16 requests in progress and 256 that wait in order, and sends 503 to the next', async () => {
   const server = await startServer()
   const address = '2001:db8:1:2::'
   const slow = Array.from({ length: 16 }, (_, index) => open(server.url, slowExchange(address + (index + 1))))
@@ -87,9 +78,8 @@ test('a client has 16 requests in progress and 256 that wait in order; the next 
   const inTime = open(server.url, healthRequest('2001:db8:1:3::1')) // another /64
   await expect.poll(inTime.received).toMatch(/^HTTP\/1\.1 200 /)
   await sleep(300)
-  expect(await sendBytes(server.url, healthRequest(`${address}1`))).toMatch(
-    /^HTTP\/1\.1 503 [\s\S]*\r\nRetry-After: 5\r\n/i,
-  )
+  const rejected = await sendBytes(server.url, healthRequest(`${address}1`))
+  expect(rejected).toMatch(/^HTTP\/1\.1 503 [\s\S]*\r\nRetry-After: 5\r\n/i)
   expect(waiting.map(({ received }) => received()).join('')).toBe('')
 
   // The first that waits leaves, and so does one in progress: the second gets its place.
@@ -104,26 +94,24 @@ test('a client has 16 requests in progress and 256 that wait in order; the next 
   await server.stop()
 })
 
-test('pipelined requests are handled in order, and leave nothing behind if the client goes', async ({ url }) => {
+test('handles pipelined requests in order, and keeps none of a client that goes', async ({ url }) => {
   const address = newAddress()
   const pipelined = ['/api/health', '/', '/api/nothing', '/api/health']
   const head = `Host: x\r\nX-Forwarded-For: ${address}\r\n`
-  const requests = pipelined.map(
-    (path, index) => `GET ${path} HTTP/1.1\r\n${head}${index < 3 ? '' : 'Connection: close\r\n'}\r\n`,
-  )
-  const { received } = open(url, requests.join(''))
-  await expect
-    .poll(() => received().match(/HTTP\/1\.1 \d+/g))
-    .toEqual([200, 200, 404, 200].map((status) => `HTTP/1.1 ${status}`))
+  const lines = pipelined.map((path) => `GET ${path} HTTP/1.1\r\n${head}`)
+  const requests = `${lines.join('\r\n')}Connection: close\r\n\r\n`
+  const { received } = open(url, requests)
+  const statuses = () => received().match(/(?<=HTTP\/1\.1 )\d+/g)
+  await expect.poll(statuses).toEqual(['200', '200', '404', '200'])
   for (let count = 0; count < 40; count++) {
-    const { socket } = open(url, slowExchange(address) + requests.join(''))
+    const { socket } = open(url, slowExchange(address) + requests)
     await once(socket, 'connect')
     socket.resetAndDestroy()
   }
   expect((await fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': address } })).status).toBe(200)
 })
 
-test('64 KiB of headers, a URL of 8 KiB and 100 parameters work; more is an error that says so', async ({ url }) => {
+test('accepts 64 KiB of headers, a URL of 8 KiB and 100 parameters, and no more', async ({ url }) => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     send(url + path, { headers: { 'X-Forwarded-For': newAddress(), ...headers } })
   const others = `${Array.from({ length: 400 }, (_, index) => `other${index}=${'x'.repeat(140)}`).join('; ')}; language=de`
@@ -143,18 +131,15 @@ test('64 KiB of headers, a URL of 8 KiB and 100 parameters work; more is an erro
   }
 })
 
-test('200 upgrades leave no socket behind', async ({ url }) => {
-  const sockets = Array.from({ length: 200 }, (_, index) => {
-    const path = ['/', '/_next/webpack-hmr', '/api/health', '/nothing'][index % 4]
-    return open(
-      url,
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
-    ).socket
-  })
+test('closes the sockets of 200 upgrades', async ({ url }) => {
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
+  const head = `HTTP/1.1\r\nHost: x\r\n${upgrade}Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`
+  const paths = ['/', '/_next/webpack-hmr', '/api/health', '/nothing']
+  const sockets = Array.from({ length: 200 }, (_, index) => open(url, `GET ${paths[index % 4]} ${head}`).socket)
   await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBe(0)
 })
 
-test('30 bodies of 9.5 MB to a page grow memory by less than 100 MB', async () => {
+test('reads 30 bodies of 9.5 MB to a page with less than 100 MB of memory', async () => {
   const server = await startServer()
   const megabytes = () => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(server.process.pid)])) / 1024
   const body = Buffer.alloc(9_500_000, 'x')
@@ -175,7 +160,7 @@ test('30 bodies of 9.5 MB to a page grow memory by less than 100 MB', async () =
   await server.stop()
 })
 
-test('a page accepts GET and HEAD only', async ({ url }) => {
+test('accepts GET and HEAD only for a page', async ({ url }) => {
   for (const path of ['/', '/sso/callback', '/reset-password', '/nothing', '/_next/x']) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const response = await fetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
@@ -184,42 +169,29 @@ test('a page accepts GET and HEAD only', async ({ url }) => {
   }
 })
 
-test('there is no image optimizer, which would bypass the rate limit', async () => {
-  const server = await startServer()
-  for (const query of ['?url=%2Fapi%2Fhealth%2Fready&w=640&q=75', '?url=%2Ficon.svg&w=640&q=75', ''])
-    expect((await fetch(`${server.url}/_next/image${query}`)).status).toBe(404)
-  await server.stop()
-  expect(server.output()).not.toContain('health-ready')
-})
-
-test('the pages of Next.js itself are not served', async ({ url }) => {
-  for (const path of ['/_global-error', '/_not-found', '/_error', '/_document', '/_app']) {
+test('serves no page of Next.js itself, and no image optimizer', async ({ url }) => {
+  const internal = ['/_global-error', '/_not-found', '/_error', '/_document', '/_app']
+  for (const path of [...internal, '/_next/image?url=%2Ficon.svg']) {
     const { status, headers } = await fetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })
     expect([path, status, headers.has('content-security-policy')]).toEqual([path, 404, true])
   }
 })
 
-test('internal headers of Next.js from a client are ignored and not logged', async () => {
+test('ignores and does not log internal headers of Next.js from a client', async () => {
   const server = await startServer({ RATE_LIMIT: 'in-process' })
   const internal = {
     'x-middleware-prefetch': '1',
-    'x-middleware-next': '1',
     'x-middleware-rewrite': '/api/nothing',
     'x-middleware-subrequest': 'proxy:proxy:proxy:proxy:proxy',
     'x-middleware-override-headers': 'cookie',
     'x-nextjs-data': '1',
-    'x-now-route-matches': '1=x',
     'x-matched-path': '/api/nothing',
     'x-invoke-path': '/api/nothing',
-    'x-invoke-status': '500',
     'x-prerender-revalidate': 'x',
     'next-router-prefetch': '1',
     'next-router-segment-prefetch': '/_tree',
-    'next-router-state-tree': 'x',
     'next-resume': '1',
-    'next-url': '/x',
     rsc: '1',
-    purpose: 'prefetch',
     'next-action': 'text-of-a-client',
   }
   for (const [name, value] of Object.entries(internal)) {
@@ -229,11 +201,8 @@ test('internal headers of Next.js from a client are ignored and not logged', asy
     const exchanged = await postTo(server.url + exchangePath, { code: 'fabricated' }, headers)
     expect([exchanged.status, exchanged.body.code], name).toEqual([400, 'SSO_EXCHANGE_INVALID'])
     const page = await fetch(`${server.url}/`, { headers, redirect: 'manual' })
-    expect([page.status, page.headers.get('content-type'), page.headers.has('content-security-policy')], name).toEqual([
-      200,
-      'text/html; charset=utf-8',
-      true,
-    ])
+    expect([page.status, page.headers.has('content-security-policy')], name).toEqual([200, true])
+    expect(page.headers.get('content-type'), name).toBe('text/html; charset=utf-8')
     const form = await fetch(`${server.url}/`, { method: 'POST', headers, redirect: 'manual' })
     expect([form.status, form.headers.get('allow')], name).toEqual([405, 'GET, HEAD'])
   }
@@ -242,7 +211,7 @@ test('internal headers of Next.js from a client are ignored and not logged', asy
   expect(server.output()).not.toContain('Server Action')
 })
 
-test('no output contains a query, not even the output of Next.js', async () => {
+test('prints no query, not even in the output of Next.js', async () => {
   const printed = keepSecret('a-code-that-something-prints')
   const preload = `data:text/javascript,import http from "node:http"; const emit = http.Server.prototype.emit;
     http.Server.prototype.emit = function (event, request, ...rest) {
@@ -252,7 +221,8 @@ test('no output contains a query, not even the output of Next.js', async () => {
   const server = await startServer({ NODE_OPTIONS: `--import ${JSON.stringify(preload)}` })
   await fetch(`${server.url}/sso/callback?code=${printed}`)
   const huge = { method: 'POST', body: 'x'.repeat(11_000_000), headers: { 'Content-Type': 'text/plain' } }
-  await fetch(`${server.url}/sso/callback?code=${printed}`, huge).catch(() => {}) // the connection may be closed during the upload
+  // The connection may be closed during the upload.
+  await fetch(`${server.url}/sso/callback?code=${printed}`, huge).catch(() => {})
   await fetch(`${server.url}/reset-password?next=/&token=${printed}`, { headers: { 'Next-Action': printed } })
   await server.stop()
   expect(server.output()).toContain('Failed to fetch http://host/sso/callback?…')
@@ -260,50 +230,35 @@ test('no output contains a query, not even the output of Next.js', async () => {
   expect(server.output()).not.toMatch(/\?\w+=/)
 })
 
-test('outside Vercel, VERCEL=1 does not make its headers trusted', async () => {
+test('trusts no header of Vercel because of VERCEL=1 alone', async () => {
   const server = await startServer({ VERCEL: '1', TRUSTED_PROXIES: '1' })
-  const address = newAddress()
-  const request = (client: string) =>
-    fetch(`${server.url}/api/health`, {
-      headers: { 'X-Forwarded-For': client, 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() },
-    })
-  const responses = await sendMany(2_050, () => request(address))
-  const ofAnother = await request(newAddress())
+  const remainingFor = async (client: string) => {
+    const ofVercel = { 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() }
+    return remaining(
+      (await fetch(`${server.url}/api/health`, { headers: { 'X-Forwarded-For': client, ...ofVercel } })).headers,
+    )
+  }
+  const [address, other] = [newAddress(), newAddress()]
+  expect([await remainingFor(address), await remainingFor(address), await remainingFor(other)]).toEqual([
+    1999, 1998, 1999,
+  ])
   await server.stop()
-  expect(countOf(responses, 429)).toBe(50)
-  expect(ofAnother.status, 'another client has its own budget').toBe(200)
 })
 
-test('every response of Next.js has HSTS without subdomains and nosniff, exactly once', async ({ url }) => {
+test('sends HSTS without subdomains and nosniff once in each response', async ({ url }) => {
   const [script] = readdirSync('.next/static/chunks').filter((name) => name.endsWith('.js'))
-  for (const request of [
-    'GET /',
-    'GET /reset-password?token=x',
-    'GET /nothing',
-    'POST /',
-    'GET /api/health',
-    'GET /api/nothing',
-    `GET ${exchangePath}`,
-    'GET /.well-known/jwks.json',
-    'GET /.well-known/change-password',
-    'GET /openapi.json',
-    'GET /icon.svg',
-    'GET /favicon.ico',
-    `GET /_next/static/chunks/${script}`,
-    'GET /_next/static/chunks/x.js',
-    'POST /sign-out',
-  ]) {
-    const response = await sendBytes(
-      url,
-      `${request} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${newAddress()}\r\nConnection: close\r\n\r\n`,
-    )
+  const api = ['GET /api/health', 'GET /api/nothing', `GET ${exchangePath}`, 'POST /sign-out']
+  const files = ['GET /openapi.json', 'GET /.well-known/jwks.json', `GET /_next/static/chunks/${script}`]
+  for (const request of ['GET /', 'GET /nothing', 'POST /', 'GET /_next/static/chunks/x.js', ...api, ...files]) {
+    const headers = `Host: localhost\r\nX-Forwarded-For: ${newAddress()}\r\nConnection: close\r\n`
+    const response = await sendBytes(url, `${request} HTTP/1.1\r\n${headers}\r\n`)
     const head = response.slice(0, response.indexOf('\r\n\r\n'))
     expect(head.match(/^strict-transport-security: max-age=63072000\r?$/gim) ?? [], request).toHaveLength(1)
     expect(head.match(/^x-content-type-options: nosniff\r?$/gim) ?? [], request).toHaveLength(1)
   }
 })
 
-test('with HTTPS, and only then, pages upgrade insecure requests; both have the other headers', async ({ url }) => {
+test('upgrades insecure requests of pages with HTTPS only', async ({ url }) => {
   const server = await startServer({ PUBLIC_URL: 'https://login.example.com' })
   for (const [base, upgrades] of [
     [server.url, true],
@@ -327,7 +282,7 @@ test('with HTTPS, and only then, pages upgrade insecure requests; both have the 
   await server.stop()
 })
 
-test('pages are compressed where the client accepts it', async ({ url }) => {
+test('compresses pages where the client accepts it', async ({ url }) => {
   const get = (encoding: string) =>
     fetch(url, { headers: { 'Accept-Encoding': encoding, 'X-Forwarded-For': newAddress() } })
   const [whole, compressed] = [await get('identity'), await get('gzip')]
@@ -338,15 +293,7 @@ test('pages are compressed where the client accepts it', async ({ url }) => {
   }
 })
 
-test('the HTML of a page does not contain the secret in its URL', async ({ url }) => {
-  const secret = keepSecret('a-secret-in-a-url-of-a-page')
-  for (const query of [`token=${secret}`, `token=&token=${secret}`, `x=1&token=${secret}&code=${secret}`]) {
-    const response = await fetch(`${url}/reset-password?${query}`, { headers: { 'X-Forwarded-For': newAddress() } })
-    expect([response.status, (await response.text()).includes(secret)], query.slice(0, 20)).toEqual([200, false])
-  }
-})
-
-test('a server whose output nobody reads any more serves requests, and stops when it is told to', async () => {
+test('serves requests and stops when nobody reads the output any more', async () => {
   const server = await startServer()
   server.process.stdout!.destroy()
   server.process.stderr!.destroy()
@@ -362,7 +309,7 @@ test('a server whose output nobody reads any more serves requests, and stops whe
 test.describe('on SIGTERM', () => {
   const isRunning = ({ process }: Server) => process.exitCode === null
 
-  test('the server accepts connections for a while, and asks clients to close theirs', async () => {
+  test('accepts connections for a while, and asks clients to close theirs', async () => {
     const server = await startServer({ DRAIN_MS: '1000' })
     const kept = open(server.url, 'GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n')
     await expect.poll(kept.received).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: keep-alive/i)
@@ -379,7 +326,7 @@ test.describe('on SIGTERM', () => {
     await expect(fetch(`${server.url}/api/health`)).rejects.toThrow()
   })
 
-  test('a request in progress is finished; idle connections do not delay the exit', async () => {
+  test('finishes a request in progress, and does not wait for idle connections', async () => {
     const server = await startServer()
     const unused = open(server.url)
     const body = JSON.stringify({ code: 'fabricated' })
@@ -398,7 +345,7 @@ test.describe('on SIGTERM', () => {
     unused.socket.destroy()
   })
 
-  test('the work of after() is finished', async ({ user }) => {
+  test('finishes the work of after()', async ({ user }) => {
     const smtp = await startSmtp({ greetingMs: 500 })
     const server = await startServer(smtp.settings)
     expect((await postTo(`${server.url}/api/auth/forgot-password`, { email: user.email })).status).toBe(200)
