@@ -28,25 +28,23 @@ test.describe('npm run mail', () => {
     const database = await openOwnDatabase()
     const [smtp, untrusted] = [await startSmtp(), await startSmtp({ tls: true })]
     const settings = { DATABASE_URL: database.url(), ...smtp.settings }
-    const mail = (...command: string[]) => run(['mail', '--', ...command], settings)
+    const mailWith = (more: object, ...command: string[]) => run(['mail', '--', ...command], { ...settings, ...more })
+    const mail = (...command: string[]) => mailWith({}, ...command)
     try {
-      expect((await mail('test', 'ada@example.com')).stdout).toBe(
-        'The server accepted a test mail to ada@example.com.\n',
-      )
+      const { stdout } = await mail('test', 'ada@example.com')
+      expect(stdout).toBe('The server accepted a test mail to ada@example.com.\n')
       expect(smtp.mailsTo('ada@example.com')[0]!.subject).toBe('Test of Dashboard')
       smtp.respondWith(() => 550)
       expect(await mail('test', 'ada@example.com')).toMatchObject(failure(1, 'EENVELOPE'))
 
       // Only a server on this host may do without TLS. This one is, but its name does not say so.
-      const remote = { ...settings, SMTP_URL: smtp.settings.SMTP_URL.replace('127.0.0.1', '0.0.0.0') }
+      const remote = { SMTP_URL: smtp.settings.SMTP_URL.replace('127.0.0.1', '0.0.0.0') }
       const named = smtp.recipients.length
-      expect(await run(['mail', '--', 'test', 'ada@example.com'], remote)).toMatchObject(failure(1, 'ETLS'))
+      expect(await mailWith(remote, 'test', 'ada@example.com')).toMatchObject(failure(1, 'ETLS'))
       expect(smtp.recipients).toHaveLength(named)
 
       // with TLS, only a certificate that can be verified will do, even on this host
-      expect(
-        await run(['mail', '--', 'test', 'ada@example.com'], { ...settings, ...untrusted.settings }),
-      ).toMatchObject(failure(1, 'certificate'))
+      expect(await mailWith(untrusted.settings, 'test', 'ada@example.com')).toMatchObject(failure(1, 'certificate'))
       expect(untrusted.recipients).toEqual([])
 
       smtp.respondWith(() => 451)
@@ -107,21 +105,6 @@ test.describe('npm run users', () => {
     ])
   })
 
-  test('add and invite reject what is no e-mail address, and add nobody', async ({ sql }) => {
-    const settings = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'login@example.com' }
-    const long = `${'x'.repeat(64)}@${`${'y'.repeat(60)}.`.repeat(4)}example.com`
-    for (const [command, email] of [
-      ['add', 'a,wrong@example.com'],
-      ['invite', long],
-    ] as const) {
-      const { code, stderr } = await run(['users', command, email], settings)
-      expect([code, stderr]).toEqual([2, 'That is not an e-mail address, like ada@example.com.\n'])
-      expect(await sql('SELECT 1 FROM users WHERE email = $1', [email])).toEqual([])
-    }
-    await sql('INSERT INTO users (email) VALUES ($1)', ['a,imported@example.com'])
-    expect((await users('disable', 'a,imported@example.com')).code).toBe(0)
-  })
-
   test('disable ends all sessions, codes and reset tokens, also after enable', async ({ user, post, sql }) => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
     const [code, token] = [await newCode(user), await newToken(user)]
@@ -169,18 +152,18 @@ test.describe('npm run users', () => {
     }
   })
 
-  test('an unknown user or command is explained, and changes nothing', async ({ user }) => {
-    expect(await users('disable', 'nobody@example.com')).toMatchObject({
-      code: 2,
-      stderr: 'There is no user nobody@example.com. Add it with npm run users -- add nobody@example.com\n',
-    })
-    for (const wrong of [
-      [],
-      ['what', user.email],
-      ['disable', user.email, '--sso-only'],
-      ['link', user.email, 'acme'],
-      ['unlink', user.email, 'acme', '--issuer', 'x'],
-    ])
+  test('explains an unknown user, address or command, and changes nothing', async ({ user, sql }) => {
+    const unknown = 'There is no user nobody@example.com. Add it with npm run users -- add nobody@example.com\n'
+    expect(await users('disable', 'nobody@example.com')).toMatchObject({ code: 2, stderr: unknown })
+    const imported = `${Date.now()},imported@example.com`
+    const noAddress = 'That is not an e-mail address, like ada@example.com.\n'
+    const mail = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'login@example.com' }
+    for (const command of ['add', 'invite'])
+      expect(await run(['users', command, imported], mail)).toMatchObject({ code: 2, stderr: noAddress })
+    expect(await sql('SELECT 1 FROM users WHERE email = $1', [imported])).toEqual([])
+    await sql('INSERT INTO users (email) VALUES ($1)', [imported])
+    expect((await users('disable', imported)).code).toBe(0)
+    for (const wrong of [[], ['what', user.email], ['disable', user.email, '--sso-only'], ['link', user.email, 'acme']])
       expect((await users(...wrong)).stderr, wrong.join(' ')).toContain('npm run users -- add EMAIL')
     expect((await users('show', user.email)).stdout).not.toContain('disabled')
   })
@@ -210,11 +193,8 @@ test.describe('npm run issue', () => {
   test('creates a user only with --create', async ({ sql }) => {
     const email = `new-${Date.now()}@example.com`
     const rejected = await run(['issue', '--', 'sso-code', email])
-    expect([rejected.code, rejected.stdout, rejected.stderr]).toEqual([
-      2,
-      '',
-      `There is no user ${email}. Add --create to create it.\n`,
-    ])
+    const stderr = `There is no user ${email}. Add --create to create it.\n`
+    expect(rejected).toEqual({ code: 2, stdout: '', stderr })
     const created = await run(['issue', '--', 'sso-code', email, '--create'])
     keepSecret(created.stdout.match(/code=([\w-]{43})/)![1]!)
     expect(created.code).toBe(0)
@@ -222,13 +202,7 @@ test.describe('npm run issue', () => {
   })
 
   test('prints its usage for wrong arguments', async () => {
-    for (const wrong of [
-      [],
-      ['sso-code'],
-      ['password', 'ada@example.com'],
-      ['sso-code', 'a,b@example.com', '--create'],
-      ['sso-code', 'a@b', '--what'],
-    ]) {
+    for (const wrong of [[], ['password', 'ada@example.com'], ['sso-code', 'a,b@example.com', '--create']]) {
       const { code, stdout, stderr } = await run(['issue', '--', ...wrong])
       expect([code, stdout], wrong.join(' ')).toEqual([2, ''])
       expect(stderr).toMatch(/npm run issue|is not an e-mail address/)
@@ -277,12 +251,6 @@ test.describe('npm start', () => {
       expect(stderr).toContain(`  ${name} `)
   })
 
-  test('rejects a PUBLIC_URL without TLS', async () => {
-    const settings = { PUBLIC_URL: 'http://login.example.com', PORT: String(await freePort()) }
-    const rule = '  PUBLIC_URL must begin with https:// in production, unless its host is localhost'
-    expect(await run(['start'], settings)).toMatchObject(failure(1, rule))
-  })
-
   test('reports a port that is taken', async () => {
     const server = await startServer()
     const port = new URL(server.url).port
@@ -306,22 +274,113 @@ test.describe('npm start', () => {
     await ended
     await expect.poll(status).toBe(0)
   })
+})
 
-  test('finishes requests in progress on SIGTERM', async ({ user }) => {
-    const server = await startServer()
-    const slow = fetch(server.url + resetPath, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: slowly('{"token":"', user.id, '","password":"x"}'),
-      duplex: 'half',
-    } as RequestInit)
-    await new Promise((resolve) => setTimeout(resolve, 150))
-    server.process.kill('SIGTERM')
-    expect((await slow).status).toBe(400)
-    await server.stop()
-    expect(server.process.exitCode).toBe(0)
+test.describe('npm run dev', () => {
+  // Inside the project, because Turbopack follows no symbolic link that leaves its root.
+  const checkout = `${project}.data/checkout/`
+  // none of our settings
+  const { PATH, HOME } = process.env
+  const environment = { PATH, HOME } as unknown as NodeJS.ProcessEnv
+
+  test.beforeEach(() => {
+    rmSync(checkout, { recursive: true, force: true })
+    const tracked = files.filter((file) => file === '.env.example' || !file.startsWith('.env'))
+    for (const file of tracked) cpSync(project + file, checkout + file)
+    symlinkSync('../../node_modules', `${checkout}node_modules`)
+  })
+  test.afterEach(() => rmSync(checkout, { recursive: true, force: true }))
+
+  test('runs without settings on loopback, beside the commands of the README, and stops', async ({ user }) => {
+    test.setTimeout(420_000) // it compiles every page, and commands take seconds each
+    const port = String(await freePort())
+    const child = spawn('npm', ['run', '--silent', 'dev'], {
+      cwd: checkout,
+      detached: true,
+      env: { ...environment, PORT: port },
+    })
+    let printed = ''
+    child.stdout.on('data', (chunk) => (printed += chunk))
+    child.stderr.on('data', (chunk) => (printed += chunk))
+    const stop = async () => {
+      if (child.exitCode !== null) return
+      process.kill(-child.pid!, 'SIGINT') // to the whole process group, as a terminal does
+      await once(child, 'exit')
+    }
+    try {
+      await expect.poll(() => printed, { timeout: 200_000 }).toContain('Ctrl-C')
+      const code = printed.match(new RegExp(`http://localhost:${port}/sso/callback\\?code=([\\w-]{43})`))![1]!
+      const token = printed.match(new RegExp(`http://localhost:${port}/reset-password\\?token=([\\w-]{43})`))![1]!
+      expect(printed).toContain(`http://localhost:${port}/sign-in`)
+      const started = await fetch(`http://localhost:${port}/api/auth/sso/local/start`, { redirect: 'manual' })
+      const provider = started.headers.get('location')!
+      expect(provider).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/auth\?/)
+      const send = (path: string, body: unknown) =>
+        fetch(`http://localhost:${port}${path}`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        })
+      expect((await send(exchangePath, { code })).status).toBe(200)
+      expect((await send(resetPath, { token, password: newPassword() })).status).toBe(200)
+      expect((await send(resetPath, { token, password: newPassword() })).status).toBe(400)
+
+      const mailbox = printed.match(/The mails arrive at (http:\/\/localhost:\d+)/)![1]!
+      await send(paths.forgotPassword, { email: 'ada@example.com' })
+      const link = `http://localhost:${port}/reset-password?token=`
+      await expect.poll(async () => (await fetch(mailbox)).text(), { timeout: 30_000 }).toContain(link)
+
+      const preview = printed.match(/(http:\/\/localhost:\d+)\/preview/)![1]!
+      for (const url of [`http://localhost:${port}`, provider, mailbox, preview])
+        await expect.soft(fetch(`http://${otherAddress()}:${new URL(url).port}/`), url).rejects.toThrow()
+
+      const commands = commandsOfReadme()
+      expect(commands.map(([script]) => script)).toEqual(
+        expect.arrayContaining(['issue', 'users', 'connections', 'keys', 'clean-up', 'mail']),
+      )
+      for (const command of commands) {
+        const { code, stderr } = await runIn(checkout, command, environment)
+        expect.soft([code, code === 0 ? '' : stderr], command.join(' ')).toEqual([0, ''])
+      }
+
+      // Next.js logs the URLs of requests in development.
+      const secrets = [await newCode(user), await newToken(user)]
+      const leaky = ['/sso/callback?code=', '/reset-password?token=', '/api/nothing?code=', '/%ff?code=']
+      for (const secret of secrets) for (const path of leaky) await fetch(`http://localhost:${port}${path}${secret}`)
+      await stop()
+      await expect(fetch(`http://localhost:${port}/`)).rejects.toThrow()
+      for (const secret of secrets) expect(printed).not.toContain(secret)
+      expect((await runIn(checkout, ['connections', '--', 'list'], environment)).stdout).toBe('')
+    } finally {
+      await stop()
+    }
   })
 })
+
+/** The arguments of `npm run` for the commands in the table of the README that need no settings and end. */
+function commandsOfReadme(): string[][] {
+  const { scripts } = JSON.parse(readFileSync(`${project}package.json`, 'utf8'))
+  const [, table] = documents['README.md']!.match(/^## Commands\n(.*?)^## /ms)!
+  const cells = table!.split('\n').flatMap((row) => row.split('|')[1] ?? [])
+  return cells.flatMap((cell) => {
+    let script = ''
+    return [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, text]) => {
+      const [, named, own = text!] = text!.match(/^npm (?:run )?(\S+)(?: -- )?(.*)$/) ?? []
+      script = named ?? script
+      if (script === 'migrate' || !scripts[script].startsWith('tsx bin/')) return []
+      const email = own.startsWith('add') ? 'new@example.com' : 'ada@example.com'
+      return [[script, '--', ...own.replace('EMAIL', email).split(' ').filter(Boolean)]]
+    })
+  })
+}
+
+/** An address of this machine at which a server on loopback does not listen. */
+function otherAddress(): string {
+  const external = Object.values(networkInterfaces())
+    .flat()
+    .find((each) => each?.family === 'IPv4' && !each.internal)
+  return external?.address ?? '127.0.0.2'
+}
 
 test.describe('the embedded PostgreSQL', () => {
   let folder: string
@@ -373,15 +432,3 @@ test.describe('the embedded PostgreSQL', () => {
     await other.release()
   })
 })
-
-/** A body whose parts arrive half a second apart. */
-function slowly(...parts: string[]): ReadableStream {
-  return new ReadableStream({
-    async pull(controller) {
-      const part = parts.shift()
-      if (part === undefined) return controller.close()
-      controller.enqueue(new TextEncoder().encode(part))
-      await new Promise((resolve) => setTimeout(resolve, 500))
-    },
-  })
-}
