@@ -11,12 +11,12 @@ import { documentedFetch } from '../support/documented'
 import { blocks } from '../support/documents'
 import { exchangePath, expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { clientSecret, type Provider, startProvider } from '../support/oidc-provider'
-import { Visitor } from '../support/sso-visitor'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
+import { Visitor } from '../support/sso-visitor'
 
 // A server that connects with the role in docs/deploy.md. plans.spec.ts tests what each of its
 // statements needs.

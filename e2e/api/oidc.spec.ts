@@ -17,11 +17,11 @@ import {
 import { expect, postTo, type Sql, test } from '../support/fixtures'
 import { startNameServer } from '../support/name-server'
 import { clientSecret, connect, type Provider, startProvider } from '../support/oidc-provider'
-import { errorOf, logLine, usersOf, Visitor } from '../support/sso-visitor'
 import { rounds } from '../support/race'
 import { lockRow } from '../support/row-lock'
 import { keepSecret } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
+import { errorOf, logLine, usersOf, Visitor } from '../support/sso-visitor'
 
 let server: Server
 let provider: Provider

@@ -5,9 +5,9 @@ import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { runScript } from '../support/command'
 import { expect, test } from '../support/fixtures'
 import { listen } from '../support/listen'
-import { errorOf } from '../support/sso-visitor'
 import { newSamlProvider, type ResponseOptions, type SamlProvider } from '../support/saml-provider'
 import { responseTo, SamlVisitor } from '../support/saml-visitor'
+import { errorOf } from '../support/sso-visitor'
 
 const connections = (parameters: string[], stdin = '') => runScript(['connections', ...parameters], stdin)
 

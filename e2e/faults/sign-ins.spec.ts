@@ -5,9 +5,9 @@ import type { OidcSettings } from '../../lib/sso/settings'
 import { startBreakablePostgres } from '../support/breakable-postgres'
 import { exchangePath, expect, postTo, test } from '../support/fixtures'
 import { clientSecret, startProvider } from '../support/oidc-provider'
-import { Visitor } from '../support/sso-visitor'
 import { newAddress } from '../support/secrets'
 import { freePort, startServer } from '../support/server'
+import { Visitor } from '../support/sso-visitor'
 
 const signInCount = 100
 

@@ -246,4 +246,3 @@ test('offers to continue when the response to a sign-in is lost', async ({ page,
   await expect(page.getByRole('link', { name: 'Continue' })).toBeVisible()
   expect(await sessions(sql, user)).toHaveLength(1)
 })
-

@@ -105,7 +105,7 @@ async function goOn(page: Page): Promise<void> {
   if (await field.count()) await field.press('End')
   if (await field.count()) await field.pressSequentially('x')
   for (const button of await page.locator('main button:visible').all())
-    await button.click({ force: true, timeout: 1_000 }).catch(() => {}) // an earlier one may have removed it
+    await button.click({ force: true, timeout: 300 }).catch(() => {}) // an earlier one may have removed it
   await page.waitForTimeout(100)
 }
 

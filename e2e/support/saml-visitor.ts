@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { inflateRawSync } from 'node:zlib'
 import { addConnection, type NewConnection } from '../../lib/sso/manage'
 import type { SamlSettings } from '../../lib/sso/settings'
-import { Visitor } from './sso-visitor'
 import type { ResponseOptions, SamlProvider } from './saml-provider'
 import { keepSecret } from './secrets'
+import { Visitor } from './sso-visitor'
 
 type Overriding = Partial<Omit<NewConnection, 'settings'>> & { settings?: Partial<SamlSettings> }
 
