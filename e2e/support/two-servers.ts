@@ -34,7 +34,8 @@ export type TwoServers = {
  * passwords at the lowest cost.
  */
 export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!): Promise<TwoServers> {
-  const settings = { PUBLIC_URL: process.env.PUBLIC_URL!, DATABASE_URL: databaseUrl, ...preload('cheap-hash.mjs') }
+  const databases = { DATABASE_URL: databaseUrl, DIRECT_DATABASE_URL: databaseUrl }
+  const settings = { PUBLIC_URL: process.env.PUBLIC_URL!, ...databases, ...preload('cheap-hash.mjs') }
   const servers = await Promise.all([startServer(settings), startServer(settings)])
   let turn = 0
   const next = () => servers[turn++ % 2]!.url
