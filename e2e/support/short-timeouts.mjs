@@ -23,6 +23,7 @@ http.createServer = (options, ...rest) => {
   const shorterOptions = Object.entries(options ?? {}).map((entry) =>
     isTimeout(entry) ? [entry[0], shortened(entry[1])] : entry,
   )
-  return createServer(typeof options === 'object' ? Object.fromEntries(shorterOptions) : options, ...rest)
+  const given = { connectionsCheckingInterval: 500, ...Object.fromEntries(shorterOptions) }
+  return createServer(typeof options === 'object' ? given : options, ...rest)
 }
 syncBuiltinESMExports()
