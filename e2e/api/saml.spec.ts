@@ -113,7 +113,7 @@ const forged = inOrder(replace('>ada<', '>root<'), replace(/ID="_[^"]*"/, 'ID="_
 const hostile: Record<string, [check: string, options: ResponseOptions]> = {
   'no signature': ['saml_unsigned', { assertion: false }],
   'another subject after signing': ['saml_signature', { tamper: replace('>ada<', '>root<') }],
-  'another assertion beside the signed one': [
+  'a second assertion next to the signed one': [
     'saml_assertion_count',
     { tamper: replace(assertionPattern, (original) => forged(original!) + original) },
   ],

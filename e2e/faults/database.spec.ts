@@ -378,7 +378,7 @@ test('a page that reads the database is a 503 within its time limit, and one lin
   const [, ...lines] = server.output().split('Listening on')[1]!.trim().split('\n')
   const logged = lines.map((line) => JSON.parse(line)) // no stack between them
   const failed = logged.filter(({ status }) => status === 503)
-  expect(failed.length).toBeGreaterThanOrEqual(2 * pages.length) // more while PostgreSQL comes back
+  expect(failed.length).toBeGreaterThanOrEqual(2 * pages.length) // more while PostgreSQL starts
   for (const line of failed)
     expect(line).toMatchObject({ level: 'error', method: 'GET', route: 'page', code: 'SERVICE_UNAVAILABLE' })
 })

@@ -434,7 +434,7 @@ test.describe('sign-out', () => {
     await expectSignedOut(page, sql, user, 1)
   })
 
-  test('happens once when clicked twice, and is accessible beside ?next=', async ({ page, user, sql }) => {
+  test('happens once when clicked twice, and is accessible with ?next=', async ({ page, user, sql }) => {
     await signIn(page, user, { jwt: 'expired' })
     await page.setViewportSize({ width: 320, height: 640 })
     await page.route(refreshPath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))

@@ -257,7 +257,7 @@ rejects('assertion-count', ofAssertion, {
       '</samlp:Status>',
       () => `${assertionPattern.exec(xml)![0]}</samlp:Status>`,
     )(replace(assertionPattern, '')(xml)),
-  'an encrypted assertion beside the assertion': (xml) =>
+  'an encrypted assertion next to the assertion': (xml) =>
     replace(
       '</samlp:Response>',
       () => `${encrypt(assertionPattern.exec(xml)![0], provider.settings)}</samlp:Response>`,
@@ -383,7 +383,7 @@ rejects('encryption', encryptedOnly, {
 })
 rejects('signature-place', encryptedOnly, {
   'a signature inside the encrypted assertion': replace('</ds:KeyInfo>', '<ds:Signature/></ds:KeyInfo>'),
-  'a signature beside the encrypted data': replace(
+  'a signature next to the encrypted data': replace(
     '</saml:EncryptedAssertion>',
     '<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:SignedInfo/></ds:Signature></saml:EncryptedAssertion>',
   ),
@@ -472,7 +472,7 @@ rejectsCheaply('too-complex', {
     return base64(replace('<samlp:Status>', `<a>${names}${'x'.repeat(230_000)}</a><samlp:Status>`)(good()))
   },
   // over which the library evaluates XPath expressions before it checks a signature
-  '900 elements beside an encrypted key': () => {
+  '900 elements next to an encrypted key': () => {
     const levels = Array.from({ length: 30 }, (_, index) => ` xmlns:n${index}="urn:n"`).join('')
     const keys = `<b xmlns="http://www.w3.org/2000/09/xmldsig#">${'<KeyInfo xmlns:q="u"/> '.repeat(900)}</b>`
     const nested = `${`<a${levels}>`.repeat(18)}${keys}${'</a>'.repeat(18)}`

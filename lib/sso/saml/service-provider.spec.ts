@@ -140,7 +140,7 @@ const alsoAccepted: Record<string, Change> = {
   'a session that ended 30 seconds ago': replace(sessionEnd, time('SessionNotOnOrAfter', -30)),
   'a session without an end': replace(/ SessionNotOnOrAfter="[^"]*"/, ''),
   'an offset in place of Z': replace(sessionEnd, time('SessionNotOnOrAfter', 7200, '+01:00')),
-  'another confirmation beside the bearer confirmation': besidesDecoy((text) => text),
+  'another confirmation next to the bearer confirmation': besidesDecoy((text) => text),
   'a condition that concerns others': replace(
     '</saml:Conditions>',
     '<saml:OneTimeUse/><saml:ProxyRestriction Count="0"/></saml:Conditions>',
