@@ -5,6 +5,7 @@ import { PHASE_PRODUCTION_BUILD } from 'next/constants.js'
 
 /** @type {import('next').NextConfig} */
 const config = {
+  output: process.env.VERCEL ? undefined : 'standalone', // see bin/build.ts
   poweredByHeader: false,
   reactStrictMode: true,
   agentRules: false, // Next.js would otherwise write files of its own into the project

@@ -1,8 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { project } from '../bin/local'
-import { freePort, serverFiles } from '../e2e/support/server'
+import { freePort } from '../e2e/support/server'
 
 const folder = `${project}.data/bench/`
 mkdirSync(folder, { recursive: true })
@@ -47,31 +49,28 @@ export function buildProduct(commit?: string): string {
   for (const part of ['bench', 'e2e', ...specs]) rmSync(target + part, { recursive: true, force: true })
   // Without a lock file, Next.js uses the project as the root, where node_modules is.
   rmSync(`${target}package-lock.json`, { force: true })
-  return build(target)
+  if (!existsSync(`${target}bin/build.ts`)) return build(target) // a commit from before the production folder
+  run(target, process.execPath, '--import', 'tsx', 'bin/build.ts')
+  return `${target}.next/standalone/${relative(project, target)}/`
 }
 
-/**
- * Builds the floor, an app with four bare routes and an empty page behind the product's bin/server.ts, and returns
- * its folder.
- */
+/** Builds the floor, an app with four bare routes and an empty page, and returns its folder. */
 export function buildFloor(): string {
   const target = emptyFolder('floor')
   cpSync(`${project}bench/floor`, target, { recursive: true })
-  for (const part of [...serverFiles, 'package.json', 'tsconfig.json'])
-    cpSync(project + part, target + part, { recursive: true })
+  for (const part of ['package.json', 'tsconfig.json']) cpSync(project + part, target + part)
   return build(target)
 }
 
 /**
- * Builds an app of bench/peers with the floor's settings behind the product's bin/server.ts, and
- * returns its folder. Only the packages of its own are installed there: Next.js, React, pg and bcrypt
- * are the project's.
+ * Builds an app of bench/peers with the floor's settings, and returns its folder. Only the packages of
+ * its own are installed there: Next.js, React, pg and bcrypt are the project's.
  */
 export function buildPeer(name: string): string {
   const target = emptyFolder(name)
   for (const part of ['app/layout.tsx', 'instrumentation.ts', 'next.config.mjs', 'pool.ts'])
     cpSync(`${project}bench/floor/${part}`, target + part)
-  for (const part of [...serverFiles, 'tsconfig.json']) cpSync(project + part, target + part, { recursive: true })
+  cpSync(`${project}tsconfig.json`, `${target}tsconfig.json`)
   installTool(`peers/${name}`, target)
   rmSync(`${target}package-lock.json`) // as in buildProduct
   return build(target)
@@ -85,8 +84,8 @@ export function installTool(name: string, target = emptyFolder(name)): string {
 }
 
 /**
- * Starts a built server as `npm start` does. Its output goes to a file, which is deleted when the
- * server stops.
+ * Starts what was built: the product as `npm start` does, others with `next start`. The output goes to
+ * a file, which is deleted when the server stops.
  */
 export async function startServer(built: string, settings: Record<string, string>): Promise<Server> {
   const port = String(await freePort())
@@ -94,8 +93,11 @@ export async function startServer(built: string, settings: Record<string, string
   const logFile = `${folder}server-${port}.log`
   const log = openSync(logFile, 'w')
   const startedAt = performance.now()
-  const program = ['bin/server.ts', 'bin/server.mjs'].find((file) => existsSync(built + file)) // a commit may have either
-  const server = spawn(process.execPath, ['--import', 'tsx', `${built}${program}`], {
+  // An older commit has bin/server.mjs or bin/server.ts.
+  const program = ['bin/server.js', 'bin/server.mjs', 'bin/server.ts'].find((file) => existsSync(built + file))
+  const next = [`${project}node_modules/next/dist/bin/next`, 'start', '--hostname', '127.0.0.1']
+  const server = spawn(process.execPath, program ? ['--import', 'tsx', built + program] : next, {
+    cwd: built,
     stdio: ['ignore', log, log, 'ipc'],
     env: {
       ...process.env,
@@ -110,7 +112,10 @@ export async function startServer(built: string, settings: Record<string, string
   const ended = once(server, 'exit').then(([code]) => {
     throw new Error(`the server in ${built} exited with ${code}:\n${readFileSync(logFile, 'utf8')}`)
   })
-  await Promise.race([once(server, 'message'), ended])
+  const isReady = async () => {
+    while (!(await fetch(url).catch(() => null))) await sleep(5)
+  }
+  await Promise.race([program ? once(server, 'message') : isReady(), ended])
   ended.catch(() => {})
   const stop = async () => {
     await end(server)

@@ -85,7 +85,7 @@ async function startPreview(): Promise<Preview> {
 
 function build(): void {
   log('Building …')
-  execFileSync(process.execPath, [`${project}node_modules/next/dist/bin/next`, 'build'], {
+  execFileSync(process.execPath, ['--import', 'tsx', 'bin/build.ts'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     cwd: project,
   })
@@ -94,8 +94,9 @@ function build(): void {
 /** Runs the server until it exits or is stopped. Returns its exit code. */
 async function serve(port: number, mailboxUrl?: string, previewUrl?: string): Promise<number> {
   log('Starting the server …')
-  const mode = production ? [] : ['--dev']
-  const server = spawn(process.execPath, ['--import', 'tsx', `${project}bin/server.ts`, ...mode], {
+  const program = production ? ['.next/standalone/bin/server.js'] : ['--import', 'tsx', 'bin/server.ts', '--dev']
+  const server = spawn(process.execPath, program, {
+    cwd: project,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // The links sign anybody in, so other machines get none by default.
     env: { ...process.env, PORT: String(port), HOST: process.env.HOST || '127.0.0.1' },

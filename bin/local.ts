@@ -4,12 +4,14 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { connect, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
+import { newSigningKeys } from '../lib/settings/signing-keys'
 import { startEmbeddedPostgres } from './embedded-postgres'
 
 export const project = fileURLToPath(new URL('..', import.meta.url))
 const folder = `${project}.data/`
 const publicUrlFile = `${folder}public-url`
 
+type Embedded = Awaited<ReturnType<typeof startEmbeddedPostgres>>
 type Report = (progress: string) => void
 type Needs = { port: number; purpose: 'server' | 'command'; report: Report }
 
@@ -19,34 +21,43 @@ type Needs = { port: number; purpose: 'server' | 'command'; report: Report }
  * that closes the connections and releases the database.
  *
  * Migrates the database; for a command, only the embedded one. A command never creates the embedded
- * database: in production without DATABASE_URL it would work on an empty database and report
- * success.
+ * database. With NODE_ENV=production, a command takes the settings of the server as they are.
  */
-export async function prepareLocally({ port, purpose, report }: Needs): Promise<() => Promise<void>> {
-  mkdirSync(folder, { recursive: true })
-  generateClient(report)
-  const hasOwn = process.env.NODE_ENV !== 'production' && existsSync(`${folder}postgres`)
-  if (purpose === 'command' && !process.env.DATABASE_URL && !hasOwn)
-    throw new Error('DATABASE_URL is not set, and `npm run dev` has not created a local database here.')
-  const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${folder}postgres`, report)
-  try {
-    process.env.DATABASE_URL ||= embedded?.url
-    process.env.SESSION_SIGNING_KEYS ||= await localSigningKeys()
-    process.env.CONNECTION_SECRETS_KEY ||= localSecretsKey()
-    process.env.PUBLIC_URL ||= `http://localhost:${port}`
-    process.env.PASSWORD_BREACH_CHECK ||= 'false' // the machine may be offline
-    if (!process.env.UPSTASH_REDIS_REST_URL && !process.env.KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
-    if (embedded) await migrateDatabase(embedded.url, report)
-    else if (purpose === 'server')
-      await migrateDatabase(process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL!, report)
-  } catch (error) {
-    await embedded?.release()
-    throw error
+export async function prepareLocally(needs: Needs): Promise<() => Promise<void>> {
+  generateClient(needs.report)
+  const isInProduction = process.env.NODE_ENV === 'production' && needs.purpose === 'command'
+  const embedded = isInProduction ? null : await startLocally(needs)
+  if (isInProduction) {
+    // what no command uses
+    process.env.SESSION_SIGNING_KEYS ||= newSigningKeys()
+    process.env.TRUSTED_PROXIES ||= '1'
   }
+  if (!process.env.UPSTASH_REDIS_REST_URL && !process.env.KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
   return async () => {
     const { databasePool } = await import('../lib/database/pool')
     await databasePool().end() // before the server stops, which would break its connections
     await embedded?.release()
+  }
+}
+
+async function startLocally({ port, purpose, report }: Needs): Promise<Embedded | null> {
+  mkdirSync(folder, { recursive: true })
+  if (purpose === 'command' && !process.env.DATABASE_URL && !existsSync(`${folder}postgres`))
+    throw new Error('DATABASE_URL is not set, and `npm run dev` has not created a local database here.')
+  const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${folder}postgres`, report)
+  try {
+    process.env.DATABASE_URL ||= embedded?.url
+    process.env.SESSION_SIGNING_KEYS ||= localSigningKeys()
+    process.env.CONNECTION_SECRETS_KEY ||= localSecretsKey()
+    process.env.PUBLIC_URL ||= `http://localhost:${port}`
+    process.env.PASSWORD_BREACH_CHECK ||= 'false' // the machine may be offline
+    if (embedded) await migrateDatabase(embedded.url, report)
+    else if (purpose === 'server')
+      await migrateDatabase(process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL!, report)
+    return embedded
+  } catch (error) {
+    await embedded?.release()
+    throw error
   }
 }
 
@@ -88,12 +99,12 @@ async function isTaken(port: number): Promise<boolean> {
 }
 
 /**
- * Prisma's client is generated, not committed. A deployment includes the client, but not the CLI.
+ * Prisma's client is generated, not committed. A production folder includes it, but not the CLI.
  */
 function generateClient(report: Report): void {
   const [schema, client] = [`${project}prisma/schema.prisma`, `${project}prisma/client/client.ts`]
   const cli = `${project}node_modules/prisma-cli/build/index.js`
-  if (existsSync(client) && (statSync(client).mtimeMs > statSync(schema).mtimeMs || !existsSync(cli))) return
+  if (!existsSync(cli) || (existsSync(client) && statSync(client).mtimeMs > statSync(schema).mtimeMs)) return
   report('Generating the database client …')
   try {
     const parameters = ['generate', '--config', `${project}prisma/config.ts`]
@@ -104,12 +115,9 @@ function generateClient(report: Report): void {
   }
 }
 
-async function localSigningKeys(): Promise<string> {
+function localSigningKeys(): string {
   const file = `${folder}signing-keys.json`
-  if (!existsSync(file)) {
-    const { newSigningKeys } = await import('../lib/settings/signing-keys')
-    writeFileSync(file, newSigningKeys(), { mode: 0o600, flag: 'wx' })
-  }
+  if (!existsSync(file)) writeFileSync(file, newSigningKeys(), { mode: 0o600, flag: 'wx' })
   return readFileSync(file, 'utf8')
 }
 

@@ -1,7 +1,7 @@
 // The server outside Vercel: what neither Next.js nor a reverse proxy does (docs/decisions/0003-own-server.md).
 import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
-import { existsSync, realpathSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -17,19 +17,20 @@ const internalHeader =
 /** The cookies of lib/session/cookie.ts, and the language. Next.js would parse those of other apps too. */
 const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser|known|language)=[^;]*/g
 
-/** `drainMs`: for how long a server that was told to stop accepts connections, until its proxy knows. */
-type Options = { dev?: boolean; drainMs?: number }
-
 /** Serves on PORT and HOST. On SIGTERM, finishes the requests in progress and ends the process. */
-export async function serve({ dev = false, drainMs = 5_000 }: Options = {}): Promise<void> {
+async function serve(dev: boolean): Promise<void> {
   const dir = fileURLToPath(new URL('..', import.meta.url))
-  process.chdir(dir)
   Object.assign(process.env, { NODE_ENV: dev ? 'development' : 'production', NEXT_TELEMETRY_DISABLED: '1' })
   process.env.VERCEL = '' // an env file pulled from Vercel sets it, and any client could then forge Vercel's headers
-  nextEnv.loadEnvConfig(dir, dev, { info: () => {}, error: console.error })
+  nextEnv.loadEnvConfig(process.cwd(), dev, { info: () => {}, error: console.error })
+  process.chdir(dir)
   // Without a listener, a log that nobody reads any more is an uncaught exception.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-  if (!dev && !existsSync('.next/BUILD_ID')) throw new Error('There is no production build. Run npm run build first.')
+  if (!dev)
+    // next.config.mjs is a part of the build
+    process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = JSON.stringify(
+      JSON.parse(readFileSync('.next/required-server-files.json', 'utf8')).config,
+    )
 
   const port = Number(process.env.PORT || 3000)
   const trustedProxies = Number(process.env.TRUSTED_PROXIES || 0)
@@ -59,7 +60,8 @@ export async function serve({ dev = false, drainMs = 5_000 }: Options = {}): Pro
     await globalThis.flushSpans?.() // see lib/tracing.ts
     process.exit()
   }
-  process.on('SIGTERM', () => stop(drainMs))
+  // A server that was told to stop accepts connections until its proxy knows.
+  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000)))
   for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev.ts was killed
 
   await app.prepare()
@@ -98,7 +100,7 @@ export async function serve({ dev = false, drainMs = 5_000 }: Options = {}): Pro
     if (response.socket) respond(request, response)
     else response.once('socket', () => respond(request, response))
   })
-  await once(server.listen({ port, host: process.env.HOST || undefined, backlog: 1_024 }), 'listening')
+  await once(server.listen({ port, host: process.env.HOST || '127.0.0.1', backlog: 1_024 }), 'listening')
   console.log(`Listening on http://localhost:${port}`)
   process.send?.('listening') // to bin/dev.ts
 }
@@ -142,8 +144,7 @@ function limitPerClient(): (client: string, response: ServerResponse, start: () 
   }
 }
 
-if (realpathSync(process.argv[1]!) === fileURLToPath(import.meta.url))
-  serve({ dev: process.argv.includes('--dev') }).catch((error: Error) => {
-    console.error(error.message)
-    process.exit(1)
-  })
+serve(process.argv.includes('--dev')).catch((error: Error) => {
+  console.error(error.message)
+  process.exit(1)
+})

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openConnection, startEngine } from './engine.mjs'
 
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+/** In the production folder, this code is in bin. */
+const here = (path: string) => fileURLToPath(new URL(`../prisma/${path}`, import.meta.url))
 const folder = here('migrations')
 const lockKey = 72707369 // the advisory lock of Prisma's own `migrate deploy`
 const lockRetryMs = 250

@@ -213,7 +213,7 @@ test.describe('npm run issue', () => {
 test('the breached-password check is off by default in local development', async () => {
   const script = `
     const { prepareLocally } = await import('${project}bin/local.ts')
-    const release = await prepareLocally({ port: 3000, purpose: 'command', report: () => {} })
+    const release = await prepareLocally({ port: 3000, purpose: 'server', report: () => {} })
     console.log(process.env.PASSWORD_BREACH_CHECK)
     await release()`
   const check = (setting: string) =>
@@ -257,7 +257,7 @@ test.describe('npm start', () => {
     const { code, stderr } = await run(['start'], { PORT: port })
     await server.stop()
     expect(code).toBe(1)
-    expect(stderr).toContain(`EADDRINUSE: address already in use :::${port}`)
+    expect(stderr).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`)
   })
 
   test('stops on SIGTERM to npm, as sent by a container runtime', async () => {

@@ -74,27 +74,28 @@ test('allows a client 16 requests in progress and 256 that wait in order, and se
   )
   for (const { received } of slow) await expect.poll(received).toMatch(/^HTTP\/1\.1 100 /)
   const order: number[] = []
-  const sent = Array.from({ length: 257 }, (_, index) => {
-    const connection = open(server.url, healthRequest(address + (index % 9)))
-    connection.socket.once('data', (chunk) => String(chunk).includes(' 200 ') && order.push(index))
-    return connection
-  })
-  const responses = () => sent.map(({ received }) => received()).filter(Boolean)
+  const sent: ReturnType<typeof open>[] = []
+  for (let index = 0; index < 257; index++) {
+    const connection = open(server.url, expecting(healthRequest(address + (index % 9))))
+    connection.socket.on('data', (chunk) => String(chunk).includes(' 200 ') && order.push(index))
+    await once(connection.socket, 'data')
+    sent.push(connection)
+  }
+  const responses = () => sent.flatMap(({ received }) => received().match(/HTTP\/1\.1 [2-5][\s\S]*/)?.[0] ?? [])
   await expect.poll(responses).toEqual([expect.stringMatching(/^HTTP\/1\.1 503 [\s\S]*\r\nRetry-After: 5\r\n/i)])
+  expect(sent[256]!.received()).toContain(' 503 ')
   const inTime = open(server.url, healthRequest('2001:db8:1:3::1')) // another /64
   await expect.poll(inTime.received).toMatch(/^HTTP\/1\.1 200 /)
   expect(responses()).toHaveLength(1)
 
   // One that waits leaves, and so does one in progress: the next gets its place.
-  const waiting = sent.filter(({ received }) => !received())
-  waiting[0]!.socket.destroy()
+  sent[0]!.socket.destroy()
   slow[0]!.socket.destroy()
   await expect.poll(() => order.length).toBeGreaterThan(0)
   for (const { socket } of slow) socket.destroy()
   await expect.poll(() => order.length).toBe(255)
-  // Connections are accepted, and responses arrive, only about in the order of the requests.
-  expect(Math.max(...order.map((index, place) => Math.abs(index - place)))).toBeLessThan(64)
-  expect(waiting.slice(1).every(({ received }) => received().startsWith('HTTP/1.1 200 '))).toBe(true)
+  // Up to 16 are in progress at once, and their responses arrive in any order.
+  expect(Math.max(...order.map((index, place) => Math.abs(index - 1 - place)))).toBeLessThan(32)
   await server.stop()
 })
 

@@ -4,6 +4,6 @@
 import { createRequire } from 'node:module'
 
 const lowestCost = 4
-const bcrypt = createRequire(import.meta.url)('bcrypt')
+const bcrypt = createRequire(process.argv[1])('bcrypt')
 const { hash } = bcrypt
 bcrypt.hash = (password) => hash(password, lowestCost)

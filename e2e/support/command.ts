@@ -1,25 +1,22 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { project } from '../../bin/local'
+import { production } from './server'
 
 export type Ended = { code: number; stdout: string; stderr: string }
 
 /**
- * Runs a script of package.json with text on stdin, until it exits. Starts its program without npm,
- * which takes as long again.
+ * Runs a command of the production folder with text on stdin, until it exits. Starts its program
+ * without npm, which takes longer than the command.
  */
 export function runScript(
   [script, ...parameters]: string[],
   stdin = '',
   settings: Record<string, string | undefined> = {},
 ): Promise<Ended> {
-  const { scripts } = JSON.parse(readFileSync(`${project}package.json`, 'utf8'))
-  const [program] = /bin\/[\w-]+\.ts/.exec(scripts[script!])!
+  const program = `${production}bin/${script === 'start' ? 'server' : script}.js`
   const given = parameters[0] === '--' ? parameters.slice(1) : parameters
   const env = { ...process.env, ...settings } as NodeJS.ProcessEnv
   return new Promise((resolve) => {
-    const command = ['--import', 'tsx', program, ...given]
-    const child = execFile(process.execPath, command, { cwd: project, env }, (error, stdout, stderr) =>
+    const child = execFile(process.execPath, [program, ...given], { cwd: production, env }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
     )
     child.stdin!.end(stdin)

@@ -39,7 +39,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
   await applyMigrations(databaseUrl.href)
   if (!process.env.NO_BUILD) {
     log('Building …')
-    command('next/dist/bin/next', 'build')
+    command('--import', 'tsx', 'bin/build.ts')
   }
   const server = await startServer(process.env.PORT ? { PORT: process.env.PORT } : {})
   process.env.PUBLIC_URL = server.url
@@ -84,16 +84,16 @@ function assertNoSecretWasLogged(): void {
   console.log(`None of ${secrets.length} secrets was logged, in ${logs.length} logs.`)
 }
 
-function command(program: string, ...parameters: string[]): void {
+function command(...parameters: string[]): void {
   try {
-    execFileSync(process.execPath, [`${project}node_modules/${program}`, ...parameters], {
+    execFileSync(process.execPath, parameters, {
       cwd: project,
       stdio: 'pipe',
       env: { ...process.env, NODE_ENV: 'production' },
     })
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
-    throw new Error(`${program} ${parameters.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`)
+    throw new Error(`${parameters.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`)
   }
 }
 

@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module'
 
 const newCost = Number(process.env.HASH_COST)
-const bcrypt = createRequire(import.meta.url)('bcrypt')
+const bcrypt = createRequire(process.argv[1])('bcrypt')
 const { compare, hash } = bcrypt
 bcrypt.compare = (password, stored) => {
   console.log(`hashed 2^${Number(stored.slice(4, 6))}`)

@@ -7,31 +7,24 @@ import { fileURLToPath } from 'node:url'
 const project = fileURLToPath(new URL('../..', import.meta.url))
 export const logFolder = `${project}e2e/results/logs/`
 
-/** What bin/server.ts needs of the project, besides an app and its packages. */
-export const serverFiles = [
-  'bin/server.ts',
-  'lib/http/client-network.ts',
-  'lib/page/hide-secrets.ts',
-  'lib/page/url-secret.ts',
-]
+/** The folder that production runs. */
+export const production = `${project}.next/standalone/`
 
 export type Server = { url: string; process: ChildProcess; output: () => string; stop: () => Promise<void> }
 
 /**
- * Starts a server of the production build, with settings that override the environment. Optionally:
- * the folder of another app. Its output is kept, to search it for secrets after the run.
+ * Starts a server of the production build, with settings that override the environment.
+ * Optionally: the folder of another build. Its output is kept, to search it for secrets after the run.
  */
 export async function startServer(
   settings: Record<string, string> = {},
-  { folder = project }: { folder?: string } = {},
+  { folder = production }: { folder?: string } = {},
 ): Promise<Server> {
   const port = settings.PORT ?? String(await freePort())
   const url = `http://localhost:${port}`
-  const program = folder === project ? 'e2e/support/server-process.ts' : 'bin/server.ts'
-  const server = spawn(process.execPath, ['--import', 'tsx', folder + program], {
-    cwd: folder,
+  const server = spawn(process.execPath, [`${folder}bin/server.js`], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...process.env, PUBLIC_URL: url, ...settings, PORT: port },
+    env: { ...process.env, PUBLIC_URL: url, DRAIN_MS: '1', ...settings, PORT: port },
   })
   mkdirSync(logFolder, { recursive: true })
   const file = createWriteStream(`${logFolder}server-${server.pid}.log`)

@@ -9,7 +9,7 @@ const { setTimeout: original } = globalThis
 const shorter = (callback, ms, ...parameters) => original(callback, shortened(ms), ...parameters)
 globalThis.setTimeout = Object.defineProperties(shorter, Object.getOwnPropertyDescriptors(original))
 
-const pg = createRequire(import.meta.url)('pg')
+const pg = createRequire(process.argv[1])('pg')
 const { query } = pg.Client.prototype
 pg.Client.prototype.query = function (config, ...rest) {
   if (typeof config?.text === 'string')

@@ -125,13 +125,21 @@ export function emptySettings(source: Record<string, string | undefined>): strin
 }
 
 /**
- * Plain http exposes codes, passwords and session cookies to the network. Loopback has no network.
+ * Plain http exposes codes, passwords and session cookies to the network. TLS needs a reverse proxy,
+ * whose address all users would share. Loopback has no network.
  */
-function publicUrlProblems({ NODE_ENV, PUBLIC_URL }: Record<string, string | undefined>): string[] {
+function publicUrlProblems({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Record<string, string | undefined>) {
   if (NODE_ENV !== 'production' || !PUBLIC_URL || !URL.canParse(PUBLIC_URL)) return []
   const { protocol, hostname } = new URL(PUBLIC_URL)
-  if (protocol !== 'http:' || isLoopback(hostname)) return []
-  return ['PUBLIC_URL must begin with https:// in production, unless its host is localhost']
+  if (isLoopback(hostname)) return []
+  const problems: string[] = []
+  if (protocol === 'http:')
+    problems.push('PUBLIC_URL must begin with https:// in production, unless its host is localhost')
+  if (!VERCEL && !Number(TRUSTED_PROXIES ?? 0))
+    problems.push(
+      'TRUSTED_PROXIES must be at least 1 in production: the number of reverse proxies in front of the server',
+    )
+  return problems
 }
 
 /**

@@ -18,10 +18,8 @@ export const auth = betterAuth({
     },
   },
   advanced: {
-    // The rate limiter would otherwise count all clients together: bin/server.ts appends this IP address.
+    // The rate limiter would otherwise count all clients together.
     ipAddress: { trustedProxies: ['127.0.0.1'] },
-    // bin/server.ts passes on cookies of the product only. This is one of their names.
-    cookies: { session_token: { name: 'session' } },
   },
   telemetry: { enabled: false },
 })

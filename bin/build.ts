@@ -1,0 +1,45 @@
+// `npm run build`: builds the app into .next, and from it the folder that production needs, with this
+// server and the commands in JavaScript (docs/deploy.md, “A production folder”).
+import { spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { build } from 'esbuild'
+
+const commands = ['clean-up', 'connections', 'issue', 'keys', 'mail', 'migrate', 'users']
+const engine = 'node_modules/@prisma/schema-engine-wasm'
+const { status } = spawnSync(process.execPath, ['node_modules/next/dist/bin/next', 'build'], { stdio: 'inherit' })
+if (status !== 0) process.exit(1)
+
+// In a folder of a workspace, Next.js repeats the path of the folder.
+const { relativeAppDir } = JSON.parse(readFileSync('.next/required-server-files.json', 'utf8'))
+const folder = `.next/standalone/${relativeAppDir}/`
+rmSync(`${folder}server.js`) // Next.js's own
+rmSync(`${folder}.env`, { force: true }) // its secrets belong to this machine
+for (const part of ['.next/static', 'public', 'prisma/schema.prisma', 'prisma/migrations', engine])
+  cpSync(part, folder + part, { recursive: true })
+
+async function bundle(names: string[], external: string[]): Promise<void> {
+  await build({
+    entryPoints: names.map((name) => `bin/${name}.ts`),
+    outdir: `${folder}bin`,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    external, // what Next.js has copied, and the engine, which reads a file of its own
+    define: { 'process.env.NODE_ENV': '"production"' },
+    banner: {
+      // for packages in CommonJS
+      js: `import nodeModule from 'node:module'
+const require = nodeModule.createRequire(import.meta.url)
+process.env.NODE_ENV = 'production'`,
+    },
+    logLevel: 'warning',
+  })
+}
+await bundle(['server'], ['next', '@next/env'])
+await bundle(commands, ['@next/env', 'bcrypt', 'pg', 'pino', '@prisma/schema-engine-wasm'])
+
+const { name, version, type, engines } = JSON.parse(readFileSync('package.json', 'utf8'))
+const scripts = Object.fromEntries(commands.map((command) => [command, `node bin/${command}.js`]))
+const manifest = { name, version, private: true, type, engines, scripts: { start: 'node bin/server.js', ...scripts } }
+writeFileSync(`${folder}package.json`, `${JSON.stringify(manifest, null, 2)}\n`)
