@@ -2,11 +2,14 @@
 // server and the commands in JavaScript (docs/deploy.md, “A production folder”).
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import { build } from 'esbuild'
 
 const commands = ['clean-up', 'connections', 'issue', 'keys', 'mail', 'migrate', 'users']
-const engine = 'node_modules/@prisma/schema-engine-wasm'
-const { status } = spawnSync(process.execPath, ['node_modules/next/dist/bin/next', 'build'], { stdio: 'inherit' })
+const resolve = createRequire(import.meta.url).resolve
+const engine = '@prisma/schema-engine-wasm'
+const { status } = spawnSync(process.execPath, [resolve('next/dist/bin/next'), 'build'], { stdio: 'inherit' })
 if (status !== 0) process.exit(1)
 
 // In a folder of a workspace, Next.js repeats the path of the folder.
@@ -14,8 +17,9 @@ const { relativeAppDir } = JSON.parse(readFileSync('.next/required-server-files.
 const folder = `.next/standalone/${relativeAppDir}/`
 rmSync(`${folder}server.js`) // Next.js's own
 rmSync(`${folder}.env`, { force: true }) // its secrets belong to this machine
-for (const part of ['.next/static', 'public', 'prisma/schema.prisma', 'prisma/migrations', engine])
+for (const part of ['.next/static', 'public', 'prisma/schema.prisma', 'prisma/migrations'])
   cpSync(part, folder + part, { recursive: true })
+cpSync(dirname(resolve(engine)), `${folder}node_modules/${engine}`, { recursive: true })
 
 async function bundle(names: string[], external: string[]): Promise<void> {
   await build({
@@ -37,7 +41,7 @@ process.env.NODE_ENV = 'production'`,
   })
 }
 await bundle(['server'], ['next', '@next/env'])
-await bundle(commands, ['@next/env', 'bcrypt', 'pg', 'pino', '@prisma/schema-engine-wasm'])
+await bundle(commands, ['@next/env', 'bcrypt', 'pg', 'pino', engine])
 
 const { name, version, type, engines } = JSON.parse(readFileSync('package.json', 'utf8'))
 const scripts = Object.fromEntries(commands.map((command) => [command, `node bin/${command}.js`]))

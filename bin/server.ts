@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
 import next from 'next'
+import { getHealth } from '../lib/contract/paths'
 import { clientNetwork } from '../lib/http/client-network'
 import { hideSecretsOfPage } from '../lib/page/hide-secrets'
 
@@ -32,10 +33,9 @@ async function serve(dev: boolean): Promise<void> {
       JSON.parse(readFileSync('.next/required-server-files.json', 'utf8')).config,
     )
 
-  const port = Number(process.env.PORT || 3000)
-  const trustedProxies = Number(process.env.TRUSTED_PROXIES || 0)
-  const server = createServer({ maxHeaderSize: 64 * 1024, headersTimeout: 15_000, requestTimeout: 30_000 })
-  server.keepAliveTimeout = 75_000 // longer than a proxy keeps an idle connection
+  const [port, trustedProxies] = [Number(process.env.PORT || 3000), Number(process.env.TRUSTED_PROXIES || 0)]
+  const timeouts = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 } // a proxy keeps less
+  const server = createServer({ maxHeaderSize: 64 * 1024, ...timeouts })
   server.timeout = 60_000 // for a client that stopped reading its response
   server.maxConnections = 4_000
   server.maxRequestsPerSocket = 1_000 // bounds what a client can pipeline
@@ -45,23 +45,24 @@ async function serve(dev: boolean): Promise<void> {
   const app = next({ dev, dir, port, hostname: 'localhost', httpServer: dev ? server : createServer() })
   if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
-  let stopping = false
+  let isStopping = false
   let inProgress = 0
   async function stop(acceptMs: number) {
-    if (stopping) return
-    stopping = true
+    if (isStopping) return
+    isStopping = true
     if (dev || !server.listening) process.exit() // connections for hot reload never end
     const isTooLate = new Promise((resolve) => setTimeout(resolve, 30_000, true))
     await sleep(acceptMs)
+    await new Promise(setImmediate) // just after connections were accepted: those that wait now would be reset
     server.close()
-    while (inProgress > 0) if (await Promise.race([isTooLate, sleep(20)])) break
+    do if (await Promise.race([isTooLate, sleep(50)])) break
+    while (inProgress > 0)
     server.closeAllConnections() // to Node.js, one without any request is not idle
     await Promise.race([isTooLate, app.close()]) // after the callbacks of `after()`
     await globalThis.flushSpans?.() // see lib/tracing.ts
     process.exit()
   }
-  // A server that was told to stop accepts connections until its proxy knows.
-  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000)))
+  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // meanwhile, its proxy learns of it
   for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev.ts was killed
 
   await app.prepare()
@@ -70,8 +71,9 @@ async function serve(dev: boolean): Promise<void> {
   function respond(request: IncomingMessage, response: ServerResponse) {
     inProgress++
     response.once('close', () => inProgress--)
-    if (stopping) response.shouldKeepAlive = false
     const { url = '', headers } = request
+    response.shouldKeepAlive &&= !isStopping
+    if (isStopping && url.startsWith(getHealth)) return reject(response, 503, 'This process is about to stop.')
     if (url.length > 8 * 1024 || url.split('&', 101).length > 100) return reject(response, 414, 'The URL is too long.')
     try {
       decodeURIComponent(url.split('?', 1)[0] ?? '')
@@ -118,9 +120,7 @@ function limitPerClient(): (client: string, response: ServerResponse, start: () 
   const clients = new Map<string, { running: number; waiting: Set<() => void> }>()
   const outside = new AsyncResource('Server') // no request runs in the asynchronous context of another
   const arrived: (() => void)[] = []
-  function startAll() {
-    for (const start of arrived.splice(0)) start()
-  }
+  const startAll = () => void arrived.splice(0).map((start) => start())
   return (client, response, start) => {
     const requests = clients.get(client) ?? { running: 0, waiting: new Set() }
     if (requests.running >= 16 && requests.waiting.size >= 256) return false

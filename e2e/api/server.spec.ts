@@ -314,17 +314,19 @@ test('serves requests and stops when nobody reads the output any more', async ()
 test.describe('on SIGTERM', () => {
   const isRunning = ({ process }: Server) => process.exitCode === null
 
-  test('accepts connections for a while, and asks clients to close theirs', async () => {
-    const server = await startServer({ DRAIN_MS: '1000' })
-    const kept = open(server.url, 'GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n')
+  test('accepts connections for a while, asks clients to close theirs, and fails health checks', async () => {
+    const server = await startServer({ DRAIN_MS: '1500' })
+    const request = 'GET /.well-known/jwks.json HTTP/1.1\r\nHost: x\r\n\r\n'
+    const kept = open(server.url, request)
     await expect.poll(kept.received).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: keep-alive/i)
     const exited = once(server.process, 'exit')
     server.process.kill('SIGTERM')
-    await sleep(300)
-    kept.socket.write('GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n')
-    const other = open(server.url, 'GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n')
+    for (const path of ['/api/health', '/api/health/ready'])
+      await expect.poll(async () => (await fetch(server.url + path)).status, path).toBe(503)
+    kept.socket.write(request)
+    const other = open(server.url, request)
     for (const { received } of [kept, other])
-      await expect.poll(received).toMatch(/HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*\{"ok":true\}/i)
+      await expect.poll(received).toMatch(/HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*\{"keys":/i)
     expect(isRunning(server)).toBe(true)
     await exited
     expect(server.process.exitCode).toBe(0)

@@ -36,7 +36,7 @@ test.beforeAll(async () => {
   rmSync(`${folder}public/brand`, { recursive: true, force: true })
   mkdirSync(`${folder}public/brand`)
   for (const [file, content] of Object.entries(brand)) writeFileSync(`${folder}public/brand/${file}`, content)
-  execFileSync(process.execPath, [`${project}node_modules/next/dist/bin/next`, 'build'], {
+  execFileSync(process.execPath, ['--import', 'tsx', 'bin/build.ts'], {
     cwd: folder,
     stdio: 'pipe',
     env: { ...process.env, NODE_ENV: 'production' },
@@ -51,7 +51,7 @@ test.beforeAll(async () => {
     PRIVACY_URL: '/privacy',
     TERMS_URL: 'https://www.example.com/terms',
   }
-  server = await startServer(settings, { folder })
+  server = await startServer(settings, { folder: `${folder}.next/standalone/.data/brand-app/` })
 })
 test.afterAll(async () => {
   await server?.stop()

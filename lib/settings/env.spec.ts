@@ -6,6 +6,7 @@ const good = {
   NODE_ENV: 'production',
   DATABASE_URL: 'postgresql://user:secret@db.example.com/app',
   PUBLIC_URL: 'https://login.example.com',
+  TRUSTED_PROXIES: '1',
   SESSION_SIGNING_KEYS: newSigningKeys(),
   UPSTASH_REDIS_REST_URL: 'https://x.upstash.io',
   UPSTASH_REDIS_REST_TOKEN: 'secret',
@@ -143,12 +144,19 @@ test('production requires https, except on loopback', () => {
     expect(problems({ ...good, PUBLIC_URL: `http://${host}`, NODE_ENV: 'development' }), host).toEqual([])
   }
   for (const host of ['localhost', 'LOCALHOST', 'app.localhost', '127.0.0.1', '127.255.0.9', '[::1]']) {
-    expect(problems({ ...good, PUBLIC_URL: `http://${host}:3000` }), host).toEqual([])
+    expect(problems({ ...good, PUBLIC_URL: `http://${host}:3000`, TRUSTED_PROXIES: '0' }), host).toEqual([])
   }
   const several = problems({ ...good, PUBLIC_URL: 'http://login.example.com', DATABASE_URL: 'wrong' })
   // in one list with all other problems
   expect(several).toEqual([expect.stringMatching(/^DATABASE_URL /), wrong])
   expect(problems({ ...good, PUBLIC_URL: 'http://login.example.com/path' })).toHaveLength(2)
+})
+
+test('production requires a reverse proxy, except on loopback and on Vercel', () => {
+  const wrong = expect.stringMatching(/^TRUSTED_PROXIES must be at least 1 in production/)
+  for (const TRUSTED_PROXIES of ['', '0', undefined]) expect(problems({ ...good, TRUSTED_PROXIES })).toEqual([wrong])
+  expect(problems({ ...good, TRUSTED_PROXIES: '0', NODE_ENV: 'development' })).toEqual([])
+  expect(problems({ ...good, TRUSTED_PROXIES: '0', VERCEL: '1' })).toEqual([])
 })
 
 test('the breached-password check is on in production unless it is switched off, and off elsewhere', () => {

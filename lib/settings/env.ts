@@ -135,7 +135,7 @@ function publicUrlProblems({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Re
   const problems: string[] = []
   if (protocol === 'http:')
     problems.push('PUBLIC_URL must begin with https:// in production, unless its host is localhost')
-  if (!VERCEL && !Number(TRUSTED_PROXIES ?? 0))
+  if (!VERCEL && Number(TRUSTED_PROXIES ?? 0) === 0)
     problems.push(
       'TRUSTED_PROXIES must be at least 1 in production: the number of reverse proxies in front of the server',
     )

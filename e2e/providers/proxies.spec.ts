@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type APIRequestContext, request } from 'playwright/test'
+import { exchangePath, expect, heading, newCode, newPassword, newToken, test } from '../support/fixtures'
+import { type ReverseProxy, startCaddy, startNginx } from '../support/proxies'
+import { freePort, type Server, startServer } from '../support/server'
+
+// The files of deploy/ in front of two processes of the app.
+
+test.describe.configure({ mode: 'default' }) // one after the other: they share the processes
+test.use({ ignoreHTTPSErrors: true })
+
+const names = ['Caddy', 'nginx'] as const
+let ports: number[]
+let servers: Server[]
+let proxies: Record<(typeof names)[number], ReverseProxy>
+
+const start = (port: number) =>
+  startServer({ PORT: String(port), PUBLIC_URL: 'https://localhost', TRUSTED_PROXIES: '1', DRAIN_MS: '' })
+
+test.beforeAll(async () => {
+  const [caddy, caddyHttp, caddyAdmin, nginx, nginxHttp, ...processes] = await Promise.all(
+    Array.from({ length: 7 }, freePort),
+  )
+  ports = processes
+  servers = await Promise.all(ports.map(start))
+  proxies = {
+    Caddy: await startCaddy(caddy!, caddyHttp!, caddyAdmin!, ports),
+    nginx: await startNginx(nginx!, nginxHttp!, ports),
+  }
+})
+test.afterAll(async () => {
+  for (const { stop } of [...Object.values(proxies ?? {}), ...(servers ?? [])]) await stop()
+})
+
+const connectTo = (proxy: ReverseProxy) => request.newContext({ baseURL: proxy.url, ignoreHTTPSErrors: true })
+
+for (const name of names) {
+  test(`${name}: a sign-in and a password reset`, async ({ page, user, sql }) => {
+    const { url } = proxies[name]
+    await page.goto(`${url}/sso/callback?code=${await newCode(user)}`)
+    await expect(heading(page)).toHaveText('You’re signed in')
+    expect((await page.context().cookies()).find((cookie) => cookie.name === '__Host-session')?.secure).toBe(true)
+
+    await page.goto(`${url}/reset-password?token=${await newToken(user)}`)
+    await page.getByLabel('New password').fill(newPassword())
+    await page.getByRole('button', { name: 'Save password' }).click()
+    await expect(heading(page)).toHaveText('Your password has been changed')
+    const [{ changed }] = (await sql('SELECT password_hash IS NOT NULL AS changed FROM users WHERE id = $1', [
+      user.id,
+    ])) as [{ changed: boolean }]
+    expect(changed).toBe(true)
+  })
+
+  test(`${name}: a forged X-Forwarded-For gets no fresh limit`, async () => {
+    const client = await connectTo(proxies[name])
+    const left: number[] = []
+    for (let index = 0; index < 8; index++) {
+      const headers = {
+        'X-Forwarded-For': `203.0.113.${index}`,
+        'X-Real-IP': `203.0.113.${index}`,
+        Forwarded: 'for=203.0.113.9',
+      }
+      const response = await client.get('/api/health', { headers })
+      expect(response.status()).toBe(200)
+      left.push(Number(response.headers().ratelimit!.match(/r=(\d+)/)![1]))
+    }
+    // each of the two processes counts
+    expect(new Set(left).size + new Set(left).size).toBeGreaterThanOrEqual(left.length)
+    expect(Math.min(...left)).toBeLessThanOrEqual(2_000 - left.length / 2)
+    await client.dispose()
+  })
+
+  test(`${name}: 64 KiB of headers and 8 KiB of URL`, async () => {
+    const client = await connectTo(proxies[name])
+    const get = async (url: string, cookie = '') => {
+      const response = await client.get(url, { headers: { Cookie: cookie } })
+      return [response.status(), await response.text()]
+    }
+    const cookie = Array.from({ length: 8 }, (_, index) => `other${index}=${'x'.repeat(7_500)}`).join('; ')
+    expect(await get('/api/health', cookie)).toEqual([200, '{"ok":true}'])
+    expect(await get(`/api/health?state=${'x'.repeat(8_100)}`)).toEqual([200, '{"ok":true}'])
+    expect(await get(`/api/health?state=${'x'.repeat(8_200)}`)).toEqual([414, 'The URL is too long.\n'])
+    await client.dispose()
+  })
+}
+
+test('a restart of one process after the other fails no request', async ({ user }) => {
+  let isOver = false
+  const failures: string[] = []
+  const counts: Record<string, number> = {}
+  const repeat = async (proxy: ReverseProxy, method: string, send: (client: APIRequestContext) => Promise<number>) => {
+    const client = await connectTo(proxy)
+    while (!isOver) {
+      const status = await send(client).catch((error: Error) => error.message)
+      if (status !== 200) failures.push(`${proxy.name}, ${method}: ${status}`)
+      counts[`${proxy.name} ${method}`] = (counts[`${proxy.name} ${method}`] ?? 0) + 1
+      await sleep(25)
+    }
+    await client.dispose()
+  }
+  const load = Object.values(proxies).flatMap((proxy) => [
+    repeat(proxy, 'GET', async (client) => (await client.get('/.well-known/jwks.json')).status()),
+    repeat(proxy, 'POST', async (client) =>
+      (await client.post(exchangePath, { data: { code: await newCode(user) } })).status(),
+    ),
+  ])
+  for (const [index, port] of ports.entries()) {
+    await servers[index]!.stop()
+    const server = await start(port)
+    servers[index] = server
+    await expect.poll(server.output).toMatch(/"route":"health".*"status":200|"status":200.*"route":"health"/) // by Caddy
+    await sleep(200)
+  }
+  isOver = true
+  await Promise.all(load)
+  expect(failures).toEqual([])
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(50)
+})
