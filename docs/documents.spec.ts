@@ -86,6 +86,7 @@ test('.env.example has exactly the settings that the app reads', () => {
   expect(explained).toEqual(expect.arrayContaining(settings.filter((name) => name !== 'VERCEL')))
   // Not read by lib/settings/env.ts.
   expect(explained.filter((name) => !settings.includes(name)).sort()).toEqual([
+    'DRAIN_MS',
     'HOST',
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     'PORT',
