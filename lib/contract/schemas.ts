@@ -22,7 +22,7 @@ export const ResetPasswordRequest = z.object(
     password: text.meta({
       description: [
         'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,',
-        'hard to guess. Never trimmed or normalised.',
+        'hard to guess. Never trimmed. Counted and hashed in Unicode NFC.',
       ].join('\n'),
     }),
   },
@@ -33,7 +33,7 @@ export const ResetPasswordRequest = z.object(
 export const SignInRequest = z.object(
   {
     email: text.meta({ description: 'One e-mail address. Upper and lower case count as equal.' }),
-    password: text.meta({ description: 'The password. Never trimmed or normalised.' }),
+    password: text.meta({ description: 'The password. Never trimmed. Verified as typed, then in Unicode NFC.' }),
   },
   object,
 )

@@ -1,0 +1,99 @@
+import bcrypt from 'bcrypt'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { hashNewPassword, verifyPassword } from './hash'
+
+const nfd = 'cafe\u0301 lantern'
+const nfc = nfd.normalize('NFC')
+const wrong = 'not the password'
+const hashOf = (password: string, cost = 4) => bcrypt.hashSync(password, cost)
+const hashOfCost = (cost: string) => `$2b$${cost}$${'a'.repeat(53)}`
+
+/** What was compared, and the cost of the hash. Hashes above the lowest cost match nothing, at once. */
+let compared: [password: string, cost: number][]
+const { compare, hash } = bcrypt
+const hashing = vi.spyOn(bcrypt, 'hash')
+const comparing = vi.spyOn(bcrypt, 'compare')
+beforeEach(() => {
+  compared = []
+  hashing.mockImplementation((password) => hash(password, 4))
+  comparing.mockImplementation(async (password, stored) => {
+    compared.push([String(password), bcrypt.getRounds(stored)])
+    return bcrypt.getRounds(stored) === 4 && compare(password, stored)
+  })
+})
+afterEach(() => void vi.clearAllMocks())
+afterAll(() => void vi.restoreAllMocks())
+
+const longest = 'x'.repeat(72)
+const failures: [what: string, password: string, stored: string | null, costs: number[]][] = [
+  ['no user or no password', wrong, null, [12]],
+  ['a damaged hash', wrong, 'x', [12]],
+  ['another algorithm', wrong, `$2x$12$${'a'.repeat(53)}`, [12]],
+  ['a wrong password', wrong, hashOfCost('12'), [12]],
+  ['a wrong password for a cheaper hash', wrong, hashOfCost('10'), [10, 12]],
+  ['a wrong password for a dearer hash', wrong, hashOfCost('13'), [13]],
+  ['no user, and a password that is not in NFC', nfd, null, [12, 12]],
+  ['a wrong password that is not in NFC', nfd, hashOfCost('12'), [12, 12]],
+  ['a wrong password that is not in NFC, for a cheaper hash', nfd, hashOfCost('10'), [10, 12, 10, 12]],
+  ['72 bytes and one more', `${longest}y`, hashOf(longest), [12]],
+  ['too many bytes as typed, wrong in NFC', 'o\u0308'.repeat(36), hashOfCost('12'), [12, 12]],
+  ['a long run of accents', 'e\u0301'.repeat(8_000), hashOfCost('12'), [12]],
+  ['a NUL byte', `${wrong}\0`, hashOf(wrong), [12]],
+  ['a lone surrogate', `${wrong}\ud800`, hashOf(`${wrong}\ufffd`), [12]],
+]
+test.each(failures)('a failure compares as often, and no cheaper, than for an unknown user: %s', async (...row) => {
+  const [, password, stored, costs] = row
+  expect(await verifyPassword(password, stored)).toBeNull()
+  expect(compared.map(([, cost]) => cost)).toEqual(costs)
+  expect(hashing).not.toHaveBeenCalled()
+})
+
+test('the dummy makes bcrypt do its work', async () => {
+  await verifyPassword(wrong, null)
+  const [, dummy] = comparing.mock.calls[0]!
+  expect(await hash('', dummy.slice(0, 29))).toMatch(/^\$2b\$12\$/)
+  expect(dummy).toMatch(/^\$2b\$12\$[./A-Za-z0-9]{53}$/)
+})
+
+test.each(['2a', '2b', '2y'])('a hash that begins with $%s$ verifies', async (version) => {
+  const stored = `$${version}${hashOf(nfc).slice(3)}`
+  expect(await verifyPassword(nfc, stored)).not.toBeNull()
+  expect(await verifyPassword(wrong, stored)).toBeNull()
+})
+
+test('a password is verified as typed, then in NFC if that differs', async () => {
+  expect(await verifyPassword(nfd, hashOf(nfd))).not.toBeNull()
+  expect(compared).toEqual([[nfd, 4]])
+  compared = []
+  expect(await verifyPassword(nfd, hashOf(nfc))).not.toBeNull()
+  expect(compared.map(([password]) => password)).toEqual([nfd, '', nfc])
+  expect(await verifyPassword('o\u0308'.repeat(36), hashOf('ö'.repeat(36)))).not.toBeNull() // 108 bytes as typed
+  compared = []
+  expect(await verifyPassword(nfc, hashOf(nfd))).toBeNull()
+  expect(compared.map(([password]) => password)).toEqual([nfc, ''])
+})
+
+test('a new password is hashed in NFC, with a cost of 12', async () => {
+  const stored = await hashNewPassword(`${nfd} meadow`, [])
+  expect(hashing.mock.calls).toEqual([[`${nfc} meadow`, 12]])
+  for (const typed of [nfd, nfc]) expect(await verifyPassword(`${typed} meadow`, stored)).not.toBeNull()
+})
+
+test('a cheaper hash is replaced by one of the NFC, unless that is too long', async () => {
+  const long = '\ufb2c'.repeat(24) // 72 bytes, and 144 in NFC
+  for (const [typed, hashed] of [
+    [wrong, wrong],
+    [nfd, nfc],
+    [long, long],
+  ] as const) {
+    const verified = await verifyPassword(typed, hashOf(typed))
+    expect(hashing).toHaveBeenLastCalledWith(hashed, 12)
+    expect(await compare(hashed, verified!.upgraded!)).toBe(true)
+  }
+})
+
+test('a hash at today’s cost is kept', async () => {
+  comparing.mockResolvedValueOnce(true as never)
+  expect(await verifyPassword(wrong, hashOfCost('12'))).toEqual({ upgraded: null })
+  expect(hashing).not.toHaveBeenCalled()
+})
