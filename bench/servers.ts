@@ -30,20 +30,9 @@ export function buildProduct(commit?: string): string {
     node(project, 'prisma-cli/build/index.js', 'generate', '--config', `${project}prisma/config.ts`, ...ofCommit)
     rmSync(`${target}prisma/config.ts`)
   } else {
-    for (const part of [
-      'app',
-      'bin',
-      'lib',
-      'prisma',
-      'public',
-      'instrumentation.ts',
-      'next.config.mjs',
-      'raw-files.d.ts',
-      'proxy.ts',
-      'package.json',
-      'tsconfig.json',
-    ])
-      cpSync(project + part, target + part, { recursive: true })
+    const parts =
+      'app bin lib prisma public instrumentation.ts next.config.mjs raw-files.d.ts proxy.ts package.json tsconfig.json'
+    for (const part of parts.split(' ')) cpSync(project + part, target + part, { recursive: true })
   }
   const specs = readdirSync(target, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.spec.ts'))
   for (const part of ['bench', 'e2e', ...specs]) rmSync(target + part, { recursive: true, force: true })
