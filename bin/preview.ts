@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import PQueue from 'p-queue'
-import { sql } from '../lib/database/sql'
+import { prisma } from '../lib/database/prisma'
 import { escapeHtml } from '../lib/page/escape-html'
 import { issueResetToken } from '../lib/password/reset'
 import { createUser, findUserByEmail } from '../lib/user'
@@ -121,8 +121,8 @@ async function openLink(email: string, link: LinkState): Promise<string> {
   if (!(await findUserByEmail(email))) await createUser(email)
   const { id } = (await findUserByEmail(email))!
   const { secret } = await issueResetToken(id)
-  if (link === 'used') await sql`UPDATE reset_tokens SET used_at = now() WHERE user_id = ${id}`
-  if (link === 'expired') await sql`UPDATE reset_tokens SET expires_at = now() WHERE user_id = ${id}`
+  if (link === 'used') await prisma().$executeRaw`UPDATE reset_tokens SET used_at = now() WHERE user_id = ${id}`
+  if (link === 'expired') await prisma().$executeRaw`UPDATE reset_tokens SET expires_at = now() WHERE user_id = ${id}`
   return secret
 }
 

@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { errorCode } from './database/driver-error'
 
 /**
  * Writes one JSON object per line to stdout. Log nothing that a client sent, except the fields that
@@ -17,9 +18,8 @@ export const log = pino({
  */
 export function describeCause(cause: unknown): { name: string; code?: string; at?: string } {
   if (!(cause instanceof Error)) return { name: typeof cause }
-  const { code } =
-    ([cause, cause.cause].find((error) => (error as { code?: unknown } | undefined)?.code) as { code?: unknown }) ?? {}
-  return { name: cause.name, ...(typeof code === 'string' && { code }), at: framesOf(cause) }
+  const code = errorCode(cause) ?? (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)
+  return { name: cause.name, ...(code && { code }), at: framesOf(cause) }
 }
 
 /** Returns where an error was thrown. Its stack begins with its message, which may contain lines like frames. */

@@ -1,6 +1,5 @@
 import { emailForms } from './contract/email-address'
-import { prisma } from './database/prisma'
-import { part, type Sql, sql, transaction } from './database/sql'
+import { dateFromEpoch, Prisma, prisma, transaction } from './database/prisma'
 import { endAllSessions, lockUser } from './session/revoke'
 
 export type User = {
@@ -14,10 +13,8 @@ const columns = { id: true, email: true, disabledAt: true, ssoOnly: true }
 /** Returns the user with an e-mail address, ignoring case and the form of its domain, or null. */
 export async function findUserByEmail(email: string): Promise<User | null> {
   const forms = emailForms(email) ?? [email.toLowerCase()] // an imported address can be of another form
-  const [user] = await sql<User>`
-    SELECT id, email, disabled_at AS "disabledAt", sso_only AS "ssoOnly" FROM users
-    WHERE email = ANY (${forms}) ORDER BY email = ${forms[0]!} DESC LIMIT 1`
-  return user ?? null
+  const users = await prisma().user.findMany({ where: { OR: forms.map((form) => ({ email: form })) }, select: columns })
+  return users.find((user) => user.email === forms[0]) ?? users[0] ?? null
 }
 
 /** Returns up to `count` users whose e-mail addresses sort after `after`, in that order. */
@@ -37,11 +34,8 @@ export async function listUsers(after: string, count: number): Promise<User[]> {
 export async function createUser(email: string, { ssoOnly = false } = {}): Promise<boolean> {
   if (await findUserByEmail(email)) return false // perhaps with a domain in Unicode
   const stored = emailForms(email)?.[1] ?? email.toLowerCase()
-  // SQL, because Prisma would set created_at from the clock of this process.
-  const created = ssoOnly
-    ? sql`INSERT INTO users (email, sso_only) VALUES (${stored}, true) ON CONFLICT (email) DO NOTHING RETURNING 1`
-    : sql`INSERT INTO users (email) VALUES (${stored}) ON CONFLICT (email) DO NOTHING RETURNING 1`
-  return (await created).length === 1
+  const created = await prisma().user.createMany({ data: [{ email: stored, ssoOnly }], skipDuplicates: true })
+  return created.count === 1
 }
 
 /**
@@ -49,10 +43,10 @@ export async function createUser(email: string, { ssoOnly = false } = {}): Promi
  * number of ended sessions.
  */
 export async function disableUser(userId: string): Promise<number> {
-  return transaction(async (sql) => {
-    const ended = await endSessionsOf(sql, userId)
-    await sql`DELETE FROM reset_tokens WHERE user_id = ${userId}`
-    await sql`UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${userId}`
+  return transaction(async (tx) => {
+    const ended = await endSessionsOf(tx, userId)
+    await tx.resetToken.deleteMany({ where: { userId } })
+    await tx.$executeRaw`UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${userId}`
     return ended
   })
 }
@@ -69,20 +63,27 @@ export async function allowPassword(userId: string): Promise<void> {
 
 /** Ends all sessions of a user, and invalidates unused codes. Returns the number of ended sessions. */
 export async function signOutUser(userId: string): Promise<number> {
-  return transaction((sql) => endSessionsOf(sql, userId))
+  return transaction((tx) => endSessionsOf(tx, userId))
 }
 
-async function endSessionsOf(sql: Sql, userId: string): Promise<number> {
-  await lockUser(sql, userId)
-  return (await sql`WITH ${endAllSessions(part`${userId}::uuid`)} SELECT id FROM revoked`).length
+async function endSessionsOf(tx: Prisma.TransactionClient, userId: string): Promise<number> {
+  await lockUser(tx, userId)
+  return tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`)} SELECT id FROM revoked`
 }
 
 export type UserSession = { id: string; createdAt: Date; rotatedAt: Date | null; expiresAt: Date }
 
 /** Returns the live sessions of a user, the newest first. */
 export async function sessionsOfUser(userId: string): Promise<UserSession[]> {
-  return sql<UserSession>`
-    SELECT id, created_at AS "createdAt", rotated_at AS "rotatedAt", expires_at AS "expiresAt"
+  const sessions = await prisma().$queryRaw<{ id: string; began: number; renewed: number | null; ends: number }[]>`
+    SELECT id, extract(epoch FROM created_at)::float8 AS began, extract(epoch FROM rotated_at)::float8 AS renewed,
+      extract(epoch FROM expires_at)::float8 AS ends
     FROM sessions WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now()
     ORDER BY created_at DESC`
+  return sessions.map(({ id, began, renewed, ends }) => ({
+    id,
+    createdAt: dateFromEpoch(began),
+    rotatedAt: renewed === null ? null : dateFromEpoch(renewed),
+    expiresAt: dateFromEpoch(ends),
+  }))
 }

@@ -61,7 +61,7 @@ test('logs what a page could not look up, without the message of the database', 
   for (const path of ['/', '/sign-in', '/sign-in?connection=acme'])
     expect((await fetch(server.url + path, { headers: { Cookie: `refresh=${refresh}` } })).status, path).toBe(500)
   await server.stop()
-  expect(server.output()).toContain('"name":"error","code":"42P01"')
+  expect(server.output()).toContain('"name":"PrismaClientKnownRequestError","code":"42P01"')
   for (const what of ['a session', 'a connection', 'the connections'])
     expect(server.output()).toContain(`${what} could not be looked up`)
   expect(server.output()).not.toContain('does not exist')

@@ -6,7 +6,7 @@ const pauseFactor = 9
  * time takes at most a tenth of a connection of this process: as long as anybody's transaction is
  * open that could see them, PostgreSQL passes over all rows deleted since.
  */
-export function besideRequests(deleteRows: (limit: number) => Promise<object[]>, most: number): (rows: number) => void {
+export function besideRequests(deleteRows: (limit: number) => Promise<unknown>, most: number): (rows: number) => void {
   let owed = 0
   let mayBeginAt = 0
   return (rows) => {

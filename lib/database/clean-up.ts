@@ -1,16 +1,15 @@
 import { lifetimes } from '../contract/lifetimes'
 import { besideRequests } from './beside-requests'
-import { sql } from './sql'
+import { prisma } from './prisma'
 
 const batchSize = 1_000
 
 /** Deletes up to `limit` counters of password sign-ins whose window has ended. */
-function deleteExpiredAttempts(limit: number): Promise<object[]> {
-  return sql`
+function deleteExpiredAttempts(limit: number): Promise<number> {
+  return prisma().$executeRaw`
     DELETE FROM password_attempts WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM password_attempts WHERE expires_at < now()
-      ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))
-    RETURNING 1`
+      ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
 
 /** Every sign-in calls it: an attacker who invents accounts must not fill the table. */
@@ -19,12 +18,11 @@ export const deleteAttemptsBesideRequests = besideRequests(deleteExpiredAttempts
 const signInRetentionSeconds = 60 * 60 // a late way back is then told apart from a forged one
 
 /** Deletes up to `limit` sign-ins with identity providers an hour after they expired. */
-function deleteExpiredSignIns(limit: number): Promise<object[]> {
-  return sql`
+function deleteExpiredSignIns(limit: number): Promise<number> {
+  return prisma().$executeRaw`
     DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM sign_ins WHERE expires_at < now() - make_interval(secs => ${signInRetentionSeconds})
-      ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))
-    RETURNING 1`
+      ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
 
 /** Every start of a sign-in calls it: a client that only starts them must not fill the table. */
@@ -37,28 +35,24 @@ const retentionSeconds = lifetimes.session
  * Small batches, so that no lock is held for long. SKIP LOCKED never waits for another transaction.
  */
 const batches = {
-  exchange_codes: () => sql`
+  exchange_codes: () => prisma().$executeRaw`
     DELETE FROM exchange_codes WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM exchange_codes WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
-      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
-    RETURNING 1`,
-  reset_tokens: () => sql`
+      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
+  reset_tokens: () => prisma().$executeRaw`
     DELETE FROM reset_tokens WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM reset_tokens WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
-      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
-    RETURNING 1`,
-  sessions: () => sql`
+      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
+  sessions: () => prisma().$executeRaw`
     DELETE FROM sessions WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM sessions WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
-      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
-    RETURNING 1`,
+      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
   sign_ins: () => deleteExpiredSignIns(batchSize),
   // No mail is tried for longer than a day, and the caps look back no further.
-  mails: () => sql`
+  mails: () => prisma().$executeRaw`
     DELETE FROM mails WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM mails WHERE requested_at < now() - make_interval(secs => ${retentionSeconds})
-      ORDER BY requested_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))
-    RETURNING 1`,
+      ORDER BY requested_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
   password_attempts: () => deleteExpiredAttempts(batchSize),
 }
 
@@ -74,7 +68,7 @@ export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Pr
   for (const [table, deleteBatch] of Object.entries(batches)) {
     deleted[table] = 0
     for (let count = batchSize; count === batchSize && performance.now() < endsAt; deleted[table] += count) {
-      count = (await deleteBatch()).length
+      count = await deleteBatch()
     }
   }
   return deleted

@@ -1,22 +1,99 @@
+import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { PrismaClient } from '../../prisma/client/client'
-import { databasePool } from './pool'
-import { statementName } from './sql'
+import type pg from 'pg'
+import { type Prisma, PrismaClient } from '../../prisma/client/client'
+import { NotExecuted } from './not-executed'
+import { databasePool, resultMs } from './pool'
+import { asUnavailable } from './unavailable'
+
+export { Prisma } from '../../prisma/client/client'
 
 // On globalThis, because each module reload in development would create another client.
 const globals = globalThis as typeof globalThis & { prismaClient?: PrismaClient }
 
 /**
- * Returns the Prisma client, for queries that need neither the database's clock nor a single atomic
- * statement (see sql.ts). Connects on first use, because `next build` loads every module without a
- * database.
+ * Returns the Prisma client. Changes that must be atomic need one statement, or one `transaction`.
+ * Connects on first use, because `next build` loads every module without a database.
  */
 export function prisma(): PrismaClient {
-  globals.prismaClient ??= connect()
+  globals.prismaClient ??= createClient()
   return globals.prismaClient
 }
 
-function connect(): PrismaClient {
-  const adapter = new PrismaPg(databasePool(), { statementNameGenerator: ({ sql }) => statementName(sql) })
+/**
+ * Executes statements in one transaction and returns the result of `work`. A database error before
+ * COMMIT is a NotExecuted. After any error the connection is closed, and PostgreSQL rolls back an
+ * open transaction.
+ */
+export async function transaction<Result>(work: (tx: Prisma.TransactionClient) => Promise<Result>): Promise<Result> {
+  let mayBeCommitted = false
+  try {
+    const run = async (tx: Prisma.TransactionClient) => {
+      const result = await work(tx)
+      mayBeCommitted = true
+      return result
+    }
+    return await prisma().$transaction(run, { maxWait: resultMs, timeout: resultMs })
+  } catch (error) {
+    if (mayBeCommitted || !asUnavailable(error)) throw error
+    throw new NotExecuted(error as Error)
+  }
+}
+
+/** Returns the time that a raw statement returned as `extract(epoch …)`. Prisma would read a timestamp as UTC. */
+export function dateFromEpoch(seconds: number): Date {
+  return new Date(Math.round(seconds * 1_000))
+}
+
+function createClient(): PrismaClient {
+  const adapter = new Adapter(databasePool(), { statementNameGenerator: ({ sql }) => statementName(sql) })
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
+}
+
+/**
+ * Prisma would send ROLLBACK, and release the connection even if that was never sent: the next
+ * statement would run inside the open transaction. This closes the connection instead.
+ */
+class Adapter extends PrismaPg {
+  override async connect() {
+    const adapter = await super.connect()
+    const start = adapter.startTransaction.bind(adapter)
+    adapter.startTransaction = async (isolationLevel) => {
+      const transaction = await start(isolationLevel)
+      const endsAt = performance.now() + resultMs
+      const { client } = transaction as unknown as { client: pg.Client }
+      const release = transaction.rollback.bind(transaction) // it sends nothing
+      const close = () => {
+        void client.end()
+        return release()
+      }
+      const commit = async () => {
+        const commitMs = Math.max(1, endsAt - performance.now())
+        await client.query({ text: 'COMMIT', query_timeout: commitMs } as pg.QueryConfig)
+        return release()
+      }
+      // With `usePhantomQuery`, Prisma calls these two instead of sending COMMIT or ROLLBACK.
+      return Object.assign(transaction, {
+        options: { usePhantomQuery: true },
+        commit: () => commit().catch((error) => close().then(() => Promise.reject(error))),
+        rollback: close,
+      })
+    }
+    return adapter
+  }
+}
+
+const names = new Map<string, string>()
+
+/**
+ * Returns the name of a prepared statement: each connection plans it once. The names are never
+ * evicted, so `text` must be a constant of this program.
+ */
+function statementName(text: string): string {
+  let name = names.get(text)
+  if (!name) {
+    name = createHash('sha256').update(text).digest('hex').slice(0, 16)
+    names.set(text, name)
+  }
+  return name
 }

@@ -1,4 +1,5 @@
 import { ApiError, outcomeUnknownMessage } from '../contract/errors'
+import { errorCode } from './driver-error'
 
 const retryAfterSeconds = 5
 
@@ -9,7 +10,7 @@ const retryAfterSeconds = 5
  */
 export function asUnavailable(error: unknown): ApiError | null {
   const causes = causesOf(error)
-  const details = causes.map(({ code, message }) => `${code ?? ''} ${message}`)
+  const details = causes.map((cause) => `${errorCode(cause) ?? ''} ${cause.message}`)
   const is = (pattern: RegExp) => details.some((detail) => pattern.test(detail))
   // By name: pages and routes are separate bundles with a class each, and share one pool.
   const notExecuted = causes.some(({ name }) => name === 'NotExecuted')
@@ -30,6 +31,7 @@ const rolledBack = new RegExp(
     'ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH',
     // from the pool
     'timeout exceeded when trying to connect|Connection terminated due to connection timeout',
+    '\\bP2028\\b', // from Prisma: the transaction did not start in time, or ended before COMMIT
     '\\b57014\\b', // statement_timeout
     // read-only, idle in a transaction, serialisation, deadlock, resources, locks, shutdown, start-up, system,
     // authentication
@@ -41,15 +43,14 @@ const rolledBack = new RegExp(
 const maybeCommitted = new RegExp(
   [
     '\\b57P02\\b|ECONNRESET|EPIPE|ETIMEDOUT',
+    'ConnectionClosed|SocketTimeout', // Prisma's words for ECONNRESET and ETIMEDOUT
     'Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error', // of pg
   ].join('|'),
 )
 
-type Cause = Error & { code?: string }
-
 /** Returns the error and its chain of causes, at most six. */
-function causesOf(error: unknown): Cause[] {
-  const causes: Cause[] = []
+function causesOf(error: unknown): Error[] {
+  const causes: Error[] = []
   for (let cause = error; cause instanceof Error && causes.length < 6; cause = cause.cause) causes.push(cause)
   return causes
 }

@@ -1,5 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { type Part, part, sql, transaction } from '../database/sql'
+import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { hashSecret } from '../secret'
 
 /** What caused a mail: the language of the request, and the kind of device that sent it. */
@@ -33,24 +33,24 @@ const giveUpAfterSeconds = { reset: hour, 'password-changed': 24 * hour }
  * are due, those with a lower turn are sent first.
  */
 export async function queueResetMail(emails: string[], { language, device }: MailRequest, turn = 0): Promise<boolean> {
-  return transaction(async (sql) => {
+  return transaction(async (tx) => {
     // Without a lock, because PostgreSQL writes locks to disk: requests that wait behind thousands for
     // one user would tell whether that user exists.
-    const [candidate] = await sql<{ id: string | null; isAllowed: boolean }>`
+    const [candidate] = await tx.$queryRaw<{ id: string | null; isAllowed: boolean }[]>`
       WITH candidate AS MATERIALIZED (
         SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL AND NOT sso_only
           ORDER BY email = ${emails[0]!} DESC LIMIT 1) AS id
       )
-      SELECT id, ${isWithinCaps(part`candidate.id`)} AS "isAllowed" FROM candidate`
+      SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
     if (!candidate?.id || !candidate.isAllowed) return false
     // Not FOR UPDATE, which would make sign-ins wait. Another statement counts, because the
     // snapshot of this one is older than the lock.
-    const [user] = await sql<{ id: string }>`
+    const [user] = await tx.$queryRaw<{ id: string }[]>`
       SELECT id FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL AND NOT sso_only FOR NO KEY UPDATE`
     if (!user) return false
-    const queued = await sql`
+    const queued = await tx.$executeRaw`
       WITH allowed AS (
-        SELECT WHERE ${isWithinCaps(part`${user.id}`)}
+        SELECT WHERE ${isWithinCaps(Prisma.sql`${user.id}`)}
       ), renewed AS (
         UPDATE mails SET requested_at = now(), language = ${language}, device = ${device}, turn = LEAST(turn, ${turn}),
           due_at = CASE WHEN due_at > now() + make_interval(secs => ${claimSeconds}) THEN now() ELSE due_at END
@@ -64,13 +64,13 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
         RETURNING id
       )
       SELECT id FROM renewed UNION ALL SELECT id FROM created`
-    return queued.length > 0
+    return queued > 0
   })
 }
 
 /** A condition: whether the caps allow another reset mail to the user with this ID. */
-function isWithinCaps(userId: Part): Part {
-  return part`(
+function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(
     SELECT count(*) FILTER (WHERE requested_at > now() - interval '1 minute') < 1
       AND count(*) FILTER (WHERE requested_at > now() - interval '1 hour') < CASE WHEN count(*) < 10 THEN 3 ELSE 1 END
     FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset')`
@@ -80,8 +80,8 @@ function isWithinCaps(userId: Part): Part {
  * Returns the CTEs that replace the user's unsent reset mails by a notice that the password was
  * changed. For a statement that follows a lock of the user.
  */
-export function noticeInsteadOfResets(userId: Part, { language, device }: MailRequest): Part {
-  return part`
+export function noticeInsteadOfResets(userId: Prisma.Sql, { language, device }: MailRequest): Prisma.Sql {
+  return Prisma.sql`
     mails_deleted AS (
       DELETE FROM mails
       WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset' AND due_at IS NOT NULL
@@ -92,19 +92,21 @@ export function noticeInsteadOfResets(userId: Part, { language, device }: MailRe
     )`
 }
 
+type ClaimedRow = Omit<ClaimedMail, 'isTooOld' | 'requestedAt'> & { requestedAt: number; age: number }
+
 /** Claims a due mail, or returns null: of those with the lowest turn, the oldest. No other sender gets the same one. */
 export async function claimMail(): Promise<ClaimedMail | null> {
-  const [mail] = await sql<Omit<ClaimedMail, 'isTooOld'> & { age: number }>`
+  const [mail] = await prisma().$queryRaw<ClaimedRow[]>`
     UPDATE mails SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${claimSeconds})
     WHERE id = (
       SELECT id FROM mails WHERE due_at <= now() ORDER BY turn, due_at LIMIT 1 FOR UPDATE SKIP LOCKED
     )
-    RETURNING id, kind, language, device, attempts, requested_at AS "requestedAt",
+    RETURNING id, kind, language, device, attempts, extract(epoch FROM requested_at)::float8 AS "requestedAt",
       extract(epoch FROM now() - requested_at)::float8 AS age,
       (SELECT email FROM users WHERE id = user_id) AS email`
   if (!mail) return null
-  const { age, ...claimed } = mail
-  return { ...claimed, isTooOld: age > giveUpAfterSeconds[mail.kind] }
+  const { age, requestedAt, ...claimed } = mail
+  return { ...claimed, requestedAt: dateFromEpoch(requestedAt), isTooOld: age > giveUpAfterSeconds[mail.kind] }
 }
 
 /**
@@ -112,7 +114,7 @@ export async function claimMail(): Promise<ClaimedMail | null> {
  * or claimed by another sender, or the user may not reset the password. Lock order: user, mail.
  */
 export async function issueTokenOfMail({ id, attempts }: ClaimedMail, secret: string): Promise<boolean> {
-  const issued = await sql`
+  const issued = await prisma().$executeRaw`
     WITH holder AS MATERIALIZED (
       SELECT id FROM users
       WHERE id = (SELECT user_id FROM mails WHERE id = ${id}) AND disabled_at IS NULL AND NOT sso_only
@@ -126,20 +128,19 @@ export async function issueTokenOfMail({ id, attempts }: ClaimedMail, secret: st
     SELECT user_id, ${hashSecret(secret)}::bytea, now() + make_interval(secs => ${lifetimes.resetToken}) FROM mail
     ON CONFLICT (user_id) DO UPDATE
       SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL,
-        attempts = 0
-    RETURNING 1`
-  return issued.length === 1
+        attempts = 0`
+  return issued === 1
 }
 
 /** Marks a claimed mail as sent. */
 export async function markSent({ id, attempts }: ClaimedMail): Promise<void> {
-  await sql`
+  await prisma().$executeRaw`
     UPDATE mails SET sent_at = now(), due_at = NULL WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
 }
 
 /** Never sends a claimed mail. */
 export async function giveUp({ id, attempts }: ClaimedMail): Promise<void> {
-  await sql`
+  await prisma().$executeRaw`
     UPDATE mails SET gave_up_at = now(), due_at = NULL
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
 }
@@ -151,7 +152,7 @@ export async function giveUp({ id, attempts }: ClaimedMail): Promise<void> {
 export async function retryLater({ id, kind, attempts }: ClaimedMail): Promise<boolean> {
   const delays = retryAfterSeconds[kind]
   const delay = delays[Math.min(attempts, delays.length) - 1]!
-  const [mail] = await sql<{ isDue: boolean }>`
+  const [mail] = await prisma().$queryRaw<{ isDue: boolean }[]>`
     UPDATE mails SET (due_at, gave_up_at) = (
       SELECT CASE WHEN in_time THEN next END, CASE WHEN NOT in_time THEN now() END
       FROM (SELECT now() + make_interval(secs => ${delay}) AS next) AS retry,
@@ -164,9 +165,8 @@ export async function retryLater({ id, kind, attempts }: ClaimedMail): Promise<b
 
 /** Makes the mails that wait for another attempt due now, except those with a sender. Returns their number. */
 export async function retryNow(): Promise<number> {
-  const renewed = await sql`
-    UPDATE mails SET due_at = now() WHERE due_at > now() + make_interval(secs => ${claimSeconds}) RETURNING id`
-  return renewed.length
+  return prisma().$executeRaw`
+    UPDATE mails SET due_at = now() WHERE due_at > now() + make_interval(secs => ${claimSeconds})`
 }
 
 /** What became of the mails of the past day, and of those that are still to be sent. */
@@ -174,7 +174,7 @@ export type OutboxStatus = { kind: ClaimedMail['kind']; waiting: number; tried: 
 
 /** Counts the mails of the past day, by kind. */
 export async function outboxStatus(): Promise<OutboxStatus[]> {
-  return sql<OutboxStatus>`
+  return prisma().$queryRaw<OutboxStatus[]>`
     SELECT kind, count(due_at)::int AS waiting, count(due_at) FILTER (WHERE attempts > 0)::int AS tried,
       count(sent_at)::int AS sent, count(gave_up_at)::int AS "gaveUp"
     FROM mails WHERE requested_at > now() - interval '1 day' GROUP BY kind ORDER BY kind`

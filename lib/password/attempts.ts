@@ -3,7 +3,7 @@ import { ApiError, tooManyPasswordsMessage } from '../contract/errors'
 import { passwordLimits } from '../contract/lifetimes'
 import { deleteAttemptsBesideRequests } from '../database/clean-up'
 import { NotExecuted } from '../database/not-executed'
-import { type Part, part, sql } from '../database/sql'
+import { Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
 /** Who tries a password for which account. `browser` is the ID of one that is known to the account. */
@@ -11,8 +11,8 @@ export type Attempt = { account: string; subnet: string; browser: string | null 
 
 type Counter = { key: string; limit: number }
 
-/** What an attempt was counted by, and the end of the latest window among them. */
-export type Counted = { keys: string[]; endsAt: Date }
+/** What an attempt was counted by, and the end of the latest window among them, in seconds since 1970. */
+export type Counted = { keys: string[]; endsAt: number }
 
 // Each attempt adds three rows at most, so the table can't outgrow the windows that are open.
 const deletedPerAttempt = 10
@@ -29,7 +29,9 @@ export async function countAttempt(attempt: Attempt): Promise<Counted> {
   // One statement counts everything, or nothing if a limit is reached: rejected attempts of one
   // network must not use up the limit of an account. It takes the rows in one order, so that two
   // can't deadlock.
-  const rows = await sql<{ key: string; count: number; isCounted: boolean; endsAt: Date; waitSeconds: number }>`
+  const rows = await prisma().$queryRaw<
+    { key: string; count: number; isCounted: boolean; endsAt: number; waitSeconds: number }[]
+  >`
     WITH reached AS MATERIALIZED (
       SELECT key, stored.count + 1 AS count, expires_at, false AS is_counted
       FROM unnest(${keys}::text[], ${limits}::int[]) AS given (key, most), LATERAL (
@@ -47,7 +49,7 @@ export async function countAttempt(attempt: Attempt): Promise<Counted> {
         expires_at = CASE WHEN stored.expires_at > now() THEN stored.expires_at ELSE EXCLUDED.expires_at END
       RETURNING encode(key_hash, 'hex') AS key, count, expires_at, true AS is_counted
     )
-    SELECT key, count, is_counted AS "isCounted", max(expires_at) OVER () AS "endsAt",
+    SELECT key, count, is_counted AS "isCounted", extract(epoch FROM max(expires_at) OVER ())::float8 AS "endsAt",
       ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
     FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NotExecuted.rethrow)
   deleteAttemptsBesideRequests(deletedPerAttempt)
@@ -67,13 +69,13 @@ export async function countAttempt(attempt: Attempt): Promise<Counted> {
  * Returns the CTE that takes an attempt back if `condition` holds: one that succeeded. Changes no
  * window that began after it was counted.
  */
-export function refundAttempt({ keys, endsAt }: Counted, condition: Part = part`true`): Part {
-  return part`
+export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
+  return Prisma.sql`
     refunded AS (
       UPDATE password_attempts SET count = count - 1 WHERE key_hash = ANY (ARRAY(
         SELECT key_hash FROM password_attempts
         WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest(${keys}::text[]) AS given (key)))
-          AND count > 0 AND expires_at > now() AND expires_at <= ${endsAt} AND ${condition}
+          AND count > 0 AND expires_at > now() AND expires_at <= to_timestamp(${endsAt}) AND ${condition}
         ORDER BY key_hash FOR NO KEY UPDATE))
       RETURNING 1
     )`
@@ -86,8 +88,8 @@ export function refundAttempt({ keys, endsAt }: Counted, condition: Part = part`
 export async function uncountAttempt(counted: Counted): Promise<void> {
   const { keys } = counted
   try {
-    await sql`WITH ${refundAttempt(counted)} SELECT 1 FROM refunded`
-    await sql`
+    await prisma().$executeRaw`WITH ${refundAttempt(counted)} SELECT 1 FROM refunded`
+    await prisma().$executeRaw`
       DELETE FROM password_attempts WHERE count = 0 AND key_hash = ANY (ARRAY(
         SELECT key_hash FROM password_attempts
         WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest(${keys}::text[]) AS given (key))) AND count = 0

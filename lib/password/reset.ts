@@ -1,7 +1,7 @@
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { NotExecuted } from '../database/not-executed'
-import { part, sql, transaction } from '../database/sql'
+import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
 import { hashSecret, newSecret } from '../secret'
 import { endAllSessions, lockUser } from '../session/revoke'
@@ -17,14 +17,14 @@ const maxAttempts = 30 // each costs a strength check, and perhaps a breach chec
  */
 export async function issueResetToken(userId: string): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
-  const [row] = await sql<{ expiresAt: Date }>`
+  const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
     INSERT INTO reset_tokens (user_id, token_hash, expires_at)
     VALUES (${userId}, ${hashSecret(secret)}, now() + make_interval(secs => ${lifetimes.resetToken}))
     ON CONFLICT (user_id) DO UPDATE
       SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL,
         attempts = 0
-    RETURNING expires_at AS "expiresAt"`
-  return { secret, expiresAt: row!.expiresAt }
+    RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
+  return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
 
 /**
@@ -61,7 +61,7 @@ type TokenUser = { userId: string; email: string }
  * concurrent requests would otherwise all pass the limit.
  */
 async function countAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefined> {
-  const [user] = await sql<TokenUser>`
+  const [user] = await prisma().$queryRaw<TokenUser[]>`
     UPDATE reset_tokens SET attempts = attempts + 1
     WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now() AND attempts < ${maxAttempts}
       AND (SELECT disabled_at IS NULL AND NOT sso_only FROM users WHERE id = user_id)
@@ -71,7 +71,7 @@ async function countAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefine
 
 /** Returns the user of a valid token with attempts left. */
 async function findUserByToken(tokenHash: Uint8Array): Promise<TokenUser | undefined> {
-  const [user] = await sql<TokenUser>`
+  const [user] = await prisma().$queryRaw<TokenUser[]>`
     SELECT user_id AS "userId", email
     FROM reset_tokens, LATERAL (
       SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND NOT sso_only OFFSET 0
@@ -86,7 +86,9 @@ export type ResetLink = { kind: 'live'; email: string } | { kind: 'used' | 'expi
 
 /** Returns the state of a reset link, by the SHA-256 of its token. Changes nothing. */
 export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
-  const [row] = await sql<{ isUsed: boolean; isExpired: boolean; isExhausted: boolean; email: string | null }>`
+  const [row] = await prisma().$queryRaw<
+    { isUsed: boolean; isExpired: boolean; isExhausted: boolean; email: string | null }[]
+  >`
     SELECT used_at IS NOT NULL AS "isUsed", expires_at <= now() AS "isExpired",
       attempts >= ${maxAttempts} AS "isExhausted",
       (SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND NOT sso_only) AS email
@@ -101,7 +103,7 @@ export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
  * attempts.
  */
 async function uncountAttempt(tokenHash: Uint8Array): Promise<void> {
-  const statement = sql`
+  const statement = prisma().$executeRaw`
     UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`
   await statement.catch(() => {}) // the attempt then stays counted
 }
@@ -116,11 +118,13 @@ async function setPassword(
   passwordHash: string,
   request: MailRequest,
 ): Promise<void> {
-  const notice = sendsMail() ? part`, ${noticeInsteadOfResets(part`(SELECT user_id FROM claimed)`, request)}` : part``
-  const [changed] = await transaction(async (sql) => {
-    await lockUser(sql, userId)
+  const notice = sendsMail()
+    ? Prisma.sql`, ${noticeInsteadOfResets(Prisma.sql`(SELECT user_id FROM claimed)`, request)}`
+    : Prisma.empty
+  const changed = await transaction(async (tx) => {
+    await lockUser(tx, userId)
     // statement_timestamp(), because now() is from before the wait for the user.
-    return sql`
+    return tx.$executeRaw`
       WITH claimed AS (
         UPDATE reset_tokens SET used_at = statement_timestamp()
         WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now()
@@ -130,7 +134,7 @@ async function setPassword(
         UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()
         WHERE id = (SELECT user_id FROM claimed)
         RETURNING id
-      ), ${endAllSessions(part`(SELECT user_id FROM claimed)`)}${notice}
+      ), ${endAllSessions(Prisma.sql`(SELECT user_id FROM claimed)`)}${notice}
       SELECT 1 FROM changed`
   })
   if (!changed) throw invalidToken() // a concurrent request used it

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../contract/errors'
 import { NotExecuted } from '../database/not-executed'
-import { part, sql } from '../database/sql'
+import { Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log'
 import { startSession } from '../session/start'
 import { type SessionTokens, sessionTokens } from '../session/tokens'
@@ -51,16 +51,16 @@ export async function signIn(email: string, password: string, client: Client): P
 async function findKnownBrowser(cookie: string | null, account: string, emails: string[]): Promise<string | null> {
   const browser = readKnownBrowser(cookie, account)
   if (!browser) return null
-  const changed = await sql`
+  const changed = await prisma().$executeRaw`
     SELECT 1 FROM users
     WHERE email = ANY (${emails}) AND password_changed_at > to_timestamp(${browser.signedInAt})`.catch(
     NotExecuted.rethrow,
   )
-  return changed.length > 0 ? null : browser.id
+  return changed > 0 ? null : browser.id
 }
 
 async function verify(emails: string[], password: string): Promise<{ user?: StoredUser; verified: Verified | null }> {
-  const [user] = await sql<StoredUser>`
+  const [user] = await prisma().$queryRaw<StoredUser[]>`
     SELECT id AS "userId", password_hash AS "passwordHash" FROM users
     WHERE email = ANY (${emails}) AND disabled_at IS NULL AND NOT sso_only AND password_hash IS NOT NULL
     ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NotExecuted.rethrow)
@@ -72,13 +72,13 @@ async function start({ userId, passwordHash }: StoredUser, heldSessionIds: strin
   const sessionId = randomUUID()
   // `claimed` locks the user first, like everything that ends all sessions of a user: of a sign-in
   // and a reset at the same time, the later one sees what the earlier one did.
-  const [row] = await sql<{ now: number; endsAt: number }>`
+  const [row] = await prisma().$queryRaw<{ now: number; endsAt: number }[]>`
     WITH claimed AS MATERIALIZED (
       SELECT id AS user_id FROM users
       WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND NOT sso_only
       FOR KEY SHARE
     ), ${startSession({ sessionId, heldSessionIds })},
-    ${refundAttempt(attempt, part`EXISTS (SELECT FROM claimed)`)}
+    ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
     SELECT now, ends_at AS "endsAt" FROM started`
   if (!row) return null
   return { ...sessionTokens({ sessionId, userId, generation: 0, ...row }), userId, sessionId, startedAt: row.now }
@@ -86,7 +86,7 @@ async function start({ userId, passwordHash }: StoredUser, heldSessionIds: strin
 
 /** Replaces a hash with one of a higher cost, unless a reset was faster. */
 async function upgrade({ userId, passwordHash }: StoredUser, upgraded: string): Promise<void> {
-  const statement = sql`
+  const statement = prisma().$executeRaw`
     UPDATE users SET password_hash = ${upgraded} WHERE id = ${userId} AND password_hash = ${passwordHash}`
   await statement.catch((error) => {
     log.warn({ userId, cause: describeCause(error) }, 'the cost of a password hash could not be raised')

@@ -1,5 +1,5 @@
 import { refreshGraceSeconds } from '../contract/lifetimes'
-import { type Part, part, sql } from '../database/sql'
+import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { readRefreshToken } from './refresh-token'
 import { verifySessionToken } from './token'
 
@@ -10,7 +10,7 @@ export type LiveSession = { sessionId: string; userId: string; email: string; en
 export async function findSession(token: string): Promise<(LiveSession & { tokenExpiresAt: Date }) | null> {
   const claims = await verifySessionToken(token)
   if (!claims) return null
-  const session = await findLive(claims.sessionId, part`user_id = ${claims.userId}`)
+  const session = await findLive(claims.sessionId, Prisma.sql`user_id = ${claims.userId}`)
   return session && { ...session, tokenExpiresAt: claims.expiresAt }
 }
 
@@ -21,16 +21,16 @@ export async function findRefreshableSession(refreshToken: string): Promise<Live
   const { sessionId, generation } = presented
   return findLive(
     sessionId,
-    part`(generation = ${generation} OR generation = ${generation} + 1
+    Prisma.sql`(generation = ${generation} OR generation = ${generation} + 1
       AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))
       AND (renewable_until IS NULL OR renewable_until > now())`,
   )
 }
 
-async function findLive(sessionId: string, condition: Part): Promise<LiveSession | null> {
-  const [row] = await sql<LiveSession>`
-    SELECT id AS "sessionId", user_id AS "userId", email, expires_at AS "endsAt"
+async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveSession | null> {
+  const [row] = await prisma().$queryRaw<(Omit<LiveSession, 'endsAt'> & { endsAt: number })[]>`
+    SELECT id AS "sessionId", user_id AS "userId", email, extract(epoch FROM expires_at)::float8 AS "endsAt"
     FROM sessions, LATERAL (SELECT email FROM users WHERE users.id = user_id AND disabled_at IS NULL OFFSET 0) AS holder
     WHERE id = ${sessionId} AND revoked_at IS NULL AND expires_at > now() AND ${condition}`
-  return row ?? null
+  return row ? { ...row, endsAt: dateFromEpoch(row.endsAt) } : null
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
-import { part, sql } from '../database/sql'
+import { Prisma, prisma } from '../database/prisma'
 import { log } from '../log'
 import { readRefreshToken } from './refresh-token'
 import { type SessionTokens, type StoredSession, sessionTokens } from './tokens'
@@ -17,13 +17,14 @@ export async function refreshSession(refreshToken: string | null): Promise<Refre
   if (!presented) throw new ApiError('REFRESH_INVALID')
   const { sessionId, generation } = presented
 
-  const isSettled = part`(rotated_at IS NULL OR rotated_at <= now() - make_interval(secs => ${refreshGraceSeconds}))`
-  const rotates = part`generation = ${generation} AND ${isSettled}`
-  const isReuse = part`(generation > ${generation} + 1 OR generation = ${generation} + 1 AND ${isSettled})`
+  const isSettled = Prisma.sql`(
+    rotated_at IS NULL OR rotated_at <= now() - make_interval(secs => ${refreshGraceSeconds}))`
+  const rotates = Prisma.sql`generation = ${generation} AND ${isSettled}`
+  const isReuse = Prisma.sql`(generation > ${generation} + 1 OR generation = ${generation} + 1 AND ${isSettled})`
   // One statement on one row, so that concurrent refreshes take effect one after the other: each
   // waits for the row and is then evaluated with the values that the one before left. A generation
   // that is greater than the stored one comes from before the database was restored.
-  const [row] = await sql<StoredSession & { reused: boolean }>`
+  const [row] = await prisma().$queryRaw<(StoredSession & { reused: boolean })[]>`
     UPDATE sessions SET
       generation = CASE WHEN ${rotates} THEN generation + 1 ELSE generation END,
       rotated_at = CASE WHEN ${rotates} THEN now() ELSE rotated_at END,

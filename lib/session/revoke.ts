@@ -1,14 +1,14 @@
-import { type Part, part, type Sql, sql } from '../database/sql'
+import { Prisma, prisma } from '../database/prisma'
 
 /**
  * Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one row per
  * session.
  */
-export function revokeSessions(where: Part): Part {
+export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
   // Locks the sessions in one order. An UPDATE locks them in the order of its plan, so that a sign-out
   // of two sessions and a reset of their user could deadlock. No index has this order: with one, the
   // planner might read all of it instead of sorting a few rows.
-  return part`
+  return Prisma.sql`
     revoked AS (
       UPDATE sessions SET revoked_at = now() WHERE id = ANY (ARRAY(
         SELECT id FROM sessions WHERE revoked_at IS NULL AND ${where} ORDER BY created_at, id FOR NO KEY UPDATE))
@@ -18,31 +18,31 @@ export function revokeSessions(where: Part): Part {
 
 /** Revokes sessions by ID. Ignores those that have ended already. */
 export async function endSessions(ids: string[]): Promise<void> {
-  await sql`WITH ${revokeSessions(part`id = ANY (${ids}::uuid[])`)} SELECT 1 FROM revoked`
+  await prisma().$executeRaw`WITH ${revokeSessions(Prisma.sql`id = ANY (${ids}::uuid[])`)} SELECT 1 FROM revoked`
 }
 
 /**
  * Locks a user, which must precede a statement with `endAllSessions`: only the next statement can
  * see a session that was starting concurrently. Lock order everywhere: user, code, session.
  */
-export async function lockUser(sql: Sql, userId: string): Promise<void> {
-  await sql`SELECT 1 FROM users WHERE id = ${userId} FOR UPDATE`
+export async function lockUser(tx: Prisma.TransactionClient, userId: string): Promise<void> {
+  await tx.$executeRaw`SELECT 1 FROM users WHERE id = ${userId} FOR UPDATE`
 }
 
 /**
  * Whether a session can start with a code. Excludes those that expired long ago, which may be
  * millions. A minute, because an exchange that waits for a lock goes by the time at which it began.
  */
-export const codeIsUsable = part`used_at IS NULL AND expires_at > now() - interval '1 minute'`
+export const codeIsUsable = Prisma.sql`used_at IS NULL AND expires_at > now() - interval '1 minute'`
 
 /**
- * Returns the CTEs that revoke all sessions of a user (a part that yields the ID, or null for
+ * Returns the CTEs that revoke all sessions of a user (a fragment that yields the ID, or null for
  * nobody), and delete the codes with which another could start. `revoked (id)` has one row per
  * session.
  */
-export function endAllSessions(userId: Part): Part {
-  return part`
-    ${revokeSessions(part`user_id = ${userId}`)}, codes_deleted AS (
+export function endAllSessions(userId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    ${revokeSessions(Prisma.sql`user_id = ${userId}`)}, codes_deleted AS (
       DELETE FROM exchange_codes WHERE user_id = ${userId} AND ${codeIsUsable}
     )`
 }

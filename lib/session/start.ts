@@ -1,5 +1,5 @@
 import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
-import { type Part, part } from '../database/sql'
+import { Prisma } from '../database/prisma'
 import { revokeSessions } from './revoke'
 
 // Bounds the work of one statement, if a user has far too many. More than parallel sign-ins, which do
@@ -12,9 +12,9 @@ type Start = {
   /** The sessions that the browser held before. */
   heldSessionIds: string[]
   /** The connection of the sign-in. */
-  connectionId?: Part
+  connectionId?: Prisma.Sql
   /** The end of the user's session at the identity provider. */
-  renewableUntil?: Part
+  renewableUntil?: Prisma.Sql
 }
 
 /**
@@ -25,17 +25,17 @@ type Start = {
 export function startSession({
   sessionId,
   heldSessionIds,
-  connectionId = part`NULL::uuid`,
-  renewableUntil = part`NULL::timestamptz`,
-}: Start): Part {
+  connectionId = Prisma.sql`NULL::uuid`,
+  renewableUntil = Prisma.sql`NULL::timestamptz`,
+}: Start): Prisma.Sql {
   // Sorted by revoked_at too, although it is null in each: the index has this order.
-  const replaced = part`
+  const replaced = Prisma.sql`
     SELECT unnest(${heldSessionIds}::uuid[]) UNION ALL (
       SELECT id FROM sessions
       WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL
         AND id <> ALL (${heldSessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
-  return part`
+  return Prisma.sql`
     started AS (
       INSERT INTO sessions (id, user_id, connection_id, renewable_until, expires_at)
       SELECT ${sessionId}::uuid, user_id, ${connectionId}, ${renewableUntil},
@@ -43,5 +43,5 @@ export function startSession({
       FROM claimed
       RETURNING user_id, floor(extract(epoch FROM created_at))::int AS now,
         floor(extract(epoch FROM expires_at))::int AS ends_at
-    ), ${revokeSessions(part`id = ANY (ARRAY(${replaced})) AND EXISTS (SELECT FROM claimed)`)}`
+    ), ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${replaced})) AND EXISTS (SELECT FROM claimed)`)}`
 }

@@ -1,5 +1,5 @@
 import { domainInAscii } from '../contract/email-address'
-import { sql } from '../database/sql'
+import { prisma } from '../database/prisma'
 import { env } from '../settings/env'
 import { ConnectionSettings, type OidcSettings, type SamlSettings } from './settings'
 
@@ -32,37 +32,39 @@ export function isSaml<Some extends Pick<Connection, 'settings'>>(
   return connection.settings.kind === 'saml'
 }
 
-type ConnectionRow = Omit<Connection, 'settings'> & { kind: string; settings: object }
-
 /** Returns an enabled connection by its slug, which may be any text, or null. */
 export async function findConnection(slug: string): Promise<Connection | null> {
   if (!slugPattern.test(slug)) return null
-  const [row] = await sql<ConnectionRow>`
-    SELECT id, slug, name, kind, settings, sealed_secrets AS "sealedSecrets", provision,
-      allow_passwords AS "allowPasswords"
-    FROM connections WHERE slug = ${slug} AND disabled_at IS NULL`
+  const row = await prisma().connection.findFirst({
+    where: { slug, disabledAt: null },
+    omit: { listed: true, disabledAt: true, createdAt: true },
+  })
   if (!row) return null
   const { kind, settings, ...connection } = row
-  return { ...connection, settings: ConnectionSettings.parse({ ...settings, kind }) }
+  return { ...connection, settings: ConnectionSettings.parse({ ...(settings as object), kind }) }
 }
 
 /** Returns the slug of the enabled connection that an e-mail address belongs to, or null. */
 export async function findConnectionOfEmail(email: string): Promise<string | null> {
   const domain = domainOf(email)
   if (!domain) return null
-  const [row] = await sql<{ slug: string }>`
-    SELECT slug FROM connections
-    WHERE id = (SELECT connection_id FROM connection_domains WHERE domain = ${domain}) AND disabled_at IS NULL`
-  return row?.slug ?? null
+  const row = await prisma().connectionDomain.findFirst({
+    where: { domain },
+    select: { connection: { select: { slug: true, disabledAt: true } } },
+  })
+  return row && !row.connection.disabledAt ? row.connection.slug : null
 }
 
 /**
- * What the sign-in page offers: buttons, and whether an e-mail address can lead anywhere. `slug > ''`
+ * What the sign-in page offers: buttons, and whether an e-mail address can lead anywhere. `gt: ''`
  * is true of every row, and lets PostgreSQL read them by key.
  */
 export async function signInChoices(): Promise<{ listed: { slug: string; name: string }[]; any: boolean }> {
-  const rows = await sql<{ slug: string; name: string; listed: boolean }>`
-    SELECT slug, name, listed FROM connections WHERE slug > '' AND disabled_at IS NULL ORDER BY slug`
+  const rows = await prisma().connection.findMany({
+    where: { slug: { gt: '' }, disabledAt: null },
+    orderBy: { slug: 'asc' },
+    select: { slug: true, name: true, listed: true },
+  })
   const listed = rows.filter((row) => row.listed).map(({ slug, name }) => ({ slug, name }))
   return { listed, any: rows.length > 0 }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { NotExecuted } from '../database/not-executed'
-import { part, sql } from '../database/sql'
+import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { log } from '../log'
 import { hashSecret, newSecret } from '../secret'
 import { revokeSessions } from '../session/revoke'
@@ -36,23 +36,21 @@ export async function issueSsoCode(
   } = {},
 ): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
-  const [row] = await sql<{ expiresAt: Date }>`
+  const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
     INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, renewable_until, expires_at)
     VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${identity?.connectionId ?? null},
-            ${renewableUntil ?? null}, now() + make_interval(secs => ${lifetimes.code}))
-    RETURNING expires_at AS "expiresAt"`
+            to_timestamp(${renewableUntil ? renewableUntil.getTime() / 1_000 : null}), now() + make_interval(secs => ${lifetimes.code}))
+    RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
   // The insert waits for an `unlink` that holds the user. This is a statement of its own, to see every
   // `unlink` that ended before it; every later one deletes the code.
   if (identity && !(await isLinked(userId, identity))) throw new SignInRejected('identity_unlinked', 'attempt_invalid')
-  return { secret, expiresAt: row!.expiresAt }
+  return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
 
 async function isLinked(userId: string, identity: Subject & { connectionId: string }): Promise<boolean> {
   const { connectionId, issuer, subject } = identity
-  const rows = await sql`
-    SELECT 1 FROM identities
-    WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND subject = ${subject} AND user_id = ${userId}`
-  return rows.length === 1
+  const where = { connectionId, issuer, subject, userId }
+  return (await prisma().identity.findFirst({ where, select: { userId: true } })) !== null
 }
 
 /** Who presents a code: the browser, if it has an identity, and the sessions that it holds. */
@@ -73,7 +71,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
   const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
   // `holder` locks the user first, like everything that ends all sessions of a user: of an exchange
   // and a reset at the same time, the later one sees what the earlier one did.
-  const [row] = await sql<ExchangeRow>`
+  const [row] = await prisma().$queryRaw<ExchangeRow[]>`
     WITH holder AS MATERIALIZED (
       SELECT 1 FROM users
       WHERE id = (SELECT user_id FROM exchange_codes WHERE code_hash = ${codeHash}) AND disabled_at IS NULL
@@ -92,8 +90,8 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
     ), ${startSession({
       sessionId,
       heldSessionIds: presenter.sessionIds,
-      connectionId: part`connection_id`,
-      renewableUntil: part`renewable_until`,
+      connectionId: Prisma.sql`connection_id`,
+      renewableUntil: Prisma.sql`renewable_until`,
     })}
     SELECT (SELECT user_id FROM started) AS "userId", (SELECT now FROM started) AS now,
       (SELECT ends_at FROM started) AS "endsAt",
@@ -118,13 +116,13 @@ async function endReusedSession(
   browserHash: Uint8Array | null,
   heldSessionIds: string[],
 ): Promise<void> {
-  const [code] = await sql<RejectedCode>`
+  const [code] = await prisma().$queryRaw<RejectedCode[]>`
     WITH code AS MATERIALIZED (
       SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,
         (used_by = ${browserHash} AND used_at > now() - make_interval(secs => ${doubleSubmitSeconds})) IS TRUE
           OR session_id = ANY (${heldSessionIds}::uuid[]) AS is_same_browser
       FROM exchange_codes WHERE code_hash = ${codeHash}
-    ), ${revokeSessions(part`id = (SELECT session_id FROM code WHERE NOT is_elsewhere AND is_same_browser IS NOT TRUE)`)}
+    ), ${revokeSessions(Prisma.sql`id = (SELECT session_id FROM code WHERE NOT is_elsewhere AND is_same_browser IS NOT TRUE)`)}
     SELECT session_id AS "sessionId", is_elsewhere AS "isElsewhere", EXISTS (SELECT FROM revoked) AS revoked
     FROM code`.catch(NotExecuted.rethrow)
   if (!code) return

@@ -1,5 +1,5 @@
 import { inUnicode } from '../contract/email-address'
-import { type Sql, sql, transaction } from '../database/sql'
+import { type Prisma, prisma, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
 
@@ -25,15 +25,15 @@ export async function userOfIdentity(
   identity: Subject,
   contact: () => Promise<Contact>,
 ): Promise<string> {
-  const known = await findUser(sql, connection, identity)
+  const known = await findUser(prisma(), connection, identity)
   if (known) return enabled(known)
 
   const email = await linkableEmail(connection, await contact())
-  const user = await transaction(async (sql) => {
+  const user = await transaction(async (tx) => {
     // Always in this order. They make first sign-ins of one person, and of one address, take turns.
-    await sql`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${`${connection.id} ${identity.subject}`}))`
-    await sql`SELECT pg_advisory_xact_lock(${locks.email}, hashtext(${email}))`
-    return (await findUser(sql, connection, identity)) ?? link(sql, connection, identity, email)
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${`${connection.id} ${identity.subject}`}))`
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.email}, hashtext(${email}))`
+    return (await findUser(tx, connection, identity)) ?? link(tx, connection, identity, email)
   })
   // thrown here, because an error in the transaction would cost its connection
   if (user instanceof SignInRejected) throw user
@@ -43,21 +43,25 @@ export async function userOfIdentity(
 /** `userId` is null if an operator has unlinked the identity. */
 type KnownUser = { userId: string | null; isDisabled: boolean }
 
-async function findUser(sql: Sql, connection: Connection, { issuer, subject }: Subject): Promise<KnownUser | null> {
-  const [row] = await sql<KnownUser>`
-    SELECT user_id AS "userId",
-      (SELECT disabled_at IS NOT NULL FROM users WHERE id = user_id) IS TRUE AS "isDisabled"
-    FROM identities WHERE connection_id = ${connection.id} AND issuer = ${issuer} AND subject = ${subject}`
-  return row ?? null
+async function findUser(
+  tx: Prisma.TransactionClient,
+  connection: Connection,
+  { issuer, subject }: Subject,
+): Promise<KnownUser | null> {
+  const row = await tx.identity.findFirst({
+    where: { connectionId: connection.id, issuer, subject },
+    select: { userId: true, user: { select: { disabledAt: true } } },
+  })
+  return row && { userId: row.userId, isDisabled: Boolean(row.user?.disabledAt) }
 }
 
 async function link(
-  sql: Sql,
+  tx: Prisma.TransactionClient,
   connection: Connection,
   { issuer, subject }: Subject,
   email: string,
 ): Promise<KnownUser | SignInRejected> {
-  const [found] = await sql<KnownUser & { isLinked: boolean }>`
+  const [found] = await tx.$queryRaw<(KnownUser & { isLinked: boolean })[]>`
     SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled",
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
     FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1`
@@ -65,17 +69,10 @@ async function link(
   if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
   if (!found && !connection.provision) return new SignInRejected('identity_not_provisioned', 'no_access')
   if (found?.isDisabled) return found
-  const userId = found?.userId ?? (await createUser(sql, email, !connection.allowPasswords))
-  await sql`
-    INSERT INTO identities (connection_id, issuer, subject, user_id)
-    VALUES (${connection.id}, ${issuer}, ${subject}, ${userId})`
+  const create = () => tx.user.create({ data: { email, ssoOnly: !connection.allowPasswords }, select: { id: true } })
+  const userId = found?.userId ?? (await create()).id
+  await tx.identity.createMany({ data: [{ connectionId: connection.id, issuer, subject, userId }] })
   return { userId, isDisabled: false }
-}
-
-async function createUser(sql: Sql, email: string, ssoOnly: boolean): Promise<string> {
-  const [row] = await sql<{ id: string }>`
-    INSERT INTO users (email, sso_only) VALUES (${email}, ${ssoOnly}) RETURNING id`
-  return row!.id
 }
 
 /** Returns the address that may identify a user, in lower case. Throws SignInRejected otherwise. */
@@ -94,9 +91,8 @@ async function linkableEmail(connection: Connection, { email, isVerified, hosted
 }
 
 async function owns(connection: Connection, domain: string | null): Promise<boolean> {
-  const rows = await sql`
-    SELECT 1 FROM connection_domains WHERE domain = ${domain} AND connection_id = ${connection.id}`
-  return rows.length === 1
+  if (!domain) return false
+  return (await prisma().connectionDomain.findFirst({ where: { domain, connectionId: connection.id } })) !== null
 }
 
 function enabled({ userId, isDisabled }: KnownUser): string {

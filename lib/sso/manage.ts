@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { part, type Sql, sql, transaction } from '../database/sql'
+import { Prisma, prisma, transaction } from '../database/prisma'
 import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
 import { type Connection, domainOf } from './connection'
 import type { Subject } from './identity'
@@ -29,14 +29,13 @@ export async function addConnection({ secrets, domains, ...connection }: NewConn
   const id = randomUUID()
   const { kind, ...stored } = ConnectionSettings.parse(settings)
   const sealed = await sealSecrets(secrets, bindingOf({ id, settings }))
-  await transaction(async (sql) => {
-    const [added] = await sql`
-      INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, provision, listed, allow_passwords)
-      VALUES (${id}, ${slug}, ${name}, ${kind}, ${JSON.stringify(stored)}::jsonb, ${sealed}, ${provision}, ${listed},
-              ${allowPasswords})
-      ON CONFLICT (slug) DO NOTHING RETURNING 1`
-    if (!added) throw new ConnectionConflict(`There is already a connection ${slug}.`)
-    const claimed = await sql<{ domain: string }>`
+  await transaction(async (tx) => {
+    const added = await tx.connection.createMany({
+      data: [{ id, slug, name, kind, settings: stored, sealedSecrets: sealed, provision, listed, allowPasswords }],
+      skipDuplicates: true,
+    })
+    if (added.count === 0) throw new ConnectionConflict(`There is already a connection ${slug}.`)
+    const claimed = await tx.$queryRaw<{ domain: string }[]>`
       INSERT INTO connection_domains (domain, connection_id) SELECT unnest(${domains}::text[]), ${id}
       ON CONFLICT (domain) DO NOTHING RETURNING domain`
     const taken = domains.filter((domain) => !claimed.some((row) => row.domain === domain))
@@ -53,10 +52,10 @@ export async function updateProvider(
   { id }: Pick<Connection, 'id'>,
   { issuer, ...provider }: Pick<SamlSettings, 'issuer' | 'ssoUrl' | 'certificates'>,
 ): Promise<boolean> {
-  const updated = await sql`
+  const updated = await prisma().$executeRaw`
     UPDATE connections SET settings = settings || ${JSON.stringify(provider)}::jsonb
-    WHERE id = ${id} AND kind = 'saml' AND settings->>'issuer' = ${issuer} RETURNING 1`
-  return updated.length === 1
+    WHERE id = ${id} AND kind = 'saml' AND settings->>'issuer' = ${issuer}`
+  return updated === 1
 }
 
 export type ListedConnection = Omit<Connection, 'settings' | 'sealedSecrets'> & {
@@ -70,15 +69,19 @@ export type ListedConnection = Omit<Connection, 'settings' | 'sealedSecrets'> & 
 
 /** Returns all connections, by slug; or the one with a slug. */
 export async function listConnections(slug: string | null = null): Promise<ListedConnection[]> {
-  const rows = await sql<Omit<ListedConnection, 'settings'> & { kind: string; settings: object }>`
-    SELECT id, slug, name, kind, settings, sealed_secrets AS "sealedSecrets", provision, listed,
-      allow_passwords AS "allowPasswords", disabled_at AS "disabledAt",
-      ARRAY(SELECT domain FROM connection_domains WHERE connection_id = connections.id ORDER BY domain) AS domains,
-      (SELECT count(user_id)::int FROM identities WHERE connection_id = connections.id) AS users
-    FROM connections WHERE ${slug}::text IS NULL OR slug = ${slug} ORDER BY slug`
-  return rows.map(({ kind, settings, ...row }) => ({
+  const rows = await prisma().connection.findMany({
+    where: slug === null ? {} : { slug },
+    orderBy: { slug: 'asc' },
+    include: {
+      domains: { orderBy: { domain: 'asc' } },
+      _count: { select: { identities: { where: { userId: { not: null } } } } },
+    },
+  })
+  return rows.map(({ kind, settings, domains, _count, ...row }) => ({
     ...row,
-    settings: ConnectionSettings.parse({ ...settings, kind }),
+    settings: ConnectionSettings.parse({ ...(settings as object), kind }),
+    domains: domains.map(({ domain }) => domain),
+    users: _count.identities,
   }))
 }
 
@@ -87,7 +90,7 @@ export async function listConnections(slug: string | null = null): Promise<Liste
  * use a password.
  */
 export async function enableConnection({ id, slug, allowPasswords }: ListedConnection): Promise<number> {
-  await sql`UPDATE connections SET disabled_at = NULL WHERE id = ${id}`
+  await prisma().connection.updateMany({ where: { id }, data: { disabledAt: null } })
   return allowPasswords ? 0 : restrictUsers(id, slug)
 }
 
@@ -97,21 +100,19 @@ export async function enableConnection({ id, slug, allowPasswords }: ListedConne
  * rejected.
  */
 export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<number> {
-  await sql`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
+  await prisma().$executeRaw`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
   let ended = 0
   for (let after = lowestId; ; ) {
-    const users = await sql<{ id: string }>`
-      SELECT user_id AS id FROM identities WHERE connection_id = ${id} AND user_id > ${after}::uuid
-      ORDER BY user_id LIMIT ${batchSize}`
-    if (users.length === 0) return ended
-    ended += await transaction((sql) =>
-      endSessionsOf(
-        sql,
-        id,
-        users.map((user) => user.id),
-      ),
-    )
-    after = users.at(-1)!.id
+    const identities = await prisma().identity.findMany({
+      where: { connectionId: id, userId: { gt: after } },
+      orderBy: { userId: 'asc' },
+      take: batchSize,
+      select: { userId: true },
+    })
+    if (identities.length === 0) return ended
+    const userIds = identities.map(({ userId }) => userId!)
+    ended += await transaction((tx) => endSessionsOf(tx, id, userIds))
+    after = userIds.at(-1)!
   }
 }
 
@@ -120,13 +121,12 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
   const ended = await disableConnection(connection)
   // In batches: the foreign key would delete all sign-ins in one statement, and there can be millions.
   for (let isLeft = true; isLeft; ) {
-    const deleted = await sql`
+    const deleted = await prisma().$executeRaw`
       DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM sign_ins WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))
-      RETURNING 1`
-    isLeft = deleted.length > 0
+        SELECT ctid FROM sign_ins WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))`
+    isLeft = deleted > 0
   }
-  await sql`DELETE FROM connections WHERE id = ${connection.id}`
+  await prisma().connection.deleteMany({ where: { id: connection.id } })
   return ended
 }
 
@@ -139,19 +139,18 @@ export async function unlinkUser(
   userId: string,
   connectionId: string,
 ): Promise<{ subject: string; ended: number } | null> {
-  return transaction(async (sql) => {
-    await lockUser(sql, userId)
-    const [unlinked] = await sql<{ subject: string }>`
+  return transaction(async (tx) => {
+    await lockUser(tx, userId)
+    const [unlinked] = await tx.$queryRaw<{ subject: string }[]>`
       UPDATE identities SET user_id = NULL WHERE user_id = ${userId} AND connection_id = ${connectionId}
       RETURNING subject`
-    return unlinked ? { ...unlinked, ended: await endSessionsOf(sql, connectionId, [userId]) } : null
+    return unlinked ? { ...unlinked, ended: await endSessionsOf(tx, connectionId, [userId]) } : null
   })
 }
 
 /** Returns the issuers of a subject that has signed in through a connection. */
 export async function issuersOf(connectionId: string, subject: string): Promise<string[]> {
-  const rows = await sql<{ issuer: string }>`
-    SELECT issuer FROM identities WHERE connection_id = ${connectionId} AND subject = ${subject}`
+  const rows = await prisma().identity.findMany({ where: { connectionId, subject }, select: { issuer: true } })
   return rows.map(({ issuer }) => issuer)
 }
 
@@ -164,9 +163,9 @@ export async function linkUser(
   { id, slug }: Pick<ListedConnection, 'id' | 'slug'>,
   { issuer, subject }: Subject,
 ): Promise<void> {
-  await transaction(async (sql) => {
-    await lockUser(sql, userId)
-    const [linked] = await sql<{ email: string; subject: string; isSame: boolean }>`
+  await transaction(async (tx) => {
+    await lockUser(tx, userId)
+    const [linked] = await tx.$queryRaw<{ email: string; subject: string; isSame: boolean }[]>`
       SELECT (SELECT email FROM users WHERE id = user_id), subject,
         user_id = ${userId} AND issuer = ${issuer} AND subject = ${subject} AS "isSame"
       FROM identities
@@ -177,24 +176,21 @@ export async function linkUser(
       const state = `${linked.email} is linked to the subject ${linked.subject}.`
       throw new ConnectionConflict(`${state} Unlink it first: npm run users -- unlink ${linked.email} ${slug}`)
     }
-    await sql`
-      DELETE FROM identities
-      WHERE connection_id = ${id} AND issuer = ${issuer} AND subject = ${subject} AND user_id IS NULL`
-    await sql`
-      INSERT INTO identities (connection_id, issuer, subject, user_id) VALUES (${id}, ${issuer}, ${subject}, ${userId})`
+    const identity = { connectionId: id, issuer, subject }
+    await tx.identity.deleteMany({ where: { ...identity, userId: null } })
+    await tx.identity.createMany({ data: [{ ...identity, userId }] })
   })
 }
 
-async function endSessionsOf(sql: Sql, connectionId: string, userIds: string[]): Promise<number> {
-  await sql`SELECT 1 FROM users WHERE id = ANY (${userIds}::uuid[]) ORDER BY id FOR UPDATE`
-  const ended = await sql`
-    WITH ${revokeSessions(part`user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId}`)},
+async function endSessionsOf(tx: Prisma.TransactionClient, connectionId: string, userIds: string[]): Promise<number> {
+  await tx.$executeRaw`SELECT 1 FROM users WHERE id = ANY (${userIds}::uuid[]) ORDER BY id FOR UPDATE`
+  return tx.$executeRaw`
+    WITH ${revokeSessions(Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId}`)},
     codes_deleted AS (
       DELETE FROM exchange_codes
       WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND ${codeIsUsable}
     )
     SELECT id FROM revoked`
-  return ended.length
 }
 
 /**
@@ -204,8 +200,7 @@ async function endSessionsOf(sql: Sql, connectionId: string, userIds: string[]):
 async function restrictUsers(connectionId: string, slug: string): Promise<number> {
   let marked = 0
   try {
-    const rows = await sql<{ domain: string }>`
-      SELECT domain FROM connection_domains WHERE connection_id = ${connectionId}`
+    const rows = await prisma().connectionDomain.findMany({ where: { connectionId } })
     const domains = new Set<string | null>(rows.map(({ domain }) => domain))
     for (let after: string | null = lowestId; after !== null; ) {
       const batch = await restrictBatch(domains, after)
@@ -227,10 +222,14 @@ type Batch = { last: string | null; marked: number }
  * PostgreSQL can't convert a domain to ASCII.
  */
 async function restrictBatch(domains: Set<string | null>, after: string): Promise<Batch> {
-  const users = await sql<{ id: string; email: string }>`
-    SELECT id, email FROM users WHERE id > ${after}::uuid ORDER BY id LIMIT ${rowsAtOnce}`
+  const users = await prisma().user.findMany({
+    where: { id: { gt: after } },
+    orderBy: { id: 'asc' },
+    take: rowsAtOnce,
+    select: { id: true, email: true },
+  })
   const ids = users.filter(({ email }) => domains.has(domainOf(email))).map(({ id }) => id)
-  const marked = await sql`
-    UPDATE users SET sso_only = true WHERE id = ANY (${ids}::uuid[]) AND NOT sso_only RETURNING 1`
-  return { last: users.at(-1)?.id ?? null, marked: marked.length }
+  const marked = await prisma().$executeRaw`
+    UPDATE users SET sso_only = true WHERE id = ANY (${ids}::uuid[]) AND NOT sso_only`
+  return { last: users.at(-1)?.id ?? null, marked }
 }

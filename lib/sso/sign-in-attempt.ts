@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { lifetimes } from '../contract/lifetimes'
 import { deleteSignInsBesideRequests } from '../database/clean-up'
-import { type Part, part, sql } from '../database/sql'
+import { Prisma, prisma } from '../database/prisma'
 import { hashSecret, newSecret } from '../secret'
 import { env } from '../settings/env'
 import { SignInRejected } from './rejection'
@@ -31,7 +31,7 @@ export async function startAttempt(
 ): Promise<AttemptSecrets> {
   const state = newSecret()
   const { kid } = env().SESSION_SIGNING_KEYS
-  await sql`
+  await prisma().$executeRaw`
     INSERT INTO sign_ins (state_hash, connection_id, browser_hash, next, kid, expires_at)
     VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
             now() + make_interval(secs => ${lifetimes.signIn}))`
@@ -44,7 +44,7 @@ export async function startAttempt(
  * response to our request. Call it before a start that an unsolicited response causes.
  */
 export async function rejectLoop(connectionId: string, browser: string): Promise<void> {
-  const [row] = await sql<{ count: number }>`
+  const [row] = await prisma().$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
       SELECT FROM sign_ins
       WHERE connection_id = ${connectionId} AND browser_hash = ${hashSecret(browser)} AND claimed_at IS NULL
@@ -72,8 +72,9 @@ export async function claimAttempt({ state, connectionId, browser, mayLackCookie
   if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
   const stateHash = hashSecret(state)
   const browserHash = browser ? hashSecret(browser) : null
-  const isBrowser = mayLackCookies && browserHash === null ? part`true` : part`(browser_hash = ${browserHash}) IS TRUE`
-  const [row] = await sql<{ next: string | null; kid: string; browserHash: Uint8Array }>`
+  const isBrowser =
+    mayLackCookies && browserHash === null ? Prisma.sql`true` : Prisma.sql`(browser_hash = ${browserHash}) IS TRUE`
+  const [row] = await prisma().$queryRaw<{ next: string | null; kid: string; browserHash: Uint8Array }[]>`
     UPDATE sign_ins SET claimed_at = now()
     WHERE state_hash = ${stateHash} AND connection_id = ${connectionId} AND ${isBrowser}
       AND claimed_at IS NULL AND expires_at > now()
@@ -83,8 +84,8 @@ export async function claimAttempt({ state, connectionId, browser, mayLackCookie
 }
 
 /** Names for the log why a claim failed. */
-async function failedCheck(stateHash: Uint8Array, connectionId: string, isBrowser: Part): Promise<string> {
-  const [row] = await sql<{ isConnection: boolean; isBrowser: boolean; isClaimed: boolean }>`
+async function failedCheck(stateHash: Uint8Array, connectionId: string, isBrowser: Prisma.Sql): Promise<string> {
+  const [row] = await prisma().$queryRaw<{ isConnection: boolean; isBrowser: boolean; isClaimed: boolean }[]>`
     SELECT connection_id = ${connectionId} AS "isConnection", ${isBrowser} AS "isBrowser",
       claimed_at IS NOT NULL AS "isClaimed"
     FROM sign_ins WHERE state_hash = ${stateHash}`

@@ -1,0 +1,10 @@
+-- The defaults stay the same. Prisma now leaves them to the database: its client would take the clock of its process.
+ALTER TABLE "users" ALTER COLUMN "created_at" SET DEFAULT CURRENT_TIMESTAMP;
+ALTER TABLE "exchange_codes" ALTER COLUMN "created_at" SET DEFAULT CURRENT_TIMESTAMP;
+ALTER TABLE "reset_tokens" ALTER COLUMN "created_at" SET DEFAULT CURRENT_TIMESTAMP;
+ALTER TABLE "sessions" ALTER COLUMN "created_at" SET DEFAULT CURRENT_TIMESTAMP;
+ALTER TABLE "connections" ALTER COLUMN "created_at" SET DEFAULT CURRENT_TIMESTAMP;
+ALTER TABLE "identities" ALTER COLUMN "created_at" SET DEFAULT CURRENT_TIMESTAMP;
+ALTER TABLE "sign_ins" ALTER COLUMN "created_at" SET DEFAULT CURRENT_TIMESTAMP;
+ALTER TABLE "mails" ALTER COLUMN "requested_at" SET DEFAULT CURRENT_TIMESTAMP,
+ALTER COLUMN "due_at" SET DEFAULT CURRENT_TIMESTAMP;
