@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { applyMigrations } from '../../prisma/migrate'
+import { otherTimeZone } from './own-database'
 
 export type BreakablePostgres = {
   /**
@@ -60,6 +61,7 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
     return rows
   }
   await applyMigrations(embedded.url)
+  await sql(`ALTER DATABASE postgres SET timezone = '${otherTimeZone}'`)
   await sql(`CREATE ROLE app LOGIN PASSWORD 'app'; GRANT ALL ON ALL TABLES IN SCHEMA public TO app`)
 
   const postmaster = () => Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])

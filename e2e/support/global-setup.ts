@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { project } from '../../bin/local'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { applyMigrations } from '../../prisma/migrate'
+import { otherTimeZone } from './own-database'
 import { secretsFolder } from './secrets'
 import { logFolder, startServer } from './server'
 import { findChromium } from './tools'
@@ -24,11 +25,13 @@ export default async function setUp(): Promise<() => Promise<void>> {
   const maintenanceUrl = process.env.DATABASE_URL ?? embedded!.url
   const name = `test_${randomBytes(6).toString('hex')}`
   await runSql(maintenanceUrl, `CREATE DATABASE ${name}`)
+  await runSql(maintenanceUrl, `ALTER DATABASE ${name} SET timezone = '${otherTimeZone}'`)
   const databaseUrl = new URL(maintenanceUrl)
   databaseUrl.pathname = `/${name}`
 
   Object.assign(process.env, {
     DATABASE_URL: databaseUrl.href,
+    TZ: 'America/St_Johns', // UTC−3:30; a time that passes through the zone of a process or a session shifts
     DIRECT_DATABASE_URL: '', // overrides .env
     SESSION_SIGNING_KEYS: newSigningKeys(),
     CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64'),

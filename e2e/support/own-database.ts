@@ -3,6 +3,9 @@ import pg from 'pg'
 import { applyMigrations } from '../../prisma/migrate'
 import type { Sql } from './fixtures'
 
+/** The time zone of each database of the tests, which is the zone of no process. */
+export const otherTimeZone = 'Asia/Kolkata'
+
 export type OwnDatabase = {
   name: string
   /** Returns its URL, for its owner or for another role. */
@@ -15,6 +18,7 @@ export type OwnDatabase = {
 export async function openOwnDatabase({ migrated = true } = {}): Promise<OwnDatabase> {
   const name = `own_${randomBytes(6).toString('hex')}`
   await maintain(`CREATE DATABASE ${name}`)
+  await maintain(`ALTER DATABASE ${name} SET timezone = '${otherTimeZone}'`)
   const url = (user?: string, password?: string) => {
     const result = new URL(process.env.DATABASE_URL!)
     result.pathname = `/${name}`

@@ -17,7 +17,9 @@ export const resultMs = 6_000
 // the start, provided that the planner has only one index to choose from: for a join of empty
 // tables it may still read a whole index. So statements use subqueries instead of joins (`LATERAL …
 // OFFSET 0` is a subquery that the planner does not turn into a join).
+// TimeZone: Prisma sends and reads times without a zone.
 const setUp = `
+  SET TimeZone = 'UTC';
   SET statement_timeout = ${statementMs};
   SET idle_in_transaction_session_timeout = ${idleInTransactionMs};
   SET enable_seqscan = off`
