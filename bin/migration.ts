@@ -1,7 +1,7 @@
 // `npm run migration -- NAME`: writes a migration for the changes in prisma/schema.prisma since the
 // newest committed migration. Works offline.
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { draftMigration } from '../prisma/draft'
+import { draftMigration } from '../prisma/migrate'
 import { startEmbeddedPostgres } from './embedded-postgres'
 import { project } from './local'
 

@@ -1,15 +1,22 @@
+// Migrations with Prisma's schema engine as WebAssembly, from npm. The Prisma CLI would download a binary.
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { openConnection, startEngine } from './engine.mjs'
+import { PrismaPg } from '@prisma/adapter-pg'
+import { bindMigrationAwareSqlAdapterFactory, DriverAdapterError } from '@prisma/driver-adapter-utils'
+import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg'
+import pg from 'pg'
 
 /** In the production folder, this code is in bin. */
 const here = (path: string) => fileURLToPath(new URL(`../prisma/${path}`, import.meta.url))
 const folder = here('migrations')
+const schema = here('schema.prisma')
+const connectMs = 10_000
 const lockKey = 72707369 // the advisory lock of Prisma's own `migrate deploy`
 const lockRetryMs = 250
-
-type Connection = ReturnType<typeof openConnection>
+const filters = { externalTables: [], externalEnums: [] }
 
 /**
  * Applies the pending migrations and returns their names. Concurrent runs wait for each other.
@@ -21,9 +28,8 @@ export async function applyMigrations(url: string, report: (progress: string) =>
   const connection = openConnection(url)
   try {
     await lock(connection, report)
-    const engine = await startEngine(connection, [here('schema.prisma')])
+    const engine = await startEngine(connection)
     const migrationsList = readMigrations()
-    const filters = { externalTables: [], externalEnums: [] }
     const { editedMigrationNames: edited } = await engine.diagnoseMigrationHistory({
       migrationsList,
       filters,
@@ -58,7 +64,7 @@ function readMigrations() {
  * because a statement that waits for the lock would block a `CREATE INDEX CONCURRENTLY` of the run
  * that holds it. The lock is released when the connection closes.
  */
-async function lock(connection: Connection, report: (progress: string) => void): Promise<void> {
+async function lock(connection: pg.Pool, report: (progress: string) => void): Promise<void> {
   for (let reported = false; ; reported = true) {
     const { rows } = await connection.query('SELECT pg_try_advisory_lock($1) AS taken', [lockKey])
     if (rows[0].taken) return
@@ -73,4 +79,96 @@ function describe({ name, code, message }: Error & { code?: string }): string {
   const text = message.replace(/^external connector error\n/, '').replace(/\n +0: .*/s, '')
   if (migration) return `The migration ${migration} failed: ${text.trim()}`
   return text.trim() || code || name // for a host with several IP addresses, the message is empty
+}
+
+/**
+ * Returns the SQL for the changes in schema.prisma since the newest committed migration; empty if there are
+ * none. The engine needs the `url` of any PostgreSQL, but changes nothing there.
+ */
+export async function draftMigration(url: string): Promise<string> {
+  const connection = openConnection(url)
+  try {
+    const engine = await startEngine(connection)
+    const { stdout } = await engine.diff({
+      from: { tag: 'schemaDatamodel', files: [{ path: schema, content: committedSchema() }] },
+      to: { tag: 'schemaDatamodel', files: [{ path: schema, content: readFileSync(schema, 'utf8') }] },
+      script: true,
+      exitCode: null,
+      filters,
+    })
+    return stdout?.includes('This is an empty migration') ? '' : (stdout ?? '')
+  } finally {
+    await connection.end()
+  }
+}
+
+/** Returns schema.prisma as of the last commit that added a migration. */
+function committedSchema(): string {
+  const git = (...parameters: string[]) => execFileSync('git', parameters, { cwd: here('.'), encoding: 'utf8' }).trim()
+  return git('show', `${git('log', '-1', '--format=%H', '--', 'migrations')}:./schema.prisma`)
+}
+
+/**
+ * Keeps a connection after an error of PostgreSQL, unlike a pool, which would replace it: the lock
+ * would be lost, because the engine looks for tables that an empty database does not have.
+ */
+class KeptConnection extends pg.Pool {
+  override async query(...query: any[]): Promise<any> {
+    const client = await this.connect()
+    try {
+      return await client.query(...(query as [any]))
+    } finally {
+      client.release()
+    }
+  }
+}
+
+/**
+ * Opens a single connection for an engine, because an advisory lock belongs to one connection.
+ * Removes the role's statement time-out, which is meant for the service: a migration may take
+ * longer.
+ */
+export function openConnection(url: string): pg.Pool {
+  const pool = new KeptConnection({
+    connectionString: url,
+    max: 1,
+    connectionTimeoutMillis: connectMs,
+    idleTimeoutMillis: 0, // an idle time-out would close the connection and release the lock
+    keepAlive: true,
+    onConnect: async (client) => void (await client.query('SET statement_timeout = 0')),
+  })
+  pool.on('error', () => {}) // if the idle connection is lost, the next query fails
+  return pool
+}
+
+async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
+  const file = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg')
+  const source = readFileSync(file.replace(/\.js$/, '.wasm'))
+  const { instance } = await WebAssembly.instantiate(source, { './schema_engine_bg.js': bindings as never })
+  bindings.__wbg_set_wasm(instance.exports)
+  ;(instance.exports.__wbindgen_start as () => void)()
+  const options = { datamodels: [[schema, readFileSync(schema, 'utf8')]] as [string, string][] }
+  return bindings.SchemaEngine.new(options, () => {}, bindMigrationAwareSqlAdapterFactory(new WholeScripts(pool)))
+}
+
+/**
+ * Sends a migration as one script. Prisma's adapter would split it at every semicolon, even inside
+ * a comment, a string or a function, and would keep the statements before a failure. It would also
+ * report errors of kinds that the engine does not know, and PostgreSQL's message would be lost.
+ */
+class WholeScripts extends PrismaPg {
+  constructor(private readonly pool: pg.Pool) {
+    super(pool)
+  }
+
+  override async connect() {
+    const adapter = await super.connect()
+    adapter.executeScript = async (script) => {
+      await this.pool.query(script).catch(({ severity = 'N/A', code = 'N/A', message, detail, column, hint }) => {
+        const cause = { kind: 'postgres' as const, code, severity, message, detail, column, hint }
+        throw new DriverAdapterError({ ...cause, originalCode: code, originalMessage: message })
+      })
+    }
+    return adapter
+  }
 }

@@ -1,0 +1,30 @@
+-- Creates the database, the role that owns it and migrates (auth_owner, for DIRECT_DATABASE_URL), and the role that
+-- serves (auth_app, for DATABASE_URL). Change the names and the passwords, and run each part as its heading says.
+-- The owner cannot run part 1: CREATE ROLE, CREATE DATABASE and ALTER ROLE … SET need an administrator.
+
+-- 1. As an administrator of PostgreSQL, such as postgres, in any database:
+CREATE ROLE auth_owner LOGIN PASSWORD 'the_owner_password';
+CREATE ROLE auth_app LOGIN PASSWORD 'the_app_password';
+CREATE DATABASE auth;
+ALTER DATABASE auth OWNER TO auth_owner;
+-- Without a pooler the app sets these itself, for each connection. Behind a pooler, only the role can have them.
+ALTER ROLE auth_app SET TimeZone = 'UTC';
+ALTER ROLE auth_app SET statement_timeout = '4s';
+ALTER ROLE auth_app SET idle_in_transaction_session_timeout = '10s';
+ALTER ROLE auth_app SET enable_seqscan = off; -- every lookup is by key, even if its plan was made on an empty table
+
+-- 2. As the same administrator, in the new database. Since PostgreSQL 15 this is the default:
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+GRANT CREATE ON SCHEMA public TO auth_owner;
+
+-- 3. As auth_owner, in the new database, after `npm run migrate`. Run it again after each update of the app:
+GRANT SELECT ON _prisma_migrations TO auth_app;
+GRANT SELECT (id, email, disabled_at, sso_only), INSERT (email, sso_only),
+  UPDATE (password_hash, password_changed_at) ON users TO auth_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON exchange_codes, reset_tokens, sessions, mails, password_attempts TO auth_app;
+GRANT SELECT ON connections, connection_domains TO auth_app;
+GRANT SELECT, INSERT ON identities TO auth_app;
+GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sign_ins TO auth_app;
+
+-- 4. As auth_owner, only with PASSWORD_SIGN_IN=true, which has to verify passwords:
+GRANT SELECT (password_hash, password_changed_at) ON users TO auth_app;
