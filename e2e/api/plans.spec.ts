@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { project } from '../../bin/local'
-import { blocks } from '../support/documents'
 import { expect, test } from '../support/fixtures'
-import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
+import { type OwnDatabase, openOwnDatabase, setUpOfDatabase } from '../support/own-database'
 
 // The generic plan of every statement, and the privileges that the statements need.
 
@@ -87,11 +86,15 @@ test('reads no more index entries than a statement needs', () => {
   }
 })
 
-test('finds rows by key behind a pooler, with the role settings in docs/deploy.md', async () => {
+test('finds rows by key behind a pooler, with the role settings in deploy/database.sql', async () => {
   const own = await openOwnDatabase()
   try {
     await own.sql(`CREATE ROLE ${role} LOGIN PASSWORD '${role}'; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`)
-    await own.sql(blocks['pooled-role']!.text.replaceAll('the_role', role))
+    await own.sql(
+      setUpOfDatabase(1, role)
+        .filter((text) => text.startsWith('ALTER ROLE'))
+        .join(';'),
+    )
     expectKeysOnly(await plansOf(own, { DATABASE_URL: own.url(role, role), DATABASE_POOLED: 'true' }))
   } finally {
     await own.sql(`DROP OWNED BY ${role}`)
@@ -100,7 +103,8 @@ test('finds rows by key behind a pooler, with the role settings in docs/deploy.m
 })
 
 test('grants the serving role what the statements need, and nothing else', async () => {
-  await database.sql(blocks['serving-role']!.text.replaceAll('the_role', role).replace('the_password', role))
+  await database.sql(`CREATE ROLE ${role} LOGIN PASSWORD '${role}'`)
+  await database.sql(setUpOfDatabase(3, role).join(';'))
   const client = new pg.Client({ connectionString: database.url(role, role) })
   await client.connect()
   /** The statements that the role may not execute. EXPLAIN checks the privileges. */
@@ -117,7 +121,7 @@ test('grants the serving role what the statements need, and nothing else', async
     const ofPasswords = await denied()
     expect(ofPasswords.length).toBeGreaterThan(0)
     for (const statement of ofPasswords) expect(statement).toMatch(/password_hash|password_changed_at/)
-    await database.sql(blocks['serving-role-passwords']!.text.replaceAll('the_role', role))
+    await database.sql(setUpOfDatabase(4, role).join(';'))
     expect(await denied()).toEqual([])
     const privileges = await database.sql(
       `SELECT format('%s ON %I', privilege_type, table_name) AS what FROM information_schema.role_table_grants WHERE grantee = $1

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import pg from 'pg'
+import { project } from '../../bin/local'
 import { applyMigrations } from '../../prisma/migrate'
 import type { Sql } from './fixtures'
 
@@ -14,10 +16,22 @@ export type OwnDatabase = {
   drop: () => Promise<void>
 }
 
-/** Creates a separate database for one test. */
-export async function openOwnDatabase({ migrated = true } = {}): Promise<OwnDatabase> {
+/** Returns the statements of a part of deploy/database.sql. The password of each role is its name. */
+export function setUpOfDatabase(part: number, role: string, database = 'auth'): string[] {
+  const [, ...parts] = readFileSync(`${project}deploy/database.sql`, 'utf8').split(/^-- (?=\d\. )/m)
+  const statements = parts[part - 1]!.replaceAll(/(^\d\. |--).*$/gm, '').split(';')
+  const renamed = (text: string) =>
+    text
+      .replaceAll(/the_owner_password|\bauth_owner\b/g, `${role}_owner`)
+      .replaceAll(/the_app_password|\bauth_app\b/g, role)
+      .replaceAll(/\bauth\b/g, database)
+  return statements.map((text) => renamed(text).trim()).filter(Boolean)
+}
+
+/** Creates a separate database for one test: for a role, as deploy/database.sql describes. */
+export async function openOwnDatabase({ migrated = true, role = '' } = {}): Promise<OwnDatabase> {
   const name = `own_${randomBytes(6).toString('hex')}`
-  await maintain(`CREATE DATABASE ${name}`)
+  for (const statement of role ? setUpOfDatabase(1, role, name) : [`CREATE DATABASE ${name}`]) await maintain(statement)
   await maintain(`ALTER DATABASE ${name} SET timezone = '${otherTimeZone}'`)
   const url = (user?: string, password?: string) => {
     const result = new URL(process.env.DATABASE_URL!)
@@ -25,12 +39,15 @@ export async function openOwnDatabase({ migrated = true } = {}): Promise<OwnData
     if (user) Object.assign(result, { username: user, password })
     return result.href
   }
-  if (migrated) await applyMigrations(url())
   // One connection, so that SET lasts until a statement fails.
   const pool = new pg.Pool({ connectionString: url(), max: 1, idleTimeoutMillis: 0 })
   // Neither the end of the pool nor a failed statement waits for its connection to close. DROP may
   // terminate it before.
   pool.on('error', () => {})
+  if (role) await pool.query(setUpOfDatabase(2, role).join(';'))
+  const owner = role ? url(`${role}_owner`, `${role}_owner`) : url()
+  if (migrated) await applyMigrations(owner)
+  for (const part of role ? [3, 4] : []) await maintain(setUpOfDatabase(part, role).join(';'), owner)
   return {
     name,
     url,
@@ -38,12 +55,13 @@ export async function openOwnDatabase({ migrated = true } = {}): Promise<OwnData
     drop: async () => {
       await pool.end()
       await maintain(`DROP DATABASE ${name} WITH (FORCE)`)
+      if (role) await maintain(`DROP ROLE ${role}, ${role}_owner`)
     },
   }
 }
 
-async function maintain(text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: process.env.DATABASE_URL })
+async function maintain(text: string, connectionString = process.env.DATABASE_URL): Promise<void> {
+  const client = new pg.Client({ connectionString })
   await client.connect()
   await client.query(text).finally(() => client.end())
 }
