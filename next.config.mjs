@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PHASE_PRODUCTION_BUILD } from 'next/constants.js'
@@ -28,12 +28,17 @@ const config = {
 }
 
 /**
- * Embeds the list of the brand's files for app/_ui/brand-files.ts and, at build time, styles.css for
- * app/_ui/page-styles.tsx. `import text from './script.js?raw'` imports the text of a file, which a
+ * Embeds the list of the brand's files for app/_ui/brand-files.ts, the names of the migrations for
+ * lib/database/readiness.ts and, at build time, styles.css for app/_ui/page-styles.tsx. `import text from './script.js?raw'` imports the text of a file, which a
  * build minifies, to inline it into pages.
  */
 export default async function configure(phase) {
-  const defineServer = { 'process.env.BRAND_FILES': JSON.stringify(brandFiles()) }
+  const defineServer = {
+    'process.env.BRAND_FILES': JSON.stringify(brandFiles()),
+    'process.env.MIGRATIONS': JSON.stringify(
+      readdirSync(new URL('prisma/migrations', import.meta.url)).filter(isDated),
+    ),
+  }
   const raw = { condition: { query: '?raw' }, type: 'text' }
   if (phase === PHASE_PRODUCTION_BUILD) {
     const styles = await readFile(new URL('app/_ui/styles.css', import.meta.url), 'utf8')
@@ -63,6 +68,8 @@ export default async function configure(phase) {
     ],
   }
 }
+
+const isDated = (name) => /^\d{14}_/.test(name)
 
 /** The URL paths of what is in public/brand/. */
 function brandFiles() {

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
+import { documentedFetch } from '../support/documented'
 import { exchangePath, expect, postTo, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { keepSecret, newAddress } from '../support/secrets'
@@ -65,6 +66,23 @@ test('logs what a page could not look up, without the message of the database', 
   for (const what of ['a session', 'a connection', 'the connections'])
     expect(server.output()).toContain(`${what} could not be looked up`)
   expect(server.output()).not.toContain('does not exist')
+})
+
+test('is ready with every migration of this version only, and logs what to do without', async () => {
+  const server = await startServer({ DATABASE_URL: database.url() })
+  const ready = async () => (await documentedFetch(`${server.url}/api/health/ready`)).status
+  expect(await ready()).toBe(200)
+  const [latest] = await database.sql(`UPDATE _prisma_migrations SET rolled_back_at = now()
+    WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING migration_name`)
+  expect(await ready()).toBe(503)
+  await database.sql('ALTER TABLE _prisma_migrations RENAME TO migrations_of_ada')
+  expect(await ready()).toBe(503)
+  await database.sql('ALTER TABLE migrations_of_ada RENAME TO _prisma_migrations')
+  await database.sql('UPDATE _prisma_migrations SET rolled_back_at = NULL')
+  expect(await ready()).toBe(200)
+  await server.stop()
+  expect(server.output()).toContain(`"pending":["${latest!.migration_name}"],"msg":"migrations are pending: npm run mig`)
+  expect(server.output()).toContain('the database was never migrated: npm run migrate')
 })
 
 test('DATABASE_POOL_SIZE is the number of connections of a process', async () => {

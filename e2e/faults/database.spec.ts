@@ -383,15 +383,6 @@ test('a page that reads the database is a 503 within its time limit, and one lin
     expect(line).toMatchObject({ level: 'error', method: 'GET', route: 'page', code: 'SERVICE_UNAVAILABLE' })
 })
 
-test('is not ready without its tables', async () => {
-  const ready = async () => (await documentedFetch(`${shared.url}/api/health/ready`)).status
-  expect(await ready()).toBe(200)
-  await postgres.sql('ALTER TABLE exchange_codes RENAME TO exchange_codes_gone')
-  expect(await ready()).toBe(503)
-  await postgres.sql('ALTER TABLE exchange_codes_gone RENAME TO exchange_codes')
-  expect(await ready()).toBe(200)
-})
-
 test('sets no timeouts behind a pooler, where they would affect other clients: those of the role apply', async () => {
   await postgres.sql(`ALTER ROLE app SET statement_timeout = '4s'`)
   const outcomeWith = async (more: Record<string, string>) => {

@@ -1,8 +1,31 @@
+import { log } from '../log'
+import { errorCode } from './driver-error'
 import { prisma } from './prisma'
 
-/** Returns whether the database is migrated and writable. Throws if it is unreachable. */
+const remedies: Record<string, string> = {
+  '42P01': 'the database was never migrated: npm run migrate',
+  '42501': 'the role may not read _prisma_migrations: run part 3 of deploy/database.sql',
+}
+
+/**
+ * Returns whether the database is writable and has all migrations of this version. If not, logs what
+ * to do. Throws if the database is unreachable.
+ */
 export async function isUsable(): Promise<boolean> {
-  const [database] = await prisma().$queryRaw<{ usable: boolean }[]>`
-    SELECT to_regclass('exchange_codes') IS NOT NULL AND NOT current_setting('transaction_read_only')::bool AS usable`
-  return database!.usable
+  const migrations: string[] = JSON.parse(process.env.MIGRATIONS!) // of this version, from next.config.mjs
+  try {
+    const [database] = await prisma().$queryRaw<{ isReadOnly: boolean; pending: string[] }[]>`
+      SELECT current_setting('transaction_read_only')::bool AS "isReadOnly",
+        ARRAY(SELECT unnest(${migrations}::text[]) EXCEPT SELECT migration_name FROM _prisma_migrations
+              WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY 1) AS pending`
+    const { isReadOnly, pending } = database!
+    if (isReadOnly) log.error('the database is read-only')
+    if (pending.length > 0) log.error({ pending }, 'migrations are pending: npm run migrate')
+    return !isReadOnly && pending.length === 0
+  } catch (error) {
+    const remedy = remedies[errorCode(error as Error) ?? '']
+    if (!remedy) throw error
+    log.error(remedy)
+    return false
+  }
 }
