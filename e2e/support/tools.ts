@@ -37,7 +37,7 @@ export function findRedisServer(): string {
 }
 
 const providerPackages = [
-  ...['opensmtpd', 'caddy', 'nginx'],
+  ...['opensmtpd', 'caddy', 'nginx', 'pgbouncer'],
   ...['simplesamlphp', 'php-cli', 'php-xml', 'php-mbstring', 'php-sqlite3'],
   ...['lemonldap-ng-handler', 'liblemonldap-ng-portal-perl', 'starman'],
   // without these, LemonLDAP::NG says only “Initialization failed”
@@ -47,8 +47,8 @@ const providerPackages = [
 ]
 
 /**
- * Installs the identity providers, the mail server and the proxies of the tests in e2e/providers if possible, else
- * throws with the command to install them.
+ * Installs the identity providers, the mail server, the proxies and the pooler of the tests in
+ * e2e/providers if possible, else throws with the command to install them.
  */
 export function installProviders(): void {
   if (!areInstalled(providerPackages)) install(...providerPackages)

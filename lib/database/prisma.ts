@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type pg from 'pg'
 import { type Prisma, PrismaClient } from '../../prisma/client/client'
+import { env } from '../settings/env'
 import { NotExecuted } from './not-executed'
 import { databasePool, resultMs } from './pool'
 import { asUnavailable } from './unavailable'
@@ -46,7 +47,8 @@ export function dateFromEpoch(seconds: number): Date {
 }
 
 function createClient(): PrismaClient {
-  const adapter = new Adapter(databasePool(), { statementNameGenerator: ({ sql }) => statementName(sql) })
+  const named = { statementNameGenerator: ({ sql }: { sql: string }) => statementName(sql) }
+  const adapter = new Adapter(databasePool(), env().DATABASE_PREPARED_STATEMENTS ? named : {})
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }
 

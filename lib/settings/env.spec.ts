@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ignoredParameters } from './database-url'
 import { emptySettings, parseEnv } from './env'
 import { newSigningKeys } from './signing-keys'
 
@@ -72,6 +73,24 @@ test('users sign in with a password, and the database has a pooler, only if a se
     expect(parseEnv({ ...good, [name]: 'true' })[name]).toBe(true)
     expect(problems({ ...good, [name]: 'yes' })).toEqual([expect.stringMatching(`^${name} `)])
   }
+})
+
+test('statements are prepared unless the database has a pooler, also one that its URL names', () => {
+  const withUrl = (query: string, more = {}) => parseEnv({ ...good, DATABASE_URL: good.DATABASE_URL + query, ...more })
+  expect(withUrl('')).toMatchObject({ DATABASE_POOLED: false, DATABASE_PREPARED_STATEMENTS: true })
+  expect(withUrl('?pgbouncer=true')).toMatchObject({ DATABASE_POOLED: true, DATABASE_PREPARED_STATEMENTS: false })
+  const pooled = { DATABASE_POOLED: 'true', DATABASE_PREPARED_STATEMENTS: 'true' }
+  expect(withUrl('', pooled)).toMatchObject({ DATABASE_POOLED: true, DATABASE_PREPARED_STATEMENTS: true })
+})
+
+test('the URL of the database has no schema and no options, and other parameters without effect are named', () => {
+  for (const name of ['schema', 'options'])
+    expect(problems({ ...good, DATABASE_URL: `${good.DATABASE_URL}?${name}=secret` })).toEqual([
+      expect.stringMatching(`^DATABASE_URL must not have the parameter ${name}: [^=]+$`),
+    ])
+  expect(ignoredParameters(`${good.DATABASE_URL}?sslmode=verify-full&host=/run&connection_limit=5`)).toEqual([
+    'connection_limit',
+  ])
 })
 
 test('all missing settings are listed at once; an empty setting is missing', () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseEmailAddress } from '../contract/email-address'
 import { parseConnectionSecretsKeys } from './connection-secrets-keys'
+import { databaseUrlProblem, isPooled } from './database-url'
 import { parseSigningKeys } from './signing-keys'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
@@ -22,10 +23,12 @@ const linkTarget = z.union([httpUrl, z.string().regex(/^\/(?![/\\])/)], {
   error: 'must be a URL that begins with https://, or a path that begins with /',
 })
 
-const postgresUrl = z.url({
-  protocol: /^postgres(ql)?$/,
-  error: 'must be a URL like postgresql://user:password@host:5432/database',
-})
+const postgresUrl = z
+  .url({ protocol: /^postgres(ql)?$/, error: 'must be a URL like postgresql://user:password@host:5432/database' })
+  .superRefine((value, context) => {
+    const message = databaseUrlProblem(value)
+    if (message) context.addIssue({ code: 'custom', message })
+  })
 
 /** A setting with a parser of its own, whose error describes the problem without the value. */
 function parsedBy<Result>(parse: (text: string) => Result) {
@@ -43,6 +46,7 @@ const Settings = z.object({
   DATABASE_URL: postgresUrl,
   DIRECT_DATABASE_URL: postgresUrl.optional(),
   DATABASE_POOLED: flag.default(false),
+  DATABASE_PREPARED_STATEMENTS: flag,
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(500).default(10),
   PAGE_DATABASE_TIMEOUT_MS: z.coerce.number().int().min(1).max(6_000).default(2_000),
   PUBLIC_URL: origin,
@@ -102,6 +106,9 @@ export function env(): Env {
 export function parseEnv(source: Record<string, string | undefined>): Env {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
   given.PUBLIC_URL ??= vercelUrl(given)
+  if (isPooled(given.DATABASE_URL)) given.DATABASE_POOLED ??= 'true'
+  // PgBouncer loses prepared statements before 1.21, and from 1.21 to 1.23 by default.
+  given.DATABASE_PREPARED_STATEMENTS ??= String(given.DATABASE_POOLED !== 'true')
   given.PASSWORD_BREACH_CHECK ??= String(given.NODE_ENV === 'production')
   // the names that Vercel's marketplace gives an Upstash Redis
   given.UPSTASH_REDIS_REST_URL ??= given.KV_REST_API_URL
