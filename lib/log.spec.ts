@@ -8,6 +8,13 @@ test('the description of an error has its frames, and nothing of its message', (
   expect(at).not.toContain('secret')
 })
 
+test('the description of an error without a code has the reason of the database driver, and no other message', () => {
+  expect(describeCause(new Error('Query read timeout'))).toMatchObject({ reason: 'Query read timeout' })
+  expect(describeCause(new Error('The server does not support SSL connections')).reason).toBeDefined()
+  for (const message of ['Query read timeout of secret', 'SASL: server returned error: "secret"', 'secret'])
+    expect(describeCause(new Error(message)).reason).toBeUndefined()
+})
+
 test('the description of an error whose message was changed has none of it', () => {
   const error = new Error('first')
   error.message = 'second\n    at a secret (file.js:1:1)'

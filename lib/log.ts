@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { errorCode } from './database/driver-error'
+import { errorCode, errorReason } from './database/driver-error'
 
 /**
  * Writes one JSON object per line to stdout. Log nothing that a client sent, except the fields that
@@ -14,12 +14,13 @@ export const log = pino({
 
 /**
  * Returns what may be logged of an error: its name, its code and where it was thrown. Never its
- * message, which may quote parameters.
+ * message, which may quote parameters, unless the driver of PostgreSQL gives no code.
  */
-export function describeCause(cause: unknown): { name: string; code?: string; at?: string } {
+export function describeCause(cause: unknown): { name: string; code?: string; reason?: string; at?: string } {
   if (!(cause instanceof Error)) return { name: typeof cause }
   const code = errorCode(cause) ?? (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)
-  return { name: cause.name, ...(code && { code }), at: framesOf(cause) }
+  const reason = code ? undefined : errorReason(cause)
+  return { name: cause.name, ...(code && { code }), ...(reason && { reason }), at: framesOf(cause) }
 }
 
 /** Returns where an error was thrown. Its stack begins with its message, which may contain lines like frames. */

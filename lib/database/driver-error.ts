@@ -1,3 +1,12 @@
+// What `pg` and its pool report without a code. These texts quote nothing.
+const reasons = new RegExp(
+  `^(${[
+    'timeout exceeded when trying to connect|Query read timeout|Connection terminated.*',
+    'Client (was closed|has encountered a connection error) and is not queryable',
+    'The server does not support SSL connections|There was an error establishing an SSL connection|SASL: [^"]*',
+  ].join('|')})$`,
+)
+
 type Wrapped = { meta?: { driverAdapterError?: { cause: { kind: string; originalCode?: string } } } }
 
 /**
@@ -8,4 +17,9 @@ export function errorCode(error: Error & { code?: unknown }): string | undefined
   const driverError = (error as Wrapped).meta?.driverAdapterError?.cause
   const code = driverError ? (driverError.originalCode ?? driverError.kind) : error.code
   return typeof code === 'string' ? code : undefined
+}
+
+/** Returns the message of an error of the driver that has no code. */
+export function errorReason({ message }: Error): string | undefined {
+  return reasons.test(message) ? message : undefined
 }
