@@ -7,6 +7,11 @@ export async function register(): Promise<void> {
   if (empty.length > 0)
     (await import('./lib/log')).log.warn({ settings: empty }, 'settings are present but empty: their defaults apply')
   stopUnlessConfigured()
+  const ignored = (await import('./lib/settings/database-url')).ignoredParameters(process.env.DATABASE_URL)
+  if (ignored.length > 0)
+    (await import('./lib/log')).log.warn({ parameters: ignored }, 'parameters of DATABASE_URL have no effect')
+  // Loads Prisma's compiler, for which the first request would wait. Opens no connection.
+  await (await import('./lib/database/prisma')).prisma().$connect()
   if (process.env.SMTP_URL?.trim()) await (await import('./lib/mail/sender')).startSending()
   if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT) (await import('./lib/tracing')).startTracing()
 }
