@@ -18,6 +18,14 @@ const lockKey = 72707369 // the advisory lock of Prisma's own `migrate deploy`
 const lockRetryMs = 250
 const filters = { externalTables: [], externalEnums: [] }
 
+// Once: the bindings keep views of the memory of their first instance.
+const engineFile = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg')
+const { instance } = await WebAssembly.instantiate(readFileSync(engineFile.replace(/\.js$/, '.wasm')), {
+  './schema_engine_bg.js': bindings as never,
+})
+bindings.__wbg_set_wasm(instance.exports)
+;(instance.exports.__wbindgen_start as () => void)()
+
 /**
  * Applies the pending migrations and returns their names. Concurrent runs wait for each other.
  * Throws if the database is unreachable, if a migration fails or has failed before, or if an
@@ -142,11 +150,6 @@ export function openConnection(url: string): pg.Pool {
 }
 
 async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
-  const file = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg')
-  const source = readFileSync(file.replace(/\.js$/, '.wasm'))
-  const { instance } = await WebAssembly.instantiate(source, { './schema_engine_bg.js': bindings as never })
-  bindings.__wbg_set_wasm(instance.exports)
-  ;(instance.exports.__wbindgen_start as () => void)()
   const options = { datamodels: [[schema, readFileSync(schema, 'utf8')]] as [string, string][] }
   return bindings.SchemaEngine.new(options, () => {}, bindMigrationAwareSqlAdapterFactory(new WholeScripts(pool)))
 }
