@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { hashSecret } from '../../lib/secret'
 import { disableUser } from '../../lib/user'
@@ -126,8 +127,9 @@ test('clean-up skips a session that is being refreshed, and deletes it in its ne
 test('signing out of two sessions, or exchanging over them, during a reset causes no deadlock', async ({ sql }) => {
   // The planner chooses these plans itself for a large table, if random_page_cost is 1.1. They lock the
   // sessions in the order of the index.
-  const byIndex = new URL(process.env.DATABASE_URL!)
-  byIndex.searchParams.set('options', '-c enable_bitmapscan=off')
+  const role = `by_index_${randomBytes(6).toString('hex')}`
+  await sql(`CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD '${role}'; ALTER ROLE ${role} SET enable_bitmapscan = off`)
+  const byIndex = Object.assign(new URL(process.env.DATABASE_URL!), { username: role, password: role })
   const indexed = await startTwoServers(byIndex.href)
   for (const exchanges of [false, true]) {
     for (const reversed of [true, false]) {
@@ -158,5 +160,6 @@ test('signing out of two sessions, or exchanging over them, during a reset cause
     }
   }
   await indexed.stop()
+  await sql(`DROP ROLE ${role}`)
   expect(indexed.logged('error')).toEqual([])
 })
