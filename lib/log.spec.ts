@@ -9,8 +9,8 @@ test('the description of an error has its frames, and nothing of its message', (
 })
 
 test('the description of an error without a code has the reason of the database driver, and no other message', () => {
-  expect(describeCause(new Error('Query read timeout'))).toMatchObject({ reason: 'Query read timeout' })
-  expect(describeCause(new Error('The server does not support SSL connections')).reason).toBeDefined()
+  for (const message of ['Query read timeout', 'The server does not support SSL connections'])
+    expect(describeCause(new Error(message)).reason).toBe(message)
   for (const message of ['Query read timeout of secret', 'SASL: server returned error: "secret"', 'secret'])
     expect(describeCause(new Error(message)).reason).toBeUndefined()
 })

@@ -2,11 +2,9 @@ import { execFile } from 'node:child_process'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import bcrypt from 'bcrypt'
-import pg from 'pg'
 import { project } from '../../bin/local'
 import * as paths from '../../lib/contract/paths'
 import { sealSecrets } from '../../lib/sso/sealed-secrets'
-import { applyMigrations } from '../../prisma/migrate'
 import { documentedFetch } from '../support/documented'
 import { exchangePath, expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { clientSecret, type Provider, startProvider } from '../support/oidc-provider'
@@ -152,9 +150,9 @@ test('lets the role in deploy/database.sql serve and issue links, and finds rows
     INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '1 hour' FROM more`)
   const rowsRead = async () => {
     await database.sql('SELECT pg_stat_force_next_flush()')
-    const read =
-      'SELECT sum(idx_tup_fetch)::int AS by_key, sum(seq_tup_read)::int AS scanned FROM pg_stat_user_tables WHERE relname <> $1'
-    return (await database.sql(read, ['_prisma_migrations']))[0] as { by_key: number; scanned: number }
+    const read = `SELECT sum(idx_tup_fetch)::int AS by_key, sum(seq_tup_read)::int AS scanned
+      FROM pg_stat_user_tables WHERE relname <> '_prisma_migrations'`
+    return (await database.sql(read))[0] as { by_key: number; scanned: number }
   }
   const before = await rowsRead()
   await useServer()
@@ -165,35 +163,4 @@ test('lets the role in deploy/database.sql serve and issue links, and finds rows
   expect(after.by_key - before.by_key).toBeLessThan(1_000)
   expect(server.output()).toContain('"status":200')
   expect(server.output()).not.toContain('"level":"error"')
-})
-
-test('lets the role do nothing else, and own nothing', async () => {
-  const client = new pg.Client({ connectionString: database.url(role, role) })
-  await client.connect()
-  for (const statement of [
-    'CREATE TABLE more (id int)',
-    'CREATE SCHEMA more',
-    'ALTER TABLE users ADD COLUMN more int',
-    'DROP TABLE sessions',
-    'CREATE INDEX ON users (email)',
-    'TRUNCATE sessions',
-    'DELETE FROM _prisma_migrations',
-    'SELECT * FROM users',
-    `UPDATE users SET email = 'eve@example.com'`,
-    'UPDATE users SET disabled_at = NULL',
-    'UPDATE users SET sso_only = false',
-    'UPDATE connections SET disabled_at = NULL',
-    'DELETE FROM connections',
-    `INSERT INTO connection_domains SELECT 'example.net', gen_random_uuid()`,
-    'UPDATE identities SET user_id = gen_random_uuid()',
-    'DELETE FROM identities',
-    'UPDATE sign_ins SET claimed_at = NULL, browser_hash = state_hash',
-    `INSERT INTO users (email, password_hash) VALUES ('eve@example.com', 'x')`,
-    'DELETE FROM users',
-  ]) {
-    await expect(client.query(statement), statement).rejects.toMatchObject({ code: '42501' })
-  }
-  await client.end()
-  expect(await count(`SELECT 1 FROM pg_class WHERE relowner = '${role}'::regrole`)).toBe(0)
-  await expect(applyMigrations(database.url(role, role))).rejects.toThrow()
 })

@@ -137,12 +137,8 @@ test('signing out of two sessions, or exchanging over them, during a reset cause
       const byId = [...user.sessions].sort((one, two) => (one.id < two.id ? -1 : 1))
       const [early, late] = reversed ? byId.reverse() : byId
       await sql(`DELETE FROM sessions WHERE user_id = $1`, [user.id])
-      for (const { id } of [early!, late!]) {
-        await sql(`INSERT INTO sessions (id, user_id, expires_at) VALUES ($1, $2, now() + interval '1 day')`, [
-          id,
-          user.id,
-        ])
-      }
+      const insert = `INSERT INTO sessions (id, user_id, expires_at) VALUES ($1, $2, now() + interval '1 day')`
+      for (const { id } of [early!, late!]) await sql(insert, [id, user.id])
       const [first, second] = [
         await lockRow('sessions', 'id = $1', early!.id),
         await lockRow('sessions', 'id = $1', late!.id),

@@ -3,6 +3,7 @@
 import bcrypt from 'bcrypt'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { databasePool } from '../../lib/database/pool'
+import { isUsable } from '../../lib/database/readiness'
 import {
   claimMail,
   giveUp,
@@ -29,6 +30,7 @@ import { createUser, findUserByEmail } from '../../lib/user'
 const email = 'ada@example.com'
 
 async function run(): Promise<void> {
+  await isUsable()
   await createUser(email)
   const { id } = (await findUserByEmail(email))!
   const nobody = { browser: null, sessionIds: [] }

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
-import type pg from 'pg'
 import { type Prisma, PrismaClient } from '../../prisma/client/client'
 import { env } from '../settings/env'
 import { NotExecuted } from './not-executed'
-import { databasePool, resultMs } from './pool'
+import { type Client, databasePool, resultMs } from './pool'
 import { asUnavailable } from './unavailable'
 
 export { Prisma } from '../../prisma/client/client'
@@ -63,15 +62,14 @@ class Adapter extends PrismaPg {
     adapter.startTransaction = async (isolationLevel) => {
       const transaction = await start(isolationLevel)
       const endsAt = performance.now() + resultMs
-      const { client } = transaction as unknown as { client: pg.Client }
+      const { client } = transaction as unknown as { client: Client }
       const release = transaction.rollback.bind(transaction) // it sends nothing
       const close = () => {
         void client.end()
         return release()
       }
       const commit = async () => {
-        const commitMs = Math.max(1, endsAt - performance.now())
-        await client.query({ text: 'COMMIT', query_timeout: commitMs } as pg.QueryConfig)
+        await client.commit(Math.max(1, endsAt - performance.now()))
         return release()
       }
       // With `usePhantomQuery`, Prisma calls these two instead of sending COMMIT or ROLLBACK.

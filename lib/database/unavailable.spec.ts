@@ -16,16 +16,21 @@ test('changed nothing if the pool lost it while connecting, also if another bund
   expect(asUnavailable(error)).toMatchObject({ code: 'SERVICE_UNAVAILABLE', outcome: undefined })
 })
 
-test.each([
-  ['57014', 'postgres', undefined],
-  ['40P01', 'TransactionWriteConflict', undefined],
-  ['57P02', 'postgres', 'unknown'],
-  [undefined, 'ConnectionClosed', 'unknown'],
-])('reads the code %s of the driver in an error of Prisma', (originalCode, kind, outcome) => {
-  const driverAdapterError = Object.assign(new Error('any'), { cause: { kind, originalCode } })
-  const error = Object.assign(new Error('Raw query failed.'), { code: 'P2010', meta: { driverAdapterError } })
-  expect(asUnavailable(error)).toMatchObject({ code: 'SERVICE_UNAVAILABLE', outcome })
-  expect(describeCause(error)).toMatchObject({ code: originalCode ?? kind })
+const ofPostgres = (code?: string, kind = 'postgres') => {
+  const driverAdapterError = Object.assign(new Error('any'), { cause: { kind, originalCode: code } })
+  return Object.assign(new Error('Raw query failed.'), { code: 'P2010', meta: { driverAdapterError } })
+}
+
+test('reads the code of PostgreSQL in an error of Prisma: whether it rolled back', () => {
+  // read-only, idle, serialization, deadlock, time-out, lock, resources, shutdown, system, authentication
+  const codes = '25006 25P03 40001 40P01 57014 55P03 53300 53100 57P01 57P03 58030 28000'
+  for (const code of codes.split(' '))
+    expect(asUnavailable(ofPostgres(code)), code).toMatchObject({ code: 'SERVICE_UNAVAILABLE', outcome: undefined })
+  // another process crashed, perhaps after this one committed; the connection was reset
+  for (const error of [ofPostgres('57P02'), ofPostgres(undefined, 'ConnectionClosed')])
+    expect(asUnavailable(error)).toMatchObject({ code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' })
+  for (const code of ['23514', '40002', 'XX000']) expect(asUnavailable(ofPostgres(code)), code).toBeNull()
+  expect(describeCause(ofPostgres('23514')).code).toBe('23514')
 })
 
 test('any other error is not about the database', () => {
