@@ -1,32 +1,31 @@
 import { lifetimes } from '../contract/lifetimes'
-import { besideRequests } from './beside-requests'
 import { prisma } from './prisma'
 
 const batchSize = 1_000
 
-/** Deletes up to `limit` counters of password sign-ins whose window has ended. */
-function deleteExpiredAttempts(limit: number): Promise<number> {
+/**
+ * Deletes up to `limit` counters of password sign-ins whose window has ended. Every attempt calls it: an
+ * attacker who invents accounts must not fill the table.
+ */
+export function deleteExpiredAttempts(limit: number): Promise<number> {
   return prisma().$executeRaw`
     DELETE FROM password_attempts WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM password_attempts WHERE expires_at < now()
       ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
 
-/** Every sign-in calls it: an attacker who invents accounts must not fill the table. */
-export const deleteAttemptsBesideRequests = besideRequests(deleteExpiredAttempts, batchSize)
-
 const signInRetentionSeconds = 60 * 60 // a late way back is then told apart from a forged one
 
-/** Deletes up to `limit` sign-ins with identity providers an hour after they expired. */
-function deleteExpiredSignIns(limit: number): Promise<number> {
+/**
+ * Deletes up to `limit` sign-ins with identity providers an hour after they expired. Every start calls it:
+ * a client that only starts them must not fill the table.
+ */
+export function deleteExpiredSignIns(limit: number): Promise<number> {
   return prisma().$executeRaw`
     DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM sign_ins WHERE expires_at < now() - make_interval(secs => ${signInRetentionSeconds})
       ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
-
-/** Every start of a sign-in calls it: a client that only starts them must not fill the table. */
-export const deleteSignInsBesideRequests = besideRequests(deleteExpiredSignIns, batchSize)
 
 /** A used code must be recognised for as long as the session that it started can live. */
 const retentionSeconds = lifetimes.session

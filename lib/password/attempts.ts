@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { ApiError, tooManyPasswordsMessage } from '../contract/errors'
 import { passwordLimits } from '../contract/lifetimes'
-import { deleteAttemptsBesideRequests } from '../database/clean-up'
+import { deleteExpiredAttempts } from '../database/clean-up'
 import { NotExecuted } from '../database/not-executed'
 import { Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
@@ -52,7 +52,7 @@ export async function countAttempt(attempt: Attempt): Promise<Counted> {
     SELECT key, count, is_counted AS "isCounted", extract(epoch FROM max(expires_at) OVER ())::float8 AS "endsAt",
       ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
     FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NotExecuted.rethrow)
-  deleteAttemptsBesideRequests(deletedPerAttempt)
+  deleteExpiredAttempts(deletedPerAttempt).catch(() => {}) // a later attempt goes on
 
   const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
   const counted = { keys, endsAt: rows[0]!.endsAt }

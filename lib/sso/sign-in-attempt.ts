@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { lifetimes } from '../contract/lifetimes'
-import { deleteSignInsBesideRequests } from '../database/clean-up'
+import { deleteExpiredSignIns } from '../database/clean-up'
 import { Prisma, prisma } from '../database/prisma'
 import { hashSecret, newSecret } from '../secret'
 import { env } from '../settings/env'
@@ -35,7 +35,7 @@ export async function startAttempt(
     INSERT INTO sign_ins (state_hash, connection_id, browser_hash, next, kid, expires_at)
     VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
             now() + make_interval(secs => ${lifetimes.signIn}))`
-  deleteSignInsBesideRequests(deletedPerStart)
+  deleteExpiredSignIns(deletedPerStart).catch(() => {}) // a later start goes on
   return secretsOf(state, kid)
 }
 
