@@ -191,12 +191,12 @@ test('accepts 72 bytes, and does not count what is no email address', async () =
 
 test('raises the cost of an older hash after a success', async () => {
   const user = await newUser({ cost: 6 })
-  await sql(`UPDATE users SET password_changed_at = '2020-01-01' WHERE id = $1`, [user.id])
+  await sql(`UPDATE users SET password_changed_at = '2020-01-01T00:00Z' WHERE id = $1`, [user.id])
   expect(await workOf(() => signIn(user))).toEqual([6, 12])
   const [stored] = await sql('SELECT password_hash, password_changed_at FROM users WHERE id = $1', [user.id])
   expect(stored!.password_hash).not.toMatch(/^\$2b\$06\$/)
   expect(await bcrypt.compare(user.password, stored!.password_hash)).toBe(true)
-  expect(stored!.password_changed_at).toEqual(new Date('2020-01-01'))
+  expect(stored!.password_changed_at).toEqual(new Date('2020-01-01T00:00Z'))
 })
 
 /** Runs `act` in the transaction of another connection, until `count` sign-ins wait for it. Returns their responses. */
