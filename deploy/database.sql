@@ -3,8 +3,8 @@
 -- The owner cannot run part 1: CREATE ROLE, CREATE DATABASE and ALTER ROLE … SET need an administrator.
 
 -- 1. As an administrator of PostgreSQL, such as postgres, in any database:
-CREATE ROLE auth_owner LOGIN PASSWORD 'the_owner_password';
-CREATE ROLE auth_app LOGIN PASSWORD 'the_app_password';
+CREATE ROLE auth_owner LOGIN PASSWORD 'owner_password';
+CREATE ROLE auth_app LOGIN PASSWORD 'app_password';
 CREATE DATABASE auth;
 ALTER DATABASE auth OWNER TO auth_owner;
 -- Without a pooler the app sets these itself, for each connection. Behind a pooler, only the role can have them.

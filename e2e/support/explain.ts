@@ -69,15 +69,12 @@ async function run(): Promise<void> {
   const pool = databasePool()
   await pool.query('SET plan_cache_mode = force_generic_plan') // what the plan cache may choose after five executions
   const { rows } = await pool.query(
-    'SELECT name, cardinality(parameter_types) AS parameters FROM pg_prepared_statements WHERE statement <> $1',
-    ['BEGIN'],
+    `SELECT name, statement, cardinality(parameter_types) AS parameters FROM pg_prepared_statements WHERE statement <> 'BEGIN'`,
   )
   const plans: Record<string, unknown> = {}
-  for (const { name, parameters } of rows) {
+  for (const { name, statement, parameters } of rows) {
     const values = parameters > 0 ? `(${Array(parameters).fill('NULL').join()})` : ''
     const explained = await pool.query(`EXPLAIN (FORMAT JSON) EXECUTE "${name}"${values}`)
-    const [{ statement }] = (await pool.query('SELECT statement FROM pg_prepared_statements WHERE name = $1', [name]))
-      .rows
     plans[statement.trim().replaceAll(/\s+/g, ' ')] = explained.rows[0]['QUERY PLAN'][0].Plan
   }
   console.log(JSON.stringify(plans))

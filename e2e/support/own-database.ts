@@ -16,16 +16,13 @@ export type OwnDatabase = {
   drop: () => Promise<void>
 }
 
-/** Returns the statements of a part of deploy/database.sql. The password of each role is its name. */
-export function setUpOfDatabase(part: number, role: string, database = 'auth'): string[] {
+/** Returns the statements of a part of deploy/database.sql. Both passwords are `role`. */
+function setUpOfDatabase(part: number, role: string, database: string): string[] {
   const [, ...parts] = readFileSync(`${project}deploy/database.sql`, 'utf8').split(/^-- (?=\d\. )/m)
   const statements = parts[part - 1]!.replaceAll(/(^\d\. |--).*$/gm, '').split(';')
-  const renamed = (text: string) =>
-    text
-      .replaceAll(/the_owner_password|\bauth_owner\b/g, `${role}_owner`)
-      .replaceAll(/the_app_password|\bauth_app\b/g, role)
-      .replaceAll(/\bauth\b/g, database)
-  return statements.map((text) => renamed(text).trim()).filter(Boolean)
+  const names: Record<string, string> = { auth_owner: `${role}_owner`, auth_app: role, auth: database }
+  const rename = (word: string) => (word.endsWith('_password') ? role : (names[word] ?? word))
+  return statements.map((text) => text.replaceAll(/\w+/g, rename).trim()).filter(Boolean)
 }
 
 /** Creates a separate database for one test: for a role, as deploy/database.sql describes. */
@@ -44,10 +41,10 @@ export async function openOwnDatabase({ migrated = true, role = '' } = {}): Prom
   // Neither the end of the pool nor a failed statement waits for its connection to close. DROP may
   // terminate it before.
   pool.on('error', () => {})
-  if (role) await pool.query(setUpOfDatabase(2, role).join(';'))
-  const owner = role ? url(`${role}_owner`, `${role}_owner`) : url()
+  if (role) await pool.query(setUpOfDatabase(2, role, name).join(';'))
+  const owner = role ? url(`${role}_owner`, role) : url()
   if (migrated) await applyMigrations(owner)
-  for (const part of role ? [3, 4] : []) await maintain(setUpOfDatabase(part, role).join(';'), owner)
+  for (const part of role ? [3, 4] : []) await maintain(setUpOfDatabase(part, role, name).join(';'), owner)
   return {
     name,
     url,
