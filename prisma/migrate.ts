@@ -136,7 +136,7 @@ class KeptConnection extends pg.Pool {
  * Removes the role's statement time-out, which is meant for the service: a migration may take
  * longer.
  */
-export function openConnection(url: string): pg.Pool {
+function openConnection(url: string): pg.Pool {
   const pool = new KeptConnection({
     connectionString: url,
     max: 1,

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { project } from '../../bin/local'
-import { openConnection } from '../../prisma/migrate'
 import type { Ended } from '../support/command'
 import { blocks } from '../support/documents'
 import { expect, test } from '../support/fixtures'
@@ -83,15 +82,6 @@ test('migrates an empty database once in two concurrent runs', async () => {
   expect(rows.map((row) => [row.migration_name, row.finished, row.applied_steps_count, row.logs])).toEqual(
     [...migrations, ...more].map((name) => [name, true, 1, null]),
   )
-})
-
-test('keeps its connection, which holds the lock, after an error of PostgreSQL', async () => {
-  const connection = openConnection(database.url())
-  const pid = async () => (await connection.query('SELECT pg_backend_pid() AS pid')).rows[0].pid
-  const before = await pid()
-  await expect(connection.query('SELECT 1 FROM nothing')).rejects.toThrow('does not exist')
-  expect(await pid()).toBe(before)
-  await connection.end()
 })
 
 test('applies a migration with semicolons in comments, strings and functions', async () => {
