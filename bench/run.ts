@@ -35,7 +35,7 @@ const { values: flags } = parseArgs({
     only: { type: 'string', multiple: true, default: [''] },
   },
 })
-const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 7))
+const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 5))
 const manyRows = Number(flags.rows ?? (flags.quick ? 100_000 : 5_000_000))
 const few = 1_000
 const exchangePath = paths.exchangeSsoCode

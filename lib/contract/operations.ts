@@ -277,7 +277,7 @@ export const operations = {
     path: paths.getReadiness,
     tag: 'Health',
     summary: 'Whether the process can serve.',
-    description: 'The database responds, has the tables, and can be written to.',
+    description: 'The database responds, is writable, and has every migration of this version.',
     response: OkResponse,
     responseDescription: 'Ready.',
     responseExample: { ok: true },
