@@ -69,8 +69,12 @@ async function run(): Promise<void> {
   const pool = databasePool()
   await pool.query('SET plan_cache_mode = force_generic_plan') // what the plan cache may choose after five executions
   const { rows } = await pool.query(
-    `SELECT name, statement, cardinality(parameter_types) AS parameters FROM pg_prepared_statements WHERE statement <> 'BEGIN'`,
+    `SELECT name, statement, cardinality(parameter_types) AS parameters, (parameter_types || result_types)::text[] AS types
+     FROM pg_prepared_statements WHERE statement <> 'BEGIN'`,
   )
+  const isModel = (statement: string) => statement.includes('"public"."')
+  const withDate = rows.find(({ statement, types }) => !isModel(statement) && types.join().includes('timestamp'))
+  if (withDate) throw new Error(`A Date crosses raw SQL: ${withDate.statement}`)
   const plans: Record<string, unknown> = {}
   for (const { name, statement, parameters } of rows) {
     const values = parameters > 0 ? `(${Array(parameters).fill('NULL').join()})` : ''
