@@ -10,6 +10,6 @@ export class NotExecuted extends Error {
 
   /** For `catch`, after a statement that has no effect unless a later one is executed. */
   static rethrow(cause: Error): never {
-    throw new NotExecuted(cause)
+    throw cause.name === 'NotExecuted' ? cause : new NotExecuted(cause)
   }
 }

@@ -36,7 +36,7 @@ export async function transaction<Result>(work: (tx: Prisma.TransactionClient) =
     return await prisma().$transaction(run, { maxWait: resultMs, timeout: resultMs })
   } catch (error) {
     if (mayBeCommitted || !asUnavailable(error)) throw error
-    throw new NotExecuted(error as Error)
+    return NotExecuted.rethrow(error as Error)
   }
 }
 

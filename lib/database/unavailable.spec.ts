@@ -17,7 +17,7 @@ const ofPostgres = (code?: string, kind = 'postgres') => {
   return Object.assign(new Error('Raw query failed.'), { code: 'P2010', meta: { driverAdapterError } })
 }
 
-test('tells by the code of PostgreSQL, also in an error of Prisma, whether it rolled back', () => {
+test('finds the code of PostgreSQL in an error of Prisma, and whether the statement was rolled back', () => {
   // read-only, idle, serialization, deadlock, time-out, lock, resources, shutdown, system, authentication
   const codes = '25006 25P03 40001 40P01 57014 55P03 53300 53100 57P01 57P03 58030 28000'
   for (const code of codes.split(' '))
