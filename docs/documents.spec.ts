@@ -64,7 +64,7 @@ test('every setting in a document exists', () => {
   const found = new Set<string>()
   const known = new Set([...settings, ...[...environment.matchAll(/\b[A-Z][A-Z_]+\b/g)].map(([name]) => name)])
   const ofPlatforms =
-    /^(OTEL|VERCEL|KV)_|^(ERR_TLS|SELF_SIGNED|UNABLE_TO)_|^(NODE_ENV|NODE_EXTRA_CA_CERTS|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
+    /^(OTEL|VERCEL|KV)_|^(ERR_TLS|SELF_SIGNED|UNABLE_TO)_|^(NODE_ENV|HTTP_PROXY|NODE_EXTRA_CA_CERTS|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
   const codes = new Set(read('lib/contract/errors.ts').match(/\b[A-Z]+_[A-Z_]+\b/g))
   for (const [document, content] of Object.entries(documents)) {
     const named = [
@@ -89,6 +89,8 @@ test('.env.example has exactly the settings that the app reads', () => {
   expect(explained.filter((name) => !settings.includes(name)).sort()).toEqual([
     'DRAIN_MS',
     'HOST',
+    'HTTPS_PROXY',
+    'NO_PROXY',
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     'PORT',
   ])

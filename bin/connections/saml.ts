@@ -135,6 +135,7 @@ export async function checkSaml(connection: ListedConnection & SamlConnection): 
   const { samlRequestUrl } = await import('../../lib/sso/saml')
   const { SignInRejected } = await import('../../lib/sso/rejection')
   const { newSecret } = await import('../../lib/secret')
+  const { sendRequest } = await import('../../lib/outgoing')
   const fail = (check: string, advice: string) => new Error(`${slug}: ${check}. ${advice}`)
 
   const now = Date.now()
@@ -146,15 +147,15 @@ export async function checkSaml(connection: ListedConnection & SamlConnection): 
       'Our key can’t be opened: CONNECTION_SECRETS_KEY has changed. Remove the connection, and add it again.',
     )
   })
-  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) }).catch((error) => {
+  const response = await sendRequest(url, { signal: AbortSignal.timeout(timeoutMs) }).catch((error) => {
     if (error.name === 'TimeoutError')
       throw fail('provider_timeout', `The provider did not respond within ${timeoutMs / 1000} seconds.`)
     throw fail('provider_unreachable', 'The provider can’t be reached from here. Its users’ browsers might reach it.')
   })
-  await response.body?.cancel()
-  console.log(`${slug}: the provider’s sign-on endpoint responds with ${response.status}.`)
+  response.body.on('error', () => {}).destroy() // only its status counts
+  console.log(`${slug}: the provider’s sign-on endpoint responds with ${response.statusCode}.`)
   const problems = [
-    ...(response.status >= 400
+    ...(response.statusCode >= 400
       ? ['It rejects our request: is this service registered there? If so, import its current metadata.']
       : []),
     // Only the key of a certificate counts (SAML Metadata Interoperability §2.6.1): this breaks nothing,

@@ -15,7 +15,6 @@ import {
   unlinkUser,
 } from '../../lib/sso/manage'
 import { expect, postTo, type Sql, test } from '../support/fixtures'
-import { startNameServer } from '../support/name-server'
 import { clientSecret, connect, type Provider, startProvider } from '../support/oidc-provider'
 import { rounds } from '../support/race'
 import { lockRow } from '../support/row-lock'
@@ -236,29 +235,6 @@ test.describe('the provider', () => {
     const visitor = new Visitor(server.url)
     expect(errorOf(await visitor.start(slug))).toBe('temporarily_unavailable')
     expect(await logged(visitor)).toMatchObject({ check: 'discovery_metadata', connection: slug, route: 'sso-start' })
-  })
-
-  test('delays no sign-in of another provider by endpoints whose names DNS never answers', async () => {
-    const nameServer = await startNameServer({
-      'token.localhost': { A: [Buffer.from([127, 0, 0, 1])] },
-      'dead.localhost': null,
-    })
-    const own = await startServer({
-      NODE_OPTIONS: `--import ${new URL('../support/name-servers.mjs', import.meta.url).href}`,
-      NAME_SERVER: nameServer.address,
-    })
-    const dead = await startProvider()
-    const at = (name: string, { issuer }: Provider) => issuer.replace('127.0.0.1', `${name}.localhost`)
-    provider.behaviour.metadata = (genuine) => ({ ...genuine, token_endpoint: `${at('token', provider)}/token` })
-    const slug = await connect(provider)
-    dead.behaviour.metadata = (genuine) => ({ ...genuine, token_endpoint: `${at('dead', dead)}/token` })
-    const deadSlug = await connect(dead)
-    const rejected = Array.from({ length: 8 }, () => new Visitor(own.url).signIn(deadSlug))
-    await expect.poll(() => nameServer.queried).toContain('dead.localhost')
-    for (let count = 0; count < 3; count++)
-      expect(errorOf(await new Visitor(own.url).signIn(slug)), 'the other provider').toBeNull()
-    expect((await Promise.all(rejected)).map(errorOf)).toEqual(Array(8).fill('temporarily_unavailable'))
-    await Promise.all([own, dead, nameServer].map(({ stop }) => stop()))
   })
 })
 

@@ -24,8 +24,12 @@ export function runScript(
 }
 
 /** Runs `npm run connections`, and returns what it printed. Throws if it failed. */
-export async function connections(parameters: string[], stdin = ''): Promise<string> {
-  const { code, stdout, stderr } = await runScript(['connections', ...parameters], stdin)
+export async function connections(
+  parameters: string[],
+  stdin = '',
+  settings: Record<string, string> = {},
+): Promise<string> {
+  const { code, stdout, stderr } = await runScript(['connections', ...parameters], stdin, settings)
   if (code !== 0) throw new Error(`connections ${parameters[0]} exited with ${code}:\n${stdout}${stderr}`)
   return stdout
 }

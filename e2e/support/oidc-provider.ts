@@ -66,6 +66,7 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
   async function serve(request: IncomingMessage): Promise<Reply> {
     const { person, behaviour: does } = provider
     const url = new URL(request.url!, issuer)
+    url.pathname = url.pathname.replace(/^\/[\w-]{36}\/v2\.0/, '') // of an issuer like those of Entra ID
     provider.requests.push(url.pathname)
     if (url.pathname === '/.well-known/openid-configuration') {
       const metadata = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { fetchLimited } from '../limited-fetch'
 import { describeCause, log } from '../log'
+import { fetchBounded } from '../outgoing'
 import { env } from '../settings/env'
 
 const timeLimitMs = 2_000
@@ -28,7 +28,7 @@ export async function isBreached(password: string): Promise<boolean> {
       headers: { 'Add-Padding': 'true' },
       signal: AbortSignal.timeout(timeLimitMs),
     }
-    const response = await fetchLimited(`${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`, options, maxBytes)
+    const response = await fetchBounded(`${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`, options, maxBytes)
     if (response.status !== 200) throw new Error(`status ${response.status}`)
     const lines = await response.text()
     if (!firstLine.test(lines)) throw new Error('no list of hashes') // a login page of a network, for example

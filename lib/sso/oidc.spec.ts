@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey, randomBytes, randomUUID } from 'node:crypto'
-import http, { type RequestOptions } from 'node:http'
-import https from 'node:https'
+import net from 'node:net'
+import tls from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { exportSPKI, generateKeyPair } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -346,8 +346,11 @@ describe('a provider with https', () => {
       claims: (genuine) => ({ ...genuine, iss: issuer, ...claims?.(genuine) }),
       response: (given) => given.set('iss', issuer),
     } satisfies Behaviour)
-    vi.spyOn(https, 'request').mockImplementation(((url: string, options: RequestOptions) =>
-      http.request(url.replace(issuer, provider.issuer), options)) as never)
+    vi.spyOn(tls, 'connect').mockImplementation((() => {
+      const { port, hostname } = new URL(provider.issuer)
+      const socket = net.connect(Number(port), hostname)
+      return socket.on('connect', () => socket.emit('secureConnect'))
+    }) as never)
     return signIn(await connect({ issuer }))
   }
 

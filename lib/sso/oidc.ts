@@ -1,9 +1,8 @@
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
-import { type FetchOptions, fetchLimited, ResponseRejected } from '../limited-fetch'
+import { fetchBounded, type RequestOptions, ResponseRejected } from '../outgoing'
 import { type OidcConnection, redirectUri } from './connection'
 import type { Contact, Subject } from './identity'
 import { oidcRejection } from './oidc-rejection'
-import { lookUpProvider } from './provider-address'
 import { SignInRejected } from './rejection'
 import { bindingOf, openSecrets } from './sealed-secrets'
 import { isEntra, isGoogle, type OidcSettings } from './settings'
@@ -197,7 +196,7 @@ export async function discover(connection: OidcConnection): Promise<Discovered> 
 function fetchFromProvider(maxBytes: number): CustomFetch {
   return async (url, options) => {
     try {
-      return await fetchLimited(url, { ...(options as FetchOptions), lookup: lookUpProvider }, maxBytes)
+      return await fetchBounded(url, options as RequestOptions, maxBytes)
     } catch (error) {
       if ((error as Error).name === 'TimeoutError') throw error
       const check = error instanceof ResponseRejected ? `provider_response_${error.reason}` : 'provider_unreachable'

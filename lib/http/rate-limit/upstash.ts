@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Ratelimit } from '@upstash/ratelimit'
 import type { Redis, Requester } from '@upstash/redis'
-import { fetchLimited } from '../../limited-fetch'
+import { fetchBounded } from '../../outgoing'
 import { env } from '../../settings/env'
 import { inBatches } from './batches'
 import type { Verdict } from './limit'
@@ -48,9 +48,8 @@ function limitedRequester(url: string, token: string): Requester {
         headers,
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(verdictTimeoutMs),
-        keepAlive: true,
       }
-      const response = await fetchLimited([url.replace(/\/$/, ''), ...path].join('/'), options, maxBytes)
+      const response = await fetchBounded([url.replace(/\/$/, ''), ...path].join('/'), options, maxBytes)
       const results = await response.json()
       if (!response.ok) throw new Error(String(results?.error))
       return results

@@ -1,0 +1,23 @@
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { listen } from './listen'
+
+/** Starts a proxy for CONNECT that finds every host on this machine. Records hosts and ports. */
+export async function startConnectProxy() {
+  const connected: string[] = []
+  const server = createServer((_request, response) => void response.writeHead(405).end())
+  server.on('connect', ({ url }, client, head) => {
+    connected.push(url!)
+    const service = connect(Number(url!.split(':').at(-1)), '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      service.write(head)
+      service.pipe(client).pipe(service)
+    })
+    for (const [one, other] of [
+      [client, service],
+      [service, client],
+    ] as const)
+      one.on('error', () => {}).on('close', () => other.destroy())
+  })
+  return { ...(await listen(server)), connected }
+}

@@ -1,0 +1,118 @@
+import dns from 'node:dns'
+import { once } from 'node:events'
+import net, { type AddressInfo, createServer, type Server } from 'node:net'
+import { afterEach, expect, test, vi } from 'vitest'
+import { startConnectProxy } from '../e2e/support/connect-proxy'
+import { fetchBounded } from './outgoing'
+
+const maxBytes = 1_000
+const ok = 'HTTP/1.1 200 OK\r\n'
+const hi = `${ok}Content-Length: 2\r\n\r\nhi`
+
+let server: Server | undefined
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+  server?.close()
+})
+
+/** Starts a service that writes the same text for each request. Returns its port. */
+async function startService(written: string, isEnd = false, requests: string[] = []): Promise<number> {
+  server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', (request) => {
+      requests.push(String(request))
+      socket.write(written)
+      if (isEnd) socket.end()
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+const read = async (response: Promise<Response>) =>
+  response.then(
+    async (response) => `${response.status} ${await response.text()}`,
+    (error) => `${error.name}: ${error.message}`,
+  )
+
+/** What a service writes, whether it then ends the connection, and what becomes of the request. */
+const services: Record<string, [written: string, isEnd: boolean, outcome: RegExp]> = {
+  'a response': [hi, false, /^200 hi$/],
+  'a response until the end of the connection': [`${ok}\r\nhi`, true, /^200 hi$/],
+  'a response without a body': ['HTTP/1.1 204 No Content\r\n\r\n', true, /^204 $/],
+  'as many bytes as are read': [`${ok}\r\n${'x'.repeat(maxBytes)}`, true, /^200 x+$/],
+  'a redirect': ['HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n', false, /^302 $/],
+  'a response of one byte more': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, true, /^ResponseRejected: .* too large/],
+  'a response without end': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, false, /^ResponseRejected: .* too large/],
+  'a compressed response': [`${ok}Content-Encoding: gzip\r\n\r\nhi`, true, /^ResponseRejected: .* compressed/],
+  'a part of a response without a length': [`${ok}\r\nhi`, false, /^TimeoutError/],
+  'a part of a response in chunks, and ends': [
+    `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n`,
+    true,
+    /^TypeError: terminated|other side closed$/,
+  ],
+  'a part of a response, and ends': [`${ok}Content-Length: 3\r\n\r\nhi`, true, /other side closed$/],
+  'a part of a response': [`${ok}Content-Length: 3\r\n\r\nhi`, false, /^TimeoutError/],
+  nothing: ['', false, /^TimeoutError/],
+  'another protocol': [
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
+    false,
+    /bad upgrade$/,
+  ],
+  'early hints before a response': [`HTTP/1.1 103 Early Hints\r\n\r\n${hi}`, false, /^200 hi$/],
+  'an unknown status': ['HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n', false, /^RangeError/],
+  'what is not HTTP': ['hello\r\n', true, /^HTTPParserError/],
+}
+
+for (const [what, [written, isEnd, outcome]] of Object.entries(services)) {
+  test(`a service that sends ${what}`, async () => {
+    const isTimeout = outcome.test('TimeoutError')
+    const requests: string[] = []
+    const port = await startService(written, isEnd, requests)
+    const signal = AbortSignal.timeout(isTimeout ? 500 : 20_000)
+    expect(await read(fetchBounded(`http://127.0.0.1:${port}/path`, { signal }, maxBytes))).toMatch(outcome)
+    expect(requests).toEqual([expect.stringMatching(/^GET \/path HTTP\/1.1\r\n.*accept-encoding: identity\r\n/s)])
+  })
+}
+
+test('looks up a host name once for all requests that wait for it, and allows two seconds to connect to an address', async () => {
+  const port = await startService(hi)
+  const addresses = [{ address: '127.0.0.1', family: 4 }]
+  let answer = () => {}
+  const answered = new Promise((resolve) => {
+    answer = () => resolve(addresses)
+  })
+  const lookUp = vi.spyOn(dns.promises, 'lookup').mockReturnValue(answered as never)
+  const connect = vi.spyOn(net, 'connect')
+  const signal = AbortSignal.timeout(20_000)
+  const send = (name: string) => read(fetchBounded(`http://${name}.example:${port}/`, { signal }, maxBytes))
+  const responses = ['slow', 'slow', 'slow', 'other'].map(send)
+  await expect.poll(() => connect.mock.calls.length).toBe(4)
+  expect(lookUp.mock.calls.map(([name]) => name)).toEqual(['slow.example', 'other.example'])
+  answer()
+  expect(await Promise.all(responses)).toEqual(Array(4).fill('200 hi'))
+  expect(connect.mock.lastCall).toEqual([
+    expect.objectContaining({ autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 2_000 }),
+  ])
+  lookUp.mockRejectedValueOnce(new Error('no such host'))
+  expect([await send('new'), await send('new')]).toEqual(['Error: no such host', '200 hi'])
+})
+
+test('uses the proxy of the environment, for fetch too, but not for the hosts of NO_PROXY', async () => {
+  const proxy = await startConnectProxy()
+  const port = await startService(hi)
+  vi.stubEnv('HTTP_PROXY', proxy.url)
+  vi.stubEnv('NO_PROXY', '127.0.0.1')
+  vi.resetModules()
+  const { fetchBounded, useProxyForFetch } = await import('./outgoing')
+  await useProxyForFetch()
+  const signal = AbortSignal.timeout(20_000)
+  const send = (url: string) => fetchBounded(url, { signal }, maxBytes)
+  for (const [name, request] of Object.entries({ fetch, send })) {
+    expect(await read(request(`http://127.0.0.1:${port}/`))).toBe('200 hi')
+    expect(await read(request(`http://${name}.example:${port}/`))).toBe('200 hi')
+  }
+  expect(proxy.connected).toEqual([`fetch.example:${port}`, `send.example:${port}`])
+  await proxy.stop()
+})

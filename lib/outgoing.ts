@@ -1,0 +1,94 @@
+import dns, { type LookupAddress } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import type { Dispatcher } from 'undici'
+
+// In Node's 250 ms for each address, no server on another continent can be connected to.
+const connectAttemptMs = 2_000
+
+/** A response that is not read: larger than its caller allows, or compressed. */
+export class ResponseRejected extends Error {
+  override name = 'ResponseRejected'
+  constructor(readonly reason: 'size' | 'encoding') {
+    super(reason === 'size' ? 'The response is too large.' : 'The response is compressed.')
+  }
+}
+
+export type RequestOptions = {
+  method?: string
+  headers?: HeadersInit
+  body?: string | URLSearchParams
+  signal: AbortSignal
+}
+
+/**
+ * Sends a request through the proxy of HTTPS_PROXY, if that is set. Follows no redirects. Throws the
+ * reason of `signal`, which also ends the response, or an error of undici.
+ */
+export async function sendRequest(url: string, options: RequestOptions): Promise<Dispatcher.ResponseData> {
+  const { method = 'GET', body, signal } = options
+  const headers = new Headers({ 'Accept-Encoding': 'identity', 'User-Agent': 'node' })
+  for (const [name, value] of new Headers(options.headers)) headers.set(name, value)
+  const { request } = await import('undici')
+  return request(url, {
+    method: method as Dispatcher.HttpMethod,
+    headers: Object.fromEntries(headers),
+    body: body?.toString() ?? null,
+    signal,
+    dispatcher: await dispatcher(),
+  })
+}
+
+/**
+ * Sends a request, and reads an uncompressed response of at most `maxBytes`. Throws ResponseRejected,
+ * or what `sendRequest` throws. Not `fetch`, which decompresses whatever a service sends: 5 KB can
+ * take it seconds, and `signal` does not end that.
+ */
+export async function fetchBounded(url: string, options: RequestOptions, maxBytes: number): Promise<Response> {
+  const { statusCode, headers, body } = await sendRequest(url, options)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new ResponseRejected('encoding')
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new ResponseRejected('size')
+    chunks.push(chunk)
+  }
+  const pairs = Object.entries(headers).flatMap(([name, values = []]) =>
+    [values].flat().map((value): [string, string] => [name, value]),
+  )
+  return new Response(bytes > 0 ? Buffer.concat(chunks) : null, { status: statusCode, headers: pairs })
+}
+
+/** Makes `fetch` of this process use the proxy of HTTPS_PROXY too. Call it at start. */
+export async function useProxyForFetch(): Promise<void> {
+  const { setGlobalDispatcher } = await import('undici')
+  setGlobalDispatcher(await dispatcher())
+}
+
+let shared: Dispatcher | undefined
+
+/** Loads undici for the first request, because most processes send none. */
+async function dispatcher(): Promise<Dispatcher> {
+  const { EnvHttpProxyAgent } = await import('undici')
+  const connect = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: connectAttemptMs, lookup: lookUpOnce }
+  shared ??= new EnvHttpProxyAgent({ connect, proxyTls: connect })
+  return shared
+}
+
+const lookUps = new Map<string, Promise<LookupAddress[]>>()
+
+/**
+ * Looks up a host name once for all who wait for it. The system looks up two names at a time, and
+ * spends ten seconds on one that DNS never answers: requests for it must not take both places.
+ */
+const lookUpOnce: LookupFunction = (hostname, _options, callback) => {
+  let found = lookUps.get(hostname)
+  if (!found) {
+    found = dns.promises.lookup(hostname, { all: true }).finally(() => lookUps.delete(hostname))
+    lookUps.set(hostname, found)
+  }
+  found.then(
+    (addresses) => callback(null, addresses),
+    (error) => callback(error, []),
+  )
+}
