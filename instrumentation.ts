@@ -1,3 +1,5 @@
+const proxySettings = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']
+
 /** Next.js calls this once when a server starts, before the first request. */
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
@@ -12,6 +14,7 @@ export async function register(): Promise<void> {
     (await import('./lib/log')).log.warn({ parameters: ignored }, 'parameters of DATABASE_URL have no effect')
   // Loads Prisma's compiler, for which the first request would wait. Opens no connection.
   await (await import('./lib/database/prisma')).prisma().$connect()
+  if (proxySettings.some((name) => process.env[name])) await (await import('./lib/outgoing')).useProxyForFetch()
   if (process.env.SMTP_URL?.trim()) await (await import('./lib/mail/sender')).startSending()
   if (process.env.OTEL_EXPORTER_OTLP_ENDPOINT) (await import('./lib/tracing')).startTracing()
 }

@@ -10,6 +10,7 @@ const libraries = {
   'openid-client': /enableNonRepudiationChecks/,
   'node-saml': /getAuthorizeUrlAsync/,
   nodemailer: /class SMTPConnection/,
+  undici: /Proxy uri is mandatory/,
 }
 
 async function loadedFiles({ process }: Server): Promise<string[]> {
@@ -32,7 +33,9 @@ async function loadedLibraries(server: Server): Promise<string[]> {
   return Object.entries(libraries).flatMap(([name, words]) => (texts.some((text) => words.test(text)) ? name : []))
 }
 
-test('loads no library of identity providers and no mailer for an exchange and a reset', async ({ user }) => {
+test('loads no library of identity providers, no mailer and no HTTP client for an exchange and a reset', async ({
+  user,
+}) => {
   const server = await startServer(probe)
   expect((await postTo(server.url + exchangePath, { code: await newCode(user) })).status).toBe(200)
   const reset = { token: await newToken(user), password: newPassword() }
@@ -41,9 +44,14 @@ test('loads no library of identity providers and no mailer for an exchange and a
   await server.stop()
 })
 
-test('loads the mailer if the service sends mail', async () => {
-  const server = await startServer({ ...probe, SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'login@example.com' })
-  await fetch(server.url) // the first request waits for what is loaded at start
-  expect(await loadedLibraries(server)).toEqual(['nodemailer'])
-  await server.stop()
-})
+const atStart: Record<string, Record<string, string>> = {
+  nodemailer: { SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'login@example.com' },
+  undici: { HTTPS_PROXY: 'http://localhost:1' },
+}
+for (const [library, settings] of Object.entries(atStart))
+  test(`loads ${library} at start with ${Object.keys(settings)[0]}`, async () => {
+    const server = await startServer({ ...probe, ...settings })
+    await fetch(server.url) // the first request waits for what is loaded at start
+    expect(await loadedLibraries(server)).toEqual([library])
+    await server.stop()
+  })
