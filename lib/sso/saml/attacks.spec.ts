@@ -586,15 +586,6 @@ function namespacesEverywhere(namespace = 'n'): string {
   return `<a ${declarations}>${'<a>'.repeat(17)}${elements}${'</a>'.repeat(17)}</a>`
 }
 
-test('a document that none of ten certificates signed takes less CPU than a genuine one with one certificate', async () => {
-  const document = { ...ofAssertion, edit: addAttribute('x', namespacesEverywhere()) }
-  const { provider: genuine } = provider.settings
-  const tenfold = { ...genuine, certificates: Array(10).fill(genuine.certificates[0]) }
-  const forged = provider.respond({ ...document, signing: provider.nextKey })
-  const genuineMs = await costMs(provider.respond(document), 'accepted')
-  expect(await costMs(forged, 'signature', { provider: tenfold }, genuineMs)).toBeLessThan(genuineMs)
-})
-
 test('an assertion for another request takes less than half of the CPU of a genuine one', async () => {
   const groups = addAttribute('groups', ...Array.from({ length: 450 }, (_, index) => `group-${index}`))
   for (const mode of [ofAssertion, encryptedOnly]) {
@@ -605,12 +596,14 @@ test('an assertion for another request takes less than half of the CPU of a genu
   }
 })
 
-test('a signature that was made for something else takes at most half of the CPU of a genuine one', async () => {
+test('a document with an invalid signature takes little more CPU than a genuine one', async () => {
   const costly = namespacesEverywhere()
   for (const mode of [ofResponse, ofAssertion]) {
-    const lifted = replace('</saml:AttributeValue>', (end) => `${costly}${end}`)(decoded(bomb('', mode)))
-    const limitMs = (await costMs(bomb(costly, mode), 'accepted')) / 2
-    expect(await costMs(base64(lifted), 'signature', {}, limitMs)).toBeLessThan(limitMs)
+    const document = { ...mode, edit: addAttribute('x', costly) }
+    const limitMs = 1.5 * (await costMs(provider.respond(document), 'accepted'))
+    const forged = provider.respond({ ...document, signing: provider.nextKey })
+    const lifted = base64(replace('</saml:AttributeValue>', (end) => `${costly}${end}`)(decoded(bomb('', mode))))
+    for (const posted of [forged, lifted]) expect(await costMs(posted, 'signature', {}, limitMs)).toBeLessThan(limitMs)
   }
 })
 
