@@ -31,6 +31,7 @@ const dependencies = [
   'ipaddr.js',
   'jose',
   'next',
+  'node-forge',
   'nodemailer',
   'openid-client',
   'p-queue',
@@ -39,6 +40,7 @@ const dependencies = [
   'rate-limiter-flexible',
   'react',
   'react-dom',
+  'undici',
   'xml-crypto',
   'zod',
 ]
