@@ -6,7 +6,7 @@ import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import type { OidcConnection } from '../lib/sso/connection'
 import type { ListedConnection, NewConnection } from '../lib/sso/manage'
-import { UsageError } from './connections/usage-error'
+import { UsageError } from '../lib/sso/usage-error'
 import { exitWhenPrinted } from './exit'
 import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
 
@@ -87,7 +87,7 @@ async function add(kind: Kind, slug: string, flags: Flags): Promise<void> {
   const { NewConnectionName } = await import('../lib/sso/settings')
   const name = NewConnectionName.safeParse(flags.name ?? slug)
   if (!name.success) throw new UsageError(`--name ${name.error.issues[0]!.message}.`)
-  const { newSamlSettings } = await import('./connections/saml')
+  const { newSamlSettings } = await import('../lib/sso/saml/operator')
   const ofKind = await (kind === 'oidc' ? newOidcSettings(flags) : newSamlSettings(slug, flags))
   const marked = await addConnection({
     slug,
@@ -133,7 +133,7 @@ async function secretFromStdin(): Promise<string> {
 async function printEntries(connection: ListedConnection): Promise<void> {
   const { isSaml, redirectUri } = await import('../lib/sso/connection')
   const { env } = await import('../lib/settings/env')
-  const { printSamlEntries } = await import('./connections/saml')
+  const { printSamlEntries } = await import('../lib/sso/saml/operator')
   const { slug } = connection
   if (isSaml(connection)) return printSamlEntries(connection)
   console.log(`
@@ -153,7 +153,7 @@ function reportMarked(count: number): void {
 
 async function update(connection: ListedConnection, { metadata }: Flags): Promise<void> {
   const { isSaml } = await import('../lib/sso/connection')
-  const { updateSaml } = await import('./connections/saml')
+  const { updateSaml } = await import('../lib/sso/saml/operator')
   if (!isSaml(connection))
     throw new UsageError(`${connection.slug} has no metadata to update: it speaks OpenID Connect.`)
   await updateSaml(connection, metadata)
@@ -209,7 +209,7 @@ function summaryOf(connection: ListedConnection): string {
 
 async function show(connection: ListedConnection): Promise<void> {
   const { isOidc, isSaml } = await import('../lib/sso/connection')
-  const { showSaml } = await import('./connections/saml')
+  const { showSaml } = await import('../lib/sso/saml/operator')
   console.log(summaryOf(connection))
   if (isOidc(connection)) console.log(`client ID: ${connection.settings.clientId}`)
   if (isSaml(connection)) showSaml(connection)
@@ -232,13 +232,13 @@ const advice: Record<string, string> = {
 
 async function check(connection: ListedConnection): Promise<void> {
   const { isOidc, isSaml } = await import('../lib/sso/connection')
-  const { checkSaml } = await import('./connections/saml')
+  const { checkSaml } = await import('../lib/sso/saml/operator')
   if (isSaml(connection)) await checkSaml(connection)
   if (isOidc(connection)) await checkOidc(connection)
 }
 
 async function checkOidc(connection: ListedConnection & OidcConnection): Promise<void> {
-  const { discover } = await import('../lib/sso/oidc')
+  const { discover } = await import('../lib/sso/oidc/sign-in')
   const { SignInRejected } = await import('../lib/sso/rejection')
   try {
     const { metadata } = await discover(connection)

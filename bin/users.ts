@@ -133,7 +133,7 @@ async function link(user: User, slug: string, subject: string, given: string | u
 async function issuerOf(connection: ListedConnection): Promise<string> {
   const { isOidc } = await import('../lib/sso/connection')
   if (!isOidc(connection)) return connection.settings.issuer
-  const { discover } = await import('../lib/sso/oidc')
+  const { discover } = await import('../lib/sso/oidc/sign-in')
   const { slug } = connection
   const { metadata } = await discover(connection).catch((cause) => {
     throw new Error(`The metadata of ${slug} can’t be used: npm run connections -- check ${slug}`, { cause })

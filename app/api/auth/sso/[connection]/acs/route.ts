@@ -5,7 +5,7 @@ import { isSaml, startPath } from '@/lib/sso/connection'
 import { issueSsoCode } from '@/lib/sso/exchange'
 import { userOfIdentity } from '@/lib/sso/identity'
 import { SignInRejected } from '@/lib/sso/rejection'
-import { authenticateSaml } from '@/lib/sso/saml'
+import { authenticateSaml } from '@/lib/sso/saml/sign-in'
 import { claimAttempt } from '@/lib/sso/sign-in-attempt'
 import { landing, navigate } from '../navigation'
 

@@ -1,7 +1,7 @@
 import { ApiError } from '@/lib/contract/errors'
 import { route } from '@/lib/http/route'
 import { findConnection, isSaml } from '@/lib/sso/connection'
-import { samlMetadata } from '@/lib/sso/saml'
+import { samlMetadata } from '@/lib/sso/saml/sign-in'
 
 /** Returns our SAML metadata for the identity provider of a connection. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(

@@ -11,13 +11,13 @@ import {
   type Provider,
   signed,
   startProvider,
-} from '../../e2e/support/oidc-provider'
-import { newSecret } from '../secret'
-import { type OidcConnection, redirectUri } from './connection'
-import { authenticate, authorizationUrl, emailOf } from './oidc'
-import { SignInRejected } from './rejection'
-import { bindingOf, sealSecrets } from './sealed-secrets'
-import { ConnectionSettings, type OidcSettings } from './settings'
+} from '../../../e2e/support/oidc-provider'
+import { newSecret } from '../../secret'
+import { type OidcConnection, redirectUri } from '../connection'
+import { SignInRejected } from '../rejection'
+import { bindingOf, sealSecrets } from '../sealed-secrets'
+import { ConnectionSettings, type OidcSettings } from '../settings'
+import { authenticate, authorizationUrl, emailOf } from './sign-in'
 
 process.env.CONNECTION_SECRETS_KEY = randomBytes(32).toString('base64')
 

@@ -1,10 +1,10 @@
-import { acsUrl, entityId, type SamlConnection } from './connection'
-import type { Contact, Subject } from './identity'
-import { SignInRejected } from './rejection'
-import { SamlRejected } from './saml/rejected'
-import { authnRequestUrl, type SamlSettings, serviceMetadata, verifyResponse } from './saml/service-provider'
-import { bindingOf, openSecrets } from './sealed-secrets'
-import type { AttemptSecrets } from './sign-in-attempt'
+import { acsUrl, entityId, type SamlConnection } from '../connection'
+import type { Contact, Subject } from '../identity'
+import { SignInRejected } from '../rejection'
+import { bindingOf, openSecrets } from '../sealed-secrets'
+import type { AttemptSecrets } from '../sign-in-attempt'
+import { SamlRejected } from './rejected'
+import { authnRequestUrl, type SamlSettings, serviceMetadata, verifyResponse } from './service-provider'
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
 export async function samlRequestUrl(

@@ -1,4 +1,4 @@
-import { type SignInError, SignInRejected } from './rejection'
+import { type SignInError, SignInRejected } from '../rejection'
 
 type Cause = Error & { code?: string; error?: string; cause?: unknown }
 

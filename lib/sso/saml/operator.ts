@@ -2,12 +2,12 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { acsUrl, entityId, type SamlConnection } from '../../lib/sso/connection'
-import type { ListedConnection, NewConnection } from '../../lib/sso/manage'
-import { newKeyPair } from '../../lib/sso/saml/key-pair'
-import { ProviderMetadataError, readProviderMetadata } from '../../lib/sso/saml/provider-metadata'
-import { NewConnectionSettings, type SamlSettings } from '../../lib/sso/settings'
-import { UsageError } from './usage-error'
+import { acsUrl, entityId, type SamlConnection } from '../connection'
+import type { ListedConnection, NewConnection } from '../manage'
+import { NewConnectionSettings, type SamlSettings } from '../settings'
+import { UsageError } from '../usage-error'
+import { newKeyPair } from './key-pair'
+import { ProviderMetadataError, readProviderMetadata } from './provider-metadata'
 
 const soonMs = 30 * 24 * 60 * 60 * 1000
 const timeoutMs = 5_000
@@ -74,7 +74,7 @@ export async function updateSaml(
   connection: ListedConnection & SamlConnection,
   file: string | undefined,
 ): Promise<void> {
-  const { updateProvider } = await import('../../lib/sso/manage')
+  const { updateProvider } = await import('../manage')
   const { slug, settings } = connection
   const { provider } = await providerIn(file)
   const updated = NewConnectionSettings.safeParse({ ...settings, ...provider })
@@ -132,10 +132,10 @@ function dateOf(time: number): string {
 /** Sends the provider a request, and names what is wrong. Throws an error if nobody can sign in. */
 export async function checkSaml(connection: ListedConnection & SamlConnection): Promise<void> {
   const { slug, settings, disabledAt } = connection
-  const { samlRequestUrl } = await import('../../lib/sso/saml')
-  const { SignInRejected } = await import('../../lib/sso/rejection')
-  const { newSecret } = await import('../../lib/secret')
-  const { sendRequest } = await import('../../lib/outgoing')
+  const { samlRequestUrl } = await import('./sign-in')
+  const { SignInRejected } = await import('../rejection')
+  const { newSecret } = await import('../../secret')
+  const { sendRequest } = await import('../../outgoing')
   const fail = (check: string, advice: string) => new Error(`${slug}: ${check}. ${advice}`)
 
   const now = Date.now()

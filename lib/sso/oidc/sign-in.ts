@@ -1,12 +1,12 @@
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
-import { fetchBounded, type RequestOptions, ResponseRejected } from '../outgoing'
-import { type OidcConnection, redirectUri } from './connection'
-import type { Contact, Subject } from './identity'
-import { oidcRejection } from './oidc-rejection'
-import { SignInRejected } from './rejection'
-import { bindingOf, openSecrets } from './sealed-secrets'
-import { isEntra, isGoogle, type OidcSettings } from './settings'
-import type { AttemptSecrets } from './sign-in-attempt'
+import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
+import { type OidcConnection, redirectUri } from '../connection'
+import type { Contact, Subject } from '../identity'
+import { SignInRejected } from '../rejection'
+import { bindingOf, openSecrets } from '../sealed-secrets'
+import { isEntra, isGoogle, type OidcSettings } from '../settings'
+import type { AttemptSecrets } from '../sign-in-attempt'
+import { oidcRejection } from './rejection'
 
 const timeoutSeconds = 5 // for each request to the provider
 const clockToleranceSeconds = 60
