@@ -1,24 +1,17 @@
 // `npm run connections -- add oidc|add saml|list|show|check|update|disable|enable|remove`: manages the
 // identity providers that users sign in with.
+import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
-import type { OidcConnection } from '../lib/sso/connection'
-import type { ListedConnection, NewConnection } from '../lib/sso/manage'
+import type { ListedConnection } from '../lib/sso/manage'
+import type { Provider, Flags as ProviderFlags } from '../lib/sso/provider'
 import { UsageError } from '../lib/sso/usage-error'
 import { exitWhenPrinted } from './exit'
 import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
 
-const usage = `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
-    adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
-    --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID
-npm run connections -- add saml SLUG --metadata FILE --domain DOMAIN [--domain …]
-    adds a SAML provider from its metadata (- for stdin), and prints what to enter at the provider.
-    --want-signed WHAT  response, assertion or both; by default, one of them suffices
-    --sign-requests     signs requests, as metadata may also demand
-    --email-attribute NAME   the attribute with the e-mail address, if it is none of the usual ones
-  Both:
+const usageOfAll = `  Every add:
     --name TEXT         the label of its button; by default the slug
     --list              shows a button on the sign-in page
     --provision         creates a user for everybody of the domains who signs in
@@ -36,23 +29,30 @@ A slug names the connection in URLs and in the log: lower-case letters, digits a
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
 const commands = ['add', 'update', 'list', 'show', 'check', 'disable', 'enable', 'remove'] as const
-const flagsOfBoth = ['domain', 'name', 'list', 'provision', 'allow-passwords'] as const
-const flagsOfKind = {
-  oidc: ['issuer', 'client-id', 'tenant', ...flagsOfBoth],
-  saml: ['metadata', 'want-signed', 'sign-requests', 'email-attribute', ...flagsOfBoth],
+const flagsOfAdd = {
+  domain: { type: 'string', multiple: true },
+  name: { type: 'string' },
+  list: { type: 'boolean' },
+  provision: { type: 'boolean' },
+  'allow-passwords': { type: 'boolean' },
 } as const
-type Kind = keyof typeof flagsOfKind
 
 async function run(): Promise<void> {
-  const { values: flags, positionals } = readArguments()
+  const { kinds } = await import('../lib/sso/kinds')
+  const providers = new Map<string, Provider>()
+  for (const [name, kind] of Object.entries(kinds)) providers.set(name, await kind.provider())
+  const additions = [...providers.values()].map(({ add }) => add)
+  const usage = [...additions.map((addition) => addition.usage), usageOfAll].join('\n')
+  const { values: flags, positionals } = readArguments(Object.assign({}, ...additions.map(({ flags }) => flags)), usage)
   if (flags.help) return console.log(usage)
   const [given, ...rest] = positionals
   const command = commands.find((name) => name === given)
   const count = { add: 2, list: 0 }[command as string] ?? 1
-  const kind = rest[0] === 'oidc' || rest[0] === 'saml' ? rest[0] : null
-  if (!command || rest.length !== count || (command === 'add' && !kind)) throw new UsageError(usage)
-  const accepted: readonly string[] = command === 'add' ? flagsOfKind[kind!] : command === 'update' ? ['metadata'] : []
-  if (Object.keys(flags).some((flag) => !accepted.includes(flag))) throw new UsageError(usage)
+  const provider = providers.get(rest[0]!)
+  if (!command || rest.length !== count || (command === 'add' && !provider)) throw new UsageError(usage)
+  const accepted: Record<string, unknown> = command === 'add' ? { ...flagsOfAdd, ...provider!.add.flags } : {}
+  if (command === 'update') accepted.metadata = true
+  if (Object.keys(flags).some((flag) => !(flag in accepted))) throw new UsageError(usage)
 
   readEnvFiles(process.env.NODE_ENV === 'production')
   // the role that serves may not change connections
@@ -61,7 +61,7 @@ async function run(): Promise<void> {
   const port = Number(process.env.PORT || 3000)
   const release = await prepareLocally({ port, purpose: 'command', report: console.error })
   try {
-    if (command === 'add') await add(kind!, rest[1]!, flags)
+    if (command === 'add') await add(provider!, rest[1]!, flags)
     else if (command === 'update') await update(await existing(rest[0]!), flags)
     else if (command === 'list') await list()
     else await act(command, await existing(rest[0]!))
@@ -72,7 +72,7 @@ async function run(): Promise<void> {
 
 type Flags = ReturnType<typeof readArguments>['values']
 
-async function add(kind: Kind, slug: string, flags: Flags): Promise<void> {
+async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
   const { asciiDomain, slugPattern } = await import('../lib/sso/connection')
   const { addConnection, ConnectionConflict } = await import('../lib/sso/manage')
   if (!slugPattern.test(slug))
@@ -84,15 +84,13 @@ async function add(kind: Kind, slug: string, flags: Flags): Promise<void> {
     if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
     return domain
   })
-  const { NewConnectionName } = await import('../lib/sso/settings')
+  const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
   const name = NewConnectionName.safeParse(flags.name ?? slug)
   if (!name.success) throw new UsageError(`--name ${name.error.issues[0]!.message}.`)
-  const { newSamlSettings } = await import('../lib/sso/saml/operator')
-  const ofKind = await (kind === 'oidc' ? newOidcSettings(flags) : newSamlSettings(slug, flags))
   const marked = await addConnection({
     slug,
     name: name.data,
-    ...ofKind,
+    ...(await provider.add.settingsFrom(slug, flags, read)),
     domains: [...new Set(domains)],
     provision: flags.provision ?? false,
     listed: flags.list ?? false,
@@ -106,43 +104,19 @@ async function add(kind: Kind, slug: string, flags: Flags): Promise<void> {
   console.log(`\nThen: npm run connections -- check ${slug}`)
 }
 
-async function newOidcSettings(flags: Flags): Promise<Pick<NewConnection, 'settings' | 'secrets'>> {
-  const { NewConnectionSettings } = await import('../lib/sso/settings')
-  const { issuer, 'client-id': clientId, tenant: tenants } = flags
-  if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
-  const settings = NewConnectionSettings.safeParse({ kind: 'oidc', issuer, clientId, ...(tenants && { tenants }) })
-  if (!settings.success) {
-    const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
-    throw new UsageError(problems.join('\n'))
-  }
-  return { settings: settings.data, secrets: { clientSecret: await secretFromStdin() } }
-}
-
-function flagOf(setting: string): string {
-  return { clientId: 'client-id', tenants: 'tenant' }[setting] ?? setting
-}
-
-async function secretFromStdin(): Promise<string> {
-  if (process.stdin.isTTY) console.error('Paste the client secret, press Enter, then Ctrl-D:')
-  const secret = (await text(process.stdin)).trim()
-  if (!secret || /\s/.test(secret)) throw new UsageError('Pass the client secret on stdin, alone.')
-  return secret
+/** Returns the text of a file, or of stdin for -. */
+async function read(file: string): Promise<string> {
+  return (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch(() => {
+    throw new UsageError(`${file === '-' ? 'stdin' : file} can’t be read.`)
+  })
 }
 
 /** Prints what an operator has to enter at the provider. */
 async function printEntries(connection: ListedConnection): Promise<void> {
-  const { isSaml, redirectUri } = await import('../lib/sso/connection')
-  const { env } = await import('../lib/settings/env')
-  const { printSamlEntries } = await import('../lib/sso/saml/operator')
-  const { slug } = connection
-  if (isSaml(connection)) return printSamlEntries(connection)
-  console.log(`
-At the identity provider, enter:
-  application type             Web application (confidential), authorization code flow
-  redirect URI                 ${redirectUri(slug)}
-  initiate login URI           ${env().PUBLIC_URL}/api/auth/sso/${slug}/start
-  scopes                       openid, email, profile
-  PKCE                         S256, if it asks`)
+  const { providerOf } = await import('../lib/sso/kinds')
+  console.log('\nAt the identity provider, enter:')
+  for (const [label, value] of Object.entries((await providerOf(connection)).describe(connection).entries))
+    console.log(`  ${label.padEnd(28)} ${value}`)
 }
 
 function reportMarked(count: number): void {
@@ -151,12 +125,20 @@ function reportMarked(count: number): void {
   console.log('To exempt one, for emergencies: npm run users -- allow-password EMAIL')
 }
 
-async function update(connection: ListedConnection, { metadata }: Flags): Promise<void> {
+/** Replaces the endpoint and the certificates of a SAML provider with those of its current metadata. */
+async function update(connection: ListedConnection, { metadata }: ProviderFlags): Promise<void> {
   const { isSaml } = await import('../lib/sso/connection')
-  const { updateSaml } = await import('../lib/sso/saml/operator')
-  if (!isSaml(connection))
-    throw new UsageError(`${connection.slug} has no metadata to update: it speaks OpenID Connect.`)
-  await updateSaml(connection, metadata)
+  const { updateProvider } = await import('../lib/sso/manage')
+  const { describe, withMetadata } = await import('../lib/sso/saml/operator')
+  const { slug } = connection
+  if (!isSaml(connection)) throw new UsageError(`${slug} has no metadata to update: it is not a SAML connection.`)
+  const settings = await withMetadata(connection.settings, metadata, read)
+  const { issuer, ssoUrl, certificates } = settings
+  if (!(await updateProvider(connection, { issuer, ssoUrl, certificates })))
+    throw new UsageError(
+      `The metadata is of ${issuer}, but ${slug} is ${connection.settings.issuer}. Add it as another connection.`,
+    )
+  for (const line of [`Updated ${slug}.`, ...describe({ ...connection, settings }).settings]) console.log(line)
 }
 
 async function existing(slug: string): Promise<ListedConnection> {
@@ -208,79 +190,25 @@ function summaryOf(connection: ListedConnection): string {
 }
 
 async function show(connection: ListedConnection): Promise<void> {
-  const { isOidc, isSaml } = await import('../lib/sso/connection')
-  const { showSaml } = await import('../lib/sso/saml/operator')
-  console.log(summaryOf(connection))
-  if (isOidc(connection)) console.log(`client ID: ${connection.settings.clientId}`)
-  if (isSaml(connection)) showSaml(connection)
+  const { providerOf } = await import('../lib/sso/kinds')
+  const { settings } = (await providerOf(connection)).describe(connection)
+  for (const line of [summaryOf(connection), ...settings]) console.log(line)
   await printEntries(connection)
 }
 
-const advice: Record<string, string> = {
-  secrets:
-    'The client secret can’t be opened: CONNECTION_SECRETS_KEY has changed. Remove the connection, and add it again.',
-  discovery_issuer: 'The metadata names another issuer. Compare --issuer with “issuer” there, to the last slash.',
-  discovery_metadata: 'The metadata lacks an authorization endpoint, a token endpoint, or the keys.',
-  discovery_response: 'There is no metadata below the issuer, at /.well-known/openid-configuration.',
-  provider_timeout: 'The provider did not respond within 5 seconds.',
-  provider_unreachable:
-    'The provider can’t be reached from here: check the URL, DNS, the firewall and the certificate.',
-  provider_response_size: 'The metadata has more than 32 KiB.',
-  provider_response_encoding: 'The provider compresses its responses, although the request accepts none that are.',
-  provider_http: 'The metadata has URLs with http.',
-}
-
 async function check(connection: ListedConnection): Promise<void> {
-  const { isOidc, isSaml } = await import('../lib/sso/connection')
-  const { checkSaml } = await import('../lib/sso/saml/operator')
-  if (isSaml(connection)) await checkSaml(connection)
-  if (isOidc(connection)) await checkOidc(connection)
+  const { providerOf } = await import('../lib/sso/kinds')
+  const { works, summary, problems } = await (await providerOf(connection)).check(connection)
+  if (!works) throw new Error(`${connection.slug}: ${summary}`)
+  console.log(`${connection.slug}: ${summary}`)
+  for (const problem of [...problems, ...(connection.disabledAt ? ['The connection is disabled.'] : [])])
+    console.log(`  ${problem}`)
 }
 
-async function checkOidc(connection: ListedConnection & OidcConnection): Promise<void> {
-  const { discover } = await import('../lib/sso/oidc/sign-in')
-  const { SignInRejected } = await import('../lib/sso/rejection')
+function readArguments(flagsOfKinds: Provider['add']['flags'], usage: string) {
+  const options = { ...flagsOfKinds, ...flagsOfAdd, help: { type: 'boolean', short: 'h' } } as const
   try {
-    const { metadata } = await discover(connection)
-    console.log(`${connection.slug}: the provider responds, and names itself ${metadata.issuer}.`)
-    for (const problem of problemsOf(connection, metadata)) console.log(`  ${problem}`)
-  } catch (error) {
-    if (!(error instanceof SignInRejected)) throw error
-    throw new Error(`${connection.slug}: ${error.check}. ${advice[error.check] ?? 'The metadata can’t be used.'}`)
-  }
-}
-
-type Metadata = { code_challenge_methods_supported?: string[]; scopes_supported?: string[] }
-
-function problemsOf({ disabledAt }: ListedConnection, metadata: Metadata): string[] {
-  const { code_challenge_methods_supported: challenges, scopes_supported: scopes } = metadata
-  return [
-    ...(challenges && !challenges.includes('S256') ? ['It does not announce PKCE with S256.'] : []),
-    ...(scopes && !scopes.includes('email') ? ['It does not announce the scope email: nobody can be linked.'] : []),
-    ...(disabledAt ? ['The connection is disabled.'] : []),
-  ]
-}
-
-function readArguments() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        issuer: { type: 'string' },
-        'client-id': { type: 'string' },
-        domain: { type: 'string', multiple: true },
-        tenant: { type: 'string', multiple: true },
-        metadata: { type: 'string' },
-        'want-signed': { type: 'string' },
-        'sign-requests': { type: 'boolean' },
-        'email-attribute': { type: 'string' },
-        name: { type: 'string' },
-        list: { type: 'boolean' },
-        provision: { type: 'boolean' },
-        'allow-passwords': { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
+    return parseArgs({ allowPositionals: true, options })
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n\n${usage}`)
   }

@@ -52,7 +52,7 @@ async function isLocal(): Promise<boolean> {
 async function connectLocalProvider(): Promise<() => Promise<void>> {
   if (!(await isLocal())) return async () => {}
   const [{ startLocalProvider }, { redirectUri }, { addConnection, listConnections, removeConnection }] =
-    await Promise.all([import('./local-provider'), import('../lib/sso/connection'), import('../lib/sso/manage')])
+    await Promise.all([import('./local-provider'), import('../lib/sso/urls'), import('../lib/sso/manage')])
   const remove = async () => {
     for (const connection of await listConnections(localSlug)) await removeConnection(connection)
   }

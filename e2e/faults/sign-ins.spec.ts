@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { OidcSettings } from '../../lib/sso/oidc/settings'
 import { bindingOf, sealSecrets } from '../../lib/sso/sealed-secrets'
-import type { OidcSettings } from '../../lib/sso/settings'
 import { startBreakablePostgres } from '../support/breakable-postgres'
 import { exchangePath, expect, postTo, test } from '../support/fixtures'
 import { clientSecret, startProvider } from '../support/oidc-provider'

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import { type LocalProvider, startLocalProvider } from '../../bin/local-provider'
-import { redirectUri } from '../../lib/sso/connection'
 import { addConnection, disableConnection, listConnections, type NewConnection } from '../../lib/sso/manage'
+import { redirectUri } from '../../lib/sso/urls'
 import { expect, heading, type Sql, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 

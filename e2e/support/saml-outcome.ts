@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type SamlCheck, SamlRejected } from '../../lib/sso/saml/rejected'
-import { type SamlSettings, verifyResponse } from '../../lib/sso/saml/service-provider'
+import { type ServiceProviderSettings, verifyResponse } from '../../lib/sso/saml/service-provider'
 import { requestId, type SamlProvider } from './saml-provider'
 
 /** Returns which check a posted response fails, or 'accepted'. The error holds nothing else. */
 export async function outcomeOf(
   { settings }: SamlProvider,
   posted: string,
-  changed: Partial<SamlSettings> = {},
+  changed: Partial<ServiceProviderSettings> = {},
 ): Promise<SamlCheck | 'accepted'> {
   try {
     await verifyResponse({ ...settings, ...changed }, posted, { requestId })

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import { SignedXml } from 'xml-crypto'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
-import type { SamlSettings } from '../../lib/sso/saml/service-provider'
+import type { ServiceProviderSettings } from '../../lib/sso/saml/service-provider'
 
 /** What a provider signs and whether it encrypts the assertion. */
 export type Mode = { response?: boolean; assertion?: boolean; encrypted?: boolean }
@@ -55,7 +55,7 @@ export type ResponseOptions = Mode & {
 
 export type SamlProvider = {
   /** Our settings for this provider. */
-  settings: SamlSettings
+  settings: ServiceProviderSettings
   /** The provider's key, and a second one. */
   privateKey: string
   nextKey: { privateKey: string; certificate: string }
@@ -77,7 +77,7 @@ export async function newSamlProvider(): Promise<SamlProvider> {
   const [ours, current, next] = await Promise.all(
     ['service.example', 'idp.example', 'next.idp.example'].map((name) => newKeyPair(name)),
   )
-  const settings: SamlSettings = {
+  const settings: ServiceProviderSettings = {
     entityId: 'https://app.example/api/auth/sso/acme/metadata',
     acsUrl: 'https://app.example/api/auth/sso/acme/acs',
     ...ours!,
@@ -121,7 +121,7 @@ const unchanged = (xml: string) => xml
 export const seconds = (count: number) => new Date(Date.now() + count * 1000).toISOString()
 
 function responseXml(
-  { acsUrl, entityId, provider }: SamlSettings,
+  { acsUrl, entityId, provider }: ServiceProviderSettings,
   {
     requestId: inResponseTo = requestId,
     nameId = 'ada',
@@ -182,7 +182,11 @@ export function sign(xml: string, xpath: string, signing: Signing): string {
 const xenc = 'http://www.w3.org/2001/04/xmlenc#'
 
 /** Encrypts an assertion for us, as anybody can with our certificate. */
-export function encrypt(assertion: string, { certificate }: SamlSettings, encryption: Encryption = {}): string {
+export function encrypt(
+  assertion: string,
+  { certificate }: ServiceProviderSettings,
+  encryption: Encryption = {},
+): string {
   const { content = 'http://www.w3.org/2009/xmlenc11#aes256-gcm', key = `${xenc}rsa-oaep-mgf1p` } = encryption
   const [, bits, form] = /aes(128|256)-(gcm|cbc)$/.exec(content) ?? ['', '192', 'des']
   const cipherName = form === 'des' ? 'des-ede3-cbc' : `aes-${bits}-${form}`

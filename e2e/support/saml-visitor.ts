@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { inflateRawSync } from 'node:zlib'
 import { addConnection, type NewConnection } from '../../lib/sso/manage'
-import type { SamlSettings } from '../../lib/sso/settings'
+import type { SamlSettings } from '../../lib/sso/saml/settings'
 import type { ResponseOptions, SamlProvider } from './saml-provider'
 import { keepSecret } from './secrets'
 import { Visitor } from './sso-visitor'

@@ -1,7 +1,8 @@
 import { domainInAscii } from '../contract/email-address'
 import { prisma } from '../database/prisma'
-import { env } from '../settings/env'
-import { ConnectionSettings, type OidcSettings, type SamlSettings } from './settings'
+import type { OidcSettings } from './oidc/settings'
+import type { SamlSettings } from './saml/settings'
+import { ConnectionSettings } from './settings'
 
 /** What a slug looks like: a segment of a path. */
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
@@ -79,21 +80,6 @@ export function domainOf(email: string): string | null {
 export function asciiDomain(text: string): string | null {
   const domain = domainInAscii(text)
   return domain?.includes('.') ? domain : null
-}
-
-/** Returns the URL to which the OpenID provider of a connection sends the browser back. */
-export function redirectUri(slug: string): string {
-  return `${env().PUBLIC_URL}/api/auth/sso/${slug}/callback`
-}
-
-/** Returns the URL to which a SAML provider posts its responses (assertion consumer service). */
-export function acsUrl(slug: string): string {
-  return `${env().PUBLIC_URL}/api/auth/sso/${slug}/acs`
-}
-
-/** Returns our entity ID at a SAML provider, which is also the URL of our metadata. */
-export function entityId(slug: string): string {
-  return `${env().PUBLIC_URL}/api/auth/sso/${slug}/metadata`
 }
 
 /** Returns the path at which a sign-in with a connection starts. */

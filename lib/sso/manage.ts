@@ -3,8 +3,9 @@ import { Prisma, prisma, transaction } from '../database/prisma'
 import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
 import { type Connection, domainOf } from './connection'
 import type { Subject } from './identity'
+import type { SamlSettings } from './saml/settings'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
-import { ConnectionSettings, type SamlSettings } from './settings'
+import { ConnectionSettings } from './settings'
 
 const batchSize = 500
 const rowsAtOnce = 10_000

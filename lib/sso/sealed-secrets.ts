@@ -1,12 +1,13 @@
 import { X509Certificate } from 'node:crypto'
 import { env } from '../settings/env'
 import type { Connection } from './connection'
+import { SignInRejected } from './rejection'
 
 /** What sealed secrets belong to. Opening fails if any of it has changed. */
-export type Binding = { connection: string; issuer: string } & ({ clientId: string } | { certificate: string })
+export type Binding = { connection: string; issuer: string; clientId?: string; certificate?: string }
 
 /** The secrets of a connection: with OpenID Connect our client secret, with SAML our private key. */
-export type Secrets = { clientSecret: string } | { privateKey: string }
+export type Secrets = Record<string, string>
 
 /**
  * Encrypts the secrets of a connection with the first key of CONNECTION_SECRETS_KEY (JWE, RFC 7516).
@@ -20,16 +21,24 @@ export async function sealSecrets(secrets: Secrets, binding: Binding): Promise<s
     .encrypt(key!)
 }
 
-/** Decrypts what `sealSecrets` returned. Throws if no key fits, or if the binding has changed. */
-export async function openSecrets<Kind extends Secrets>(sealed: string, binding: Binding): Promise<Kind> {
+/** Decrypts the secrets of a connection. Throws SignInRejected if no key fits, or if the binding has changed. */
+export async function openSecrets(connection: Pick<Connection, 'id' | 'settings' | 'sealedSecrets'>): Promise<Secrets> {
+  try {
+    return await opened(connection.sealedSecrets ?? '', bindingOf(connection))
+  } catch (error) {
+    throw new SignInRejected('secrets', 'unavailable', error)
+  }
+}
+
+async function opened(sealed: string, binding: Binding): Promise<Secrets> {
   const { compactDecrypt } = await import('jose')
   for (const key of secretsKeys()) {
-    const opened = await compactDecrypt(sealed, key, {
+    const decrypted = await compactDecrypt(sealed, key, {
       keyManagementAlgorithms: ['dir'],
       contentEncryptionAlgorithms: ['A256GCM'],
     }).catch(() => null)
-    if (!opened) continue
-    const { protectedHeader, plaintext } = opened
+    if (!decrypted) continue
+    const { protectedHeader, plaintext } = decrypted
     const isBound = Object.entries(binding).every(([name, value]) => protectedHeader[name] === value)
     if (!isBound) throw new Error('The secrets were sealed for another connection, issuer, client or certificate.')
     return JSON.parse(new TextDecoder().decode(plaintext))
@@ -39,10 +48,12 @@ export async function openSecrets<Kind extends Secrets>(sealed: string, binding:
 
 /** What the secrets of a connection are sealed for. */
 export function bindingOf({ id, settings }: Pick<Connection, 'id' | 'settings'>): Binding {
-  const binding = { connection: id, issuer: settings.issuer }
-  return settings.kind === 'oidc'
-    ? { ...binding, clientId: settings.clientId }
-    : { ...binding, certificate: new X509Certificate(settings.certificate).fingerprint256 }
+  return {
+    connection: id,
+    issuer: settings.issuer,
+    ...('clientId' in settings && { clientId: settings.clientId }),
+    ...('certificate' in settings && { certificate: new X509Certificate(settings.certificate).fingerprint256 }),
+  }
 }
 
 function secretsKeys(): Uint8Array[] {

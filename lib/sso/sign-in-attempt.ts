@@ -54,7 +54,8 @@ export async function rejectLoop(connectionId: string, browser: string): Promise
   if (row!.count >= unsolicitedPerMinute) throw new SignInRejected('unsolicited_loop', 'response_invalid')
 }
 
-type Claimed = AttemptSecrets & { next: string | null; browserHash: Uint8Array }
+/** A sign-in that a browser has brought back. */
+export type Claimed = AttemptSecrets & { next: string | null; browserHash: Uint8Array }
 type Presented = {
   state: string | null
   connectionId: string

@@ -13,11 +13,13 @@ import {
   startProvider,
 } from '../../../e2e/support/oidc-provider'
 import { newSecret } from '../../secret'
-import { type OidcConnection, redirectUri } from '../connection'
+import type { OidcConnection } from '../connection'
 import { SignInRejected } from '../rejection'
 import { bindingOf, sealSecrets } from '../sealed-secrets'
-import { ConnectionSettings, type OidcSettings } from '../settings'
-import { authenticate, authorizationUrl, emailOf } from './sign-in'
+import { ConnectionSettings } from '../settings'
+import { redirectUri } from '../urls'
+import type { OidcSettings } from './settings'
+import { authenticate, authorize, emailOf } from './sign-in'
 
 process.env.CONNECTION_SECRETS_KEY = randomBytes(32).toString('base64')
 
@@ -49,14 +51,14 @@ async function connect(settings: Partial<OidcSettings> = {}): Promise<OidcConnec
   return { ...connection, sealedSecrets: await sealSecrets({ clientSecret }, bindingOf(connection)) }
 }
 
-const newSecrets = () => ({ state: newSecret(), nonce: newSecret(), codeVerifier: newSecret() })
+const newSecrets = () => ({ state: newSecret(), nonce: newSecret(), codeVerifier: newSecret(), requestId: '' })
 /** Starts a sign-in at the provider. Returns the query with which it redirects to the callback. */
-async function visit(connection: OidcConnection, secrets: ReturnType<typeof newSecrets>): Promise<string> {
-  const { href } = await authorizationUrl(connection, secrets)
+async function visit(connection: OidcConnection, secrets: ReturnType<typeof newSecrets>): Promise<URLSearchParams> {
+  const href = await authorize(connection, secrets)
   const response = await fetch(href.replace(connection.settings.issuer, provider.issuer), { redirect: 'manual' })
   const back = new URL(response.headers.get('location')!)
   expect(back.origin + back.pathname).toBe(redirectUri(connection.slug))
-  return back.search
+  return back.searchParams
 }
 
 async function signIn(connection: OidcConnection) {
@@ -178,9 +180,9 @@ rejects('response_invalid', {
 test('rejects a code of another sign-in (PKCE)', async () => {
   const connection = await connect()
   const [own, stolen] = [newSecrets(), newSecrets()]
-  const response = new URLSearchParams(await visit(connection, own))
-  response.set('code', new URLSearchParams(await visit(connection, stolen)).get('code')!)
-  const outcome = await outcomeOf(authenticate(connection, `?${response}`, own))
+  const response = await visit(connection, own)
+  response.set('code', (await visit(connection, stolen)).get('code')!)
+  const outcome = await outcomeOf(authenticate(connection, response, own))
   expect(outcome).toEqual(['token_invalid_grant', 'server_error'])
 })
 
@@ -302,9 +304,9 @@ const fetched = () => provider.requests.filter((path) => path.includes('well-kno
 async function startable() {
   const connection = await connect()
   return (settings: Partial<OidcSettings> = {}) =>
-    outcomeOf(
-      authorizationUrl({ ...connection, settings: { ...connection.settings, ...settings } }, newSecrets()),
-    ).then((outcome) => (outcome === 'accepted' ? outcome : outcome[0]))
+    outcomeOf(authorize({ ...connection, settings: { ...connection.settings, ...settings } }, newSecrets())).then(
+      (outcome) => (outcome === 'accepted' ? outcome : outcome[0]),
+    )
 }
 
 test('keeps a failed discovery for five seconds, with its error, or until the settings change', async () => {

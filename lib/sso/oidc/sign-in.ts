@@ -1,12 +1,14 @@
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
-import { type OidcConnection, redirectUri } from '../connection'
-import type { Contact, Subject } from '../identity'
+import type { OidcConnection } from '../connection'
+import type { Contact } from '../identity'
+import type { Authenticated, ResponseFields } from '../provider'
 import { SignInRejected } from '../rejection'
-import { bindingOf, openSecrets } from '../sealed-secrets'
-import { isEntra, isGoogle, type OidcSettings } from '../settings'
+import { openSecrets } from '../sealed-secrets'
 import type { AttemptSecrets } from '../sign-in-attempt'
+import { redirectUri } from '../urls'
 import { oidcRejection } from './rejection'
+import { isEntra, isGoogle, type OidcSettings } from './settings'
 
 const timeoutSeconds = 5 // for each request to the provider
 const clockToleranceSeconds = 60
@@ -20,10 +22,7 @@ const maxMetadataBytes = 32 * 1024
 const maxResponseBytes = 64 * 1024
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
-export async function authorizationUrl(
-  connection: OidcConnection,
-  secrets: Omit<AttemptSecrets, 'requestId'>,
-): Promise<URL> {
+export async function authorize(connection: OidcConnection, secrets: AttemptSecrets): Promise<string> {
   const client = await import('openid-client')
   const { configuration } = await discovered(connection)
   const parameters = {
@@ -35,28 +34,22 @@ export async function authorizationUrl(
     code_challenge_method: 'S256',
   }
   try {
-    return client.buildAuthorizationUrl(configuration, parameters)
+    return client.buildAuthorizationUrl(configuration, parameters).href
   } catch (error) {
     throw oidcRejection(error, 'discovery') // such as an endpoint without https
   }
 }
 
-/** An identity that the provider has signed, and how to learn its e-mail address. */
-type Authenticated = { identity: Subject; contact: () => Promise<Contact> }
-
-/**
- * Verifies the response of the provider, and exchanges its code for an ID token. `search` is the
- * query of the callback. Throws SignInRejected.
- */
+/** Verifies the response of the provider, and exchanges its code for an ID token. Throws SignInRejected. */
 export async function authenticate(
   connection: OidcConnection,
-  search: string,
-  secrets: Omit<AttemptSecrets, 'requestId'>,
+  fields: ResponseFields,
+  secrets: AttemptSecrets,
 ): Promise<Authenticated> {
   const client = await import('openid-client')
   const { configuration, metadata } = await discovered(connection)
   const response = new URL(redirectUri(connection.slug))
-  response.search = search
+  response.search = fields.toString()
   try {
     const tokens = await client.authorizationCodeGrant(configuration, response, {
       expectedState: secrets.state,
@@ -157,9 +150,9 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
 export async function discover(connection: OidcConnection): Promise<Discovered> {
   const client = await import('openid-client')
   const { issuer, clientId } = connection.settings
-  const clientSecret = await clientSecretOf(connection)
+  const { clientSecret } = await openSecrets(connection)
   const extensions = [client.enableNonRepudiationChecks]
-  // which lib/sso/settings.ts allows on this machine only
+  // which lib/sso/provider-url.ts allows on this machine only
   if (new URL(issuer).protocol === 'http:') extensions.push(client.allowInsecureRequests)
   try {
     const configuration = await client.discovery(
@@ -170,8 +163,8 @@ export async function discover(connection: OidcConnection): Promise<Discovered> 
       (server, metadata, body, headers) => {
         const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
         const authentication = methods.includes('client_secret_basic')
-          ? clientSecretBasic(clientSecret)
-          : client.ClientSecretPost(clientSecret)
+          ? clientSecretBasic(clientSecret!)
+          : client.ClientSecretPost(clientSecret!)
         return authentication(server, metadata, body, headers)
       },
       {
@@ -218,16 +211,4 @@ function clientSecretBasic(clientSecret: string): ClientAuth {
 
 function formEncode(value: string): string {
   return new URLSearchParams({ value }).toString().slice('value='.length)
-}
-
-async function clientSecretOf(connection: OidcConnection): Promise<string> {
-  try {
-    const { clientSecret } = await openSecrets<{ clientSecret: string }>(
-      connection.sealedSecrets ?? '',
-      bindingOf(connection),
-    )
-    return clientSecret
-  } catch (error) {
-    throw new SignInRejected('secrets', 'unavailable', error)
-  }
 }

@@ -15,7 +15,7 @@ import {
   sign,
 } from '../../../e2e/support/saml-provider'
 import type { SamlCheck } from './rejected'
-import { type SamlSettings, verifyResponse } from './service-provider'
+import { type ServiceProviderSettings, verifyResponse } from './service-provider'
 
 let provider: SamlProvider
 beforeAll(async () => {
@@ -565,7 +565,7 @@ test('limits elements and their names, attributes, depth, namespaces and lists o
 async function costMs(
   posted: string,
   outcome: string,
-  settings: Partial<SamlSettings> = {},
+  settings: Partial<ServiceProviderSettings> = {},
   lowEnoughMs = 0,
 ): Promise<number> {
   let leastMs = Number.POSITIVE_INFINITY
@@ -643,7 +643,7 @@ test('what no signature covers has at most 50 elements, 50 attributes and 16 KiB
 // E-mail
 
 test('reads the e-mail address of a NameID that is one, if there is no attribute with it', async () => {
-  const emailOfNameId = async (format: string, mail = 'other', settings: Partial<SamlSettings> = {}) => {
+  const emailOfNameId = async (format: string, mail = 'other', settings: Partial<ServiceProviderSettings> = {}) => {
     const formatted = replace('SAML:2.0:nameid-format:persistent', `SAML:${format}`)
     const edit = inOrder(formatted, replace('Name="mail"', `Name="${mail}"`))
     const posted = provider.respond({ assertion: true, nameId: 'B@example.com', edit })

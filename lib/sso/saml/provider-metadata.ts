@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { UsageError } from '../usage-error'
 import { namespaces } from './namespaces'
 import { SamlRejected } from './rejected'
 import { childrenOf, parseXml, selfAndDescendants, type XmlElement } from './xml'
@@ -33,7 +34,7 @@ const problems = {
 }
 
 /** Metadata of a provider can't be used. The message is for the operator. */
-export class ProviderMetadataError extends Error {
+export class ProviderMetadataError extends UsageError {
   readonly problem: keyof typeof problems
 
   constructor(problem: keyof typeof problems) {

@@ -15,7 +15,7 @@ import {
   sign,
 } from '../../../e2e/support/saml-provider'
 import type { SamlCheck } from './rejected'
-import { type SamlSettings, verifyResponse } from './service-provider'
+import { type ServiceProviderSettings, verifyResponse } from './service-provider'
 
 let provider: SamlProvider
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 expectNothingPrinted()
 
-const verifyPosted = (posted: string, settings: Partial<SamlSettings> = {}) =>
+const verifyPosted = (posted: string, settings: Partial<ServiceProviderSettings> = {}) =>
   verifyResponse({ ...provider.settings, ...settings }, posted, { requestId })
 
 const { issuer, assertionIssuer, subject, nameId, confirmation, conditions, restriction, authnStatement, status } =

@@ -6,7 +6,7 @@ import { checkAssertionForm, checkResponse, decodeResponse } from './response'
 import { parseXml } from './xml'
 
 /** A SAML connection: we are the service provider. Keys and certificates are PEM. */
-export type SamlSettings = {
+export type ServiceProviderSettings = {
   /** Our entity ID, which is also the URL of our metadata. */
   entityId: string
   acsUrl: string
@@ -36,7 +36,7 @@ export type SamlSettings = {
  * must begin with a letter or an underscore, because it is an XML name.
  */
 export async function authnRequestUrl(
-  settings: SamlSettings,
+  settings: ServiceProviderSettings,
   { id, relayState }: { id: string; relayState: string },
 ): Promise<string> {
   if (!/^[A-Za-z_][\w.-]*$/.test(id)) throw new Error('the ID of an AuthnRequest must be an XML name')
@@ -54,7 +54,7 @@ export async function authnRequestUrl(
  * SamlRejected. Claim the sign-in attempt first: this function does not remember responses.
  */
 export async function verifyResponse(
-  settings: SamlSettings,
+  settings: ServiceProviderSettings,
   samlResponse: string,
   { requestId }: { requestId: string },
 ): Promise<SamlIdentity> {
@@ -75,7 +75,7 @@ export async function verifyResponse(
 }
 
 /** Returns our metadata (XML), which an operator enters at the provider or lets it fetch. */
-export async function serviceMetadata(settings: Omit<SamlSettings, 'privateKey'>): Promise<string> {
+export async function serviceMetadata(settings: Omit<ServiceProviderSettings, 'privateKey'>): Promise<string> {
   const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
   const { entityId, acsUrl, certificate, signRequests, wantResponseSigned, wantAssertionSigned } = settings
   // The library looks only at whether there is one. The real one stays sealed.
@@ -94,7 +94,7 @@ export async function serviceMetadata(settings: Omit<SamlSettings, 'privateKey'>
 
 /** Returns the assertion in the canonical form whose signature the library has verified. */
 async function verifiedAssertion(
-  settings: SamlSettings,
+  settings: ServiceProviderSettings,
   samlResponse: string,
   requestId: string,
   signed: { response: boolean; assertion: boolean },
@@ -125,7 +125,7 @@ const libraryChecks: [RegExp, SamlCheck][] = [
   [/^SAML assertion (?:audience|has no Audience|AudienceRestriction)/, 'audience'],
 ]
 
-function options(settings: SamlSettings, requestId: string): SamlConfig {
+function options(settings: ServiceProviderSettings, requestId: string): SamlConfig {
   return {
     issuer: settings.entityId,
     audience: settings.entityId,

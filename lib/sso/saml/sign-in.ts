@@ -1,35 +1,35 @@
-import { acsUrl, entityId, type SamlConnection } from '../connection'
-import type { Contact, Subject } from '../identity'
+import type { SamlConnection } from '../connection'
+import type { Authenticated, ResponseFields } from '../provider'
 import { SignInRejected } from '../rejection'
-import { bindingOf, openSecrets } from '../sealed-secrets'
+import { openSecrets } from '../sealed-secrets'
 import type { AttemptSecrets } from '../sign-in-attempt'
+import { acsUrl, entityId } from '../urls'
 import { SamlRejected } from './rejected'
-import { authnRequestUrl, type SamlSettings, serviceMetadata, verifyResponse } from './service-provider'
+import { authnRequestUrl, type ServiceProviderSettings, serviceMetadata, verifyResponse } from './service-provider'
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
-export async function samlRequestUrl(
+export async function authorize(
   connection: SamlConnection,
   { requestId, state }: Pick<AttemptSecrets, 'requestId' | 'state'>,
 ): Promise<string> {
-  const privateKey = await privateKeyOf(connection)
-  return authnRequestUrl({ ...publicSettings(connection), privateKey }, { id: requestId, relayState: state })
+  const { privateKey } = await openSecrets(connection)
+  return authnRequestUrl(
+    { ...publicSettings(connection), privateKey: privateKey! },
+    { id: requestId, relayState: state },
+  )
 }
 
-/** An identity that the provider has signed, its e-mail address, and when its session there ends. */
-type Authenticated = { identity: Subject; contact: () => Promise<Contact>; sessionEnd: Date | undefined }
-
-/**
- * Verifies a posted response (base64) to the request of a claimed attempt. Throws SignInRejected.
- */
-export async function authenticateSaml(
+/** Verifies a posted response to the request of a claimed attempt. Throws SignInRejected. */
+export async function authenticate(
   connection: SamlConnection,
-  samlResponse: string,
+  response: ResponseFields,
   { requestId }: Pick<AttemptSecrets, 'requestId'>,
 ): Promise<Authenticated> {
-  const privateKey = await privateKeyOf(connection)
+  const { privateKey } = await openSecrets(connection)
+  const posted = response.get('SAMLResponse') ?? ''
   try {
-    const settings = { ...publicSettings(connection), privateKey }
-    const { issuer, subject, email, sessionNotOnOrAfter } = await verifyResponse(settings, samlResponse, { requestId })
+    const settings = { ...publicSettings(connection), privateKey: privateKey! }
+    const { issuer, subject, email, sessionNotOnOrAfter } = await verifyResponse(settings, posted, { requestId })
     // SAML has no word for “unverified”: the provider vouches for the addresses of its domains.
     return {
       identity: { issuer, subject },
@@ -49,7 +49,7 @@ export async function samlMetadata(connection: SamlConnection): Promise<string> 
   return serviceMetadata(publicSettings(connection))
 }
 
-function publicSettings({ slug, settings }: SamlConnection): Omit<SamlSettings, 'privateKey'> {
+function publicSettings({ slug, settings }: SamlConnection): Omit<ServiceProviderSettings, 'privateKey'> {
   const { issuer, ssoUrl, certificates, signed, signRequests, certificate, emailAttribute } = settings
   return {
     entityId: entityId(slug),
@@ -60,15 +60,5 @@ function publicSettings({ slug, settings }: SamlConnection): Omit<SamlSettings, 
     wantResponseSigned: signed === 'response' || signed === 'both',
     wantAssertionSigned: signed === 'assertion' || signed === 'both',
     ...(emailAttribute && { emailAttribute }),
-  }
-}
-
-async function privateKeyOf(connection: SamlConnection): Promise<string> {
-  try {
-    const binding = bindingOf(connection)
-    const { privateKey } = await openSecrets<{ privateKey: string }>(connection.sealedSecrets ?? '', binding)
-    return privateKey
-  } catch (error) {
-    throw new SignInRejected('secrets', 'unavailable', error)
   }
 }

@@ -2,7 +2,12 @@ import { ApiError } from '@/lib/contract/errors'
 import type { AddToLog } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log'
 import { type Connection, findConnection } from '@/lib/sso/connection'
+import { issueSsoCode } from '@/lib/sso/exchange'
+import { userOfIdentity } from '@/lib/sso/identity'
+import { providerOf } from '@/lib/sso/kinds'
+import type { Authenticated, Provider } from '@/lib/sso/provider'
 import { type SignInError, SignInRejected } from '@/lib/sso/rejection'
+import type { Claimed } from '@/lib/sso/sign-in-attempt'
 
 type Call = { params: Record<string, string>; addToLog: AddToLog }
 
@@ -37,10 +42,35 @@ export async function navigate(
   }
 }
 
+/** Returns the provider of a connection, whose responses come in this way. Throws SignInRejected. */
+export async function providerWith(response: Provider['response'], connection: Connection): Promise<Provider> {
+  const provider = await providerOf(connection)
+  if (provider.response !== response) throw new SignInRejected('connection_kind', 'connection_unavailable')
+  return provider
+}
+
+/** Returns the landing page with a code for the browser that began a sign-in, once its user is known. */
+export async function finishSignIn(
+  { addToLog }: Call,
+  connection: Connection,
+  { next, browserHash }: Claimed,
+  authenticated: Authenticated,
+): Promise<string> {
+  const { identity, contact, sessionEnd } = authenticated
+  const userId = await userOfIdentity(connection, identity, contact)
+  const { secret: code } = await issueSsoCode(userId, {
+    browserHash,
+    identity: { connectionId: connection.id, ...identity },
+    ...(sessionEnd && { renewableUntil: sessionEnd }),
+  })
+  addToLog({ userId })
+  return landing({ code, next })
+}
+
 type Outcome = ({ error: SignInError } | { code: string }) & WayOn
 
 /** Returns the URL of the landing page with the outcome of a sign-in. */
-export function landing(outcome: Outcome): string {
+function landing(outcome: Outcome): string {
   const present = Object.entries(outcome).filter(([, value]) => value !== null)
   return `/sso/callback?${new URLSearchParams(present as [string, string][])}`
 }

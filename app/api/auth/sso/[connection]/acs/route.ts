@@ -1,13 +1,9 @@
 import { readForm } from '@/lib/http/body'
 import { route } from '@/lib/http/route'
 import { browserOf } from '@/lib/session/cookie'
-import { isSaml, startPath } from '@/lib/sso/connection'
-import { issueSsoCode } from '@/lib/sso/exchange'
-import { userOfIdentity } from '@/lib/sso/identity'
-import { SignInRejected } from '@/lib/sso/rejection'
-import { authenticateSaml } from '@/lib/sso/saml/sign-in'
+import { startPath } from '@/lib/sso/connection'
 import { claimAttempt } from '@/lib/sso/sign-in-attempt'
-import { landing, navigate } from '../navigation'
+import { finishSignIn, navigate, providerWith } from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 
@@ -20,7 +16,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-acs', method: 'POST' },
   async ({ request, ...call }) =>
     navigate(call, async (connection, wayOn) => {
-      if (!isSaml(connection)) throw new SignInRejected('connection_kind', 'connection_unavailable')
+      const provider = await providerWith('form', connection)
       const form = await readForm(request, maxFormBytes)
       const state = form.get('RelayState') ?? ''
       if (!/^[\w-]{43}$/.test(state)) {
@@ -29,22 +25,13 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         return `${startPath(connection.slug)}?unsolicited`
       }
       const browser = browserOf(request.headers)
-      const { next, browserHash, ...secrets } = await claimAttempt({
+      const claimed = await claimAttempt({
         state,
         connectionId: connection.id,
         browser,
         mayLackCookies: true,
       })
-      wayOn.next = next
-      const response = form.get('SAMLResponse') ?? ''
-      const { identity, contact, sessionEnd } = await authenticateSaml(connection, response, secrets)
-      const userId = await userOfIdentity(connection, identity, contact)
-      const { secret: code } = await issueSsoCode(userId, {
-        browserHash,
-        identity: { connectionId: connection.id, ...identity },
-        ...(sessionEnd && { renewableUntil: sessionEnd }),
-      })
-      call.addToLog({ userId })
-      return landing({ code, next })
+      wayOn.next = claimed.next
+      return finishSignIn(call, connection, claimed, await provider.authenticate(connection, form, claimed))
     }),
 )

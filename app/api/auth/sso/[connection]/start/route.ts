@@ -3,11 +3,8 @@ import { nextDestination } from '@/lib/page/next-path'
 import { newSecret } from '@/lib/secret'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
-import { type Connection, isOidc, isSaml } from '@/lib/sso/connection'
-import { authorizationUrl } from '@/lib/sso/oidc/sign-in'
-import { SignInRejected } from '@/lib/sso/rejection'
-import { samlRequestUrl } from '@/lib/sso/saml/sign-in'
-import { type AttemptSecrets, rejectLoop, startAttempt } from '@/lib/sso/sign-in-attempt'
+import { providerOf } from '@/lib/sso/kinds'
+import { rejectLoop, startAttempt } from '@/lib/sso/sign-in-attempt'
 import { navigate } from '../navigation'
 
 /** Starts a sign-in: remembers the browser, and redirects it to the identity provider. */
@@ -21,14 +18,8 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       wayOn.next = nextDestination(searchParams.get('next'), PUBLIC_URL, DASHBOARD_URL)
       if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
       const secrets = await startAttempt(connection.id, browser, wayOn.next)
-      const url = await providerUrl(connection, secrets)
+      const url = await (await providerOf(connection)).authorize(connection, secrets)
       setCookies([browserCookie(browser)])
       return url
     }),
 )
-
-async function providerUrl(connection: Connection, secrets: AttemptSecrets): Promise<string> {
-  if (isSaml(connection)) return samlRequestUrl(connection, secrets)
-  if (isOidc(connection)) return (await authorizationUrl(connection, secrets)).href
-  throw new SignInRejected('connection_kind', 'connection_unavailable')
-}

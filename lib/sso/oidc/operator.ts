@@ -1,0 +1,78 @@
+import { env } from '../../settings/env'
+import type { OidcConnection } from '../connection'
+import type { Provider } from '../provider'
+import { SignInRejected } from '../rejection'
+import { asEntered } from '../settings-as-entered'
+import { redirectUri } from '../urls'
+import { UsageError } from '../usage-error'
+import { OidcSettings } from './settings'
+import { discover } from './sign-in'
+
+type OidcProvider = Provider<OidcConnection>
+
+export const describe: OidcProvider['describe'] = ({ slug, settings }) => ({
+  settings: [`client ID: ${settings.clientId}`],
+  entries: {
+    'application type': 'Web application (confidential), authorization code flow',
+    'redirect URI': redirectUri(slug),
+    'initiate login URI': `${env().PUBLIC_URL}/api/auth/sso/${slug}/start`,
+    scopes: 'openid, email, profile',
+    PKCE: 'S256, if it asks',
+  },
+})
+
+const advice: Record<string, string> = {
+  secrets:
+    'The client secret can’t be opened: CONNECTION_SECRETS_KEY has changed. Remove the connection, and add it again.',
+  discovery_issuer: 'The metadata names another issuer. Compare --issuer with “issuer” there, to the last slash.',
+  discovery_metadata: 'The metadata lacks an authorization endpoint, a token endpoint, or the keys.',
+  discovery_response: 'There is no metadata below the issuer, at /.well-known/openid-configuration.',
+  provider_timeout: 'The provider did not respond within 5 seconds.',
+  provider_unreachable:
+    'The provider can’t be reached from here: check the URL, DNS, the firewall, the proxy and the certificate.',
+  provider_response_size: 'The metadata has more than 32 KiB.',
+  provider_response_encoding: 'The provider compresses its responses, although the request accepts none that are.',
+  provider_http: 'The metadata has URLs with http.',
+}
+
+export const check: OidcProvider['check'] = async (connection) => {
+  try {
+    const { metadata } = await discover(connection)
+    const { code_challenge_methods_supported: challenges, scopes_supported: scopes } = metadata
+    return {
+      works: true,
+      summary: `the provider responds, and names itself ${metadata.issuer}.`,
+      problems: [
+        ...(challenges && !challenges.includes('S256') ? ['It does not announce PKCE with S256.'] : []),
+        ...(scopes && !scopes.includes('email') ? ['It does not announce the scope email: nobody can be linked.'] : []),
+      ],
+    }
+  } catch (error) {
+    if (!(error instanceof SignInRejected)) throw error
+    const summary = `${error.check}. ${advice[error.check] ?? 'The metadata can’t be used.'}`
+    return { works: false, summary, problems: [] }
+  }
+}
+
+export const add: OidcProvider['add'] = {
+  usage: `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
+    adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
+    --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID`,
+  flags: { issuer: { type: 'string' }, 'client-id': { type: 'string' }, tenant: { type: 'string', multiple: true } },
+  async settingsFrom(_slug, { issuer, 'client-id': clientId, tenant: tenants }, read) {
+    if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
+    const settings = asEntered(OidcSettings).safeParse({ kind: 'oidc', issuer, clientId, ...(tenants && { tenants }) })
+    if (!settings.success) {
+      const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
+      throw new UsageError(problems.join('\n'))
+    }
+    if (process.stdin.isTTY) console.error('Paste the client secret, press Enter, then Ctrl-D:')
+    const clientSecret = (await read('-')).trim()
+    if (!clientSecret || /\s/.test(clientSecret)) throw new UsageError('Pass the client secret on stdin, alone.')
+    return { settings: settings.data, secrets: { clientSecret } }
+  },
+}
+
+function flagOf(setting: string): string {
+  return { clientId: 'client-id', tenants: 'tenant' }[setting] ?? setting
+}

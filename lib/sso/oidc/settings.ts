@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { hostOf, ProviderUrl } from '../provider-url'
+
+const entraHost = 'login.microsoftonline.com'
+// Everybody with a personal Microsoft account is a member of this tenant.
+const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad'
+const googleIssuer = 'https://accounts.google.com'
+
+const issuer = ProviderUrl.refine((value) => !/[?#]/.test(value), 'must not contain ? or #').refine(
+  (value) => !value.includes('/.well-known/'),
+  'must be the issuer, not the URL of its metadata',
+)
+
+/** What is stored of a connection with OpenID Connect. */
+export const OidcSettings = z
+  .strictObject({
+    kind: z.literal('oidc'),
+    issuer,
+    clientId: z.string().min(1).max(255),
+    /** The tenants of Entra ID that may sign in, for an issuer that serves several. */
+    tenants: z.array(z.guid()).min(1).optional(),
+  })
+  .refine(({ issuer, tenants }) => tenants || !isEntra(issuer) || namesTenant(issuer), {
+    path: ['tenants'],
+    error: 'must list the tenants that may sign in, because anybody can have a tenant there',
+  })
+
+export type OidcSettings = z.output<typeof OidcSettings>
+
+/** Whether the issuer is Entra ID, whose `sub` differs per app and whose `oid` is the user. */
+export function isEntra(issuer: string): boolean {
+  return hostOf(issuer) === entraHost
+}
+
+/** Whether the issuer is Google, where a private account can have a company's e-mail address. */
+export function isGoogle(issuer: string): boolean {
+  return issuer === googleIssuer
+}
+
+/**
+ * Whether an issuer of Entra ID names one organization by its tenant ID. Every other name may serve
+ * several tenants, and has many spellings: `common`, `//Common`, `%63ommon`.
+ */
+function namesTenant(issuer: string): boolean {
+  const tenant = new URL(issuer).pathname.split('/').find((segment) => segment !== '') ?? ''
+  return z.guid().safeParse(tenant).success && tenant.toLowerCase() !== personalTenant
+}

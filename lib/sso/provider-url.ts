@@ -1,0 +1,14 @@
+import { z } from 'zod'
+import { isLoopback } from '../settings/env'
+import { isHttps } from '../settings/https'
+
+/** A URL of an identity provider. As for PUBLIC_URL, http only where there is no network. */
+export const ProviderUrl = z
+  .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
+  // A service with https has a network.
+  .refine((value) => /^https:/i.test(value) || (!isHttps() && isLoopback(hostOf(value))), 'must begin with https://')
+
+/** Returns the host name in a URL, or an empty text. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : ''
+}

@@ -1,0 +1,38 @@
+import type { ParseArgsConfig } from 'node:util'
+import type { Connection } from './connection'
+import type { Contact, Subject } from './identity'
+import type { NewConnection } from './manage'
+import type { AttemptSecrets } from './sign-in-attempt'
+
+/** Who a provider says has signed in, how to learn the email address, and when its session ends. */
+export type Authenticated = { identity: Subject; contact: () => Promise<Contact>; sessionEnd?: Date | undefined }
+
+/** The fields of a response. `toString` returns the query, if it came as one. */
+export type ResponseFields = Pick<URLSearchParams, 'get' | 'toString'>
+
+/** The flags of a command, by name. */
+export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>
+
+/** Returns the text of a file, or of stdin for -. */
+export type Read = (file: string) => Promise<string>
+
+/** A kind of identity provider: what a sign-in and `npm run connections` need of it. */
+export type Provider<Of extends Connection = Connection> = {
+  /** Whether a response is the query of the callback, or a form that another site posts to the ACS. */
+  response: 'query' | 'form'
+  /** Returns the URL of the provider at which the sign-in goes on. Throws SignInRejected. */
+  authorize(connection: Of, secrets: AttemptSecrets): Promise<string>
+  /** Verifies the response to the claimed sign-in that has these secrets. Throws SignInRejected. */
+  authenticate(connection: Of, response: ResponseFields, secrets: AttemptSecrets): Promise<Authenticated>
+  /** Returns lines about a connection, and what to enter at the provider, by label. */
+  describe(connection: Of): { settings: string[]; entries: Record<string, string> }
+  /** Asks the provider. Returns whether users can sign in, what it says, and what is wrong. */
+  check(connection: Of): Promise<{ works: boolean; summary: string; problems: string[] }>
+  /** How `npm run connections -- add` makes the settings and secrets of a connection. */
+  add: {
+    usage: string
+    flags: NonNullable<ParseArgsConfig['options']>
+    /** Throws UsageError. */
+    settingsFrom(slug: string, flags: Flags, read: Read): Promise<Pick<NewConnection, 'settings' | 'secrets'>>
+  }
+}

@@ -1,0 +1,23 @@
+import { z } from 'zod'
+import { ProviderUrl } from '../provider-url'
+
+const certificate = z.string().startsWith('-----BEGIN CERTIFICATE-----')
+
+/** What is stored of a connection with SAML. */
+export const SamlSettings = z.strictObject({
+  kind: z.literal('saml'),
+  /** The provider's entity ID (SAML Core §8.3.6), which is not necessarily a URL. */
+  issuer: z.string().min(1).max(1024),
+  ssoUrl: ProviderUrl,
+  /** A signature by any of them is accepted, so that the provider can change its key. PEM. */
+  certificates: z.array(certificate).min(1).max(10),
+  /** What the provider has to sign. `either` is the least that SAML allows. */
+  signed: z.enum(['either', 'response', 'assertion', 'both']),
+  signRequests: z.boolean(),
+  /** Of the key pair that signs our requests, and for which the provider may encrypt. PEM. */
+  certificate,
+  /** The attribute with the e-mail address, if it is none of the usual ones. */
+  emailAttribute: z.string().min(1).max(255).optional(),
+})
+
+export type SamlSettings = z.output<typeof SamlSettings>
