@@ -122,7 +122,6 @@ test('every constraint rejects what it is for', async () => {
     connections_slug_is_a_path_segment: ['', 'Acme', 'a/b', '-a', 'a-', 'a'.repeat(64)].map((slug) =>
       connection(slug, 'oidc', '{}'),
     ),
-    connections_kind_is_known: [connection('acme', 'ldap', '{}')],
     connections_settings_is_an_object: [connection('acme', 'oidc', '[]'), connection('acme', 'saml', '"x"')],
     connection_domains_domain_is_ascii: ['Acme.example', 'acme', 'münchen.example', 'acme.example.'].map(domain),
     identities_subject_is_not_empty: [identity('', 'x'), identity('x', '')],
