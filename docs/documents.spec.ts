@@ -146,6 +146,22 @@ test('every warning in docs/operate.md is one that the code logs', () => {
     ).toBe(true)
 })
 
+test('docs/sso.md has every check of a sign-in, as it stands in the code', () => {
+  const [, troubleshooting] = documents['docs/sso.md']!.split('## Troubleshooting')
+  const cells = [...troubleshooting!.matchAll(/^\| (`[^|]+`) \|/gm)].map(([, cell]) => cell!)
+  const documented = cells.flatMap((cell) => cell.split(', ').map((code) => code.slice(1, -1))).slice(1) // the title
+  const sources = files.filter((file) => /^(lib\/sso|app\/api\/auth\/sso)\/(?!.*\.spec).*\.ts$/.test(file))
+  const words = new Set(
+    sources.flatMap((file) => {
+      const withoutTypes = read(file).replace(/^ *\| '.*$/gm, '')
+      return [...withoutTypes.matchAll(/'([a-z0-9_]+)'/g)].map(([, word]) => word!)
+    }),
+  )
+  expect(documented.filter((code) => !words.has(code))).toEqual([])
+  const prefix = /^(state|provider|discovery|token|response|id_token|user_info|saml|email|identity|subject)_/
+  expect([...words].filter((word) => prefix.test(word) && !documented.includes(word))).toEqual([])
+})
+
 test('every relative link points to a file, and its anchor to a heading', () => {
   let found = 0
   for (const [document, content] of Object.entries(documents)) {

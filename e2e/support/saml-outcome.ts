@@ -14,8 +14,8 @@ export async function outcomeOf(
     return 'accepted'
   } catch (error) {
     if (!(error instanceof SamlRejected)) throw error
-    expect([error.message, error.cause]).toEqual([`SAML response rejected: ${error.check}`, undefined])
-    return error.check
+    expect([error.message, error.cause]).toEqual([`The sign-in was rejected: ${error.check}`, undefined])
+    return error.check as SamlCheck
   }
 }
 

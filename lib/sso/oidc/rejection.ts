@@ -5,18 +5,41 @@ type Cause = Error & { code?: string; error?: string; cause?: unknown }
 /** The part of the sign-in in which an error of openid-client occurred. */
 type Step = 'discovery' | 'response' | 'user_info'
 
-// by RFC 6749 §5.2; every other error code could be any text
-const tokenErrors = ['invalid_request', 'invalid_client', 'invalid_grant', 'unauthorized_client', 'invalid_scope']
-const providerErrors: SignInError[] = ['access_denied', 'login_required', 'temporarily_unavailable', 'server_error']
+/** Our codes for errors by RFC 6749 §5.2. Every other error could be any text. */
+const tokenErrors = new Map([
+  ['invalid_request', 'token_invalid_request'],
+  ['invalid_client', 'token_invalid_client'],
+  ['invalid_grant', 'token_invalid_grant'],
+  ['unauthorized_client', 'token_unauthorized_client'],
+  ['invalid_scope', 'token_invalid_scope'],
+])
+const providerErrors = new Map<string, [check: string, error: SignInError]>([
+  ['access_denied', ['provider_access_denied', 'access_denied']],
+  ['login_required', ['provider_login_required', 'login_required']],
+  ['temporarily_unavailable', ['provider_temporarily_unavailable', 'temporarily_unavailable']],
+  ['server_error', ['provider_server_error', 'server_error']],
+])
+const wrongClaims = new Map<unknown, string>([
+  ['iss', 'id_token_iss'],
+  ['sub', 'id_token_sub'],
+  ['aud', 'id_token_aud'],
+  ['azp', 'id_token_azp'],
+  ['exp', 'id_token_exp'],
+  ['iat', 'id_token_iat'],
+  ['nbf', 'id_token_nbf'],
+  ['nonce', 'id_token_nonce'],
+])
+const otherErrors = { discovery: 'discovery_invalid', response: 'response_invalid', user_info: 'user_info_invalid' }
+const unusableResponses = {
+  discovery: 'discovery_response',
+  response: 'token_response',
+  user_info: 'user_info_response',
+}
 
-/**
- * The messages of oauth4webapi that one code covers, and our word for each. The messages quote no
- * values.
- */
+/** The messages of oauth4webapi that one code covers, and our code for each. The messages quote no values. */
 const invalidResponses: [RegExp, string][] = [
   [/signature verification failed/, 'id_token_signature'],
   [/"alg" header/, 'id_token_alg'],
-  [/^JWT "(exp|iat|iss|sub|aud|nonce)"|^unexpected JWT "(exp|iat|iss|sub|aud|nbf)"/, 'id_token_'],
   [/^Invalid JWT|^JWT (Header|Payload)/, 'id_token_format'],
   [/"id_token" property/, 'id_token_missing'],
   [/"iss" \(issuer\)/, 'response_iss'],
@@ -39,16 +62,15 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
   if (isTimeout(thrown)) return reject('provider_timeout', 'temporarily_unavailable')
   switch (code) {
     case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR': {
-      const known = providerErrors.find((error) => error === oauthError)
-      return reject(`provider_${known ?? 'error'}`, known ?? 'other')
+      return reject(...(providerErrors.get(oauthError) ?? (['provider_error', 'other'] as const)))
     }
     case 'OAUTH_RESPONSE_BODY_ERROR':
-      return reject(`token_${tokenErrors.includes(oauthError) ? oauthError : 'error'}`, 'server_error')
+      return reject(tokenErrors.get(oauthError) ?? 'token_error', 'server_error')
     case 'OAUTH_WWW_AUTHENTICATE_CHALLENGE':
       return reject(step === 'user_info' ? 'user_info_challenge' : 'token_invalid_client', 'server_error')
     case 'OAUTH_RESPONSE_IS_NOT_CONFORM':
     case 'OAUTH_RESPONSE_IS_NOT_JSON':
-      return reject(`${step === 'response' ? 'token' : step}_response`, 'temporarily_unavailable')
+      return reject(unusableResponses[step], 'temporarily_unavailable')
     case 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED':
       return invalid(step === 'discovery' ? 'discovery_issuer' : 'user_info_sub')
     case 'OAUTH_HTTP_REQUEST_FORBIDDEN':
@@ -59,15 +81,15 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
       return invalid('discovery_metadata')
     case 'OAUTH_JWT_CLAIM_COMPARISON_FAILED':
     case 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED':
-      return invalid(`id_token_${claimOf(cause)}`)
+      return invalid(claimOf(cause))
     case 'OAUTH_KEY_SELECTION_FAILED':
       return invalid('id_token_key')
     case 'OAUTH_UNSUPPORTED_OPERATION':
-      return invalid(step === 'response' ? 'id_token_alg' : `${step}_unsupported`)
+      return invalid(step === 'response' ? 'id_token_alg' : otherErrors[step])
     case 'OAUTH_INVALID_RESPONSE':
-      return invalid(step === 'response' ? checkOf(cause) : `${step}_response`)
+      return invalid(step === 'response' ? checkOf(cause) : unusableResponses[step])
   }
-  return invalid(`${step}_invalid`)
+  return invalid(otherErrors[step])
 }
 
 function isTimeout(thrown: unknown): boolean {
@@ -78,14 +100,12 @@ function isTimeout(thrown: unknown): boolean {
 
 function claimOf(cause: unknown): string {
   const { claim } = ((cause as Cause | undefined)?.cause ?? {}) as { claim?: unknown }
-  return typeof claim === 'string' && /^[a-z_]{1,20}$/.test(claim) ? claim : 'claims'
+  return wrongClaims.get(claim) ?? 'id_token_claims'
 }
 
 function checkOf(cause: unknown): string {
   const { message = '' } = (cause ?? {}) as Partial<Error>
-  for (const [pattern, check] of invalidResponses) {
-    const match = pattern.exec(message)
-    if (match) return check.endsWith('_') ? check + (match[1] ?? match[2]) : check
-  }
-  return 'response_invalid'
+  const [, claim] = /^(?:unexpected )?JWT "(\w+)"/.exec(message) ?? []
+  const known = invalidResponses.find(([pattern]) => pattern.test(message))
+  return wrongClaims.get(claim) ?? known?.[1] ?? 'response_invalid'
 }

@@ -192,10 +192,14 @@ function fetchFromProvider(maxBytes: number): CustomFetch {
       return await fetchBounded(url, options as RequestOptions, maxBytes)
     } catch (error) {
       if ((error as Error).name === 'TimeoutError') throw error
-      const check = error instanceof ResponseRejected ? `provider_response_${error.reason}` : 'provider_unreachable'
-      throw new SignInRejected(check, 'temporarily_unavailable', error)
+      throw new SignInRejected(checkOf(error), 'temporarily_unavailable', error)
     }
   }
+}
+
+function checkOf(error: unknown): string {
+  if (!(error instanceof ResponseRejected)) return 'provider_unreachable'
+  return error.reason === 'size' ? 'provider_response_size' : 'provider_response_encoding'
 }
 
 /**

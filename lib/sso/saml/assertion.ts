@@ -28,25 +28,25 @@ const conditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
  * what the library does not: issuer, subject, bearer confirmation and authentication statement.
  */
 export function readIdentity(assertion: XmlElement, expected: Expected, emailAttribute?: string): SamlIdentity {
-  ensure(assertion.attributes.get('Version') === '2.0', 'version')
-  const issuer = onlyChild(assertion, saml, 'Issuer', 'issuer').text
-  ensure(issuer === expected.issuer, 'issuer')
-  const subject = onlyChild(assertion, saml, 'Subject', 'subject')
-  const nameId = onlyChild(subject, saml, 'NameID', 'name-id')
-  ensure(nameId.children.length === 0 && /^\S(?:.{0,254}\S)?$/u.test(nameId.text), 'name-id')
+  ensure(assertion.attributes.get('Version') === '2.0', 'saml_version')
+  const issuer = onlyChild(assertion, saml, 'Issuer', 'saml_issuer').text
+  ensure(issuer === expected.issuer, 'saml_issuer')
+  const subject = onlyChild(assertion, saml, 'Subject', 'saml_subject')
+  const nameId = onlyChild(subject, saml, 'NameID', 'saml_name_id')
+  ensure(nameId.children.length === 0 && /^\S(?:.{0,254}\S)?$/u.test(nameId.text), 'saml_name_id')
   // Another one at each sign-in, so it can't identify a user.
   const format = nameId.attributes.get('Format')
-  ensure(format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'transient')
+  ensure(format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'saml_transient')
   // Core 8.3.7: a persistent NameID that another provider made may equal one of this provider.
   const isPersistent = format === 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
   const qualifier = nameId.attributes.get('NameQualifier') || issuer
-  ensure(!isPersistent || qualifier === issuer, 'name-qualifier')
+  ensure(!isPersistent || qualifier === issuer, 'saml_name_qualifier')
   checkConfirmation(subject, expected)
   // Core 2.5.1: a condition that is not understood makes the assertion invalid.
-  const { children } = onlyChild(assertion, saml, 'Conditions', 'conditions')
+  const { children } = onlyChild(assertion, saml, 'Conditions', 'saml_conditions')
   ensure(
     children.every(({ name, namespace }) => namespace === saml && conditions.includes(name)),
-    'conditions',
+    'saml_conditions',
   )
   const sessionNotOnOrAfter = sessionEnd(assertion)
   const attributes = attributesOf(assertion)
@@ -66,19 +66,19 @@ function checkConfirmation(subject: XmlElement, { acsUrl, requestId }: Expected)
   const [confirmation, another] = childrenOf(subject, saml, 'SubjectConfirmation').filter(
     ({ attributes }) => attributes.get('Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer',
   )
-  ensure(confirmation && !another, 'confirmation')
-  const { attributes } = onlyChild(confirmation, saml, 'SubjectConfirmationData', 'confirmation')
-  ensure(attributes.get('Recipient') === acsUrl, 'recipient')
-  ensure(attributes.get('InResponseTo') === requestId, 'in-response-to')
-  ensure(!attributes.has('NotBefore'), 'not-before')
-  ensure(isAhead(attributes.get('NotOnOrAfter')), 'not-on-or-after')
+  ensure(confirmation && !another, 'saml_confirmation')
+  const { attributes } = onlyChild(confirmation, saml, 'SubjectConfirmationData', 'saml_confirmation')
+  ensure(attributes.get('Recipient') === acsUrl, 'saml_recipient')
+  ensure(attributes.get('InResponseTo') === requestId, 'saml_in_response_to')
+  ensure(!attributes.has('NotBefore'), 'saml_not_before')
+  ensure(isAhead(attributes.get('NotOnOrAfter')), 'saml_not_on_or_after')
 }
 
 function sessionEnd(assertion: XmlElement): Date | undefined {
   const statements = childrenOf(assertion, saml, 'AuthnStatement')
-  ensure(statements.length > 0, 'authn-statement')
+  ensure(statements.length > 0, 'saml_authn_statement')
   const ends = statements.flatMap(({ attributes }) => attributes.get('SessionNotOnOrAfter') ?? [])
-  ensure(ends.every(isAhead), 'session-ended')
+  ensure(ends.every(isAhead), 'saml_session_ended')
   return ends.length > 0 ? new Date(Math.min(...ends.map(Date.parse))) : undefined
 }
 

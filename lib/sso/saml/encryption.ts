@@ -19,17 +19,17 @@ export function checkEncryption(encrypted: XmlElement): void {
   const all = (name: string) => elements.filter((element) => element.name === name)
   const ciphertext = all('CipherValue').reduce((size, { text }) => size + text.length, 0)
   checkUnsigned(elements, encrypted.size - ciphertext)
-  const data = onlyChild(encrypted, namespaces.encryption, 'EncryptedData', 'encryption')
+  const data = onlyChild(encrypted, namespaces.encryption, 'EncryptedData', 'saml_encryption')
   const [key, another] = all('EncryptedKey')
   // One of each kind, because the library takes the first match anywhere.
-  ensure(key && !another && all('EncryptedData').length === 1, 'encryption')
-  ensure(all('EncryptionMethod').length === 2 && all('CipherValue').length === 2, 'encryption')
-  ensure(contentCiphers.includes(algorithmOf(data)), 'encryption')
-  ensure(keyCiphers.includes(algorithmOf(key)), 'encryption')
+  ensure(key && !another && all('EncryptedData').length === 1, 'saml_encryption')
+  ensure(all('EncryptionMethod').length === 2 && all('CipherValue').length === 2, 'saml_encryption')
+  ensure(contentCiphers.includes(algorithmOf(data)), 'saml_encryption')
+  ensure(keyCiphers.includes(algorithmOf(key)), 'saml_encryption')
   // The library puts the URI into an XPath expression.
   ensure(
     all('RetrievalMethod').every(({ attributes }) => /^#[\w.-]+$/.test(attributes.get('URI') ?? '')),
-    'encryption',
+    'saml_encryption',
   )
 }
 
@@ -49,6 +49,6 @@ export async function decryptAssertion(responseXml: string, privateKey: string):
     const [encrypted] = xpath.selectElements(document, "/*/*[local-name()='EncryptedAssertion']")
     return await decryptXml(String(encrypted), privateKey)
   } catch {
-    throw new SamlRejected('decryption')
+    throw new SamlRejected('saml_decryption')
   }
 }

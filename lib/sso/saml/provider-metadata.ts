@@ -86,7 +86,7 @@ function parseMetadata(xml: string): XmlElement {
     // Microsoft's metadata begins with a byte order mark.
     return parseXml(xml.replace(/^\uFEFF/, '').trim(), { skipComments: true })
   } catch (error) {
-    const isTooLarge = error instanceof SamlRejected && /^too-/.test(error.check)
+    const isTooLarge = error instanceof SamlRejected && /^saml_too_/.test(error.check)
     throw new ProviderMetadataError(isTooLarge ? 'too-large' : 'not-xml')
   }
 }

@@ -1,56 +1,54 @@
+import { SignInRejected } from '../rejection'
+
 /**
  * The check that a response failed: a stable word for the log. It never holds text from the
  * document.
  */
 export type SamlCheck =
   // before the XML is parsed by the library
-  | 'base64'
-  | 'encoding'
-  | 'too-large'
-  | 'too-complex'
-  | 'markup'
-  | 'malformed'
+  | 'saml_base64'
+  | 'saml_encoding'
+  | 'saml_too_large'
+  | 'saml_too_complex'
+  | 'saml_markup'
+  | 'saml_malformed'
   // the response as posted
-  | 'response'
-  | 'version'
-  | 'id'
-  | 'destination'
-  | 'in-response-to'
-  | 'issuer'
-  | 'status'
-  | 'assertion-count'
-  | 'encryption'
-  | 'decryption'
-  | 'conditions'
-  | 'unsigned'
-  | 'signature-place'
-  | 'signature-form'
-  | 'algorithm'
+  | 'saml_response'
+  | 'saml_version'
+  | 'saml_id'
+  | 'saml_destination'
+  | 'saml_in_response_to'
+  | 'saml_issuer'
+  | 'saml_status'
+  | 'saml_assertion_count'
+  | 'saml_encryption'
+  | 'saml_decryption'
+  | 'saml_conditions'
+  | 'saml_unsigned'
+  | 'saml_signature_place'
+  | 'saml_signature_form'
+  | 'saml_algorithm'
   // the library
-  | 'signature'
-  | 'time'
-  | 'audience'
-  | 'library'
+  | 'saml_signature'
+  | 'saml_time'
+  | 'saml_audience'
+  | 'saml_library'
   // the signed assertion
-  | 'subject'
-  | 'name-id'
-  | 'transient'
-  | 'name-qualifier'
-  | 'confirmation'
-  | 'recipient'
-  | 'not-before'
-  | 'not-on-or-after'
-  | 'authn-statement'
-  | 'session-ended'
+  | 'saml_subject'
+  | 'saml_name_id'
+  | 'saml_transient'
+  | 'saml_name_qualifier'
+  | 'saml_confirmation'
+  | 'saml_recipient'
+  | 'saml_not_before'
+  | 'saml_not_on_or_after'
+  | 'saml_authn_statement'
+  | 'saml_session_ended'
 
-/** A SAML response was rejected. Log `check`; the browser learns no reason. */
-export class SamlRejected extends Error {
-  readonly check: SamlCheck
-
+/** A SAML response was rejected. The browser learns no reason, unless the provider itself ended the sign-in. */
+export class SamlRejected extends SignInRejected {
   constructor(check: SamlCheck) {
-    super(`SAML response rejected: ${check}`)
-    this.name = 'SamlRejected'
-    this.check = check
+    super(check, check === 'saml_status' ? 'other' : 'response_invalid')
   }
 }
 

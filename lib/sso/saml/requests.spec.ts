@@ -69,7 +69,7 @@ for (const id of ['', '1a', '-a', 'a b', 'a"b', 'ä']) {
 
 function serviceIn(xml: string) {
   const entity = parseXml(xml)
-  const role = onlyChild(entity, md, 'SPSSODescriptor', 'response')
+  const role = onlyChild(entity, md, 'SPSSODescriptor', 'saml_response')
   const [acs] = childrenOf(role, md, 'AssertionConsumerService')
   const keys = childrenOf(role, md, 'KeyDescriptor').map((key) => {
     const [keyInfo] = key.children

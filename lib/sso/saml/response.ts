@@ -10,12 +10,12 @@ export type Expected = { acsUrl: string; issuer: string; requestId: string }
 /** Decodes a posted response: base64, which may be wrapped, of UTF-8. */
 export function decodeResponse(base64: string): string {
   const compact = base64.replace(/[\r\n]/g, '')
-  ensure(compact.length <= 4 * Math.ceil(maxDocumentBytes / 3), 'too-large')
-  ensure(compact.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(compact), 'base64')
+  ensure(compact.length <= 4 * Math.ceil(maxDocumentBytes / 3), 'saml_too_large')
+  ensure(compact.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(compact), 'saml_base64')
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(compact, 'base64'))
   } catch {
-    throw new SamlRejected('encoding')
+    throw new SamlRejected('saml_encoding')
   }
 }
 
@@ -31,25 +31,25 @@ export function checkResponse(
   const { attributes } = response
   const elements = selfAndDescendants(response)
   const isResponse = response.name === 'Response' && response.namespace === namespaces.protocol
-  ensure(isResponse && elements.filter(({ name }) => name === 'Response').length === 1, 'response')
-  ensure(attributes.get('Version') === '2.0', 'version')
+  ensure(isResponse && elements.filter(({ name }) => name === 'Response').length === 1, 'saml_response')
+  ensure(attributes.get('Version') === '2.0', 'saml_version')
   checkIds(elements)
 
   const isSigned = checkSignature(response)
   const isEncrypted = elements.some(({ name }) => name === 'EncryptedAssertion')
   const destination = attributes.get('Destination')
-  ensure(destination === acsUrl || (destination === undefined && !isSigned), 'destination')
-  ensure(attributes.get('InResponseTo') === requestId, 'in-response-to')
+  ensure(destination === acsUrl || (destination === undefined && !isSigned), 'saml_destination')
+  ensure(attributes.get('InResponseTo') === requestId, 'saml_in_response_to')
   // Profiles 4.1.4.2: the response has an issuer if it is signed or its assertion is encrypted.
   const [named, ...others] = childrenOf(response, namespaces.assertion, 'Issuer')
-  ensure(named ? named.text === issuer && others.length === 0 : !isSigned && !isEncrypted, 'issuer')
-  const status = onlyChild(response, namespaces.protocol, 'Status', 'status')
-  const code = onlyChild(status, namespaces.protocol, 'StatusCode', 'status')
-  ensure(code.attributes.get('Value') === 'urn:oasis:names:tc:SAML:2.0:status:Success', 'status')
+  ensure(named ? named.text === issuer && others.length === 0 : !isSigned && !isEncrypted, 'saml_issuer')
+  const status = onlyChild(response, namespaces.protocol, 'Status', 'saml_status')
+  const code = onlyChild(status, namespaces.protocol, 'StatusCode', 'saml_status')
+  ensure(code.attributes.get('Value') === 'urn:oasis:names:tc:SAML:2.0:status:Success', 'saml_status')
 
   const [assertion, another] = elements.filter(isAssertion)
-  ensure(assertion && !another && response.children.includes(assertion), 'assertion-count')
-  ensure(assertion.namespace === namespaces.assertion, 'assertion-count')
+  ensure(assertion && !another && response.children.includes(assertion), 'saml_assertion_count')
+  ensure(assertion.namespace === namespaces.assertion, 'saml_assertion_count')
   const inside = new Set(selfAndDescendants(assertion))
   const around = elements.filter((element) => !inside.has(element))
   if (!isSigned) checkUnsigned(around, response.size - assertion.size)
@@ -66,16 +66,16 @@ export function checkResponse(
 export function checkAssertionForm(assertion: XmlElement, { requestId }: Expected): boolean {
   const elements = selfAndDescendants(assertion)
   const isSaml = assertion.name === 'Assertion' && assertion.namespace === namespaces.assertion
-  ensure(isSaml && elements.filter(isAssertion).length === 1, 'assertion-count')
+  ensure(isSaml && elements.filter(isAssertion).length === 1, 'saml_assertion_count')
   checkIds(elements)
-  onlyChild(assertion, namespaces.assertion, 'Conditions', 'conditions')
+  onlyChild(assertion, namespaces.assertion, 'Conditions', 'saml_conditions')
   // Before a signature is verified: otherwise, a large assertion of an earlier sign-in could be
   // posted again and again, and cost as much as a genuine one.
   const confirmations = elements.filter(({ name }) => name === 'SubjectConfirmationData')
   const requests = confirmations.flatMap(({ attributes }) => attributes.get('InResponseTo') ?? [])
   ensure(
     requests.every((id) => id === requestId),
-    'in-response-to',
+    'saml_in_response_to',
   )
   const isSigned = checkSignature(assertion)
   checkPlaces(elements, Number(isSigned))
@@ -87,7 +87,7 @@ const isAssertion = ({ name }: XmlElement) => name === 'Assertion' || name === '
 /** The library finds these under any element, and in time quadratic in their number. */
 function checkPlaces(elements: XmlElement[], signatures: number): void {
   for (const part of ['Signature', 'SignedInfo']) {
-    ensure(elements.filter(({ name }) => name === part).length === signatures, 'signature-place')
+    ensure(elements.filter(({ name }) => name === part).length === signatures, 'saml_signature_place')
   }
 }
 
@@ -97,7 +97,7 @@ function checkIds(elements: XmlElement[]): void {
   for (const { attributes } of elements) {
     for (const [name, value] of attributes) {
       if (!/^(?:\{.*\})?id$/i.test(name)) continue
-      ensure(/^[A-Za-z_][\w.-]*$/.test(value) && !ids.has(value), 'id')
+      ensure(/^[A-Za-z_][\w.-]*$/.test(value) && !ids.has(value), 'saml_id')
       ids.add(value)
     }
   }

@@ -64,9 +64,9 @@ export async function verifyResponse(
   const decrypted = response.isEncrypted ? await decryptAssertion(xml, settings.privateKey) : null
   const assertion = decrypted === null ? response.assertion : parseXml(decrypted)
   const signed = { response: response.isSigned, assertion: checkAssertionForm(assertion, expected) }
-  ensure(signed.response || signed.assertion, 'unsigned')
-  ensure(signed.response || !settings.wantResponseSigned, 'unsigned')
-  ensure(signed.assertion || !settings.wantAssertionSigned, 'unsigned')
+  ensure(signed.response || signed.assertion, 'saml_unsigned')
+  ensure(signed.response || !settings.wantResponseSigned, 'saml_unsigned')
+  ensure(signed.assertion || !settings.wantAssertionSigned, 'saml_unsigned')
   return readIdentity(
     parseXml(await verifiedAssertion(settings, samlResponse, requestId, signed)),
     expected,
@@ -108,21 +108,21 @@ async function verifiedAssertion(
   })
   const posted = { SAMLResponse: samlResponse }
   const { profile } = await saml.validatePostResponseAsync(posted).catch(rethrowAsRejected)
-  ensure(profile?.getAssertionXml, 'library')
+  ensure(profile?.getAssertionXml, 'saml_library')
   return profile.getAssertionXml()
 }
 
 function rethrowAsRejected(error: Error): never {
   if (error instanceof SamlRejected) throw error
   // Without the error as a cause, because its message quotes the document.
-  throw new SamlRejected(libraryChecks.find(([message]) => message.test(error.message))?.[1] ?? 'library')
+  throw new SamlRejected(libraryChecks.find(([message]) => message.test(error.message))?.[1] ?? 'saml_library')
 }
 
 /** How the library's messages begin. */
 const libraryChecks: [RegExp, SamlCheck][] = [
-  [/^Invalid (?:document )?signature/, 'signature'],
-  [/^(?:SAML assertion (?:expired|not yet valid)|No valid subject confirmation|Error parsing Not)/, 'time'],
-  [/^SAML assertion (?:audience|has no Audience|AudienceRestriction)/, 'audience'],
+  [/^Invalid (?:document )?signature/, 'saml_signature'],
+  [/^(?:SAML assertion (?:expired|not yet valid)|No valid subject confirmation|Error parsing Not)/, 'saml_time'],
+  [/^SAML assertion (?:audience|has no Audience|AudienceRestriction)/, 'saml_audience'],
 ]
 
 function options(settings: ServiceProviderSettings, requestId: string): SamlConfig {

@@ -1,10 +1,8 @@
 import type { SamlConnection } from '../connection'
 import type { Authenticated, ResponseFields } from '../provider'
-import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
 import type { AttemptSecrets } from '../sign-in-attempt'
 import { acsUrl, entityId } from '../urls'
-import { SamlRejected } from './rejected'
 import { authnRequestUrl, type ServiceProviderSettings, serviceMetadata, verifyResponse } from './service-provider'
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
@@ -26,22 +24,12 @@ export async function authenticate(
   { requestId }: Pick<AttemptSecrets, 'requestId'>,
 ): Promise<Authenticated> {
   const { privateKey } = await openSecrets(connection)
+  const settings = { ...publicSettings(connection), privateKey: privateKey! }
   const posted = response.get('SAMLResponse') ?? ''
-  try {
-    const settings = { ...publicSettings(connection), privateKey: privateKey! }
-    const { issuer, subject, email, sessionNotOnOrAfter } = await verifyResponse(settings, posted, { requestId })
-    // SAML has no word for “unverified”: the provider vouches for the addresses of its domains.
-    return {
-      identity: { issuer, subject },
-      contact: async () => ({ email: email ?? null, isVerified: true }),
-      sessionEnd: sessionNotOnOrAfter,
-    }
-  } catch (error) {
-    if (!(error instanceof SamlRejected)) throw error
-    // The provider itself ended the sign-in, in an envelope whose signature does not matter.
-    const isTheirs = error.check === 'status'
-    throw new SignInRejected(`saml_${error.check.replaceAll('-', '_')}`, isTheirs ? 'other' : 'response_invalid')
-  }
+  const { issuer, subject, email, sessionNotOnOrAfter } = await verifyResponse(settings, posted, { requestId })
+  // SAML has no word for “unverified”: the provider vouches for the addresses of its domains.
+  const contact = async () => ({ email: email ?? null, isVerified: true })
+  return { identity: { issuer, subject }, contact, sessionEnd: sessionNotOnOrAfter }
 }
 
 /** Returns the metadata (XML) that the provider reads. Opens no secret. */

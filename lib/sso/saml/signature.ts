@@ -30,18 +30,18 @@ export function checkSignature(parent: XmlElement): boolean {
 
   // Exactly this, because the library takes the first match of each name.
   const [signedInfo, signatureValue, keyInfo, more] = signature.children
-  ensure(signedInfo && shapeOf(signedInfo) === signedInfoShape, 'signature-form')
-  ensure(signatureValue && shapeOf(signatureValue) === 'SignatureValue', 'signature-form')
-  ensure(!more && (!keyInfo || nameOf(keyInfo) === 'KeyInfo'), 'signature-form')
+  ensure(signedInfo && shapeOf(signedInfo) === signedInfoShape, 'saml_signature_form')
+  ensure(signatureValue && shapeOf(signatureValue) === 'SignatureValue', 'saml_signature_form')
+  ensure(!more && (!keyInfo || nameOf(keyInfo) === 'KeyInfo'), 'saml_signature_form')
   const [canonicalization, method, reference] = signedInfo.children as [XmlElement, XmlElement, XmlElement]
   const [transforms, digest] = reference.children as [XmlElement, XmlElement]
   const id = parent.attributes.get('ID')
-  ensure(id && reference.attributes.get('URI') === `#${id}`, 'signature-form')
+  ensure(id && reference.attributes.get('URI') === `#${id}`, 'saml_signature_form')
 
-  ensure(signatureMethods.includes(algorithmOf(method)), 'algorithm')
-  ensure(digestMethods.includes(algorithmOf(digest)), 'algorithm')
-  ensure(algorithmOf(canonicalization) === exclusive, 'algorithm')
-  ensure(transforms.children.map(algorithmOf).join(' ') === `${enveloped} ${exclusive}`, 'algorithm')
+  ensure(signatureMethods.includes(algorithmOf(method)), 'saml_algorithm')
+  ensure(digestMethods.includes(algorithmOf(digest)), 'saml_algorithm')
+  ensure(algorithmOf(canonicalization) === exclusive, 'saml_algorithm')
+  ensure(transforms.children.map(algorithmOf).join(' ') === `${enveloped} ${exclusive}`, 'saml_algorithm')
   return true
 }
 
@@ -52,9 +52,9 @@ export function checkSignature(parent: XmlElement): boolean {
  */
 export function checkUnsigned(elements: XmlElement[], size: number): void {
   const attributes = elements.reduce((count, { attributes }) => count + attributes.size, 0)
-  ensure(elements.length <= maxUnsignedElements, 'too-complex')
-  ensure(attributes <= maxUnsignedAttributes, 'too-complex')
-  ensure(size <= maxUnsignedSize, 'too-complex')
+  ensure(elements.length <= maxUnsignedElements, 'saml_too_complex')
+  ensure(attributes <= maxUnsignedAttributes, 'saml_too_complex')
+  ensure(size <= maxUnsignedSize, 'saml_too_complex')
 }
 
 /** An element as `name(child child(grandchild))`, without the one list of prefixes that canonicalization has. */

@@ -66,12 +66,12 @@ type Scope = Record<string, string>
  * and CDATA always, and comments unless `skipComments`.
  */
 export function parseXml(xml: string, { skipComments = false } = {}): XmlElement {
-  ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'too-large')
-  ensure(!notXmlCharacter.test(xml), 'malformed')
+  ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'saml_too_large')
+  ensure(!notXmlCharacter.test(xml), 'saml_malformed')
   let replaced = 0
   const countReplaced = (text: string, characters: RegExp) => {
     replaced += text.match(characters)?.length ?? 0
-    ensure(replaced <= maxReplacedCharacters, 'too-complex')
+    ensure(replaced <= maxReplacedCharacters, 'saml_too_complex')
   }
   countReplaced(xml, /\r\n?|[\n&]/g)
   const source = xml.replace(/\r\n?/g, '\n')
@@ -84,7 +84,7 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
   }
 
   const encoding = take(declaration)?.[1]
-  ensure(encoding === undefined || encoding.toLowerCase() === 'utf-8', 'encoding')
+  ensure(encoding === undefined || encoding.toLowerCase() === 'utf-8', 'saml_encoding')
   const document: XmlElement = { name: '', namespace: '', attributes: new Map(), children: [], text: '', size: 0 }
   const root: Scope = Object.assign(Object.create(null), { xml: 'http://www.w3.org/XML/1998/namespace' })
   const open: { element: XmlElement; qualifiedName: string; scope: Scope; startsAt: number }[] = [
@@ -104,10 +104,10 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
       continue
     }
     if (skipComments && take(comment)) continue
-    ensure(!take(otherMarkup), 'markup')
+    ensure(!take(otherMarkup), 'saml_markup')
     const end = take(endTag)
     if (end) {
-      ensure(end[1] === parent.qualifiedName, 'malformed')
+      ensure(end[1] === parent.qualifiedName, 'saml_malformed')
       parent.element.size = position - parent.startsAt
       open.pop()
       continue
@@ -115,26 +115,26 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
     const startsAt = position
     const start = take(startOfTag)
     elements += 1
-    ensure(elements <= maxElements, 'too-complex')
-    ensure(open.length <= maxDepth, 'too-complex')
+    ensure(elements <= maxElements, 'saml_too_complex')
+    ensure(open.length <= maxDepth, 'saml_too_complex')
     const pairs: Pair[] = []
     for (let pair = take(attribute); pair; pair = take(attribute)) {
       attributes += 1
-      ensure(attributes <= maxAttributes && pairs.length < maxAttributesOfElement, 'too-complex')
+      ensure(attributes <= maxAttributes && pairs.length < maxAttributesOfElement, 'saml_too_complex')
       const raw = pair[3] ?? pair[4]!
       countReplaced(raw, /[\t>"]/g)
       const value = unescaped(raw.replace(/[\t\n]/g, ' '))
       if (pair[2] === 'PrefixList') prefixLists += value.length
-      ensure(prefixLists <= maxPrefixLists, 'too-complex')
+      ensure(prefixLists <= maxPrefixLists, 'saml_too_complex')
       pairs.push({ prefix: pair[1] ?? '', name: pair[2]!, value })
     }
     const close = take(endOfTag)
-    ensure(start && close, 'malformed')
+    ensure(start && close, 'saml_malformed')
     const scope = innerScope(parent.scope, pairs)
     const [, prefix = '', name] = start
     const qualifiedName = prefix ? `${prefix}:${name}` : name!
     names.add(qualifiedName)
-    ensure(names.size <= maxNames, 'too-complex')
+    ensure(names.size <= maxNames, 'saml_too_complex')
     const element: XmlElement = {
       name: name!,
       namespace: namespaceOf(prefix, scope),
@@ -144,11 +144,11 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
       size: position - startsAt,
     }
     for (const expanded of [element.namespace, ...element.attributes.keys()]) expandedNames += expanded.length
-    ensure(expandedNames <= maxExpandedNames, 'too-complex')
+    ensure(expandedNames <= maxExpandedNames, 'saml_too_complex')
     parent.element.children.push(element)
     if (!close[1]) open.push({ element, qualifiedName, scope, startsAt })
   }
-  ensure(open.length === 1 && document.children.length === 1 && /^[ \t\n]*$/.test(document.text), 'malformed')
+  ensure(open.length === 1 && document.children.length === 1 && /^[ \t\n]*$/.test(document.text), 'saml_malformed')
   return document.children[0]!
 }
 
@@ -162,9 +162,9 @@ function innerScope(outer: Scope, pairs: Pair[]): Scope {
   const scope: Scope = Object.create(outer)
   for (const { prefix, name, value } of declarations) {
     const declared = prefix ? name : ''
-    ensure(value.length <= maxNamespaceLength, 'too-complex')
-    ensure(value !== htmlNamespace, 'markup')
-    ensure(namespaceName.test(value) && !/^xml/i.test(declared) && !Object.hasOwn(scope, declared), 'malformed')
+    ensure(value.length <= maxNamespaceLength, 'saml_too_complex')
+    ensure(value !== htmlNamespace, 'saml_markup')
+    ensure(namespaceName.test(value) && !/^xml/i.test(declared) && !Object.hasOwn(scope, declared), 'saml_malformed')
     scope[declared] = value
   }
   return scope
@@ -172,7 +172,7 @@ function innerScope(outer: Scope, pairs: Pair[]): Scope {
 
 function namespaceOf(prefix: string, scope: Scope): string {
   const namespace = scope[prefix]
-  ensure(namespace !== undefined || prefix === '', 'malformed')
+  ensure(namespace !== undefined || prefix === '', 'saml_malformed')
   return namespace ?? ''
 }
 
@@ -180,9 +180,9 @@ function attributesOf(pairs: Pair[], scope: Scope): Map<string, string> {
   const attributes = new Map<string, string>()
   for (const pair of pairs.filter((pair) => !isDeclaration(pair))) {
     // The library leaves every attribute whose name begins with xmlns out of what is verified.
-    ensure(!/^xmlns/i.test(pair.prefix || pair.name), 'malformed')
+    ensure(!/^xmlns/i.test(pair.prefix || pair.name), 'saml_malformed')
     const name = pair.prefix ? `{${namespaceOf(pair.prefix, scope)}}${pair.name}` : pair.name
-    ensure(!attributes.has(name), 'malformed')
+    ensure(!attributes.has(name), 'saml_malformed')
     attributes.set(name, pair.value)
   }
   return attributes
@@ -194,7 +194,7 @@ function unescaped(text: string): string {
   return text.replace(/&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([\da-fA-F]{1,6}));|&|]]>/g, (_, name, decimal, hex) => {
     if (name) return entities[name]!
     const code = Number.parseInt(decimal ?? hex, decimal ? 10 : 16)
-    ensure(code <= 0x10ffff && !notXmlCharacter.test(String.fromCodePoint(code)), 'malformed')
+    ensure(code <= 0x10ffff && !notXmlCharacter.test(String.fromCodePoint(code)), 'saml_malformed')
     return String.fromCodePoint(code)
   })
 }
