@@ -61,9 +61,8 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
 
   if (isTimeout(thrown)) return reject('provider_timeout', 'temporarily_unavailable')
   switch (code) {
-    case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR': {
+    case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR':
       return reject(...(providerErrors.get(oauthError) ?? (['provider_error', 'other'] as const)))
-    }
     case 'OAUTH_RESPONSE_BODY_ERROR':
       return reject(tokenErrors.get(oauthError) ?? 'token_error', 'server_error')
     case 'OAUTH_WWW_AUTHENTICATE_CHALLENGE':
