@@ -32,7 +32,8 @@ export async function prepareLocally(needs: Needs): Promise<() => Promise<void>>
     process.env.SESSION_SIGNING_KEYS ||= newSigningKeys()
     process.env.TRUSTED_PROXIES ||= '1'
   }
-  if (!process.env.UPSTASH_REDIS_REST_URL && !process.env.KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
+  const { REDIS_URL, UPSTASH_REDIS_REST_URL, KV_REST_API_URL } = process.env
+  if (!REDIS_URL && !UPSTASH_REDIS_REST_URL && !KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
   return async () => {
     const { databasePool } = await import('../lib/database/pool')
     await databasePool().end() // before the server stops, which would break its connections

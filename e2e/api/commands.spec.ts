@@ -248,7 +248,7 @@ test.describe('npm start', () => {
   test('does not start without its settings, and lists all missing ones', async () => {
     const { code, stderr } = await run(['start'], { ...nothing, PORT: String(await freePort()) })
     expect(code).toBe(1)
-    for (const name of ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'UPSTASH_REDIS_REST_URL'])
+    for (const name of ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'REDIS_URL'])
       expect(stderr).toContain(`  ${name} `)
   })
 

@@ -11,6 +11,7 @@ const libraries = {
   'node-saml': /getAuthorizeUrlAsync/,
   nodemailer: /class SMTPConnection/,
   undici: /Proxy uri is mandatory/,
+  ioredis: /MaxRetriesPerRequestError/,
 }
 
 async function loadedFiles({ process }: Server): Promise<string[]> {
@@ -33,7 +34,7 @@ async function loadedLibraries(server: Server): Promise<string[]> {
   return Object.entries(libraries).flatMap(([name, words]) => (texts.some((text) => words.test(text)) ? name : []))
 }
 
-test('loads no library of identity providers, no mailer and no HTTP client for an exchange and a reset', async ({
+test('loads no library of identity providers, no mailer, no HTTP client and no Redis for an exchange and a reset', async ({
   user,
 }) => {
   const server = await startServer(probe)
@@ -47,6 +48,7 @@ test('loads no library of identity providers, no mailer and no HTTP client for a
 const atStart: Record<string, Record<string, string>> = {
   nodemailer: { SMTP_URL: 'smtp://localhost:1', MAIL_FROM: 'login@example.com' },
   undici: { HTTPS_PROXY: 'http://localhost:1' },
+  ioredis: { REDIS_URL: 'redis://localhost:1', RATE_LIMIT: '' },
 }
 for (const [library, settings] of Object.entries(atStart))
   test(`loads ${library} at start with ${Object.keys(settings)[0]}`, async () => {

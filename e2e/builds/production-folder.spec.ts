@@ -28,6 +28,7 @@ const dependencies = [
   '@zxcvbn-ts/core',
   '@zxcvbn-ts/language-common',
   'bcrypt',
+  'ioredis',
   'ipaddr.js',
   'jose',
   'next',

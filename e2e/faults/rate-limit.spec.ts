@@ -1,39 +1,37 @@
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { parseSigningKeys } from '../../lib/settings/signing-keys'
 import { expect, test } from '../support/fixtures'
 import { preload } from '../support/preload'
+import { startRedis, type TestRedis } from '../support/redis'
 import { newAddress } from '../support/secrets'
 import { countOf, sendMany } from '../support/send-many'
 import { type Server, startServer } from '../support/server'
 import { startUpstash, type Upstash } from '../support/upstash'
 
-const limit = 2_000
+const limit = 200
 const windowSeconds = 15 * 60
 
-let upstash: Upstash
+let redis: TestRedis
 let servers: Server[]
-let clockSettings: Record<string, string>
+let serverSettings: Record<string, string>
 /** The clocks of the servers are one minute into a window, so that no test spans two windows. */
 let clockShiftSeconds: number
-test.beforeAll(async () => {
-  upstash = await startUpstash()
+
+async function startAll(started: TestRedis): Promise<void> {
+  redis = started
   clockShiftSeconds = 60 - ((Date.now() / 1000) % windowSeconds)
-  clockSettings = {
+  serverSettings = {
     ...preload('shifted-clock.mjs', 'fast-retries.mjs'),
     CLOCK_SHIFT_SECONDS: String(clockShiftSeconds),
+    RATE_LIMIT_REQUESTS: String(limit),
   }
-  const settings = { ...upstash.settings, ...clockSettings }
+  const settings = { ...serverSettings, ...redis.settings }
   servers = await Promise.all([startServer(settings), startServer(settings)])
   await sendMany(20, (index) => ask(index, newAddress()), 4) // the first requests may be too slow for the time limit
   await untilRedisIsUsed(...servers)
-})
-test.afterAll(async () => {
-  await Promise.all(servers.map((server) => server.stop()))
-  await upstash.stop()
-})
-test.beforeEach(() => {
-  upstash.commands.length = 0
-})
+}
 
 const request = ({ url }: Server, address = newAddress()) =>
   fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': address } })
@@ -41,15 +39,18 @@ const ask = (index: number, address: string) => request(servers[index % servers.
 const remainingIn = ({ headers }: { headers: Headers }) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
 const secondsIn = ({ headers }: { headers: Headers }) => Number(headers.get('ratelimit')!.match(/;t=(\d+)/)![1])
 
-const countLogged = (server: Server, message: string, from = 0) => server.output().slice(from).split(message).length - 1
-const outages = (server: Server, from = 0) => countLogged(server, 'Redis does not answer', from)
+/** The reasons of the outages that a server logged. */
+const outages = ({ output }: Server, from = 0) =>
+  output()
+    .slice(from)
+    .match(/"reason":"[^"]+/g) ?? []
 
 /** Sends requests until servers have ended every outage. */
 async function untilRedisIsUsed(...those: Server[]): Promise<void> {
   for (const server of those) {
     const isUsed = async () => {
       await (await request(server)).arrayBuffer()
-      return countLogged(server, 'Redis answers again') === outages(server)
+      return server.output().split('Redis is available again').length - 1 === outages(server).length
     }
     await expect.poll(isUsed, { intervals: [50], timeout: 20_000 }).toBe(true)
   }
@@ -57,35 +58,166 @@ async function untilRedisIsUsed(...those: Server[]): Promise<void> {
 
 /** The key of an address in Redis: a hash without a secret could be reversed by hashing every IP address. */
 async function keyOf(address: string): Promise<string> {
-  const secret = upstash.settings.UPSTASH_REDIS_REST_TOKEN!
-  const hash = createHmac('sha256', secret).update(address).digest('base64url')
-  const keys = (await upstash.redis.keys('*')).filter((key) => key.includes(hash))
+  const { rateLimitKey } = parseSigningKeys(process.env.SESSION_SIGNING_KEYS!)
+  const hash = createHmac('sha256', rateLimitKey).update(address).digest('base64url')
+  const keys = (await redis.client.keys('*')).filter((key) => key.includes(hash))
   expect(keys).toHaveLength(1)
   return keys[0]!
 }
 
-test('two processes share the limit, and reject later requests without a call to Redis', async () => {
-  const address = newAddress()
-  await ask(0, address)
-  const left = 100
-  await upstash.redis.incrby(await keyOf(address), limit - 1 - left)
-  const responses = await sendMany(left, (index) => ask(index, address), 10)
-  expect(countOf(responses, 200)).toBe(left)
-  const remaining = responses.map(remainingIn).sort((a, b) => a - b)
-  expect(remaining).toEqual(Array.from({ length: left }, (_, index) => index))
-  const first = await sendMany(2, (index) => ask(index, address), 1)
-  expect(countOf(first, 429)).toBe(2)
-  for (const { headers } of first) {
-    const seconds = Number(headers.get('retry-after'))
-    const inWindow = (Date.now() / 1000 + clockShiftSeconds) % windowSeconds
-    expect(Math.abs(seconds - (windowSeconds - inWindow))).toBeLessThan(3)
-    expect(headers.get('ratelimit')).toBe(`"platform";r=0;t=${seconds}`)
-  }
+for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash: startUpstash }))
+  test.describe(name, () => {
+    test.beforeAll(async () => startAll(await start()))
+    test.afterAll(async () => {
+      await Promise.all(servers.map((server) => server.stop()))
+      await redis.stop()
+    })
 
-  const sent = upstash.commands.length
-  expect(sent).toBeLessThanOrEqual(1 + left + 2) // one command per request
-  expect(countOf(await sendMany(100, (index) => ask(index, address)), 429)).toBe(100)
-  expect(upstash.commands.length).toBe(sent)
+    test('two processes share the limit; Redis gets no IP address, and its keys expire', async () => {
+      const address = newAddress()
+      const startedAt = Date.now()
+      const responses = await sendMany(limit, (index) => ask(index, address), 10)
+      expect(countOf(responses, 200)).toBe(limit)
+      const remaining = responses.map(remainingIn).sort((a, b) => a - b)
+      expect(remaining).toEqual(Array.from({ length: limit }, (_, index) => index))
+      for (const { status, headers } of await sendMany(20, (index) => ask(index, address), 1)) {
+        const seconds = Number(headers.get('retry-after'))
+        const inWindow = name === 'Upstash' ? Date.now() / 1000 + clockShiftSeconds : (Date.now() - startedAt) / 1000
+        expect([status, headers.get('ratelimit')]).toEqual([429, `"platform";r=0;t=${seconds}`])
+        expect(Math.abs(windowSeconds - (inWindow % windowSeconds) - seconds)).toBeLessThan(3)
+      }
+      const keys = await redis.client.keys('*')
+      expect(keys).toContain(await keyOf(address))
+      expect(keys.join()).not.toContain(address)
+      for (const key of keys) expect(await redis.client.pttl(key)).toBeGreaterThan(0)
+    })
+
+    for (const [what, begin, end, reason] of [
+      ['killed', () => redis.kill(), () => redis.restart(), /REFUSED|closed|too slow|writeable|max retries/],
+      ['frozen', async () => redis.freeze(), async () => redis.thaw(), /too slow|timed out/],
+    ] as const)
+      test(`each process counts on its own, without delays, while Redis is ${what}, and uses it again afterwards`, async () => {
+        const address = newAddress()
+        const from = servers.map((server) => server.output().length)
+        await begin()
+        const concurrency = 10
+        const responses = await sendMany(limit, (index) => ask(index, address), concurrency)
+        // Without the fallback, every response would be late. A pause of the machine delays those in flight.
+        expect(responses.filter(({ ms }) => ms > 600).length).toBeLessThanOrEqual(2 * concurrency)
+        expect(countOf(responses, 200)).toBe(limit)
+        const remaining = responses.map(remainingIn).sort((a, b) => b - a)
+        expect(remaining).toEqual(Array.from({ length: limit }, (_, index) => limit - 1 - Math.floor(index / 2)))
+        for (const [index, server] of servers.entries())
+          expect(outages(server, from[index])).toEqual([expect.stringMatching(reason)])
+
+        await end()
+        await untilRedisIsUsed(...servers)
+        const used = newAddress()
+        const counted = (await sendMany(10, (index) => ask(index, used), 1)).map(remainingIn)
+        expect(counted).toEqual(Array.from({ length: 10 }, (_, index) => limit - 1 - index))
+      })
+
+    test('an error of Redis is an outage, and the log has its words', async () => {
+      const [server] = servers
+      const from = server!.output().length
+      const address = newAddress()
+      await request(server!, address)
+      await redis.client.set(await keyOf(address), 'text', 'EX', 60)
+      for (const count of [1, 2]) expect(remainingIn(await request(server!, address))).toBe(limit - count)
+      await untilRedisIsUsed(server!)
+      expect(outages(server!, from)).toEqual([expect.stringMatching(/ERR value is not an integer or out of range/)])
+    })
+
+    if (name === 'plain Redis') return
+    const upstash = () => redis as Upstash
+
+    test('sends one command per request, and none over the limit', async () => {
+      const address = newAddress()
+      upstash().commands.length = 0
+      expect(countOf(await sendMany(limit + 1, () => ask(0, address)), 429)).toBe(1)
+      expect(upstash().commands.length).toBe(limit + 1)
+      expect(JSON.stringify(upstash().commands)).not.toContain(address)
+      expect(countOf(await sendMany(20, () => ask(0, address)), 429)).toBe(20)
+      expect(upstash().commands.length).toBe(limit + 1)
+    })
+
+    test('waits for one call only when Redis is slow and needs the script again', async () => {
+      upstash().slowDown(350) // of 400 ms for both calls together
+      const responses = await sendMany(20, (index) => ask(index, newAddress()))
+      expect(upstash().scriptsRun()).toBe(0)
+      upstash().slowDown(0)
+      expect(countOf(responses, 200)).toBe(20)
+      await expect.poll(() => upstash().commands.map(([name]) => name?.toLowerCase())).toContain('eval') // the second call
+      await untilRedisIsUsed(...servers)
+    })
+
+    test('a result that is no count is an outage: the process counts', async () => {
+      const [server] = servers
+      for (const result of ['OK', ['a', 'b'], [1], [-5, limit], [1.5, limit], null, 7, { used: 1 }]) {
+        const what = JSON.stringify(result)
+        const from = server!.output().length
+        const address = newAddress()
+        upstash().respondWith(result)
+        for (let count = 1; count <= 3; count++) {
+          const response = await request(server!, address)
+          expect([response.status, remainingIn(response)], what).toEqual([200, limit - count])
+        }
+        upstash().respondWith(undefined)
+        await untilRedisIsUsed(server!)
+        expect(outages(server!, from), what).toEqual([expect.stringContaining('TypeError')])
+        expect((await request(server!, address)).status, what).toBe(200)
+      }
+    })
+
+    test('uses Redis again, and rejects nobody for longer than a window, after the clock was set back', async () => {
+      const inProcess = await startServer({ ...serverSettings, RATE_LIMIT: 'in-process' })
+      const [shared, failing] = servers
+      const address = newAddress()
+      upstash().respondWith([limit + 1, limit])
+      expect((await request(shared!, address)).status).toBe(429)
+      expect((await request(inProcess, address)).status).toBe(200)
+      upstash().respondWith('OK')
+      await request(failing!) // begins an outage
+      for (const { process } of [shared!, failing!, inProcess]) {
+        process.send({ clockShiftSeconds: clockShiftSeconds - 120 })
+        await once(process, 'message')
+      }
+      upstash().respondWith([1, limit])
+      const responses = await sendMany(3, (index) => request([shared!, shared!, inProcess][index]!, address), 1)
+      expect(responses.map(({ status }) => status)).toEqual([429, 200, 200])
+      expect(Math.max(...responses.map(secondsIn))).toBe(windowSeconds)
+      await untilRedisIsUsed(failing!)
+      upstash().respondWith(undefined)
+      await inProcess.stop()
+    })
+  })
+
+test('the log names the reason why a plain Redis rejects every connection', async () => {
+  const plain = await startRedis()
+  const REDIS_URL = plain.settings.REDIS_URL!.replace(/:[^:]+@/, ':x@')
+  const server = await startServer({ ...plain.settings, REDIS_URL })
+  for (const count of [1, 2]) expect(remainingIn(await request(server, '10.0.0.1'))).toBe(2_000 - count)
+  expect(outages(server)).toEqual([expect.stringContaining('WRONGPASS invalid username-password pair')])
+  await Promise.all([server.stop(), plain.stop()])
+})
+
+test('connects again to a plain Redis after a connection died silently', async () => {
+  const plain = await startRedis()
+  const sockets: Socket[] = []
+  const relay = createServer((socket) => {
+    const toRedis = connect(plain.client.options.port!, '127.0.0.1').on('error', () => {})
+    sockets.push(socket.on('error', () => {}))
+    socket.pipe(toRedis).pipe(socket)
+  }).listen(0)
+  const url = Object.assign(new URL(plain.settings.REDIS_URL!), { port: (relay.address() as AddressInfo).port })
+  const server = await startServer({ ...plain.settings, ...preload('fast-retries.mjs'), REDIS_URL: url.href })
+  await untilRedisIsUsed(server)
+  for (const socket of sockets) socket.unpipe().pause()
+  await request(server)
+  expect(outages(server).at(-1)).toMatch(/too slow|timed out/)
+  await untilRedisIsUsed(server)
+  await Promise.all([server.stop(), plain.stop()])
+  relay.close()
 })
 
 test('counts 3,000 IP addresses in a heap of 64 MB', async () => {
@@ -93,114 +225,4 @@ test('counts 3,000 IP addresses in a heap of 64 MB', async () => {
   const responses = await sendMany(3_000, (index) => request(small, `10.0.${index >> 8}.${index & 255}`))
   expect(countOf(responses, 200)).toBe(3_000)
   await small.stop()
-})
-
-test('sends no IP addresses to Redis, and its keys expire', async () => {
-  const address = newAddress()
-  await ask(0, address)
-  expect(await upstash.redis.pttl(await keyOf(address))).toBeGreaterThan(0)
-  const keys = await upstash.redis.keys('*')
-  expect(keys.join() + JSON.stringify(upstash.commands)).not.toContain(address)
-  for (const key of keys) expect(await upstash.redis.pttl(key)).toBeGreaterThan(0)
-})
-
-for (const [what, begin, end] of [
-  ['killed', () => upstash.kill(), () => upstash.restart()],
-  ['frozen', async () => upstash.freeze(), async () => upstash.thaw()],
-] as const) {
-  test(`each process counts on its own, without delays, while Redis is ${what}, and uses it again afterwards`, async () => {
-    const address = newAddress()
-    const from = servers.map((server) => server.output().length)
-    await begin()
-    const concurrency = 20
-    const responses = await sendMany(400, (index) => ask(index, address), concurrency)
-    // Without the fallback, every response would be late. A pause of the machine delays those in flight.
-    expect(responses.filter(({ ms }) => ms > 600).length).toBeLessThanOrEqual(2 * concurrency)
-    expect(countOf(responses, 200)).toBe(400)
-    const remaining = responses.map(remainingIn).sort((a, b) => b - a)
-    expect(remaining).toEqual(Array.from({ length: 400 }, (_, index) => limit - 1 - Math.floor(index / 2)))
-    expect(servers.map((server, index) => outages(server, from[index]))).toEqual([1, 1])
-
-    await end()
-    await untilRedisIsUsed(...servers)
-    upstash.commands.length = 0
-    await sendMany(10, (index) => ask(index, newAddress()))
-    expect(upstash.commands.length).toBeGreaterThanOrEqual(10)
-  })
-}
-
-test('waits for one call only when Redis is slow and needs the script again', async () => {
-  upstash.slowDown(350) // of 400 ms for both calls together
-  const scriptsRunBefore: number[] = []
-  const responses = await sendMany(20, async (index) => {
-    const response = await ask(index, newAddress())
-    scriptsRunBefore.push(upstash.scriptsRun())
-    return response
-  })
-  upstash.slowDown(0)
-  expect(scriptsRunBefore).toEqual(Array(20).fill(0))
-  expect(countOf(responses, 200)).toBe(20)
-  await expect.poll(() => upstash.commands.map(([name]) => name?.toLowerCase())).toContain('eval') // the second call
-  await untilRedisIsUsed(...servers)
-})
-
-const unexpected: Record<string, { begin: () => void; cause: string }> = {
-  'a response of 300 KB': { begin: () => upstash.pad(300_000), cause: 'ResponseRejected' },
-}
-for (const result of [
-  'OK',
-  ['a', 'b'],
-  [1],
-  [1, 1],
-  [-5, limit],
-  [1.5, limit],
-  null,
-  7,
-  { used: 1 },
-  [Number.MAX_VALUE, limit],
-])
-  unexpected[JSON.stringify(result)] = { begin: () => upstash.respondWith(result), cause: 'TypeError' }
-
-test('an unexpected response of Redis counts as an outage: the process counts', async () => {
-  const [server] = servers
-  for (const [what, { begin, cause }] of Object.entries(unexpected)) {
-    const from = server!.output().length
-    const address = newAddress()
-    begin()
-    for (let count = 1; count <= 3; count++) {
-      const response = await request(server!, address)
-      expect([response.status, remainingIn(response)], what).toEqual([200, limit - count])
-    }
-    upstash.respondWith(undefined)
-    upstash.pad(0)
-    await untilRedisIsUsed(server!)
-    expect(outages(server!, from), what).toBe(1)
-    expect(server!.output().slice(from), what).toContain(cause)
-  }
-})
-
-test('uses Redis again, and rejects nobody for longer than a window, after the clock was set back', async () => {
-  const inProcess = await startServer({ ...clockSettings, RATE_LIMIT: 'in-process' })
-  const [shared] = servers
-  const address = newAddress()
-  upstash.respondWith([limit + 1, limit])
-  expect((await request(shared!, address)).status).toBe(429)
-  expect((await request(inProcess, address)).status).toBe(200)
-  upstash.respondWith('OK')
-  await request(shared!) // begins an outage
-  for (const { process } of [shared!, inProcess]) {
-    process.send({ clockShiftSeconds: clockShiftSeconds - 120 })
-    await once(process, 'message')
-  }
-  const seconds: number[] = []
-  upstash.respondWith([1, limit])
-  const statusAndSeconds = async () => {
-    for (const server of [shared!, inProcess]) seconds.push(secondsIn(await request(server, address)))
-    return (await request(shared!, address)).status
-  }
-  await untilRedisIsUsed(shared!)
-  await expect.poll(statusAndSeconds, { intervals: [50] }).toBe(200)
-  upstash.respondWith(undefined)
-  expect(Math.max(...seconds)).toBe(windowSeconds)
-  await inProcess.stop()
 })

@@ -71,15 +71,27 @@ test('signs in by email address from the start page, and keeps `next`', async ({
   expect(await emailsOf(sql)).toEqual([`ada@${domain}`])
 })
 
-test('signs in by a button, and another user replaces the session', async ({ page, sql }) => {
+test('signs in by email address or a button at the documented cost; another user replaces the session', async ({
+  page,
+  sql,
+}) => {
   await connect()
-  for (const name of ['Ada', 'Grace']) {
+  const remaining = async () => (await page.request.get('/api/health')).headers().ratelimit!.match(/r=(\d+)/)![1]
+  for (const [name, cost] of [
+    ['Ada', 8],
+    ['Grace', 6],
+  ] as const) {
+    const before = Number(await remaining())
     await page.goto('/sign-in?next=/%23top')
-    await page.getByRole('link', { name: `Sign in with Acme ${slug}` }).click()
+    if (name === 'Ada') {
+      await page.getByLabel('Email address').fill(`ada@${domain}`)
+      await page.getByRole('button', { name: 'Continue' }).click()
+    } else await page.getByRole('link', { name: `Sign in with Acme ${slug}` }).click()
     await atProvider(page)
     await choose(page, name)
     await page.waitForURL('/#top')
     await expect(page.getByText(`${name.toLowerCase()}@${domain}`)).toBeVisible()
+    expect(before - Number(await remaining())).toBe(cost + 1) // and the request of `remaining`
   }
   const sessions = await sql(
     `SELECT email, revoked_at IS NOT NULL AS revoked FROM sessions JOIN users ON users.id = user_id

@@ -1,33 +1,20 @@
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Redis } from 'ioredis'
-import { freePort } from './server'
-import { findRedisServer } from './tools'
+import { startRedis, type TestRedis } from './redis'
 
 const token = 'token-of-the-test-redis'
 
-export type Upstash = {
-  /** The settings for a server that uses it. */
-  settings: Record<string, string>
+export type Upstash = TestRedis & {
   /** Every received command. */
   commands: string[][]
-  redis: Redis
   /** The responses to EVAL since the last call of `slowDown`. */
   scriptsRun: () => number
-  /** From now on, delays every response and does not know any script. */
+  /** Delays every response from now on, and knows no script. */
   slowDown: (ms: number) => void
   /** From now on, returns this result for every command, until called with `undefined`. */
   respondWith: (result: unknown) => void
-  /** From now on, adds so many spaces to each response, and compresses it. */
-  pad: (bytes: number) => void
-  freeze: () => void
-  thaw: () => void
-  kill: () => Promise<void>
-  restart: () => Promise<void>
-  stop: () => Promise<void>
 }
 
 /**
@@ -36,35 +23,12 @@ export type Upstash = {
  * script runs without that line, so its hash differs from the one that the client uses.
  */
 export async function startUpstash(): Promise<Upstash> {
-  const redisPort = await freePort()
-  const start = async () => {
-    const server = spawn(
-      findRedisServer(),
-      ['--port', String(redisPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    )
-    for await (const line of server.stdout) if (String(line).includes('Ready to accept connections')) break
-    server.stdout.resume()
-    return server
-  }
-  let process = await start()
-  const redis = new Redis({
-    port: redisPort,
-    host: '127.0.0.1',
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => 100,
-    enableAutoPipelining: true,
-  })
-  redis.on('error', () => {}) // tests kill it
-  await once(redis, 'ready')
-
+  const redis = await startRedis()
+  const { client } = redis
   const commands: string[][] = []
   let delayMs = 0
   let scriptsRun = 0
   let fabricated: unknown
-  let padding = 0
   const scripts = new Map<string, string>() // from the client's hash of a script to that of the script that was run
   const perform = async ([name = '', ...parameters]: string[]): Promise<unknown> => {
     const [script = '', ...rest] = parameters
@@ -72,19 +36,18 @@ export async function startUpstash(): Promise<Upstash> {
       const plain = script.replace(/^#!lua.*\n/, '')
       scripts.set(sha1(script), sha1(plain))
       scriptsRun++
-      return redis.eval(plain, ...(rest as [string]))
+      return client.eval(plain, ...(rest as [string]))
     }
-    if (name.toLowerCase() !== 'evalsha') return redis.call(name, ...parameters)
+    if (name.toLowerCase() !== 'evalsha') return client.call(name, ...parameters)
     const known = scripts.get(script)
     if (!known) throw new Error('NOSCRIPT No matching script.')
-    return redis.evalsha(known, ...(rest as [string]))
+    return client.evalsha(known, ...(rest as [string]))
   }
 
   const front = createServer(async (request, response) => {
     const respond = (status: number, body: unknown) => {
       response.writeHead(status, { 'Content-Type': 'application/json' })
-      const text = JSON.stringify(body)
-      response.end(text + ' '.repeat(padding))
+      response.end(JSON.stringify(body))
     }
     if (request.headers.authorization !== `Bearer ${token}`) return respond(401, { error: 'Unauthorized' })
     const body = JSON.parse(await textOf(request)) as unknown[]
@@ -105,13 +68,13 @@ export async function startUpstash(): Promise<Upstash> {
   await once(front, 'listening')
 
   return {
+    ...redis,
     settings: {
       RATE_LIMIT: 'upstash',
       UPSTASH_REDIS_REST_URL: `http://localhost:${(front.address() as AddressInfo).port}`,
       UPSTASH_REDIS_REST_TOKEN: token,
     },
     commands,
-    redis,
     scriptsRun: () => scriptsRun,
     slowDown: (ms) => {
       delayMs = ms
@@ -121,23 +84,10 @@ export async function startUpstash(): Promise<Upstash> {
     respondWith: (result) => {
       fabricated = result
     },
-    pad: (bytes) => {
-      padding = bytes
-    },
-    freeze: () => void process.kill('SIGSTOP'),
-    thaw: () => void process.kill('SIGCONT'),
-    kill: async () => {
-      process.kill('SIGKILL')
-      await once(process, 'exit')
-    },
-    restart: async () => {
-      process = await start()
-    },
     stop: async () => {
-      redis.disconnect()
       front.closeAllConnections()
       front.close()
-      process.kill('SIGKILL')
+      await redis.stop()
     },
   }
 }

@@ -15,9 +15,8 @@ import {
   SignInRequest,
   SsoExchangeRequest,
 } from '../contract/schemas'
-import { platformLimit } from './rate-limit/policies'
+import { windowSeconds } from './rate-limit/limit'
 
-const { requests, windowSeconds } = platformLimit
 const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
 const table: Operation[] = Object.values(operations)
 const namedSchemas = {
@@ -46,7 +45,7 @@ const headerObjects = {
   ),
   'X-Content-Type-Options': header('The body is what Content-Type says.', { const: 'nosniff' }),
   'RateLimit-Policy': header('The platform limit (draft-ietf-httpapi-ratelimit-headers-10).', {
-    const: `"platform";q=${requests};w=${windowSeconds}`,
+    pattern: `^"platform";q=[1-9]\\d*;w=${windowSeconds}$`,
   }),
   RateLimit: header('Requests remaining (r); seconds until the window resets (t).', {
     pattern: '^"platform";r=\\d+;t=\\d+$',
@@ -107,8 +106,8 @@ export const openApiDocument = {
       'The exchange and the reset are not idempotent: never retry them automatically after a dropped connection,',
       'because the first request may have taken effect. A refresh and a sign-out can be retried.',
       'Ignore fields that you do not know.',
-      `Pages, routes and documents share one limit of ${requests} requests per ${windowSeconds / 60} minutes`,
-      'and client IP address (IPv6: /64 network).',
+      `Pages, routes and documents share one limit of requests per ${windowSeconds / 60} minutes and client IP address`,
+      '(IPv6: /64 network): see the header RateLimit-Policy.',
     ].join('\n'),
     license: { name: 'MIT', identifier: 'MIT' },
   },

@@ -91,7 +91,7 @@ test('DATABASE_URL has no schema and no options, and other parameters without ef
 
 test('all missing settings are listed at once; an empty setting is missing', () => {
   const names = (lines: string[]) => lines.map((line) => line.split(' ')[0])
-  const all = ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'UPSTASH_REDIS_REST_URL']
+  const all = ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'REDIS_URL']
   expect(names(problems({ NODE_ENV: 'production' }))).toEqual(all)
   const blank = Object.fromEntries(Object.keys(good).map((name) => [name, ' ']))
   expect(names(problems({ ...blank, NODE_ENV: 'production' }))).toEqual(all)
@@ -112,15 +112,34 @@ test('invalid settings are listed with them, without their values', () => {
   expect(lines.join()).not.toContain('secret')
 })
 
-test('in production, and only there, running without Upstash must be explicit', () => {
-  const without = { ...good, UPSTASH_REDIS_REST_URL: undefined, UPSTASH_REDIS_REST_TOKEN: undefined }
-  expect(problems(without)).toHaveLength(1)
-  expect(problems({ ...without, RATE_LIMIT: 'in-process' })).toEqual([])
-  // the Redis would be silently ignored
-  expect(problems({ ...good, RATE_LIMIT: 'in-process' })).toHaveLength(1)
-  expect(problems({ ...without, NODE_ENV: 'development' })).toEqual([])
-  expect(problems({ ...without, RATE_LIMIT: 'upstash', NODE_ENV: 'development' })).toHaveLength(2)
-  expect(problems({ ...without, KV_REST_API_URL: 'https://x.upstash.io', KV_REST_API_TOKEN: 'x' })).toEqual([])
+test('the settings of a Redis decide where requests are counted; counting in process must be explicit in production', () => {
+  const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token, ...none } = good
+  const redis = { ...none, REDIS_URL: 'rediss://user:secret@redis.example.com:6380' }
+  const vercel = { ...redis, KV_REST_API_URL: url, KV_REST_API_TOKEN: token }
+  const upstash = 'UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN'
+  for (const [settings, chosen] of [
+    [redis, 'redis'],
+    [good, 'upstash'],
+    [vercel, 'upstash'],
+    [{ ...vercel, RATE_LIMIT: 'redis' }, 'redis'],
+    [{ ...none, RATE_LIMIT: 'in-process' }, 'in-process'],
+    [{ ...none, NODE_ENV: 'development' }, 'in-process'],
+  ] as const)
+    expect(parseEnv(settings).RATE_LIMIT).toBe(chosen)
+  for (const [settings, ...expected] of [
+    [none, 'REDIS_URL is missing: set it, or UPSTASH_REDIS_REST_URL, or RATE_LIMIT=in-process for a single process'],
+    [{ ...none, RATE_LIMIT: 'redis' }, 'REDIS_URL is missing'],
+    [{ ...none, RATE_LIMIT: 'upstash' }, 'UPSTASH_REDIS_REST_URL is missing', 'UPSTASH_REDIS_REST_TOKEN is missing'],
+    // otherwise one of them would be ignored silently
+    [{ ...good, ...redis }, `REDIS_URL conflicts with ${upstash}: remove one or the other`],
+    [
+      { ...good, ...redis, RATE_LIMIT: 'upstash' },
+      'RATE_LIMIT=upstash conflicts with REDIS_URL: remove one or the other',
+    ],
+    [{ ...good, RATE_LIMIT: 'in-process' }, `RATE_LIMIT=in-process conflicts with ${upstash}: remove one or the other`],
+    [{ ...none, REDIS_URL: 'http://localhost' }, 'REDIS_URL must be a URL like redis://user:password@host:6379'],
+  ] as const)
+    expect(problems(settings)).toEqual(expected)
 })
 
 test('CONNECTION_SECRETS_KEY is a list of 256-bit keys in base64 or base64url', () => {

@@ -53,7 +53,9 @@ const Settings = z.object({
   SESSION_SIGNING_KEYS: parsedBy(parseSigningKeys),
   CONNECTION_SECRETS_KEY: parsedBy(parseConnectionSecretsKeys).optional(),
   SESSION_AUDIENCE: z.string().default('dashboard'),
-  RATE_LIMIT: z.enum(['upstash', 'in-process']).optional(),
+  RATE_LIMIT: z.enum(['redis', 'upstash', 'in-process']).default('in-process'),
+  RATE_LIMIT_REQUESTS: z.coerce.number().int().min(1).max(1_000_000).default(2_000),
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a URL like redis://user:password@host:6379' }).optional(),
   UPSTASH_REDIS_REST_URL: httpUrl.optional(),
   UPSTASH_REDIS_REST_TOKEN: z.string().optional(),
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
@@ -110,16 +112,21 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
   // PgBouncer loses prepared statements before 1.21, and from 1.21 to 1.23 by default.
   given.DATABASE_PREPARED_STATEMENTS ??= String(given.DATABASE_POOLED !== 'true')
   given.PASSWORD_BREACH_CHECK ??= String(given.NODE_ENV === 'production')
-  // the names that Vercel's marketplace gives an Upstash Redis
-  given.UPSTASH_REDIS_REST_URL ??= given.KV_REST_API_URL
-  given.UPSTASH_REDIS_REST_TOKEN ??= given.KV_REST_API_TOKEN
+  // What Vercel's marketplace sets for an Upstash Redis, with its REDIS_URL.
+  if (given.KV_REST_API_URL && given.RATE_LIMIT !== 'redis') {
+    given.UPSTASH_REDIS_REST_URL ??= given.KV_REST_API_URL
+    given.UPSTASH_REDIS_REST_TOKEN ??= given.KV_REST_API_TOKEN
+    delete given.REDIS_URL
+  }
+  const rateLimit = rateLimitProblems(given)
+  given.RATE_LIMIT ??= given.REDIS_URL ? 'redis' : given.UPSTASH_REDIS_REST_URL && 'upstash'
   if (given.SMTP_URL) given.FORGOT_PASSWORD_URL ??= '/forgot-password'
   const parsed = Settings.safeParse(given)
   const problems = (parsed.error?.issues ?? []).map(({ path, message }) => {
     const name = String(path[0])
     return `${name} ${given[name] === undefined ? 'is missing' : message}`
   })
-  problems.push(...publicUrlProblems(given), ...rateLimitProblems(given), ...mailProblems(given))
+  problems.push(...publicUrlProblems(given), ...rateLimit, ...mailProblems(given))
   if (parsed.success && problems.length === 0) return parsed.data
   throw new Error(
     `These settings are missing or invalid (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`,
@@ -158,20 +165,25 @@ export function isLoopback(hostname: string): boolean {
   return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
 }
 
+const rateLimitSettings: Record<string, string[]> = {
+  redis: ['REDIS_URL'],
+  upstash: ['UPSTASH_REDIS_REST_URL', 'UPSTASH_REDIS_REST_TOKEN'],
+  'in-process': [],
+}
+
 /** Several processes must share a counter. In production, counting in process must be explicit. */
 function rateLimitProblems(given: Record<string, string | undefined>): string[] {
-  const names = ['UPSTASH_REDIS_REST_URL', 'UPSTASH_REDIS_REST_TOKEN'] as const
-  if (given.RATE_LIMIT === 'in-process') {
-    const unused = names.filter((name) => given[name] !== undefined)
-    return unused.length === 0
-      ? []
-      : [`RATE_LIMIT=in-process conflicts with ${unused.join(' and ')}: remove one or the other`]
-  }
-  const missing = names.filter((name) => given[name] === undefined)
-  if (missing.length === 0) return []
-  if (missing.length === 1 || given.RATE_LIMIT === 'upstash') return missing.map((name) => `${name} is missing`)
-  if (given.NODE_ENV !== 'production') return []
-  return [`${names.join(' and ')} are missing: set both, or set RATE_LIMIT=in-process if one process serves all users`]
+  const isSet = (name: string) => given[name] !== undefined
+  const kinds = Object.keys(rateLimitSettings)
+  const chosen = given.RATE_LIMIT ?? kinds.find((kind) => rateLimitSettings[kind]!.some(isSet))
+  if (chosen === undefined && given.NODE_ENV === 'production')
+    return ['REDIS_URL is missing: set it, or UPSTASH_REDIS_REST_URL, or RATE_LIMIT=in-process for a single process']
+  if (chosen === undefined || !kinds.includes(chosen)) return []
+  const missing = rateLimitSettings[chosen]!.filter((name) => !isSet(name)).map((name) => `${name} is missing`)
+  const others = kinds.filter((kind) => kind !== chosen).flatMap((kind) => rateLimitSettings[kind]!.filter(isSet))
+  if (others.length === 0) return missing
+  const setting = given.RATE_LIMIT ? `RATE_LIMIT=${chosen}` : 'REDIS_URL'
+  return [...missing, `${setting} conflicts with ${others.join(' and ')}: remove one or the other`]
 }
 
 /** Mail needs a server and a sender. Without both, nothing of it exists. */

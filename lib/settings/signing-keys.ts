@@ -17,7 +17,8 @@ type PublicJwk = z.infer<typeof PublicJwkSchema>
 /**
  * The key that signs, its ID, the public keys for the JWKS, and the secrets of refresh tokens: the
  * first makes them, all verify them. `signInKeys` are the secrets of sign-in attempts, by `kid`.
- * `knownBrowserKeys` work like those of refresh tokens; `attemptKey` hides who tries a password.
+ * `knownBrowserKeys` work like those of refresh tokens; `attemptKey` hides who tries a password, and
+ * `rateLimitKey` who is counted.
  */
 export type SigningKeys = {
   kid: string
@@ -27,6 +28,7 @@ export type SigningKeys = {
   signInKeys: Record<string, Uint8Array>
   knownBrowserKeys: Uint8Array[]
   attemptKey: Uint8Array
+  rateLimitKey: Uint8Array
 }
 
 const P256Jwk = z.looseObject({
@@ -62,10 +64,11 @@ export function parseSigningKeys(json: string): SigningKeys {
     ),
     knownBrowserKeys: keys.flatMap(({ d }) => (d ? [derivedKey(d, 'known-browser-v1')] : [])),
     attemptKey: derivedKey(first.d, 'password-attempts-v1'),
+    rateLimitKey: derivedKey(first.d, 'rate-limit-v1'),
   }
 }
 
-type Purpose = 'refresh-v1' | 'sign-in-v1' | 'known-browser-v1' | 'password-attempts-v1'
+type Purpose = 'refresh-v1' | 'sign-in-v1' | 'known-browser-v1' | 'password-attempts-v1' | 'rate-limit-v1'
 
 /** Derives a secret for one purpose (HKDF, RFC 5869), so that no key has two uses. */
 function derivedKey(privatePart: string, purpose: Purpose): Uint8Array {

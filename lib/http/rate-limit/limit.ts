@@ -1,75 +1,98 @@
+import { AsyncResource } from 'node:async_hooks'
+import { createHmac } from 'node:crypto'
+import { type RateLimiterAbstract, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { describeCause, log } from '../../log'
-import { countInProcess } from './in-process'
-import { platformLimit } from './policies'
-import { type CountInRedis, connectUpstash } from './upstash'
+import { env } from '../../settings/env'
 
-const redisRetryIntervalMs = 2_000 // while Redis fails, at most one background attempt per interval
+export const windowSeconds = 15 * 60
+const maxWaitMs = 400 // countRequest promises less than half a second
+const retryIntervalMs = 2_000
 
-/**
- * Whether a request is within the limit, the requests remaining, and the seconds until the reset.
- */
+/** Counts one request under a key, as rate-limiter-flexible does: over the limit, it rejects with the result. */
+export type Consume = RateLimiterAbstract['consume']
+
+export type LimiterOptions = { keyPrefix: string; points: number; duration: number }
+
+/** Whether a request is within the limit, the requests remaining, and the seconds until the reset. */
 export type Verdict = { allowed: boolean; remaining: number; resetSeconds: number }
 
-type SharedCounter = { count: CountInRedis; failing: boolean; lastTriedAt: number }
+const connections = {
+  redis: async (options: LimiterOptions) => (await import('./redis')).connectRedis(options),
+  upstash: async (options: LimiterOptions) => (await import('./upstash')).connectUpstash(options),
+}
+
+type Store = { consume: Promise<Consume>; failing: boolean; lastTriedAt: number }
+
+/** On globalThis, because pages and routes are separate bundles of one process and share the counters. */
+const globals = globalThis as typeof globalThis & { rateLimitMemory?: Consume; rateLimitStore?: Store }
 
 /**
- * On globalThis, because pages and routes are separate bundles of one process and share a
- * connection.
- */
-const globals = globalThis as typeof globalThis & { sharedLimit?: Promise<SharedCounter | null> }
-
-/**
- * Counts one request of a client (see client-address.ts) and returns whether it is within the
- * limit. Never throws, and takes less than half a second: while Redis is unavailable, this process
- * counts.
+ * Counts one request of a client (see client-address.ts): pages, routes and public documents
+ * together. Never throws, and takes less than half a second: while the store fails, this process
+ * counts, and retries the store in the background.
  */
 export async function countRequest(client: string): Promise<Verdict> {
-  globals.sharedLimit ??= connect()
-  const shared = await globals.sharedLimit
-  if (!shared) return countInProcess(client)
-  if (shared.failing) {
-    retryInBackground(shared, client)
-    return countInProcess(client)
+  const { RATE_LIMIT, RATE_LIMIT_REQUESTS: points } = env()
+  const options = { keyPrefix: 'platform-limit', points, duration: windowSeconds }
+  if (!globals.rateLimitMemory) {
+    const memory = new RateLimiterMemory(options)
+    // Bound, because the timer of a new client would otherwise retain the Next.js context of its
+    // request (26 KB) for the whole window.
+    globals.rateLimitMemory = AsyncResource.bind((key) => memory.consume(key))
   }
-  try {
-    return await shared.count(client)
-  } catch (error) {
-    if (!shared.failing)
-      log.warn(
-        { cause: describeCause(error) },
-        'Redis does not answer: the platform limit is kept in this process until it does',
-      )
-    shared.failing = true
-    shared.lastTriedAt = performance.now()
-    return countInProcess(client)
-  }
+  if (RATE_LIMIT !== 'in-process')
+    globals.rateLimitStore ??= { consume: connections[RATE_LIMIT](options), failing: false, lastTriedAt: 0 }
+  const store = globals.rateLimitStore
+  const isDue = store && (!store.failing || performance.now() - store.lastTriedAt >= retryIntervalMs)
+  const attempt = isDue ? countInStore(store, client) : null
+  return (!store?.failing && (await attempt)) || verdictOf(globals.rateLimitMemory(client))
 }
 
 /** Returns the headers that describe the limit (draft-ietf-httpapi-ratelimit-headers-10). */
 export function rateLimitHeaders({ remaining, resetSeconds }: Verdict): Record<string, string> {
-  const { name, requests, windowSeconds } = platformLimit
   return {
-    'RateLimit-Policy': `"${name}";q=${requests};w=${windowSeconds}`,
-    RateLimit: `"${name}";r=${remaining};t=${resetSeconds}`,
+    'RateLimit-Policy': `"platform";q=${env().RATE_LIMIT_REQUESTS};w=${windowSeconds}`,
+    RateLimit: `"platform";r=${remaining};t=${resetSeconds}`,
   }
 }
 
-async function connect(): Promise<SharedCounter | null> {
-  const count = await connectUpstash()
-  return count && { count, failing: false, lastTriedAt: Number.NEGATIVE_INFINITY }
+/** Returns null if the store fails, is too slow or returns no number. Logs the reason once per outage. */
+async function countInStore(store: Store, client: string): Promise<Verdict | null> {
+  const isRetry = store.failing
+  store.lastTriedAt = performance.now()
+  try {
+    // Keyed, because a plain hash of an IP address can be reversed by hashing every IP address.
+    const key = createHmac('sha256', env().SESSION_SIGNING_KEYS.rateLimitKey).update(client).digest('base64url')
+    const verdict = await inTime(store.consume.then((consume) => verdictOf(consume(key))))
+    if (isRetry && store.failing) log.info('Redis is available again: all processes share the platform limit')
+    if (isRetry) store.failing = false
+    return verdict
+  } catch (error) {
+    // Some messages end with the command, which holds the hashes of clients.
+    const reason = String(error).split(/, (?:command was|with args)/)[0]
+    if (!store.failing) log.warn({ reason, cause: describeCause(error) }, 'Redis is unavailable: each process counts')
+    store.failing = true
+    return null
+  }
 }
 
-/**
- * Retries Redis without delaying a request: the one that triggers it is counted in this process.
- */
-function retryInBackground(shared: SharedCounter, client: string): void {
-  if (performance.now() - shared.lastTriedAt < redisRetryIntervalMs) return
-  shared.lastTriedAt = performance.now()
-  shared.count(client).then(
-    () => {
-      if (shared.failing) log.info('Redis answers again: the platform limit is shared once more')
-      shared.failing = false
-    },
-    () => {},
-  )
+async function verdictOf(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
+  let allowed = true
+  const { remainingPoints: remaining, msBeforeNext } = await consumed.catch((rejected: unknown) => {
+    if (rejected instanceof Error) throw rejected
+    allowed = false
+    return rejected as RateLimiterRes
+  })
+  if (!Number.isInteger(remaining + msBeforeNext) || remaining >= env().RATE_LIMIT_REQUESTS)
+    throw new TypeError('Redis returned no count')
+  // At least 1, and no more than a window has, after the clock was set back.
+  const resetSeconds = Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), windowSeconds)
+  return { allowed, remaining, resetSeconds }
+}
+
+function inTime<Result>(result: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new DOMException('Redis is too slow', 'TimeoutError')), maxWaitMs)
+    result.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

@@ -1,0 +1,25 @@
+import { Redis } from 'ioredis'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { env } from '../../settings/env'
+import type { Consume, LimiterOptions } from './limit'
+
+/** Connects to the plain Redis of REDIS_URL, and again whenever the connection is lost. */
+export async function connectRedis(options: LimiterOptions): Promise<Consume> {
+  const redis = new Redis(env().REDIS_URL!, {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false, // this process has counted them
+    commandTimeout: 400,
+    socketTimeout: 2_000, // ends a connection that died silently
+  })
+  let lastError = new Error('Redis closed the connection')
+  redis.on('error', (error: Error) => {
+    lastError = error
+  })
+  await redis.connect().catch(() => {})
+  const limiter = new RateLimiterRedis({ storeClient: redis, ...options })
+  return (key) =>
+    limiter.consume(key).catch((error: unknown) => {
+      throw redis.status === 'ready' ? error : lastError // a command does not know why there is no connection
+    })
+}
