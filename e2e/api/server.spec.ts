@@ -55,8 +55,8 @@ for (const host of ['', '127.0.0.1', 'localhost', '0.0.0.0', '::1', '::']) {
   })
 }
 
-test('listens at no other address than HOST', async () => {
-  const server = await startServer({ HOST: '127.0.0.1' })
+test('listens on loopback alone unless HOST is set', async () => {
+  const server = await startServer({ HOST: '' })
   const { port } = new URL(server.url)
   expect((await fetch(`http://127.0.0.1:${port}/api/health`)).status).toBe(200)
   for (const host of ['127.0.0.2', '[::1]'])

@@ -11,40 +11,13 @@ import { keepSecret } from '../support/secrets'
 import { startServer } from '../support/server'
 
 // The reviewed list of production dependencies. Every addition is a part of every deployment.
-const dependencies = [
-  '@next/env',
-  '@node-saml/node-saml',
-  '@opentelemetry/api',
-  '@opentelemetry/exporter-trace-otlp-http',
-  '@opentelemetry/resources',
-  '@opentelemetry/sdk-trace-node',
-  '@prisma/adapter-pg',
-  '@prisma/client',
-  '@prisma/driver-adapter-utils',
-  '@prisma/schema-engine-wasm',
-  '@upstash/ratelimit',
-  '@upstash/redis',
-  '@vercel/functions',
-  '@zxcvbn-ts/core',
-  '@zxcvbn-ts/language-common',
-  'bcrypt',
-  'ioredis',
-  'ipaddr.js',
-  'jose',
-  'next',
-  'node-forge',
-  'nodemailer',
-  'openid-client',
-  'p-queue',
-  'pg',
-  'pino',
-  'rate-limiter-flexible',
-  'react',
-  'react-dom',
-  'undici',
-  'xml-crypto',
-  'zod',
-]
+const dependencies = `
+  @next/env @node-saml/node-saml @opentelemetry/api @opentelemetry/exporter-trace-otlp-http
+  @opentelemetry/resources @opentelemetry/sdk-trace-node @prisma/adapter-pg @prisma/client
+  @prisma/driver-adapter-utils @prisma/schema-engine-wasm @upstash/ratelimit @upstash/redis @vercel/functions
+  @zxcvbn-ts/core @zxcvbn-ts/language-common bcrypt ioredis ipaddr.js jose next node-forge nodemailer
+  openid-client p-queue pg pino rate-limiter-flexible react react-dom undici xml-crypto zod
+`
 
 test('deploy/build.sh makes a folder of 150 MB that runs on Node.js alone', async () => {
   test.setTimeout(600_000)
@@ -61,7 +34,7 @@ test('deploy/build.sh makes a folder of 150 MB that runs on Node.js alone', asyn
     await run(temporary, 'sh', `${checkout}deploy/build.sh`, folder)
     rmSync(checkout, { recursive: true })
     expect(Object.keys(JSON.parse(readFileSync(`${project}package.json`, 'utf8')).dependencies).sort()).toEqual(
-      dependencies,
+      dependencies.trim().split(/\s+/),
     )
     const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     const bytes = entries
