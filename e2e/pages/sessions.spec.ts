@@ -551,8 +551,8 @@ async function cookiesOf(page: Page): Promise<Record<string, string>> {
   return Object.fromEntries(cookies.map(({ name, value }) => [name, keepSecret(value)]))
 }
 
-function sessionStatus(page: Page): Promise<number> {
-  return page.evaluate(async (path) => (await fetch(path)).status, sessionPath)
+async function sessionStatus(page: Page): Promise<number> {
+  return (await page.request.get(new URL(sessionPath, page.url()).href)).status()
 }
 
 function sessionsOf(sql: Sql, user: User) {
