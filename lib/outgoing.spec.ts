@@ -1,6 +1,7 @@
 import dns from 'node:dns'
 import { once } from 'node:events'
 import net, { type AddressInfo, createServer, type Server } from 'node:net'
+import { getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import { afterEach, expect, test, vi } from 'vitest'
 import { startConnectProxy } from '../e2e/support/connect-proxy'
 import { fetchBounded } from './outgoing'
@@ -104,8 +105,9 @@ test('uses the proxy of the environment, for fetch too, but not for the hosts of
   const port = await startService(hi)
   vi.stubEnv('HTTP_PROXY', proxy.url)
   vi.stubEnv('NO_PROXY', '127.0.0.1')
-  vi.resetModules()
-  const { fetchBounded, useProxyForFetch } = await import('./outgoing')
+  const direct = getGlobalDispatcher()
+  const another = './outgoing?another' // an instance that has sent no request yet
+  const { fetchBounded, useProxyForFetch } = (await import(another)) as typeof import('./outgoing')
   await useProxyForFetch()
   const signal = AbortSignal.timeout(20_000)
   const send = (url: string) => fetchBounded(url, { signal }, maxBytes)
@@ -114,5 +116,6 @@ test('uses the proxy of the environment, for fetch too, but not for the hosts of
     expect(await read(request(`http://${name}.example:${port}/`))).toBe('200 hi')
   }
   expect(proxy.connected).toEqual([`fetch.example:${port}`, `send.example:${port}`])
+  setGlobalDispatcher(direct)
   await proxy.stop()
 })

@@ -35,7 +35,7 @@ test.afterAll(async () => {
 const connectTo = (proxy: ReverseProxy) => request.newContext({ baseURL: proxy.url, ignoreHTTPSErrors: true })
 
 for (const name of names) {
-  test(`${name}: a sign-in and a password reset`, async ({ page, user, sql }) => {
+  test(`${name}: a sign-in and a password reset`, async ({ page, user }) => {
     const { url } = proxies[name]
     await page.goto(`${url}/sso/callback?code=${await newCode(user)}`)
     await expect(heading(page)).toHaveText('You’re signed in')
@@ -45,10 +45,6 @@ for (const name of names) {
     await page.getByLabel('New password').fill(newPassword())
     await page.getByRole('button', { name: 'Save password' }).click()
     await expect(heading(page)).toHaveText('Your password has been changed')
-    const [{ changed }] = (await sql('SELECT password_hash IS NOT NULL AS changed FROM users WHERE id = $1', [
-      user.id,
-    ])) as [{ changed: boolean }]
-    expect(changed).toBe(true)
   })
 
   test(`${name}: a forged X-Forwarded-For gets no fresh limit`, async () => {
@@ -64,8 +60,7 @@ for (const name of names) {
       expect(response.status()).toBe(200)
       left.push(Number(response.headers().ratelimit!.match(/r=(\d+)/)![1]))
     }
-    // each of the two processes counts
-    expect(new Set(left).size + new Set(left).size).toBeGreaterThanOrEqual(left.length)
+    // Each of the two processes counts.
     expect(Math.min(...left)).toBeLessThanOrEqual(2_000 - left.length / 2)
     await client.dispose()
   })
