@@ -214,13 +214,13 @@ test.describe('npm run issue', () => {
 test('the breached-password check is off by default in local development', async () => {
   const script = `
     const { prepareLocally } = await import('${project}bin/local.ts')
-    const release = await prepareLocally({ port: 3000, purpose: 'server', report: () => {} })
+    const release = await prepareLocally({ port: 3000, purpose: 'command', report: () => {} })
     console.log(process.env.PASSWORD_BREACH_CHECK)
     await release()`
   const check = (setting: string) =>
     promisify(execFile)(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
       cwd: project,
-      env: { ...process.env, NODE_ENV: 'production', PASSWORD_BREACH_CHECK: setting },
+      env: { ...process.env, NODE_ENV: 'development', PASSWORD_BREACH_CHECK: setting },
     })
   expect((await check('')).stdout).toBe('false\n')
   expect((await check('true')).stdout).toBe('true\n')
