@@ -23,12 +23,11 @@ for (let first = 0; first < stateNames.length; first += statesPerTest) {
     await context.addInitScript(translate)
     const complaints = complaintsOf(context)
     const problems: string[] = []
-    const page = await context.newPage()
-    await page.emulateMedia({ reducedMotion: 'reduce' }) // no color between two
-    await page.setViewportSize({ width: 320, height: 640 })
     for (const name of names) {
+      const page = await context.newPage()
       const found = await problemsOfState(page, name).catch((error: Error) => [error.message])
       problems.push(...[...found, ...complaints.splice(0)].map((problem) => `${name}: ${problem}`))
+      await page.close()
     }
     expect(problems).toEqual([])
   })
@@ -39,6 +38,8 @@ async function problemsOfState(page: Page, name: string): Promise<string[]> {
   const [typed = ''] = steps.flatMap(([kind, selector, value]) =>
     (kind === 'fill' || kind === 'type') && selector === '#password' ? [value] : [],
   )
+  await page.emulateMedia({ reducedMotion: 'reduce' }) // no color between two
+  await page.setViewportSize({ width: 320, height: 640 })
   await show(page, name)
   if (!scripts) await page.locator('main font').first().waitFor({ state: 'attached' })
   const problems = [...(await problemsOf(page)), ...(await page.evaluate(translationProblems, typed))]
