@@ -133,7 +133,7 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
   )
 }
 
-/** Returns the names of settings that are present but empty. Without VERCEL, which bin/server.mjs empties. */
+/** Returns the names of settings that are present but empty. Without VERCEL, which bin/server.ts empties. */
 export function emptySettings(source: Record<string, string | undefined>): string[] {
   return Object.keys(Settings.shape).filter((name) => name !== 'VERCEL' && source[name]?.trim() === '')
 }
