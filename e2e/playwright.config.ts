@@ -11,6 +11,7 @@ export default defineConfig({
   expect: { timeout: 15_000 }, // a reset may have to wait behind twenty resets of another test
   projects: [
     { name: 'api', testDir: './api' },
+    { name: 'commands', testDir: './commands', timeout: 240_000 }, // each command is a process
     { name: 'faults', testDir: './faults', fullyParallel: false, timeout: 240_000 },
     { name: 'pages', testDir: './pages' },
     { name: 'providers', testDir: './providers', timeout: 240_000 }, // servers of others start, and commands run

@@ -104,8 +104,8 @@ async function goOn(page: Page): Promise<void> {
   const field = page.locator('#password:visible:not([readonly])')
   if (await field.count()) await field.press('End')
   if (await field.count()) await field.pressSequentially('x')
-  for (const button of await page.locator('main button:visible').all())
-    await button.click({ force: true, timeout: 300 }).catch(() => {}) // an earlier one may have removed it
+  for (const button of await page.locator('main button:visible').elementHandles())
+    await button.evaluate((element: HTMLElement) => element.click()) // an earlier one may have removed it
   await page.waitForTimeout(100)
 }
 

@@ -24,7 +24,6 @@ const failure = (code: number, message: string) => ({ code, stderr: expect.strin
 
 test.describe('npm run mail', () => {
   test('sends a test mail, says why one fails, retries, and counts; users can be invited', async () => {
-    test.setTimeout(180_000)
     const database = await openOwnDatabase()
     const [smtp, untrusted] = [await startSmtp(), await startSmtp({ tls: true })]
     const settings = { DATABASE_URL: database.url(), ...smtp.settings }
@@ -89,7 +88,6 @@ test.describe('npm run users', () => {
   })
 
   test('stores a domain in ASCII, and finds a user who is stored in either form', async ({ sql }) => {
-    test.setTimeout(180_000)
     const domain = `${Date.now()}.example.com`
     const [unicode, ascii] = [`ada@bücher.${domain}`, `ada@xn--bcher-kva.${domain}`]
     const imported = `bob@bücher.${domain}`

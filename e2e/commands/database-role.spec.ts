@@ -133,7 +133,6 @@ async function useServer(): Promise<void> {
 }
 
 test('lets the role in deploy/database.sql serve and issue links, and finds rows by key when tables have grown', async () => {
-  test.setTimeout(180_000)
   for (let rounds = 0; rounds < 6; rounds++) await useServer() // after five executions a plan is cached
   const program = ['--import', 'tsx', `${project}bin/issue.ts`, 'sso-code', 'ada@example.com', '--create', '--json']
   const env = { ...process.env, DATABASE_URL: database.url(role, role), PUBLIC_URL: server.url }

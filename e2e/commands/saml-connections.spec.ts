@@ -11,8 +11,6 @@ import { errorOf } from '../support/sso-visitor'
 
 const connections = (parameters: string[], stdin = '') => runScript(['connections', ...parameters], stdin)
 
-test.describe.configure({ timeout: 240_000 }) // each command is a process of its own
-
 let provider: SamlProvider
 let slug: string
 let domain: string

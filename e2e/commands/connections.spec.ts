@@ -16,8 +16,6 @@ import { errorOf, usersOf, Visitor } from '../support/sso-visitor'
 
 const connections = (command: string, ...parameters: string[]) => run(['connections', command, ...parameters])
 
-test.describe.configure({ timeout: 240_000 }) // each command is a process of its own
-
 let provider: Provider
 let slug: string
 let domain: string
