@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
 import { newSigningKeys } from '../lib/settings/signing-keys'
-import { startEmbeddedPostgres } from './embedded-postgres'
+import { embeddedPostgresUrl, startEmbeddedPostgres } from './embedded-postgres'
 
 export const project = fileURLToPath(new URL('..', import.meta.url))
 const folder = `${project}.data/`
@@ -18,15 +18,15 @@ type Needs = { port: number; purpose: 'server' | 'command'; report: Report }
 /**
  * Completes `process.env` with defaults for local development: an embedded PostgreSQL, signing keys
  * created on first use, the in-process rate limit. Existing values are kept. Returns a function
- * that closes the connections and releases the database.
+ * that closes the connections and stops the database.
  *
- * Migrates the database; for a command, only the embedded one. A command never creates the embedded
- * database. With NODE_ENV=production, a command takes the settings of the server as they are.
+ * For the server: starts the embedded PostgreSQL, and migrates the database. For a command: uses the
+ * one that `npm run dev` runs; with NODE_ENV=production, only the settings of the server.
  */
 export async function prepareLocally(needs: Needs): Promise<() => Promise<void>> {
   generateClient(needs.report)
   const isInProduction = process.env.NODE_ENV === 'production' && needs.purpose === 'command'
-  const embedded = isInProduction ? null : await startLocally(needs)
+  const embedded = isInProduction ? null : await prepareDatabase(needs)
   if (isInProduction) {
     // what no command uses
     process.env.SESSION_SIGNING_KEYS ||= newSigningKeys()
@@ -41,20 +41,19 @@ export async function prepareLocally(needs: Needs): Promise<() => Promise<void>>
   }
 }
 
-async function startLocally({ port, purpose, report }: Needs): Promise<Embedded | null> {
+async function prepareDatabase({ port, purpose, report }: Needs): Promise<Embedded | null> {
   mkdirSync(folder, { recursive: true })
-  if (purpose === 'command' && !process.env.DATABASE_URL && !existsSync(`${folder}postgres`))
-    throw new Error('DATABASE_URL is not set, and `npm run dev` has not created a local database here.')
-  const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${folder}postgres`, report)
+  const isEmbedded = !process.env.DATABASE_URL
+  const embedded = isEmbedded && purpose === 'server' ? await startEmbeddedPostgres(`${folder}postgres`, report) : null
+  const url = process.env.DATABASE_URL || embedded?.url || embeddedPostgresUrl(`${folder}postgres`)
+  if (!url) throw new Error('No local database is running. Run `npm run dev` in another terminal, or set DATABASE_URL.')
   try {
-    process.env.DATABASE_URL ||= embedded?.url
+    process.env.DATABASE_URL = url
     process.env.SESSION_SIGNING_KEYS ||= localSigningKeys()
     process.env.CONNECTION_SECRETS_KEY ||= localSecretsKey()
     process.env.PUBLIC_URL ||= `http://localhost:${port}`
     process.env.PASSWORD_BREACH_CHECK ||= 'false' // the machine may be offline
-    if (embedded) await migrateDatabase(embedded.url, report)
-    else if (purpose === 'server')
-      await migrateDatabase(process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL!, report)
+    if (purpose === 'server') await migrateDatabase((!isEmbedded && process.env.DIRECT_DATABASE_URL) || url, report)
     return embedded
   } catch (error) {
     await embedded?.release()

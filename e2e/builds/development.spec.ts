@@ -96,7 +96,8 @@ test('npm run dev runs without settings, on loopback, while the commands of the 
     await stop()
     await expect(fetch(`http://localhost:${port}/`)).rejects.toThrow()
     for (const secret of secrets) expect(printed).not.toContain(secret)
-    expect((await runIn(checkout, ['connections', '--', 'list'], environment)).stdout).toBe('')
+    const { code: exitCode, stderr } = await runIn(checkout, ['connections', '--', 'list'], environment)
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Run `npm run dev` in another terminal')])
   } finally {
     await stop()
   }

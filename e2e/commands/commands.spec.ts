@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
+import { embeddedPostgresUrl, startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { project } from '../../bin/local'
 import * as paths from '../../lib/contract/paths'
 import { readRefreshToken } from '../../lib/session/refresh-token'
@@ -292,19 +292,42 @@ test.describe('the embedded PostgreSQL', () => {
   }
   const postmaster = () => Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
 
-  test('is shared, stops with its last user, and keeps its data', async () => {
+  /** Starts it in another process, and returns that process when the server is running. */
+  const startElsewhere = async () => {
+    const script = `
+      const { startEmbeddedPostgres } = await import('${project}bin/embedded-postgres.ts')
+      await startEmbeddedPostgres('${folder}')
+      process.stdout.write('started')
+      setInterval(() => {}, 1_000)`
+    const owner = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
+      cwd: project,
+    })
+    await once(owner.stdout, 'data')
+    return owner
+  }
+
+  test('keeps its data, and runs until it is released', async () => {
     const first = await startEmbeddedPostgres(folder)
-    const second = await startEmbeddedPostgres(folder)
-    expect(second.url).toBe(first.url)
+    expect(embeddedPostgresUrl(folder)).toBe(first.url)
     await query(first.url, `CREATE TABLE kept AS SELECT 'lower' = lower('LOWER') AS works`)
     await first.release()
+    expect(embeddedPostgresUrl(folder)).toBe(null)
+    await expect(query(first.url, 'SELECT 1')).rejects.toThrow()
+    const second = await startEmbeddedPostgres(folder)
     expect(await query(second.url, 'SELECT works FROM kept')).toEqual([{ works: true }])
     await second.release()
-    await expect(query(second.url, 'SELECT 1')).rejects.toThrow()
-    const third = await startEmbeddedPostgres(folder)
-    expect(await query(third.url, 'SELECT works FROM kept')).toEqual([{ works: true }])
-    await third.release()
-    expect(readdirSync(join(folder, 'users'))).toEqual([])
+  })
+
+  test('belongs to one process, and is taken over when that was killed', async () => {
+    const owner = await startElsewhere()
+    const url = embeddedPostgresUrl(folder)!
+    expect(await query(url, 'SELECT 1 AS works')).toEqual([{ works: 1 }])
+    await expect(startEmbeddedPostgres(folder)).rejects.toThrow(`Process ${owner.pid} uses the PostgreSQL in ${folder}`)
+    owner.kill('SIGKILL')
+    await once(owner, 'exit')
+    const taken = await startEmbeddedPostgres(folder)
+    expect(await query(taken.url, 'SELECT 1 AS works')).toEqual([{ works: 1 }])
+    await taken.release()
   })
 
   test('restarts after kill -9', async () => {
@@ -313,7 +336,6 @@ test.describe('the embedded PostgreSQL', () => {
     process.kill(postmaster(), 'SIGKILL')
     const back = await startEmbeddedPostgres(folder)
     expect(await query(back.url, 'SELECT works FROM kept')).toEqual([{ works: 1 }])
-    await killed.release()
     await back.release()
   })
 
