@@ -1,13 +1,11 @@
-import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import type { SendMailOptions } from 'nodemailer'
+import type { SendMailOptions, SMTPTransportOptions } from 'nodemailer'
 import { env, isLoopback } from '../settings/env'
 
 const connectMs = 5_000
 const greetingMs = 15_000 // servers that watch for spam greet after six seconds or more
 const idleMs = 30_000 // a filter can take long before the server accepts the content
-const quitMs = 10_000
 const maxPlainBytes = 65_536
 const maxAttemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
 
@@ -36,115 +34,79 @@ export class MailError extends Error {
 export class Withdrawn extends Error {}
 
 /**
- * Loads nodemailer, which takes 80 ms of CPU time. Loaded only when somebody’s mail is sent, it
- * would show in the next response that there is such a user: call this at start.
+ * Loads nodemailer, which takes 80 ms of CPU time. Loaded only when a mail is sent, it would show in
+ * the next response that there is such a user: call this at start.
  */
 export async function loadMailer() {
-  const [{ default: SmtpConnection }, { default: MailComposer }] = await Promise.all([
-    import('nodemailer/lib/smtp-connection'),
+  const [{ createTransport }, { default: MailComposer }] = await Promise.all([
+    import('nodemailer'),
     import('nodemailer/lib/mail-composer'),
   ])
-  return { SmtpConnection, MailComposer }
+  return { createTransport, MailComposer }
 }
 
 /**
  * Sends a mail to one address, within `withinMs` milliseconds and a minute at most. Calls `compose`
  * once the server has accepted the recipient and waits for the content: a token that it issues
- * invalidates the one before, so it must be issued only for a mail that is about to arrive. Throws a
- * MailError, or what `compose` throws.
+ * invalidates the one before. Throws a MailError, or what `compose` throws.
  */
 export async function sendMail(
-  to: string,
+  address: string,
   compose: () => Promise<SendMailOptions>,
   withinMs = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  const { SmtpConnection, MailComposer } = await loadMailer()
-  const { host, port, secure, isLocal, auth } = smtpServer()
-  const connection = new SmtpConnection({
-    host,
-    port,
+  const { createTransport, MailComposer } = await loadMailer()
+  const to = { name: '', address } // a string would be split at commas
+  async function* content() {
+    const message = { ...(await compose()), to, disableFileAccess: true, disableUrlAccess: true }
+    yield await new MailComposer(message).compile().build()
+  }
+  const transport = createTransport(smtpOptions())
+  // nodemailer reads a message, even a `raw` stream, before it names the recipient to the server. What
+  // a function returns that processes the message, it reads only after DATA.
+  transport.use('stream', ({ message }, done) => {
+    message.processFunc(() => Readable.from(content()))
+    done()
+  })
+  const signal = AbortSignal.timeout(Math.max(0, Math.floor(Math.min(withinMs, maxAttemptMs))))
+  try {
+    await transport.sendMail({ from: env().MAIL_FROM, to, signal })
+  } catch (error) {
+    throw (error as { code?: string }).code === 'ESTREAM' ? error : new MailError(error) // ESTREAM: of `compose`
+  }
+}
+
+function smtpOptions(): SMTPTransportOptions {
+  const { protocol, hostname, port, username, password } = new URL(env().SMTP_URL!)
+  const secure = protocol === 'smtps:'
+  const isLocal = !secure && isLoopback(hostname)
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || (secure ? 465 : 587),
     secure,
-    ...(!secure && { socket: new PlainSocket() }),
+    ...(!secure && { socket: boundedSocket() }),
     requireTLS: !secure && !isLocal,
     ignoreTLS: isLocal, // a mailbox of development or a relay on this host has no certificate for it
+    ...(username && {
+      auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
+      forceAuth: true,
+    }),
     name: new URL(env().PUBLIC_URL).hostname,
     connectionTimeout: connectMs + greetingMs, // includes the greeting and STARTTLS
     dnsTimeout: connectMs,
     greetingTimeout: greetingMs,
     socketTimeout: idleMs,
-  })
-  let composeError: unknown
-  async function* content() {
-    try {
-      const message = { ...(await compose()), to: { name: '', address: to } }
-      yield await new MailComposer({ ...message, disableFileAccess: true, disableUrlAccess: true }).compile().build()
-    } catch (error) {
-      composeError = error
-      throw error
-    }
-  }
-  const message = Readable.from(content()) // read, and so composed, only after DATA
-  const failed = once(connection, 'error').then(([error]) => Promise.reject(error))
-  const ended = once(connection, 'end').then(() => Promise.reject(new Error('The connection was closed.')))
-  const { promise: timedOut, cancel } = rejectAfter(Math.min(withinMs, maxAttemptMs))
-  failed.catch(() => {})
-  ended.catch(() => {})
-  const step = <Result>(act: (done: (error?: Error | null, result?: Result) => void) => void) =>
-    Promise.race([
-      failed,
-      ended,
-      timedOut,
-      new Promise<void>((resolve, reject) => act((error) => (error ? reject(error) : resolve()))),
-    ])
-  try {
-    await step((done) => connection.connect(done))
-    if (auth) await step((done) => connection.login(auth, done))
-    await step((done) => connection.send({ from: env().MAIL_FROM!, to: [to] }, message, done))
-    connection.quit()
-    setTimeout(() => connection.close(), quitMs).unref() // if the server goes on sending
-  } catch (error) {
-    connection.close() // before the final dot, the server discards what it received
-    throw composeError ?? new MailError(error)
-  } finally {
-    cancel()
   }
 }
 
 /**
- * A socket that ends when it has received more than a mail server ever sends. Before STARTTLS,
- * anybody on the way can send more, and megabytes of empty lines take nodemailer seconds.
+ * Returns a socket that ends when it has received more than a mail server ever sends. Before
+ * STARTTLS, others on the network path can send more, and empty lines block nodemailer for seconds.
  */
-class PlainSocket extends Socket {
-  constructor() {
-    super()
-    let bytes = 0
-    this.once('connect', () =>
-      this.on('data', (chunk) => {
-        bytes += chunk.length
-        if (bytes > maxPlainBytes) this.destroy(new Error('The mail server sent too much.'))
-      }),
-    )
-  }
-}
-
-function rejectAfter(ms: number): { promise: Promise<never>; cancel: () => void } {
-  let cancel = () => {}
-  const promise = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(new Error('The attempt took too long.')), ms)
-    cancel = () => clearTimeout(timer)
+function boundedSocket(): Socket {
+  const socket = new Socket()
+  socket.on('data', () => {
+    if (socket.bytesRead > maxPlainBytes) socket.destroy(new Error('The mail server sent too much.'))
   })
-  promise.catch(() => {})
-  return { promise, cancel }
-}
-
-function smtpServer() {
-  const { protocol, hostname, port, username, password } = new URL(env().SMTP_URL!)
-  const secure = protocol === 'smtps:'
-  return {
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: Number(port) || (secure ? 465 : 587),
-    secure,
-    isLocal: !secure && isLoopback(hostname),
-    auth: username ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : null,
-  }
+  return socket
 }
