@@ -4,6 +4,7 @@ import bcrypt from 'bcrypt'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { databasePool } from '../../lib/database/pool'
 import { isUsable } from '../../lib/database/readiness'
+import { mailKinds } from '../../lib/mail/kinds'
 import {
   claimMail,
   giveUp,
@@ -59,7 +60,7 @@ async function run(): Promise<void> {
   await queueResetMail([email], { language: 'en', device: null })
   const mail = (await claimMail())! // the notice of the reset
   await issueTokenOfMail(mail, 'any secret')
-  await retryLater(mail)
+  await retryLater(mail, mailKinds[mail.kind])
   await giveUp(mail)
   await markSent(mail)
   await retryNow()

@@ -5,41 +5,20 @@ import { escapeHtml } from '../page/escape-html'
 import { textsIn } from '../page/language'
 import type { Texts } from '../page/texts/en'
 import { env } from '../settings/env'
+import { type MailContent, mailKinds, type WhenAndWhere } from './kinds'
 import type { ClaimedMail } from './outbox'
 
-type Content = {
-  subject: string
-  title: string
-  paragraphs: string[]
-  link?: { label: string; url: string; introduction: string }
-  notes: string[]
-}
+type Link = { label: string; url: string; introduction: string }
+type Content = Omit<MailContent, 'button'> & { link?: Link }
 
-/** Composes a mail of the outbox, in the language of the request. A reset mail needs its token. */
+/** Composes a mail of the outbox with its link, in the language of the request. */
 export function compose(
   mail: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt'>,
-  token?: string,
+  url: string,
 ): SendMailOptions {
   const texts = textsIn(mail.language)
-  const { reset, changed } = texts.mail
-  if (mail.kind === 'reset') {
-    const url = `${env().PUBLIC_URL}/reset-password?token=${token}`
-    return message(texts, {
-      subject: reset.subject,
-      title: reset.title,
-      paragraphs: [reset.body],
-      link: { label: reset.button, url, introduction: texts.mail.link },
-      notes: [reset.expiry, requested(mail, texts, reset.requested), reset.notYou],
-    })
-  }
-  const forgotUrl = new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href
-  return message(texts, {
-    subject: changed.subject,
-    title: changed.title,
-    paragraphs: [changed.body, requested(mail, texts, changed.requested), changed.notYou],
-    link: { label: changed.button, url: forgotUrl, introduction: texts.mail.link },
-    notes: [changed.support],
-  })
+  const { button, ...content } = mailKinds[mail.kind].content(texts.mail, (when) => requested(mail, texts, when))
+  return message(texts, { ...content, link: { label: button, url, introduction: texts.mail.link } })
 }
 
 /** Composes the mail of `npm run mail -- test`. */
@@ -52,7 +31,7 @@ export function composeTest(): SendMailOptions {
 function requested(
   { requestedAt, device, language }: Pick<ClaimedMail, 'requestedAt' | 'device' | 'language'>,
   { mail }: Texts,
-  sentence: { plain: string; fromDevice: string },
+  sentence: WhenAndWhere,
 ): string {
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
   const [browser = '', system] = device?.split(' on ') ?? []
@@ -69,6 +48,8 @@ function message(texts: Texts, content: Content): SendMailOptions {
     subject: content.subject,
     text: plainText(texts, content),
     html: html(texts, content),
+    // Quoted-printable would break a link over two lines, which some readers do not join again.
+    textEncoding: 'base64',
     date: new Date(),
     // Another one for each attempt: a receiver that knows an ID may drop the mail with the link that works.
     messageId: `<${randomUUID()}@${new URL(PUBLIC_URL).hostname}>`,

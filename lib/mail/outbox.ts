@@ -1,30 +1,20 @@
 import { lifetimes } from '../contract/lifetimes'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { hashSecret } from '../secret'
+import type { MailKind, MailKindName } from './kinds'
 
 /** What caused a mail: the language of the request, and the kind of device that sent it. */
 export type MailRequest = { language: string; device: string | null }
 
+/** A claim of a mail: it ends when another sender claims the mail, which counts an attempt. */
+export type MailClaim = { id: string; attempts: number }
+
 /** A mail that this process has claimed. `email` is the user's current address. */
-export type ClaimedMail = MailRequest & {
-  id: string
-  kind: 'reset' | 'password-changed'
-  attempts: number
-  requestedAt: Date
-  email: string
-  isTooOld: boolean
-}
+export type ClaimedMail = MailRequest &
+  MailClaim & { kind: MailKindName; requestedAt: Date; ageSeconds: number; email: string }
 
 /** A claim outlasts the slowest attempt (see transport.ts), so that a mail has one sender at a time. */
 const claimSeconds = 120
-
-const minute = 60
-const hour = 60 * minute
-const retryAfterSeconds = {
-  reset: [minute, 5 * minute, 15 * minute, 30 * minute],
-  'password-changed': [minute, 5 * minute, 15 * minute, 30 * minute, 2 * hour, 12 * hour],
-}
-const giveUpAfterSeconds = { reset: hour, 'password-changed': 24 * hour }
 
 /**
  * Queues a reset mail for the user with one of these addresses, within the caps per user: 1 a
@@ -92,7 +82,7 @@ export function noticeInsteadOfResets(userId: Prisma.Sql, { language, device }: 
     )`
 }
 
-type ClaimedRow = Omit<ClaimedMail, 'isTooOld' | 'requestedAt'> & { requestedAt: number; age: number }
+type ClaimedRow = Omit<ClaimedMail, 'requestedAt'> & { requestedAt: number }
 
 /** Claims a due mail, or returns null: of those with the lowest turn, the oldest. No other sender gets the same one. */
 export async function claimMail(): Promise<ClaimedMail | null> {
@@ -102,18 +92,16 @@ export async function claimMail(): Promise<ClaimedMail | null> {
       SELECT id FROM mails WHERE due_at <= now() ORDER BY turn, due_at LIMIT 1 FOR UPDATE SKIP LOCKED
     )
     RETURNING id, kind, language, device, attempts, extract(epoch FROM requested_at)::float8 AS "requestedAt",
-      extract(epoch FROM now() - requested_at)::float8 AS age,
+      extract(epoch FROM now() - requested_at)::float8 AS "ageSeconds",
       (SELECT email FROM users WHERE id = user_id) AS email`
-  if (!mail) return null
-  const { age, requestedAt, ...claimed } = mail
-  return { ...claimed, requestedAt: dateFromEpoch(requestedAt), isTooOld: age > giveUpAfterSeconds[mail.kind] }
+  return mail ? { ...mail, requestedAt: dateFromEpoch(mail.requestedAt) } : null
 }
 
 /**
  * Issues the reset token of a claimed mail. Returns whether it did: not if the mail was withdrawn
  * or claimed by another sender, or the user may not reset the password. Lock order: user, mail.
  */
-export async function issueTokenOfMail({ id, attempts }: ClaimedMail, secret: string): Promise<boolean> {
+export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: string): Promise<boolean> {
   const issued = await prisma().$executeRaw`
     WITH holder AS MATERIALIZED (
       SELECT id FROM users
@@ -133,13 +121,13 @@ export async function issueTokenOfMail({ id, attempts }: ClaimedMail, secret: st
 }
 
 /** Marks a claimed mail as sent. */
-export async function markSent({ id, attempts }: ClaimedMail): Promise<void> {
+export async function markSent({ id, attempts }: MailClaim): Promise<void> {
   await prisma().$executeRaw`
     UPDATE mails SET sent_at = now(), due_at = NULL WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
 }
 
 /** Never sends a claimed mail. */
-export async function giveUp({ id, attempts }: ClaimedMail): Promise<void> {
+export async function giveUp({ id, attempts }: MailClaim): Promise<void> {
   await prisma().$executeRaw`
     UPDATE mails SET gave_up_at = now(), due_at = NULL
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
@@ -149,14 +137,16 @@ export async function giveUp({ id, attempts }: ClaimedMail): Promise<void> {
  * Schedules the next attempt of a claimed mail. Returns false, and gives up, if that would be too
  * late to be of use.
  */
-export async function retryLater({ id, kind, attempts }: ClaimedMail): Promise<boolean> {
-  const delays = retryAfterSeconds[kind]
-  const delay = delays[Math.min(attempts, delays.length) - 1]!
+export async function retryLater(
+  { id, attempts }: MailClaim,
+  { retryAfterSeconds, lifetimeSeconds }: Pick<MailKind, 'retryAfterSeconds' | 'lifetimeSeconds'>,
+): Promise<boolean> {
+  const delay = retryAfterSeconds[Math.min(attempts, retryAfterSeconds.length) - 1]!
   const [mail] = await prisma().$queryRaw<{ isDue: boolean }[]>`
     UPDATE mails SET (due_at, gave_up_at) = (
       SELECT CASE WHEN in_time THEN next END, CASE WHEN NOT in_time THEN now() END
       FROM (SELECT now() + make_interval(secs => ${delay}) AS next) AS retry,
-        LATERAL (SELECT next < requested_at + make_interval(secs => ${giveUpAfterSeconds[kind]}) AS in_time) AS verdict
+        LATERAL (SELECT next < requested_at + make_interval(secs => ${lifetimeSeconds}) AS in_time) AS verdict
     )
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL
     RETURNING due_at IS NOT NULL AS "isDue"`
@@ -170,7 +160,7 @@ export async function retryNow(): Promise<number> {
 }
 
 /** What became of the mails of the past day, and of those that are still to be sent. */
-export type OutboxStatus = { kind: ClaimedMail['kind']; waiting: number; tried: number; sent: number; gaveUp: number }
+export type OutboxStatus = { kind: MailKindName; waiting: number; tried: number; sent: number; gaveUp: number }
 
 /** Counts the mails of the past day, by kind. */
 export async function outboxStatus(): Promise<OutboxStatus[]> {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseEmailAddress } from '../contract/email-address'
 import { describeCause, log } from '../log'
-import { newSecret } from '../secret'
 import { env } from '../settings/env'
+import { mailKinds } from './kinds'
 import { compose } from './messages'
-import { type ClaimedMail, claimMail, giveUp, issueTokenOfMail, markSent, retryLater } from './outbox'
+import { type ClaimedMail, claimMail, giveUp, markSent, retryLater } from './outbox'
 import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
 
 const maxWorkers = 4
@@ -62,18 +62,17 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
 async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
   const { kind, attempts: attempt } = mail
   const address = parseEmailAddress(mail.email)
-  if (mail.isTooOld || !address) {
+  if (mail.ageSeconds > mailKinds[kind].lifetimeSeconds || !address) {
     await giveUp(mail)
     return log.error({ mail: kind, attempt, code: address ? 'EXPIRED' : 'EADDRESS' }, 'a mail was given up')
   }
   try {
-    const composeWithToken = async () => {
-      if (kind !== 'reset') return compose(mail)
-      const token = newSecret()
-      if (!(await issueTokenOfMail(mail, token))) throw new Withdrawn()
-      return compose(mail, token)
+    const composeWithLink = async () => {
+      const link = await mailKinds[kind].link(mail)
+      if (link === null) throw new Withdrawn()
+      return compose(mail, link)
     }
-    await sendMail(address, composeWithToken, withinMs)
+    await sendMail(address, composeWithLink, withinMs)
   } catch (error) {
     return handleFailure(mail, error)
   }
@@ -93,7 +92,7 @@ async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
     await giveUp(mail)
     return log.error(line, 'a mail was given up')
   }
-  if (!(await retryLater(mail))) return log.error(line, 'a mail was given up')
+  if (!(await retryLater(mail, mailKinds[kind]))) return log.error(line, 'a mail was given up')
   if (failure?.verdict === 'temporary') return log.warn(line, 'a mail was not accepted: it is tried again later')
   log.error(
     { ...line, cause: describeCause(failure?.cause ?? error) },

@@ -1,0 +1,52 @@
+import type { Texts } from '../page/texts/en'
+import { newSecret } from '../secret'
+import { env } from '../settings/env'
+import { issueTokenOfMail, type MailClaim } from './outbox'
+
+/** The two forms of a sentence with the time of a request, and the device if it is known. */
+export type WhenAndWhere = { plain: string; fromDevice: string }
+
+/** The texts of a mail. Its link is between the paragraphs and the notes. */
+export type MailContent = { subject: string; title: string; paragraphs: string[]; button: string; notes: string[] }
+
+export type MailKind = {
+  /** The delays after the first attempt, the second and so on. The last one repeats. */
+  retryAfterSeconds: number[]
+  /** The time from the request until the mail is of no use, and is given up. */
+  lifetimeSeconds: number
+  /** Returns the link, or null to send nothing. Called when the mail server waits for the content. */
+  link: (claim: MailClaim) => Promise<string | null>
+  content: (texts: Texts['mail'], requested: (sentence: WhenAndWhere) => string) => MailContent
+}
+
+const minute = 60
+const hour = 60 * minute
+
+/** Every kind of mail in the outbox. A new one is an entry here, and its texts in each language. */
+export const mailKinds = {
+  reset: {
+    retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute],
+    lifetimeSeconds: hour,
+    link: async (claim) => {
+      const token = newSecret()
+      return (await issueTokenOfMail(claim, token)) ? `${env().PUBLIC_URL}/reset-password?token=${token}` : null
+    },
+    content: ({ reset }, requested) => ({
+      ...reset,
+      paragraphs: [reset.body],
+      notes: [reset.expiry, requested(reset.requested), reset.notYou],
+    }),
+  },
+  'password-changed': {
+    retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute, 2 * hour, 12 * hour],
+    lifetimeSeconds: 24 * hour,
+    link: async () => new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href,
+    content: ({ changed }, requested) => ({
+      ...changed,
+      paragraphs: [changed.body, requested(changed.requested), changed.notYou],
+      notes: [changed.support],
+    }),
+  },
+} satisfies Record<string, MailKind>
+
+export type MailKindName = keyof typeof mailKinds
