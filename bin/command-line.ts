@@ -1,0 +1,71 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { UsageError } from '../lib/sso/usage-error'
+
+type Options = NonNullable<ParseArgsConfig['options']>
+type FlagsOf<Given extends Options> = ReturnType<typeof parseArgs<{ options: Given }>>['values']
+
+type Command<Given extends Options> = {
+  /** The names of its parameters. All are required. */
+  parameters?: string[]
+  /** The flags that it takes, of the program's options. */
+  flags?: (keyof Given)[]
+  run: (flags: FlagsOf<Given>, ...parameters: string[]) => unknown
+}
+
+type Program<Given extends Options> = {
+  usage: string
+  options: Given
+  /** Each by its words, such as `add oidc`. A program without commands has one without words. */
+  commands: Record<string, Command<Given>>
+}
+
+/**
+ * Runs the command that the arguments of this process name, and ends the process: with code 0, with 1
+ * if the command throws, or with 2 if it throws a UsageError or the arguments are wrong.
+ */
+export function runCommand<Given extends Options>(program: Program<Given>): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error // closed by its reader, such as `head`
+    })
+  run(program).then(
+    () => exitWhenPrinted(0),
+    (error: Error) => {
+      console.error(error.message)
+      exitWhenPrinted(error instanceof UsageError ? 2 : 1)
+    },
+  )
+}
+
+async function run<Given extends Options>({ usage, options, commands }: Program<Given>): Promise<void> {
+  const wrong = (problem: string) => new UsageError(`${problem}\n\n${usage}`)
+  const { values, positionals } = readArguments(options, wrong)
+  if (values.help) return console.log(usage)
+  const wordsOf = (name: string) => name.match(/\S+/g) ?? []
+  const name = Object.keys(commands).find((each) => wordsOf(each).every((word, index) => word === positionals[index]))
+  if (name === undefined) {
+    if (positionals.length === 0) throw new UsageError(usage)
+    const hasTwoWords = Object.keys(commands).some((each) => each.startsWith(`${positionals[0]} `))
+    throw wrong(`There is no command “${positionals.slice(0, hasTwoWords ? 2 : 1).join(' ')}”.`)
+  }
+  const { parameters = [], flags = [], run } = commands[name]!
+  const unknown = Object.keys(values).find((flag) => !flags.includes(flag))
+  if (unknown) throw wrong(`--${unknown} is not a flag of “${name}”.`)
+  const given = positionals.slice(wordsOf(name).length)
+  if (given.length < parameters.length) throw wrong(`${parameters[given.length]} is missing.`)
+  if (given.length > parameters.length) throw wrong(`“${given[parameters.length]}” is not expected.`)
+  await run(values as FlagsOf<Given>, ...given)
+}
+
+function readArguments(options: Options, wrong: (problem: string) => UsageError) {
+  try {
+    return parseArgs({ allowPositionals: true, options: { ...options, help: { type: 'boolean', short: 'h' } } })
+  } catch (error) {
+    throw wrong(`${(error as Error).message.split('. ')[0]}.`)
+  }
+}
+
+/** Ends the process when everything is printed: `process.exit` alone loses what a pipe has not taken yet. */
+function exitWhenPrinted(code: number): void {
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
+}
