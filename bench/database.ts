@@ -18,10 +18,6 @@ export type Database = {
   newSessions: (count: number) => Promise<() => { sessionId: string; userId: string }>
   /** Gives users a password. The returned function returns what a different one signs in with each time. */
   newSignIns: () => Promise<() => { email: string; password: string }>
-  /**
-   * Adds `count` codes and sessions that are old enough for the clean-up to delete.
-   */
-  addExpired: (count: number) => Promise<void>
   end: () => Promise<void>
   /** Disconnects and drops the database. */
   drop: () => Promise<void>
@@ -100,20 +96,6 @@ export async function openDatabase(
       let next = 0
       return () => ({ email: `user-${next++ % signInUsers}@example.com`, password })
     },
-    addExpired: async (count) => {
-      await client.query(
-        `WITH old AS (
-           SELECT gen_random_uuid() AS id, ${userIdSql(`number % ${userCount}`)} AS user_id
-           FROM generate_series(1, $1::int) number
-         ),
-         code AS (
-           INSERT INTO exchange_codes (code_hash, user_id, expires_at)
-           SELECT sha256(id::text::bytea), user_id, now() - interval '9 days' FROM old
-         )
-         INSERT INTO sessions (id, user_id, expires_at) SELECT id, user_id, now() - interval '8 days' FROM old`,
-        [count],
-      )
-    },
     end: () => client.end(),
     drop: async () => {
       await client.end()
@@ -139,16 +121,9 @@ export async function maintain(maintenanceUrl: string, statement: string): Promi
   await client.query(statement).finally(() => client.end())
 }
 
-/**
- * Fills every table that grows with used codes, sessions, reset tokens, sign-ins through a
- * connection, sent mails and counters, spread over the last week.
- */
+/** Fills the tables of the measured operations with used rows, spread over the last week. */
 async function fill(client: pg.Client, rows: number, log: (line: string) => void): Promise<void> {
-  // `--against` may name a commit that has fewer tables.
-  const { rows: tables } = await client.query(`SELECT to_regclass('password_attempts') IS NOT NULL AS "areAll"`)
-  const { areAll } = tables[0]
-  // Nothing deletes from these.
-  const { rows: found } = await client.query(`SELECT count(*)::int FROM ${areAll ? 'identities' : 'users'}`)
+  const { rows: found } = await client.query('SELECT count(*)::int FROM users') // nothing deletes from it
   if (found[0].count >= rows) return
   if (rows > 100_000)
     log(`Filling a database with ${rows.toLocaleString('en')} rows per table. This takes ten minutes, only once …`)
@@ -167,29 +142,9 @@ async function fill(client: pg.Client, rows: number, log: (line: string) => void
        ${age} + interval '2 seconds', md5(number::text)::uuid FROM ${series}`,
     `INSERT INTO reset_tokens (user_id, token_hash, created_at, expires_at)
      SELECT ${userIdSql('number')}, sha256(('reset' || number)::bytea), ${age}, ${age} + interval '1 hour' FROM ${series}`,
-    ...(areAll ? signInStatements(rows) : []),
     `RESET session_replication_role`,
     `VACUUM ANALYZE`,
     `CHECKPOINT`,
   ])
     await client.query(statement)
-}
-
-/** The rows expire late, so that no clean-up spends a measurement on them. */
-function signInStatements(rows: number): string[] {
-  const age = `now() - number * interval '7 days' / ${rows}`
-  const series = `generate_series(0, ${rows - 1}) number`
-  return [
-    `TRUNCATE connections, password_attempts CASCADE`,
-    `INSERT INTO connections (id, slug, name, kind, settings) VALUES (${userIdSql('1')}, 'oidc', 'OIDC', 'oidc', '{}')`,
-    `INSERT INTO identities (connection_id, issuer, subject, user_id, created_at)
-     SELECT ${userIdSql('1')}, 'https://idp.example', 'subject-' || number, ${userIdSql('number')}, ${age} FROM ${series}`,
-    `INSERT INTO sign_ins (state_hash, connection_id, browser_hash, kid, created_at, expires_at, claimed_at)
-     SELECT sha256(('state' || number)::bytea), ${userIdSql('1')}, sha256(('browser' || number)::bytea), 'kid', ${age},
-       ${age} + interval '90 days', ${age} + interval '20 seconds' FROM ${series}`,
-    `INSERT INTO mails (kind, user_id, language, requested_at, due_at, attempts, sent_at)
-     SELECT 'reset', ${userIdSql('number')}, 'en', ${age}, NULL, 1, ${age} + interval '2 seconds' FROM ${series}`,
-    `INSERT INTO password_attempts (key_hash, count, expires_at)
-     SELECT sha256(('key' || number)::bytea), 1, ${age} + interval '90 days' FROM ${series}`,
-  ]
 }

@@ -1,7 +1,7 @@
 // `npm run bench:lighthouse`: the Lighthouse scores of every page, as on a phone. See bench/README.md.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import { runCommand } from '../bin/command-line'
 import { startEmbeddedPostgres } from '../bin/embedded-postgres'
 import { project } from '../bin/local'
 import { findChromium } from '../e2e/support/tools'
@@ -10,14 +10,7 @@ import { openDatabase } from './database'
 import { median } from './load'
 import { buildProduct, installTool, startServer } from './servers'
 
-const { values: flags } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '8' },
-    /** Only the pages whose names contain one of these. */
-    only: { type: 'string', multiple: true, default: [''] },
-  },
-})
-const rounds = Number(flags.rounds)
+const rounds = 8
 const categories = ['performance', 'accessibility', 'best-practices']
 const report = `${project}.data/bench/lighthouse.json`
 const log = (line: string) => console.error(line)
@@ -28,9 +21,9 @@ type Scores = number[]
 /** What is read of Lighthouse's report. A run that failed has no scores. */
 type Result = { categories: Record<string, { score: number | null }> }
 
-async function main(): Promise<void> {
+async function lighthouse({ only = [''] }: { only?: string[] }): Promise<void> {
   log('Installing Lighthouse, building the product …')
-  const lighthouse = `${installTool('lighthouse')}node_modules/lighthouse/cli/index.js`
+  const program = `${installTool('lighthouse')}node_modules/lighthouse/cli/index.js`
   const chromium = findChromium()
   const built = buildProduct()
   const postgres = await startEmbeddedPostgres(`${project}.data/bench-postgres`, log)
@@ -55,13 +48,13 @@ async function main(): Promise<void> {
       '/sso/callback, no code': '/sso/callback',
       '/sso/callback, error': '/sso/callback?error=access_denied',
       '/sso/callback, rejected code': '/sso/callback?code=x',
-    }).filter(([name]) => flags.only.some((text) => name.includes(text)))
+    }).filter(([name]) => only.some((text) => name.includes(text)))
     if (pages.length === 0) throw new Error('There is no such page.')
     const scores = new Map<string, Scores[]>(pages.map(([name]) => [name, []]))
     for (let round = 1; round <= rounds; round++)
       for (const [name, path] of pages) {
         log(`Round ${round} of ${rounds}: ${name} …`)
-        scores.get(name)!.push(scoresOf(lighthouse, chromium, server.url + path))
+        scores.get(name)!.push(scoresOf(program, chromium, server.url + path))
       }
     print(scores)
   } finally {
@@ -72,12 +65,12 @@ async function main(): Promise<void> {
 }
 
 /** Runs Lighthouse with its settings for a phone. A run without scores is repeated three times, then counts as 0. */
-function scoresOf(lighthouse: string, chromium: string, url: string): Scores {
+function scoresOf(program: string, chromium: string, url: string): Scores {
   for (let attempt = 0; attempt < 4; attempt++) {
     const options = [`--only-categories=${categories}`, '--output=json', `--output-path=${report}`, '--quiet']
     const flagsOfChrome = '--chrome-flags=--headless=new --no-sandbox --disable-gpu --disable-background-networking'
     rmSync(report, { force: true })
-    spawnSync(process.execPath, [lighthouse, url, ...options, flagsOfChrome, '--no-enable-error-reporting'], {
+    spawnSync(process.execPath, [program, url, ...options, flagsOfChrome, '--no-enable-error-reporting'], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, CHROME_PATH: chromium },
     })
@@ -98,4 +91,8 @@ function print(scores: Map<string, Scores[]>): void {
   console.log(`\nMedians of ${rounds} runs, Lighthouse’s settings for a phone`)
 }
 
-await main()
+runCommand({
+  usage: `npm run bench:lighthouse   scores every page 8 times. --only NAME: those whose names contain NAME`,
+  options: { only: { type: 'string', multiple: true } },
+  commands: { '': { flags: ['only'], run: lighthouse } },
+})

@@ -1,5 +1,5 @@
 import autocannon from 'autocannon'
-import { type Server, usageOf } from './servers'
+import { cpuMsOf, type Server } from './servers'
 
 export type Load = {
   server: Server
@@ -8,24 +8,11 @@ export type Load = {
   body?: () => object
   /** Additional headers of the next request. */
   headers?: () => Record<string, string>
-  /** The expected status of every response, or null if there are several. */
-  status: number | null
   connections: number
   amount: number
-  /** The IP address of all requests. By default, it changes after every ten requests. */
-  ipAddress?: string
 }
 
-export type Measured = {
-  perSecond: number
-  p50: number
-  p99: number
-  cpuMs: number
-  memoryMb: number
-  statuses: Record<string, number>
-  /** The results of requests that were sent at the same time. */
-  meanwhile?: Record<string, number>
-}
+export type Measured = { perSecond: number; p50: number; p99: number; cpuMs: number }
 
 // The servers take turns, and the operating system may have paged out code of one that was idle.
 const unmeasuredShare = 1 / 5
@@ -33,14 +20,14 @@ let sent = 0
 
 /**
  * Sends a load to a server and measures it from outside, after the first fifth: responses per second,
- * latencies in ms, CPU time of the server per request, and its memory afterwards.
+ * latencies in ms, and the CPU time of the server per request.
  */
 export async function measure(load: Load): Promise<Measured> {
-  const { server, path, body, headers, status, connections, amount, ipAddress } = load
+  const { server, path, body, headers, connections, amount } = load
   const latencies: number[] = []
   const statuses: Record<string, number> = {}
   let unmeasured = Math.floor(amount * unmeasuredShare)
-  let before = usageOf(server.process)
+  let before = cpuMsOf(server.process)
   let startedAt = performance.now()
   let endedAt = startedAt
   const options: autocannon.Options = {
@@ -52,7 +39,7 @@ export async function measure(load: Load): Promise<Measured> {
         method: body ? 'POST' : 'GET',
         path,
         setupRequest: (request) => {
-          request.headers = { 'x-forwarded-for': ipAddress ?? nextIpAddress(), ...headers?.() }
+          request.headers = { 'x-forwarded-for': nextIpAddress(), ...headers?.() }
           if (!body) return request
           request.headers['content-type'] = 'application/json'
           request.body = JSON.stringify(body())
@@ -68,72 +55,33 @@ export async function measure(load: Load): Promise<Measured> {
       endedAt = performance.now()
       if (unmeasured === 0) latencies.push(milliseconds)
       else if (--unmeasured === 0) {
-        before = usageOf(server.process)
+        before = cpuMsOf(server.process)
         startedAt = endedAt
       }
     })
   })
-  const after = usageOf(server.process)
-  const wrong = Object.keys(statuses).filter((received) => status !== null && Number(received) !== status)
-  if (errors || wrong.length)
-    throw new Error(`${path}: ${errors} errors; expected ${status}, got ${JSON.stringify(statuses)}`)
+  const cpuMs = cpuMsOf(server.process) - before
+  if (errors || Object.keys(statuses).some((status) => status !== '200'))
+    throw new Error(`${path}: ${errors} errors; expected 200, got ${JSON.stringify(statuses)}`)
   latencies.sort((a, b) => a - b)
   return {
     perSecond: latencies.length / ((endedAt - startedAt) / 1000),
     p50: quantile(latencies, 0.5),
     p99: quantile(latencies, 0.99),
-    cpuMs: (after.cpuMs - before.cpuMs) / latencies.length,
-    memoryMb: after.memoryMb,
-    statuses,
+    cpuMs: cpuMs / latencies.length,
   }
-}
-
-/**
- * Sends requests at a steady pace during `work`, without waiting for their responses. Returns the
- * result of the work, and how many responses had which status.
- */
-export async function meanwhile<Result>(
-  {
-    server,
-    path,
-    body,
-    everyMs,
-    atMost,
-  }: { server: Server; path: string; body: () => object; everyMs: number; atMost: number },
-  work: () => Promise<Result>,
-): Promise<{ result: Result; statuses: Record<string, number> }> {
-  const statuses: Record<string, number> = {}
-  const responses: Promise<void>[] = []
-  const send = async () => {
-    const headers = { 'content-type': 'application/json', 'x-forwarded-for': nextIpAddress() }
-    const response = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body()) }).catch(
-      () => null,
-    )
-    await response?.arrayBuffer()
-    const status = response?.status ?? 'none'
-    statuses[status] = (statuses[status] ?? 0) + 1
-  }
-  const timer = setInterval(() => {
-    if (responses.length < atMost) responses.push(send())
-  }, everyMs)
-  const result = await work()
-  clearInterval(timer)
-  await Promise.all(responses)
-  return { result, statuses }
 }
 
 function nextIpAddress(): string {
   const number = Math.floor(sent++ / 10)
-  return `10.${number & 255}.${(number >> 8) & 255}.${(number >> 16) & 255}` // of another site than the one before
+  return `10.${number & 255}.${(number >> 8) & 255}.${(number >> 16) & 255}` // in another address block than the one before
 }
 
 /** The value below which the given share of the sorted values lies. */
-export function quantile(sorted: number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-}
+const quantile = (sorted: number[], share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
 
 export const median = (values: number[]) =>
   quantile(
-    [...values].sort((a, b) => a - b),
+    values.toSorted((a, b) => a - b),
     0.5,
   )

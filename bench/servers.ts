@@ -12,7 +12,7 @@ mkdirSync(folder, { recursive: true })
 /** The PUBLIC_URL of every server. */
 export const benchUrl = 'http://localhost'
 
-export type Server = { url: string; process: ChildProcess; startedAt: number; stop: () => Promise<void> }
+export type Server = { url: string; process: ChildProcess; stop: () => Promise<void> }
 
 /**
  * Builds a copy of the working tree or of a commit, and returns its folder. A copy, so that the
@@ -43,7 +43,7 @@ export function buildProduct(commit?: string): string {
   return `${target}.next/standalone/${relative(project, target)}/`
 }
 
-/** Builds the floor, an app with four bare routes and an empty page, and returns its folder. */
+/** Builds the floor, an app with two bare routes and an empty page, and returns its folder. */
 export function buildFloor(): string {
   const target = emptyFolder('floor')
   cpSync(`${project}bench/floor`, target, { recursive: true })
@@ -77,25 +77,18 @@ export function installTool(name: string, target = emptyFolder(name)): string {
  * a file, which is deleted when the server stops.
  */
 export async function startServer(built: string, settings: Record<string, string>): Promise<Server> {
-  const port = String(await freePort())
-  const url = `http://127.0.0.1:${port}`
-  const logFile = `${folder}server-${port}.log`
+  const address = { HOST: '127.0.0.1', PORT: String(await freePort()) }
+  const url = `http://${address.HOST}:${address.PORT}`
+  const logFile = `${folder}server-${address.PORT}.log`
   const log = openSync(logFile, 'w')
-  const startedAt = performance.now()
   // An older commit has bin/server.mjs or bin/server.ts.
   const program = ['bin/server.js', 'bin/server.mjs', 'bin/server.ts'].find((file) => existsSync(built + file))
   const next = [`${project}node_modules/next/dist/bin/next`, 'start', '--hostname', '127.0.0.1']
-  const server = spawn(process.execPath, program ? ['--import', 'tsx', built + program] : next, {
+  const ofProduct = [...(program?.endsWith('.ts') ? ['--import', 'tsx'] : []), built + program]
+  const server = spawn(process.execPath, program ? ofProduct : next, {
     cwd: built,
     stdio: ['ignore', log, log, 'ipc'],
-    env: {
-      ...process.env,
-      PUBLIC_URL: benchUrl,
-      PASSWORD_BREACH_CHECK: 'false',
-      ...settings,
-      PORT: port,
-      HOST: '127.0.0.1',
-    },
+    env: { ...process.env, ...{ PUBLIC_URL: benchUrl, PASSWORD_BREACH_CHECK: 'false' }, ...settings, ...address },
   })
   closeSync(log)
   const ended = once(server, 'exit').then(([code]) => {
@@ -110,36 +103,15 @@ export async function startServer(built: string, settings: Record<string, string
     await end(server)
     rmSync(logFile)
   }
-  return { url, process: server, startedAt, stop }
+  return { url, process: server, stop }
 }
 
-/**
- * Starts another program of this folder in its own process, and returns the first message that it
- * sends.
- */
-export async function startProgram<Message>(program: string): Promise<{ message: Message; stop: () => Promise<void> }> {
-  const child = spawn(process.execPath, ['--import', 'tsx', `${project}bench/${program}`], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    cwd: project,
-  })
-  const [message] = await once(child, 'message')
-  return { message, stop: () => end(child) }
-}
-
-/**
- * The CPU time that all threads of a process have used so far, and its current memory. Zero except
- * on Linux.
- */
-export function usageOf({ pid }: ChildProcess): { cpuMs: number; memoryMb: number } {
-  if (process.platform !== 'linux') return { cpuMs: 0, memoryMb: 0 }
+/** The CPU time that all threads of a process have used so far. Zero except on Linux. */
+export function cpuMsOf({ pid }: ChildProcess): number {
+  if (process.platform !== 'linux') return 0
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const [user, system] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13)
-    .map(Number)
-  const resident = readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)?.[1]
-  return { cpuMs: (user! + system!) * 10, memoryMb: Number(resident) / 1024 }
+  const [, user, system] = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(stat)!
+  return (Number(user) + Number(system)) * 10
 }
 
 function emptyFolder(name: string): string {
@@ -159,11 +131,7 @@ function node(cwd: string, program: string, ...parameters: string[]): void {
 
 function run(cwd: string, program: string, ...parameters: string[]): void {
   try {
-    execFileSync(program, parameters, {
-      cwd,
-      stdio: 'pipe',
-      env: { ...process.env, NODE_ENV: 'production' },
-    })
+    execFileSync(program, parameters, { cwd, stdio: 'pipe', env: { ...process.env, NODE_ENV: 'production' } })
   } catch (error) {
     const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer }
     throw new Error(`${[program, ...parameters].join(' ')} failed in ${cwd}:\n${stdout}${stderr}`)

@@ -54,7 +54,7 @@ test('every path in a document exists', () => {
   // brand.
   function isOwnPath(text: string): boolean {
     if (!/^[\w.@[\]/-]+$/.test(text) || !roots.includes(text.split('/')[0]!)) return false
-    if (/^(prisma\/client|bench\/results|public\/brand)\/?$/.test(text)) return false
+    if (/^(prisma\/client|public\/brand)\/?$/.test(text)) return false
     if (text === 'bench' || text === 'prisma') return true
     return !existsSync(`${project}${text}.ts`)
   }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { project } from '../../bin/local'
 
-const generated = /^(node_modules|\.git|\.next|\.data|\.vercel|prisma\/client|(e2e|bench)\/results|next-env\.d\.ts)$/
+const generated = /^(node_modules|\.git|\.next|\.data|\.vercel|prisma\/client|e2e\/results|next-env\.d\.ts)$/
 
 /** The paths of all files in the repository, except generated ones. */
 export const files: string[] = filesIn('')

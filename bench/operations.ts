@@ -1,0 +1,74 @@
+import * as paths from '../lib/contract/paths'
+import type { Database } from './database'
+import type { Load } from './load'
+
+/** The requests of a load: where they go, and what is in each. */
+export type Requests = Pick<Load, 'path' | 'body' | 'headers'>
+
+type Operation = {
+  /** The path of what the floor does instead. */
+  floor: string
+  /** The number of requests in a round. */
+  amount: number
+  connections: number
+  /** Makes what `amount` requests send. */
+  requests: (database: Database, amount: number) => Promise<Requests>
+}
+
+const fast = { floor: '/api/query', amount: 600, connections: 16 }
+const hashing = { floor: '/api/hash', amount: 8, connections: 1 }
+const pageHeaders = () => ({ 'accept-encoding': 'gzip' })
+
+/** What is measured, by name. */
+export const operations: Record<string, Operation> = {
+  exchange: {
+    ...fast,
+    requests: async (database, amount) => {
+      const code = await database.newCodes(amount)
+      return { path: paths.exchangeSsoCode, body: () => ({ code: code() }) }
+    },
+  },
+  refresh: {
+    ...fast,
+    requests: async (database, amount) => {
+      const { makeRefreshToken } = await import('../lib/session/refresh-token')
+      const next = await database.newSessions(amount)
+      const body = () => ({ refreshToken: makeRefreshToken({ sessionId: next().sessionId, generation: 0 }) })
+      return { path: paths.refreshSession, body }
+    },
+  },
+  session: {
+    ...fast,
+    requests: async (database, amount) => {
+      const { signSessionToken } = await import('../lib/session/token')
+      const next = await database.newSessions(amount)
+      const issuedAt = Math.floor(Date.now() / 1000)
+      const sign = () => signSessionToken({ ...next(), issuedAt, expiresAt: issuedAt + 3_600 })
+      const tokens = Array.from({ length: amount }, sign) // before the measurement
+      return { path: paths.getSession, headers: () => ({ authorization: `Bearer ${tokens.pop()}` }) }
+    },
+  },
+  page: {
+    ...{ floor: '/empty/1', amount: 300, connections: 16 },
+    requests: async () => ({ path: '/sign-in', headers: pageHeaders }),
+  },
+  reset: {
+    ...hashing,
+    requests: async (database, amount) => {
+      const token = await database.newTokens(amount)
+      let number = 0
+      const body = () => ({ token: token(), password: `lantern meadow ${number++} river` })
+      return { path: paths.resetPassword, body }
+    },
+  },
+  'sign-in': {
+    ...hashing,
+    requests: async (database) => ({ path: paths.signIn, body: await database.newSignIns() }),
+  },
+}
+
+/** Returns the requests to a path of the floor. */
+export function floorRequests(path: string): Requests {
+  if (path.startsWith('/empty/')) return { path, headers: pageHeaders }
+  return { path, body: () => ({ code: 'x'.repeat(43), password: 'lantern meadow river' }) }
+}
