@@ -61,7 +61,12 @@ export const add: OidcProvider['add'] = {
   flags: { issuer: { type: 'string' }, 'client-id': { type: 'string' }, tenant: { type: 'string', multiple: true } },
   async settingsFrom(_slug, { issuer, 'client-id': clientId, tenant: tenants }, read) {
     if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
-    const settings = asEntered(OidcSettings).safeParse({ kind: 'oidc', issuer, clientId, ...(tenants && { tenants }) })
+    const settings = asEntered(OidcSettings).safeParse({
+      kind: 'oidc',
+      issuer: String(issuer).trim(),
+      clientId: String(clientId).trim(),
+      ...(tenants && { tenants: [tenants].flat().map((tenant) => String(tenant).trim()) }),
+    })
     if (!settings.success) {
       const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
       throw new UsageError(problems.join('\n'))

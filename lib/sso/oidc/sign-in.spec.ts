@@ -201,9 +201,10 @@ test('accepts a missing iss parameter, clocks 30 seconds apart, our own azp, and
 test('rejects a token of a tenant that is not listed', async () => {
   const tenant = randomUUID()
   const connection = await connect({ tenants: [tenant] })
-  for (const tid of [undefined, randomUUID(), tenant]) {
+  for (const tid of [undefined, null, randomUUID(), tenant, tenant.toUpperCase()]) {
     provider.behaviour = claims({ tid })
-    expect(await outcomeOf(signIn(connection))).toEqual(tid === tenant ? 'accepted' : ['id_token_tid', 'no_access'])
+    const isListed = tid?.toLowerCase() === tenant
+    expect(await outcomeOf(signIn(connection))).toEqual(isListed ? 'accepted' : ['id_token_tid', 'no_access'])
   }
 })
 
@@ -438,7 +439,7 @@ const email = 'ada@example.com'
 const isVerified = (documents: object[]) => emailOf(documents as Record<string, unknown>[]).isVerified
 
 test('reads whether an address is verified from true and "true", and assumes it without a statement', () => {
-  for (const email_verified of [undefined, null, true, 'true', 'True'])
+  for (const email_verified of [undefined, null, true, 'true', 'True', 'TRUE', ' true\n'])
     expect(isVerified([{ email, email_verified }]), String(email_verified)).toBe(true)
   for (const email_verified of [false, 'false', 'False', 'true?', '', ['true'], 0])
     expect(isVerified([{ email, email_verified }]), String(email_verified)).toBe(false)
@@ -459,5 +460,25 @@ test('reads the email address of the first document that has one', () => {
   expect(emailOf([{ email }, { email: 'eve@example.com' }]).email).toBe(email)
   expect(emailOf([{ email: null }, { email }]).email).toBe(email)
   expect(emailOf([{}]).email).toBeNull()
-  expect(emailOf([{ email: [email] }, { email }]).email).toBeNull()
+  expect(emailOf([{ email: [email, 'ADA@example.com'] }, { email: 'eve@example.com' }]).email).toBe('ADA@example.com')
+})
+
+test('takes white space, empty texts and lists, and other types in place of an email address for none', () => {
+  for (const nothing of [undefined, null, '', ' \n', [], [''], [null], 0, {}])
+    expect(emailOf([{ email: nothing }, { email }]).email, JSON.stringify(nothing)).toBe(email)
+  for (const padded of [` ${email}`, `${email}\r\n`, ['', email], [`${email} `, email]])
+    expect(emailOf([{ email: padded }]).email, JSON.stringify(padded)).toBe(email)
+})
+
+test('reads no email address from two different ones, nor equates letters that look alike', () => {
+  for (const another of ['eve@example.com', 'ada@example.com.evil.example', '\u0430da@example.com'])
+    expect(emailOf([{ email: [email, another] }]).email).toBeNull()
+  expect(emailOf([{ email: ['kelvin@example.com', '\u212Aelvin@example.com'] }]).email).toBeNull()
+})
+
+test('asks the user info for an address that the ID token has as null or an empty text', async () => {
+  for (const nothing of [null, '', ' ']) {
+    provider.behaviour = claims({ email: nothing })
+    expect((await signIn(await connect())).contact.email, String(nothing)).toBe(provider.person.email)
+  }
 })

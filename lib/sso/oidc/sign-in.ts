@@ -1,6 +1,7 @@
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
 import type { OidcConnection } from '../connection'
+import { foldCase } from '../fold-case'
 import type { Contact } from '../identity'
 import type { Authenticated, ResponseFields } from '../provider'
 import { SignInRejected } from '../rejection'
@@ -79,7 +80,7 @@ function checkClaims({ azp, iat, tid }: Claims, { clientId, tenants }: OidcSetti
   if (azp !== undefined && azp !== clientId) throw new SignInRejected('id_token_azp', 'response_invalid')
   if (Number(iat) > Date.now() / 1000 + clockToleranceSeconds)
     throw new SignInRejected('id_token_iat', 'response_invalid')
-  if (tenants && !tenants.some((tenant) => tenant.toLowerCase() === tid))
+  if (tenants && !tenants.some((tenant) => tenant.toLowerCase() === String(tid).toLowerCase()))
     throw new SignInRejected('id_token_tid', 'no_access')
 }
 
@@ -93,7 +94,7 @@ async function contactOf(
   { issuer, userinfo_endpoint: endpoint }: ServerMetadata,
 ): Promise<Contact> {
   const documents = [idToken]
-  if ((idToken.email ?? null) === null && endpoint) {
+  if (addressesIn(idToken).length === 0 && endpoint) {
     const read = userInfo().catch((error) => {
       throw oidcRejection(error, 'user_info')
     })
@@ -105,18 +106,27 @@ async function contactOf(
   }
 }
 
-// providers of companies often leave the claim out; some send it as a string
-const verifiedClaims: unknown[] = [undefined, null, true, 'true', 'True']
+/** Returns the different email addresses in a document. Some providers send a list, or blanks in place of none. */
+function addressesIn({ email }: Claims): string[] {
+  const texts = [email].flat().filter((value) => typeof value === 'string')
+  const addresses = texts.map((text) => text.trim()).filter((text) => text !== '')
+  return [...new Map(addresses.map((address) => [foldCase(address), address])).values()]
+}
+
+/** Providers of companies often leave the claim out. Some send it as a string. */
+function isNotDenied(claim: unknown): boolean {
+  return (claim ?? true) === true || (typeof claim === 'string' && /^\s*true\s*$/i.test(claim))
+}
 
 /**
- * Returns the first email address in the documents that were read. It is verified unless any
- * of them has another `email_verified` than true.
+ * Returns the email address of the first document that has one. It is verified unless any of the
+ * documents has another `email_verified` than true.
  */
 export function emailOf(documents: Claims[]): Pick<Contact, 'email' | 'isVerified'> {
-  const email = documents.map((claims) => claims.email).find((claim) => claim !== undefined && claim !== null)
+  const [email, another] = documents.map(addressesIn).find((addresses) => addresses.length > 0) ?? []
   return {
-    email: typeof email === 'string' ? email : null,
-    isVerified: documents.every(({ email_verified: claim }) => verifiedClaims.includes(claim)),
+    email: another === undefined ? (email ?? null) : null,
+    isVerified: documents.every(({ email_verified: claim }) => isNotDenied(claim)),
   }
 }
 

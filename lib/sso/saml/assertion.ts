@@ -2,7 +2,7 @@ import { emailOf } from './email'
 import { namespaces } from './namespaces'
 import { ensure } from './rejected'
 import type { Expected } from './response'
-import { childrenOf, onlyChild, type XmlElement } from './xml'
+import { childrenOf, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
 
 /** The difference between our clock and the provider's that is accepted. */
 export const clockSkewMs = 60_000
@@ -25,50 +25,60 @@ const conditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
 /**
  * Reads the identity from an assertion, which must be the bytes that the library verified. Checks
- * what the library does not: issuer, subject, bearer confirmation and authentication statement.
+ * what the library does not: issuer, subject, audience, bearer confirmation and authentication statement.
  */
 export function readIdentity(assertion: XmlElement, expected: Expected, emailAttribute?: string): SamlIdentity {
   ensure(assertion.attributes.get('Version') === '2.0', 'saml_version')
-  const issuer = onlyChild(assertion, saml, 'Issuer', 'saml_issuer').text
+  const issuer = trimmed(onlyChild(assertion, saml, 'Issuer', 'saml_issuer').text)
   ensure(issuer === expected.issuer, 'saml_issuer')
   const subject = onlyChild(assertion, saml, 'Subject', 'saml_subject')
   const nameId = onlyChild(subject, saml, 'NameID', 'saml_name_id')
-  ensure(nameId.children.length === 0 && /^\S(?:.{0,254}\S)?$/u.test(nameId.text), 'saml_name_id')
+  const name = trimmed(nameId.text)
+  ensure(nameId.children.length === 0 && /^\S(?:.{0,254}\S)?$/u.test(name), 'saml_name_id')
   // Another one at each sign-in, so it can't identify a user.
-  const format = nameId.attributes.get('Format')
+  const format = uriIn(nameId, 'Format')
   ensure(format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'saml_transient')
   // Core 8.3.7: a persistent NameID that another provider made may equal one of this provider.
   const isPersistent = format === 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
-  const qualifier = nameId.attributes.get('NameQualifier') || issuer
+  const qualifier = uriIn(nameId, 'NameQualifier') || issuer
   ensure(!isPersistent || qualifier === issuer, 'saml_name_qualifier')
   checkConfirmation(subject, expected)
   // Core 2.5.1: a condition that is not understood makes the assertion invalid.
-  const { children } = onlyChild(assertion, saml, 'Conditions', 'saml_conditions')
+  const required = onlyChild(assertion, saml, 'Conditions', 'saml_conditions')
   ensure(
-    children.every(({ name, namespace }) => namespace === saml && conditions.includes(name)),
+    required.children.every(({ name, namespace }) => namespace === saml && conditions.includes(name)),
     'saml_conditions',
   )
+  const restrictions = childrenOf(required, saml, 'AudienceRestriction')
+  ensure(restrictions.length > 0 && restrictions.every((each) => allows(each, expected.entityId)), 'saml_audience')
   const sessionNotOnOrAfter = sessionEnd(assertion)
   const attributes = attributesOf(assertion)
   const isEmail = format === 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'
-  const email = emailOf(attributes, { attribute: emailAttribute, nameId: isEmail ? nameId.text : undefined })
+  const email = emailOf(attributes, { attribute: emailAttribute, nameId: isEmail ? name : undefined })
   return {
     issuer,
-    subject: nameId.text,
+    subject: name,
     ...(email && { email }),
     attributes: Object.fromEntries(attributes),
     ...(sessionNotOnOrAfter && { sessionNotOnOrAfter }),
   }
 }
 
+function allows(restriction: XmlElement, entityId: string): boolean {
+  return childrenOf(restriction, saml, 'Audience').some(
+    ({ text, children }) => children.length === 0 && trimmed(text) === entityId,
+  )
+}
+
 /** Profiles 4.1.4.2 and 4.1.4.3: for us, in response to our request, and not for long. */
 function checkConfirmation(subject: XmlElement, { acsUrl, requestId }: Expected): void {
   const [confirmation, another] = childrenOf(subject, saml, 'SubjectConfirmation').filter(
-    ({ attributes }) => attributes.get('Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer',
+    (each) => uriIn(each, 'Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer',
   )
   ensure(confirmation && !another, 'saml_confirmation')
-  const { attributes } = onlyChild(confirmation, saml, 'SubjectConfirmationData', 'saml_confirmation')
-  ensure(attributes.get('Recipient') === acsUrl, 'saml_recipient')
+  const data = onlyChild(confirmation, saml, 'SubjectConfirmationData', 'saml_confirmation')
+  const { attributes } = data
+  ensure(uriIn(data, 'Recipient') === acsUrl, 'saml_recipient')
   ensure(attributes.get('InResponseTo') === requestId, 'saml_in_response_to')
   ensure(!attributes.has('NotBefore'), 'saml_not_before')
   ensure(isAhead(attributes.get('NotOnOrAfter')), 'saml_not_on_or_after')

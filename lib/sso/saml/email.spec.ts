@@ -22,11 +22,25 @@ test('reads no address from two values', () => {
   expect(emailIn({ mail: [address], email: ['b@example.com'] })).toBeUndefined()
 })
 
+test('reads one address from values that differ in letter case or white space, or are empty', () => {
+  for (const values of [
+    ['A@Example.com', address],
+    ['', address],
+    [address, ' \n'],
+    [`\r\n\t${address}\n  `],
+    [address, `${address}\n`, 'a@EXAMPLE.COM'],
+  ])
+    expect(emailIn({ mail: values }), JSON.stringify(values)).toBe(address)
+  expect(emailIn({ mail: [''], email: [address] })).toBe(address)
+  expect(emailIn({ mail: [] })).toBeUndefined()
+  expect(emailIn({ mail: [' '] })).toBeUndefined()
+})
+
 test('reads only a plain address in ASCII', () => {
   const severalAddresses = ['a@example.com,b@example.com', 'a@example.com\nb@example.com', 'a@b@example.com']
-  const otherForms = ['', `Ada <${address}>`, ` ${address} `, '"a"@example.com', 'a@.example.com']
-  const otherLetters = ['\u212Aelvin@example.com', '\u0430da@example.com'] // one becomes a k in lower case
+  const otherForms = ['', `Ada <${address}>`, `\u00a0${address}`, '"a"@example.com', 'a@.example.com']
+  const otherLetters = ['\u212Aelvin@example.com', '\u0430da@example.com', '\uff21@example.com'] // one becomes a k in lower case
   const tooLong = `a@${'x'.repeat(60)}.${'y'.repeat(60)}.${'z'.repeat(60)}.${'w'.repeat(60)}.example.com`
   for (const text of [...severalAddresses, ...otherForms, ...otherLetters, tooLong])
-    expect(emailIn({ mail: [text] }), text).toBeUndefined()
+    for (const mail of [[text], [text, text.toLowerCase()]]) expect(emailIn({ mail }), text).toBeUndefined()
 })

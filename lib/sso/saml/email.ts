@@ -1,3 +1,5 @@
+import { trimmed } from './xml'
+
 const names = [
   'mail',
   'email',
@@ -10,16 +12,18 @@ const plainAddress = new RegExp(`^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${label
 
 /**
  * Returns the e-mail address in lower case, from the configured attribute; or else from the usual
- * ones, or, without any of them, from a NameID that is an address. Undefined unless there is exactly
- * one value and it is a plain address.
+ * ones, or, without any of them, from a NameID that is an address. Ignores white space around values,
+ * and empty values. Undefined unless there is exactly one value, except for its letter case, and it
+ * is a plain address.
  */
 export function emailOf(
   attributes: Map<string, string[]>,
   { attribute, nameId }: { attribute: string | undefined; nameId: string | undefined },
 ): string | undefined {
   const found = (attribute ? [attribute] : names).flatMap((name) => attributes.get(name) ?? [])
-  const values = found.length === 0 && nameId && !attribute ? [nameId] : found
-  const [address, another] = new Set(values)
-  if (another !== undefined || !address || address.length > 254 || !plainAddress.test(address)) return undefined
-  return address.toLowerCase()
+  const given = found.map(trimmed).filter((value) => value !== '')
+  const values = given.length === 0 && nameId && !attribute ? [nameId] : given
+  if (!values.every((value) => value.length <= 254 && plainAddress.test(value))) return undefined
+  const [address, another] = new Set(values.map((value) => value.toLowerCase()))
+  return another === undefined ? address : undefined
 }

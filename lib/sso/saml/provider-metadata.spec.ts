@@ -81,6 +81,13 @@ test('takes no check from metadata', () => {
   }
 })
 
+test('ignores white space around the entity ID, the endpoint and other URIs', () => {
+  const padded = good()
+    .replace(/entityID="([^"]*)"/, 'entityID=" $1&#10;"')
+    .replaceAll(/(Binding|Location|use)="([^"]*)"/g, '$1="\n\t$2 "')
+  expect(readProviderMetadata(padded)).toEqual(readProviderMetadata(good()))
+})
+
 test('reads an endpoint on localhost', () => {
   const local = replace('https://idp.example/redirect', 'http://localhost:8080/redirect')
   expect(readProviderMetadata(local(good())).ssoUrl).toBe('http://localhost:8080/redirect?a=b&c=d')
@@ -125,7 +132,7 @@ const unusable: Record<string, [ProviderMetadataError['problem'], () => string]>
   ],
   'a provider of SAML 1.1': ['not-a-provider', () => replace(` ${protocol}`, '')(good())],
   'no entity ID': ['no-entity-id', () => replace(/ entityID="[^"]*"/, '')(good())],
-  'an empty entity ID': ['no-entity-id', () => replace(/entityID="[^"]*"/, 'entityID=""')(good())],
+  'an empty entity ID': ['no-entity-id', () => replace(/entityID="[^"]*"/, 'entityID=" "')(good())],
   'no endpoint for HTTP-Redirect': [
     'no-redirect-endpoint',
     () => entity(role(key(current), service('HTTP-POST', 'https://idp.example'))),

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { UsageError } from '../usage-error'
 import { namespaces } from './namespaces'
 import { SamlRejected } from './rejected'
-import { childrenOf, parseXml, selfAndDescendants, type XmlElement } from './xml'
+import { childrenOf, parseXml, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
 
 /**
  * What a provider's metadata says. Nothing in it can switch a check of responses off: the operator
@@ -65,19 +65,19 @@ export function readProviderMetadata(xml: string, now = new Date()): ProviderMet
   ensure(provider, isService ? 'service-provider' : 'not-a-provider')
   const role = rolesOf(provider, 'IDPSSODescriptor')[0]!
 
-  const entityId = provider.attributes.get('entityID')
+  const entityId = uriIn(provider, 'entityID')
   ensure(entityId, 'no-entity-id')
   const endpoint = childrenOf(role, namespaces.metadata, 'SingleSignOnService').find(
-    ({ attributes }) => attributes.get('Binding') === 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
+    (each) => uriIn(each, 'Binding') === 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
   )
   ensure(endpoint, 'no-redirect-endpoint')
-  const ssoUrl = endpoint.attributes.get('Location') ?? ''
+  const ssoUrl = uriIn(endpoint, 'Location') ?? ''
   ensure(isHttpsOrLocal(ssoUrl), 'bad-endpoint')
   return {
     entityId,
     ssoUrl,
     certificates: signingCertificates(role, now),
-    wantsSignedRequests: /^(?:true|1)$/.test(role.attributes.get('WantAuthnRequestsSigned') ?? ''),
+    wantsSignedRequests: /^(?:true|1)$/i.test(trimmed(role.attributes.get('WantAuthnRequestsSigned') ?? '')),
   }
 }
 
@@ -106,7 +106,7 @@ function isHttpsOrLocal(url: string): boolean {
 
 function signingCertificates(role: XmlElement, now: Date): ProviderMetadata['certificates'] {
   const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(
-    ({ attributes }) => (attributes.get('use') ?? 'signing') === 'signing',
+    (key) => (uriIn(key, 'use') || 'signing') === 'signing',
   )
   // Of a chain, the first certificate is that of the key itself.
   const texts = keys.flatMap(

@@ -31,7 +31,6 @@ export type SamlCheck =
   // the library
   | 'saml_signature'
   | 'saml_time'
-  | 'saml_audience'
   | 'saml_library'
   // the signed assertion
   | 'saml_subject'
@@ -39,6 +38,7 @@ export type SamlCheck =
   | 'saml_transient'
   | 'saml_name_qualifier'
   | 'saml_confirmation'
+  | 'saml_audience'
   | 'saml_recipient'
   | 'saml_not_before'
   | 'saml_not_on_or_after'

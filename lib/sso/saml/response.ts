@@ -2,14 +2,14 @@ import { checkEncryption } from './encryption'
 import { namespaces } from './namespaces'
 import { ensure, SamlRejected } from './rejected'
 import { checkSignature, checkUnsigned } from './signature'
-import { childrenOf, maxDocumentBytes, onlyChild, selfAndDescendants, type XmlElement } from './xml'
+import { childrenOf, maxDocumentBytes, onlyChild, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
 
 /** What a response must say to be the response to our request. */
-export type Expected = { acsUrl: string; issuer: string; requestId: string }
+export type Expected = { acsUrl: string; entityId: string; issuer: string; requestId: string }
 
 /** Decodes a posted response: base64, which may be wrapped, of UTF-8. */
 export function decodeResponse(base64: string): string {
-  const compact = base64.replace(/[\r\n]/g, '')
+  const compact = trimmed(base64).replace(/[\r\n]/g, '')
   ensure(compact.length <= 4 * Math.ceil(maxDocumentBytes / 3), 'saml_too_large')
   ensure(compact.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(compact), 'saml_base64')
   try {
@@ -37,15 +37,15 @@ export function checkResponse(
 
   const isSigned = checkSignature(response)
   const isEncrypted = elements.some(({ name }) => name === 'EncryptedAssertion')
-  const destination = attributes.get('Destination')
+  const destination = uriIn(response, 'Destination')
   ensure(destination === acsUrl || (destination === undefined && !isSigned), 'saml_destination')
   ensure(attributes.get('InResponseTo') === requestId, 'saml_in_response_to')
   // Profiles 4.1.4.2: the response has an issuer if it is signed or its assertion is encrypted.
   const [named, ...others] = childrenOf(response, namespaces.assertion, 'Issuer')
-  ensure(named ? named.text === issuer && others.length === 0 : !isSigned && !isEncrypted, 'saml_issuer')
+  ensure(named ? trimmed(named.text) === issuer && others.length === 0 : !isSigned && !isEncrypted, 'saml_issuer')
   const status = onlyChild(response, namespaces.protocol, 'Status', 'saml_status')
   const code = onlyChild(status, namespaces.protocol, 'StatusCode', 'saml_status')
-  ensure(code.attributes.get('Value') === 'urn:oasis:names:tc:SAML:2.0:status:Success', 'saml_status')
+  ensure(uriIn(code, 'Value') === 'urn:oasis:names:tc:SAML:2.0:status:Success', 'saml_status')
 
   const [assertion, another] = elements.filter(isAssertion)
   ensure(assertion && !another && response.children.includes(assertion), 'saml_assertion_count')

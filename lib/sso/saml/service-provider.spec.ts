@@ -4,6 +4,7 @@ import { expectNothingPrinted, outcomeOf } from '../../../e2e/support/saml-outco
 import {
   addAttribute,
   assertionPattern,
+  inOrder,
   modes,
   parts,
   type ResponseOptions,
@@ -145,6 +146,19 @@ const alsoAccepted: Record<string, Change> = {
     '</saml:Conditions>',
     '<saml:OneTimeUse/><saml:ProxyRestriction Count="0"/></saml:Conditions>',
   ),
+  'white space around NameID, issuers, audience, format, destination, recipient and email': (xml) =>
+    xml
+      .replaceAll(/(<saml:(?:NameID|Issuer|Audience|AttributeValue)\b[^>]*>)([^<]*)/g, '$1\r\n\t  $2\n ')
+      .replaceAll(/((?:Destination|Recipient|Format|Method|Value)=")([^"]*)/g, '$1 $2&#10;'),
+  'an empty email and a nil one next to a full one': (xml) =>
+    inOrder(
+      addAttribute('mail', ''),
+      replace(
+        '</saml:AttributeStatement>',
+        '<saml:Attribute Name="email"><saml:AttributeValue xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true"/></saml:Attribute>$&',
+      ),
+    )(xml),
+  'the email three times, in another letter case': addAttribute('email', 'ADA@EXAMPLE.COM', 'ada@Example.com'),
   'a signature without the certificate': { tamper: replace(/<ds:KeyInfo>[\s\S]*<\/ds:KeyInfo>/, '') },
   'other prefixes and a default namespace': (xml) =>
     xml
@@ -273,14 +287,21 @@ rejects('saml_name_id', {
   'no NameID': replace(nameId, ''),
   'two NameIDs': replace(nameId, '$&<saml:NameID>root</saml:NameID>'),
   'an empty NameID': { nameId: '' },
-  'a NameID with a space at its end': { nameId: 'ada ' },
+  'only white space in the NameID': { nameId: ' \n' },
+  'a NameID with a no-break space at its end': { nameId: 'ada\u00a0' },
   'a NameID of two lines': { nameId: 'ada\nroot' },
   'a NameID of 257 characters': { nameId: 'x'.repeat(257) },
   'an element inside the NameID': { nameId: 'ada<saml:Extra/>' },
   'an encrypted NameID': replace(nameId, '<saml:EncryptedID/>'),
   'a NameID of another namespace': replace(nameId, '<NameID xmlns="urn:other">ada</NameID>'),
 })
-rejects('saml_transient', { 'a transient NameID': replace('nameid-format:persistent', 'nameid-format:transient') })
+rejects('saml_transient', {
+  'a transient NameID': replace('nameid-format:persistent', 'nameid-format:transient'),
+  'a transient NameID with white space around the format': replace(
+    /Format="[^"]*persistent"/,
+    'Format=" urn:oasis:names:tc:SAML:2.0:nameid-format:transient&#10;"',
+  ),
+})
 rejects('saml_name_qualifier', {
   'a NameID of another provider': replace('<saml:NameID ', '<saml:NameID NameQualifier="https://other.example.com" '),
 })
@@ -336,6 +357,10 @@ rejects('saml_conditions', {
 rejects('saml_audience', {
   'another audience': replace(/<saml:Audience>[^<]*/, '<saml:Audience>https://other.example'),
   'no audience': replace(restriction, ''),
+  'an empty audience': replace(/<saml:Audience>[^<]*/, '<saml:Audience>\n'),
+  'an audience in another letter case': replace(/<saml:Audience>https:/, '<saml:Audience>HTTPS:'),
+  'an audience that continues after a line break': replace(/<saml:Audience>[^<]*/, '$&\nhttps://other.example'),
+  'an audience in two elements': replace(/<saml:Audience>([^<]*)/, '<saml:Audience>$1<saml:Extra/>'),
   'a second restriction to another audience': replace(
     restriction,
     '$&<saml:AudienceRestriction><saml:Audience>https://other.example</saml:Audience></saml:AudienceRestriction>',

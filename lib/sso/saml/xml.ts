@@ -199,6 +199,22 @@ function unescaped(text: string): string {
   })
 }
 
+/** Returns a text without the white space of XML around it. No other space, because it may be a part of a name. */
+export function trimmed(text: string): string {
+  let [start, end] = [0, text.length]
+  while (isSpace(text[start])) start++
+  while (end > start && isSpace(text[end - 1])) end--
+  return text.slice(start, end)
+}
+
+const isSpace = (character = '') => character !== '' && ' \t\n\r'.includes(character)
+
+/** Returns a URI in an attribute. White space around it has no meaning (XML Schema, anyURI). */
+export function uriIn({ attributes }: XmlElement, name: string): string | undefined {
+  const uri = attributes.get(name)
+  return uri === undefined ? undefined : trimmed(uri)
+}
+
 /** Returns the children with a name in a namespace. */
 export function childrenOf(element: XmlElement, namespace: string, name: string): XmlElement[] {
   return element.children.filter((child) => child.name === name && child.namespace === namespace)
