@@ -263,7 +263,6 @@ test.describe('accounts', () => {
   })
 
   const unlinkable: Record<string, [check: string, contact: (domain: string) => Partial<Contact>]> = {
-    'no address': ['email_missing', () => ({ email: null })],
     'an unverified address': ['email_unverified', () => ({ isVerified: false })],
     'an address of another domain': ['email_domain', () => ({ email: 'ada@example.com' })],
     'an address of a subdomain': ['email_domain', (domain) => ({ email: `ada@mail.${domain}` })],
@@ -302,6 +301,47 @@ test.describe('accounts', () => {
       await arrive(slug, 'two', 'eve'),
     ]
     expect(new Set([id, ...others]).size).toBe(4)
+  })
+
+  test('finds a subject that is an email address in another letter case, and no other subject', async ({ sql }) => {
+    const slug = await connect(provider)
+    const connection = (await findConnection(slug))!
+    const domain = `${slug}.example.org`
+    const signIn = (subject: string, name: string, isEmail = true) =>
+      userOfIdentity(connection, { issuer, subject, isEmail }, async () => ({
+        email: `${name}@${domain}`,
+        isVerified: true,
+      }))
+    const id = await signIn(`Ada.Lovelace@${domain}`, 'ada')
+    for (const subject of [`ada.lovelace@${domain}`, `ADA.Lovelace@${domain.toUpperCase()}`]) {
+      expect(await signIn(subject, 'somebody-else')).toBe(id)
+      await expect(signIn(subject, 'ada', false)).rejects.toMatchObject({ check: 'identity_other_subject' })
+      const identity = { connectionId: connection.id, issuer, subject }
+      expect(await issueSsoCode(id, { identity: { ...identity, isEmail: true } })).toBeTruthy()
+      await expect(issueSsoCode(id, { identity })).rejects.toMatchObject({ check: 'identity_unlinked' })
+    }
+    const others = await Promise.all(
+      [
+        `ada_lovelace@${domain}`, // an underscore is a wildcard of LIKE
+        `%@${domain}`,
+        `ad\u0430.lovelace@${domain}`,
+        `ada.love\u017Face@${domain}`, // becomes an S in upper case
+        `ada.love\u0130ace@${domain}`,
+      ].map((subject, index) => signIn(subject, `other-${index}`)),
+    )
+    expect(new Set([id, ...others]).size).toBe(6)
+
+    // The exact subject counts first, and then only one in another letter case.
+    const upper = await signIn(`BOB@${domain}`, 'bob-1', false)
+    const title = await signIn(`Bob@${domain}`, 'bob-2', false)
+    expect([await signIn(`BOB@${domain}`, 'x'), await signIn(`Bob@${domain}`, 'x')]).toEqual([upper, title])
+    await expect(signIn(`bob@${domain}`, 'bob-1')).rejects.toMatchObject({ check: 'identity_other_subject' })
+
+    await unlinkUser(id, connection.id)
+    await expect(signIn(`ADA.LOVELACE@${domain}`, 'new')).rejects.toMatchObject({ check: 'subject_unlinked' })
+    const spellings = ['eve', 'Eve', 'EVE', 'eVe'].map((name) => signIn(`${name}@${domain}`, `${name}-${name.length}`))
+    expect(new Set(await Promise.all(spellings)).size, 'the first sign-ins take turns').toBe(1)
+    expect(await sql(`SELECT 1 FROM identities WHERE lower(subject) = $1`, [`eve@${domain}`])).toHaveLength(1)
   })
 
   test('rejects an unlinked subject until it is linked, and links one subject and one user to each other', async () => {

@@ -35,9 +35,11 @@ type Call<Route extends Definition> = {
 
 /**
  * Adds our own IDs to the log line of the request: also the slug of a connection that exists, and
- * our word for the check that a sign-in failed. Never pass it text from a client.
+ * our word for the check that a sign-in failed, with our advice. Never pass it text from a client.
  */
-export type AddToLog = (fields: { userId?: string; sessionId?: string; connection?: string; check?: string }) => void
+export type AddToLog = (
+  fields: Partial<Record<'userId' | 'sessionId' | 'connection' | 'check' | 'advice', string>>,
+) => void
 
 /**
  * Returns the handlers of a route: `handle` for its method (and for HEAD, with GET), 405 with

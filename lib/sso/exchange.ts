@@ -8,7 +8,7 @@ import { hashSecret, newSecret } from '../secret'
 import { revokeSessions } from '../session/revoke'
 import { startSession } from '../session/start'
 import { type SessionTokens, sessionTokens } from '../session/tokens'
-import type { Subject } from './identity'
+import { isSameSubject, type Subject } from './identity'
 import { SignInRejected } from './rejection'
 
 const doubleSubmitSeconds = 10
@@ -48,9 +48,9 @@ export async function issueSsoCode(
 }
 
 async function isLinked(userId: string, identity: Subject & { connectionId: string }): Promise<boolean> {
-  const { connectionId, issuer, subject } = identity
-  const where = { connectionId, issuer, subject, userId }
-  return (await prisma().identity.findFirst({ where, select: { userId: true } })) !== null
+  const { connectionId, issuer } = identity
+  const row = await prisma().identity.findFirst({ where: { connectionId, issuer, userId }, select: { subject: true } })
+  return row !== null && isSameSubject(identity, row.subject)
 }
 
 /** Who presents a code: the browser, if it has an identity, and the sessions that it holds. */

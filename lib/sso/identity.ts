@@ -1,13 +1,14 @@
 import { inUnicode } from '../contract/email-address'
 import { type Prisma, prisma, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
+import { foldCase } from './fold-case'
 import { SignInRejected } from './rejection'
 
-/** Who the identity provider says that the user is. */
-export type Subject = { issuer: string; subject: string }
+/** Who the identity provider says that the user is. `isEmail`: the letter case of the subject may change. */
+export type Subject = { issuer: string; subject: string; isEmail?: boolean }
 
 /** The user's e-mail address by the provider. Only linking and creating a user need it. */
-export type Contact = { email: string | null; isVerified: boolean; hostedDomain?: string | null }
+export type Contact = { email: string; isVerified: boolean; hostedDomain?: string | null }
 
 // The characters of RFC 5322's dot-atom: whoever resembles another address through other letters is no
 // match for it, also not through letters that become ASCII in lower case.
@@ -31,7 +32,7 @@ export async function userOfIdentity(
   const email = await linkableEmail(connection, await contact())
   const user = await transaction(async (tx) => {
     // Always in this order. They make first sign-ins of one person, and of one address, take turns.
-    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${`${connection.id} ${identity.subject}`}))`
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${`${connection.id} ${foldCase(identity.subject)}`}))`
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.email}, hashtext(${email}))`
     return (await findUser(tx, connection, identity)) ?? link(tx, connection, identity, email)
   })
@@ -45,14 +46,36 @@ type KnownUser = { userId: string | null; isDisabled: boolean }
 
 async function findUser(
   tx: Prisma.TransactionClient,
-  connection: Connection,
-  { issuer, subject }: Subject,
+  { id: connectionId }: Connection,
+  { issuer, subject, isEmail }: Subject,
 ): Promise<KnownUser | null> {
-  const row = await tx.identity.findFirst({
-    where: { connectionId: connection.id, issuer, subject },
-    select: { userId: true, user: { select: { disabledAt: true } } },
-  })
-  return row && { userId: row.userId, isDisabled: Boolean(row.user?.disabledAt) }
+  const find = (subjects: string[]) =>
+    tx.identity.findMany({
+      where: { connectionId, issuer, subject: { in: subjects } },
+      select: { userId: true, user: { select: { disabledAt: true } } },
+    })
+  let [row, another] = await find([subject])
+  if (!row && isEmail) [row, another] = await find(await otherSpellings(tx, connectionId, { issuer, subject }))
+  // Two people at the provider may differ in letter case only.
+  return row && !another ? { userId: row.userId, isDisabled: Boolean(row.user?.disabledAt) } : null
+}
+
+/** Returns the known subjects that are the same without letter case. The collation C folds A–Z only, as foldCase. */
+async function otherSpellings(
+  tx: Prisma.TransactionClient,
+  connectionId: string,
+  { issuer, subject }: Subject,
+): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ subject: string }[]>`
+    SELECT subject FROM identities
+    WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND lower(subject COLLATE "C") = ${foldCase(subject)}
+    LIMIT 2`
+  return rows.map((row) => row.subject)
+}
+
+/** Whether a known subject is the one that the provider named. */
+export function isSameSubject({ subject, isEmail }: Subject, known: string): boolean {
+  return subject === known || (isEmail === true && foldCase(subject) === foldCase(known))
 }
 
 async function link(
@@ -77,7 +100,6 @@ async function link(
 
 /** Returns the address that may identify a user, in lower case. Throws SignInRejected otherwise. */
 async function linkableEmail(connection: Connection, { email, isVerified, hostedDomain }: Contact): Promise<string> {
-  if (!email) throw new SignInRejected('email_missing', 'no_access')
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
   const local = email.slice(0, email.lastIndexOf('@'))
   const domain = domainOf(email)

@@ -11,7 +11,12 @@ import { discover } from './sign-in'
 type OidcProvider = Provider<OidcConnection>
 
 export const describe: OidcProvider['describe'] = ({ slug, settings }) => ({
-  settings: [`client ID: ${settings.clientId}`],
+  settings: [
+    `client ID: ${settings.clientId}`,
+    ...(settings.emailClaim
+      ? [`email claim: ${settings.emailClaim}, which links and creates ${settings.trustClaim ? 'users' : 'nobody'}`]
+      : []),
+  ],
   entries: {
     'application type': 'Web application (confidential), authorization code flow',
     'redirect URI': redirectUri(slug),
@@ -37,6 +42,7 @@ const advice: Record<string, string> = {
 
 export const check: OidcProvider['check'] = async (connection) => {
   try {
+    const { emailClaim } = connection.settings
     const { metadata } = await discover(connection)
     const { code_challenge_methods_supported: challenges, scopes_supported: scopes } = metadata
     return {
@@ -44,7 +50,9 @@ export const check: OidcProvider['check'] = async (connection) => {
       summary: `the provider responds, and names itself ${metadata.issuer}.`,
       problems: [
         ...(challenges && !challenges.includes('S256') ? ['It does not announce PKCE with S256.'] : []),
-        ...(scopes && !scopes.includes('email') ? ['It does not announce the scope email: nobody can be linked.'] : []),
+        ...(!emailClaim && scopes && !scopes.includes('email')
+          ? ['It does not announce the scope email: nobody can be linked.']
+          : []),
       ],
     }
   } catch (error) {
@@ -57,15 +65,26 @@ export const check: OidcProvider['check'] = async (connection) => {
 export const add: OidcProvider['add'] = {
   usage: `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
     adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
-    --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID`,
-  flags: { issuer: { type: 'string' }, 'client-id': { type: 'string' }, tenant: { type: 'string', multiple: true } },
-  async settingsFrom(_slug, { issuer, 'client-id': clientId, tenant: tenants }, read) {
+    --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID
+    --email-claim NAME  the claim with the e-mail address, if it is not email; it links and creates nobody
+    --trust-claim       lets that claim link and create users: only if users can't edit it at the provider`,
+  flags: {
+    issuer: { type: 'string' },
+    'client-id': { type: 'string' },
+    tenant: { type: 'string', multiple: true },
+    'email-claim': { type: 'string' },
+    'trust-claim': { type: 'boolean' },
+  },
+  async settingsFrom(_slug, flags, read) {
+    const { issuer, 'client-id': clientId, tenant: tenants, 'email-claim': emailClaim } = flags
     if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
     const settings = asEntered(OidcSettings).safeParse({
       kind: 'oidc',
       issuer: String(issuer).trim(),
       clientId: String(clientId).trim(),
       ...(tenants && { tenants: [tenants].flat().map((tenant) => String(tenant).trim()) }),
+      ...(emailClaim !== undefined && { emailClaim: String(emailClaim).trim() }),
+      ...(flags['trust-claim'] === true && { trustClaim: true }),
     })
     if (!settings.success) {
       const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
@@ -79,5 +98,5 @@ export const add: OidcProvider['add'] = {
 }
 
 function flagOf(setting: string): string {
-  return { clientId: 'client-id', tenants: 'tenant' }[setting] ?? setting
+  return setting === 'tenants' ? 'tenant' : setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 }

@@ -19,10 +19,22 @@ export const OidcSettings = z
     clientId: z.string().min(1).max(255),
     /** The tenants of Entra ID that may sign in, for an issuer that serves several. */
     tenants: z.array(z.guid()).min(1).optional(),
+    /** The claim with the email address, if it is not `email`. */
+    emailClaim: z.string().min(1).max(255).optional(),
+    /** Whether users can't edit that claim, so that it may link and create them. */
+    trustClaim: z.boolean().optional(),
   })
   .refine(({ issuer, tenants }) => tenants || !isEntra(issuer) || namesTenant(issuer), {
     path: ['tenants'],
     error: 'must list the tenants that may sign in, because anybody can have a tenant there',
+  })
+  .refine(({ emailClaim, tenants = [] }) => !emailClaim || tenants.length <= 1, {
+    path: ['emailClaim'],
+    error: 'can’t be used with several tenants: one of them could claim addresses of another',
+  })
+  .refine(({ emailClaim, trustClaim }) => emailClaim || !trustClaim, {
+    path: ['trustClaim'],
+    error: 'needs --email-claim',
   })
 
 export type OidcSettings = z.output<typeof OidcSettings>

@@ -426,6 +426,11 @@ describe('settings', () => {
     }
     for (const path of [`/${tenant}/v2.0`, `/${tenant.toUpperCase()}/v2.0`, `/common/../${tenant}/v2.0`])
       expect(oidc({ issuer: `https://login.microsoftonline.com${path}` }), path).toBe(true)
+    const entra = { issuer: 'https://login.microsoftonline.com/common/v2.0', emailClaim: 'upn' }
+    expect(oidc({ ...entra, tenants: [tenant] })).toBe(true)
+    expect(oidc({ ...entra, tenants: [tenant, randomUUID()] })).toBe(false)
+    expect(oidc({ ...entra, tenants: [tenant], trustClaim: true })).toBe(true)
+    expect(oidc({ trustClaim: true })).toBe(false)
     expect(oidc({ kind: 'ldap' })).toBe(false)
     expect(oidc({ more: 1 })).toBe(false)
     vi.stubEnv('PUBLIC_URL', 'https://login.example.com')
@@ -436,7 +441,14 @@ describe('settings', () => {
 // Email addresses
 
 const email = 'ada@example.com'
-const isVerified = (documents: object[]) => emailOf(documents as Record<string, unknown>[]).isVerified
+const problemOf = (documents: object[], name?: string) => {
+  try {
+    return emailOf(documents as Record<string, unknown>[], name).email
+  } catch (error) {
+    return (error as SignInRejected).check
+  }
+}
+const isVerified = (documents: object[]) => emailOf([...(documents as Record<string, unknown>[]), { email }]).isVerified
 
 test('reads whether an address is verified from true and "true", and assumes it without a statement', () => {
   for (const email_verified of [undefined, null, true, 'true', 'True', 'TRUE', ' true\n'])
@@ -459,7 +471,6 @@ test('requires that no document says that an address is unverified', () => {
 test('reads the email address of the first document that has one', () => {
   expect(emailOf([{ email }, { email: 'eve@example.com' }]).email).toBe(email)
   expect(emailOf([{ email: null }, { email }]).email).toBe(email)
-  expect(emailOf([{}]).email).toBeNull()
   expect(emailOf([{ email: [email, 'ADA@example.com'] }, { email: 'eve@example.com' }]).email).toBe('ADA@example.com')
 })
 
@@ -472,8 +483,32 @@ test('takes white space, empty texts and lists, and other types in place of an e
 
 test('reads no email address from two different ones, nor equates letters that look alike', () => {
   for (const another of ['eve@example.com', 'ada@example.com.evil.example', '\u0430da@example.com'])
-    expect(emailOf([{ email: [email, another] }]).email).toBeNull()
-  expect(emailOf([{ email: ['kelvin@example.com', '\u212Aelvin@example.com'] }]).email).toBeNull()
+    expect(problemOf([{ email: [email, another] }])).toBe('email_several')
+  expect(problemOf([{ email: ['kelvin@example.com', '\u212Aelvin@example.com'] }])).toBe('email_several')
+})
+
+test('reads the configured claim instead, and names an address that is under another name', () => {
+  for (const name of ['upn', 'unique_name', 'preferred_username', 'emails', 'https://acme.example/email'])
+    expect(problemOf([{ email: 'eve@example.com', [name]: email }], name)).toBe(email)
+  expect(problemOf([{ emails: [email, ' '] }], 'emails')).toBe(email) // as Azure AD B2C sends it
+  for (const claims of [{ upn: email }, { preferred_username: email, email: '' }, { mail: [email] }])
+    expect(problemOf([claims])).toBe('email_elsewhere')
+  expect(problemOf([{ email }], 'upn')).toBe('email_elsewhere')
+  for (const claims of [{}, { email: null, name: 'Ada' }, { sub: 'ada@' }])
+    expect(problemOf([claims])).toBe('email_missing')
+})
+
+test('links by another claim than email only if it is trusted', async () => {
+  provider.behaviour = claims({ email: undefined, upn: 'ada@example.com' })
+  const outcome = async (settings: Partial<OidcSettings>) => outcomeOf(signIn(await connect(settings)))
+  expect(await outcome({})).toBe('accepted') // the user info has an email
+  expect(await outcome({ emailClaim: 'upn' })).toEqual(['email_claim_untrusted', 'no_access'])
+  provider.person = { sub: randomUUID(), email: 'eve@example.com' }
+  const { contact } = await signIn(await connect({ emailClaim: 'upn', trustClaim: true }))
+  expect(contact).toEqual({ email: 'ada@example.com', isVerified: true })
+  provider.behaviour = { ...claims({ email: undefined }), userInfo: (own) => ({ ...own, email: null, upn: email }) }
+  expect(await outcome({})).toEqual(['email_elsewhere', 'no_access'])
+  expect((await signIn(await connect({ emailClaim: 'upn', trustClaim: true }))).contact.email).toBe(email)
 })
 
 test('asks the user info for an address that the ID token has as null or an empty text', async () => {

@@ -65,7 +65,12 @@ export async function authenticate(
     if (typeof subject !== 'string' || !subjectPattern.test(subject))
       throw new SignInRejected('id_token_sub', 'response_invalid')
     const contact = () =>
-      contactOf(claims, async () => client.fetchUserInfo(configuration, tokens.access_token, sub), metadata)
+      contactOf(
+        claims,
+        async () => client.fetchUserInfo(configuration, tokens.access_token, sub),
+        metadata,
+        connection.settings,
+      )
     return { identity: { issuer, subject }, contact }
   } catch (error) {
     throw oidcRejection(error)
@@ -92,23 +97,27 @@ async function contactOf(
   idToken: Claims,
   userInfo: () => Promise<Claims>,
   { issuer, userinfo_endpoint: endpoint }: ServerMetadata,
+  { emailClaim, trustClaim }: OidcSettings,
 ): Promise<Contact> {
   const documents = [idToken]
-  if (addressesIn(idToken).length === 0 && endpoint) {
+  if (addressesIn(idToken, emailClaim).length === 0 && endpoint) {
     const read = userInfo().catch((error) => {
       throw oidcRejection(error, 'user_info')
     })
     documents.push(await read)
   }
+  const { email, isVerified } = emailOf(documents, emailClaim)
+  if (emailClaim && !trustClaim) throw new SignInRejected('email_claim_untrusted', 'no_access')
   return {
-    ...emailOf(documents),
+    email,
+    isVerified,
     ...(isGoogle(issuer) && { hostedDomain: typeof idToken.hd === 'string' ? idToken.hd : null }),
   }
 }
 
 /** Returns the different email addresses in a document. Some providers send a list, or blanks in place of none. */
-function addressesIn({ email }: Claims): string[] {
-  const texts = [email].flat().filter((value) => typeof value === 'string')
+function addressesIn(claims: Claims, name = 'email'): string[] {
+  const texts = [claims[name]].flat().filter((value) => typeof value === 'string')
   const addresses = texts.map((text) => text.trim()).filter((text) => text !== '')
   return [...new Map(addresses.map((address) => [foldCase(address), address])).values()]
 }
@@ -120,12 +129,20 @@ function isNotDenied(claim: unknown): boolean {
 
 /**
  * Returns the email address of the first document that has one. It is verified unless any of the
- * documents has another `email_verified` than true.
+ * documents has another `email_verified` than true. Throws SignInRejected if there is not one.
  */
-export function emailOf(documents: Claims[]): Pick<Contact, 'email' | 'isVerified'> {
-  const [email, another] = documents.map(addressesIn).find((addresses) => addresses.length > 0) ?? []
+export function emailOf(documents: Claims[], name?: string): { email: string; isVerified: boolean } {
+  const read = (claim?: string) =>
+    documents.map((claims) => addressesIn(claims, claim)).find((addresses) => addresses.length > 0) ?? []
+  const [email, another] = read(name)
+  if (another !== undefined) throw new SignInRejected('email_several', 'no_access')
+  if (email === undefined) {
+    const others = documents.flatMap((claims) => Object.keys(claims)).flatMap(read)
+    const isElsewhere = others.some((text) => /^[^\s@]+@[^\s@]+$/.test(text))
+    throw new SignInRejected(isElsewhere ? 'email_elsewhere' : 'email_missing', 'no_access')
+  }
   return {
-    email: another === undefined ? (email ?? null) : null,
+    email,
     isVerified: documents.every(({ email_verified: claim }) => isNotDenied(claim)),
   }
 }

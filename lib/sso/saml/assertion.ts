@@ -1,4 +1,4 @@
-import { emailOf } from './email'
+import { emailOf, type SamlEmail } from './email'
 import { namespaces } from './namespaces'
 import { ensure } from './rejected'
 import type { Expected } from './response'
@@ -8,11 +8,11 @@ import { childrenOf, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
 export const clockSkewMs = 60_000
 
 /** Who signed in, according to the provider. A user is known by (connection, issuer, subject). */
-export type SamlIdentity = {
+export type SamlIdentity = SamlEmail & {
   issuer: string
   subject: string
-  /** In lower case. Absent unless the provider sent exactly one plain address. */
-  email?: string
+  /** Whether the subject is an email address, whose letter case may change. */
+  isEmail?: boolean
   attributes: Record<string, string[]>
   /** When the provider ends the session. */
   sessionNotOnOrAfter?: Date
@@ -54,11 +54,11 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
   const sessionNotOnOrAfter = sessionEnd(assertion)
   const attributes = attributesOf(assertion)
   const isEmail = format === 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'
-  const email = emailOf(attributes, { attribute: emailAttribute, nameId: isEmail ? name : undefined })
   return {
     issuer,
     subject: name,
-    ...(email && { email }),
+    ...(isEmail && { isEmail }),
+    ...emailOf(attributes, { text: name, isEmail }, emailAttribute),
     attributes: Object.fromEntries(attributes),
     ...(sessionNotOnOrAfter && { sessionNotOnOrAfter }),
   }

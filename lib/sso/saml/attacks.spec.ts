@@ -656,13 +656,17 @@ test('what no signature covers has at most 50 elements, 50 attributes and 16 KiB
 // E-mail
 
 test('reads the e-mail address of a NameID that is one, if there is no attribute with it', async () => {
+  const emailAddress = '1.1:nameid-format:emailAddress'
   const emailOfNameId = async (format: string, mail = 'other', settings: Partial<ServiceProviderSettings> = {}) => {
     const formatted = replace('SAML:2.0:nameid-format:persistent', `SAML:${format}`)
     const edit = inOrder(formatted, replace('Name="mail"', `Name="${mail}"`))
     const posted = provider.respond({ assertion: true, nameId: 'B@example.com', edit })
-    return (await verifyResponse({ ...provider.settings, ...settings }, posted, { requestId })).email
+    const { email, subject, isEmail } = await verifyResponse({ ...provider.settings, ...settings }, posted, {
+      requestId,
+    })
+    expect([subject, isEmail]).toEqual(['B@example.com', format === emailAddress ? true : undefined])
+    return email
   }
-  const emailAddress = '1.1:nameid-format:emailAddress'
   expect(await emailOfNameId(emailAddress)).toBe('b@example.com')
   expect(await emailOfNameId(emailAddress, 'mail')).toBe('ada@example.com')
   expect(await emailOfNameId(emailAddress, 'other', { emailAttribute: 'upn' })).toBeUndefined()

@@ -1,5 +1,6 @@
 import type { SamlConnection } from '../connection'
 import type { Authenticated, ResponseFields } from '../provider'
+import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
 import type { AttemptSecrets } from '../sign-in-attempt'
 import { acsUrl, entityId } from '../urls'
@@ -26,10 +27,17 @@ export async function authenticate(
   const { privateKey } = await openSecrets(connection)
   const settings = { ...publicSettings(connection), privateKey: privateKey! }
   const posted = response.get('SAMLResponse') ?? ''
-  const { issuer, subject, email, sessionNotOnOrAfter } = await verifyResponse(settings, posted, { requestId })
+  const { issuer, subject, isEmail, email, emailProblem, sessionNotOnOrAfter } = await verifyResponse(
+    settings,
+    posted,
+    { requestId },
+  )
   // SAML has no word for “unverified”: the provider vouches for the addresses of its domains.
-  const contact = async () => ({ email: email ?? null, isVerified: true })
-  return { identity: { issuer, subject }, contact, sessionEnd: sessionNotOnOrAfter }
+  const contact = async () => {
+    if (!email) throw new SignInRejected(emailProblem!, 'no_access')
+    return { email, isVerified: true }
+  }
+  return { identity: { issuer, subject, ...(isEmail && { isEmail }) }, contact, sessionEnd: sessionNotOnOrAfter }
 }
 
 /** Returns the metadata (XML) that the provider reads. Opens no secret. */

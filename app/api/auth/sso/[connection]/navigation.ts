@@ -1,6 +1,7 @@
 import { ApiError } from '@/lib/contract/errors'
 import type { AddToLog } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log'
+import { advice } from '@/lib/sso/advice'
 import { type Connection, findConnection } from '@/lib/sso/connection'
 import { issueSsoCode } from '@/lib/sso/exchange'
 import { userOfIdentity } from '@/lib/sso/identity'
@@ -32,7 +33,8 @@ export async function navigate(
     // a body that is too large, or no form: no browser on its way back sends that
     if (thrown instanceof ApiError) throw thrown
     if (thrown instanceof SignInRejected) {
-      addToLog({ check: thrown.check })
+      const { check } = thrown
+      addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
       return seeOther(landing({ error: thrown.error, ...wayOn }))
     }
     // as JSON, an error would be of no use to the user
