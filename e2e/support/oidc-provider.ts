@@ -13,6 +13,8 @@ type Reply = { status?: number; headers?: Record<string, string>; body: unknown;
 /** What a test makes the provider do. Everything left out is done as it should be. */
 export type Behaviour = {
   metadata?: (genuine: Claims) => Claims
+  /** How the client is registered. The other way is rejected, as by providers that announce both. */
+  tokenAuth?: 'basic' | 'post'
   claims?: (genuine: Claims) => Claims
   /** Returns the ID token with these claims. */
   sign?: (claims: Claims, keys: Keys) => string | Promise<string>
@@ -110,7 +112,8 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
       .update(given.get('code_verifier') ?? '')
       .digest('base64url')
     const [, password] = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString().split(':')
-    if (decodeURIComponent((password ?? '').replaceAll('+', ' ')) !== clientSecret)
+    const inHeader = decodeURIComponent((password ?? '').replaceAll('+', ' '))
+    if ((provider.behaviour.tokenAuth === 'post' ? given.get('client_secret') : inHeader) !== clientSecret)
       return { status: 401, body: { error: 'invalid_client' } }
     if (!code || code.get('code_challenge') !== challenge || code.get('redirect_uri') !== given.get('redirect_uri'))
       return { status: 400, body: { error: 'invalid_grant', error_description: 'a text of the provider' } }

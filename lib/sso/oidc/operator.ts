@@ -13,6 +13,7 @@ type OidcProvider = Provider<OidcConnection>
 export const describe: OidcProvider['describe'] = ({ slug, settings }) => ({
   settings: [
     `client ID: ${settings.clientId}`,
+    ...(settings.tokenAuth ? [`client authentication: client_secret_${settings.tokenAuth}`] : []),
     ...(settings.emailClaim
       ? [`email claim: ${settings.emailClaim}, which links and creates ${settings.trustClaim ? 'users' : 'nobody'}`]
       : []),
@@ -66,23 +67,27 @@ export const add: OidcProvider['add'] = {
   usage: `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
     adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
     --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID
+    --token-auth WHAT   post or basic: how the client is registered, if the provider announces both
     --email-claim NAME  the claim with the e-mail address, if it is not email; it links and creates nobody
     --trust-claim       lets that claim link and create users: only if users can't edit it at the provider`,
   flags: {
     issuer: { type: 'string' },
     'client-id': { type: 'string' },
     tenant: { type: 'string', multiple: true },
+    'token-auth': { type: 'string' },
     'email-claim': { type: 'string' },
     'trust-claim': { type: 'boolean' },
   },
   async settingsFrom(_slug, flags, read) {
     const { issuer, 'client-id': clientId, tenant: tenants, 'email-claim': emailClaim } = flags
+    const tokenAuth = flags['token-auth']
     if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
     const settings = asEntered(OidcSettings).safeParse({
       kind: 'oidc',
       issuer: String(issuer).trim(),
       clientId: String(clientId).trim(),
       ...(tenants && { tenants: [tenants].flat().map((tenant) => String(tenant).trim()) }),
+      ...(tokenAuth !== undefined && { tokenAuth: String(tokenAuth).trim().toLowerCase() }),
       ...(emailClaim !== undefined && { emailClaim: String(emailClaim).trim() }),
       ...(flags['trust-claim'] === true && { trustClaim: true }),
     })

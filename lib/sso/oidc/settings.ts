@@ -19,6 +19,8 @@ export const OidcSettings = z
     clientId: z.string().min(1).max(255),
     /** The tenants of Entra ID that may sign in, for an issuer that serves several. */
     tenants: z.array(z.guid()).min(1).optional(),
+    /** How the client is registered. By default, what the provider announces, and Basic first. */
+    tokenAuth: z.enum(['post', 'basic'], { error: 'must be post or basic' }).optional(),
     /** The claim with the email address, if it is not `email`. */
     emailClaim: z.string().min(1).max(255).optional(),
     /** Whether users can't edit that claim, so that it may link and create them. */

@@ -13,6 +13,7 @@ import {
   startProvider,
 } from '../../../e2e/support/oidc-provider'
 import { newSecret } from '../../secret'
+import { advice } from '../advice'
 import type { OidcConnection } from '../connection'
 import { SignInRejected } from '../rejection'
 import { bindingOf, sealSecrets } from '../sealed-secrets'
@@ -210,10 +211,33 @@ test('rejects a token of a tenant that is not listed', async () => {
 
 // Responses of the provider
 
-test('sends the client secret where the provider accepts it', async () => {
-  provider.behaviour = metadata({ token_endpoint_auth_methods_supported: ['client_secret_post'] })
-  // this provider reads the header only
-  expect(await outcomeOf(signIn(await connect()))).toEqual(['token_invalid_client', 'server_error'])
+test('sends the client secret as the provider announces, or as the connection says', async () => {
+  const both = ['client_secret_basic', 'client_secret_post']
+  for (const [announced, registered, tokenAuth, accepted] of [
+    [undefined, 'basic', undefined, true],
+    [undefined, 'post', undefined, false],
+    [undefined, 'post', 'post', true],
+    [both, 'basic', undefined, true],
+    [both, 'post', undefined, false],
+    [both, 'post', 'post', true],
+    [both.toReversed(), 'post', 'post', true],
+    [['client_secret_post'], 'post', undefined, true],
+    [['client_secret_post'], 'basic', undefined, false],
+    [['client_secret_post'], 'basic', 'basic', true],
+    [['private_key_jwt', 'client_secret_jwt'], 'basic', 'basic', true],
+    [both, 'basic', 'post', false],
+  ] as const) {
+    provider.behaviour = { ...metadata({ token_endpoint_auth_methods_supported: announced }), tokenAuth: registered }
+    const connection = await connect(tokenAuth && { tokenAuth })
+    const outcome = accepted ? 'accepted' : ['token_invalid_client', 'server_error']
+    expect(await outcomeOf(signIn(connection)), `${announced} ${registered} ${tokenAuth}`).toEqual(outcome)
+  }
+})
+
+test('advises the flags that can help', () => {
+  expect(advice.token_invalid_client).toContain('--token-auth post or basic')
+  expect(advice.email_elsewhere).toContain('--email-claim NAME')
+  expect(advice.email_claim_untrusted).toContain('--trust-claim')
 })
 
 for (const error of ['access_denied', 'login_required', 'temporarily_unavailable', 'server_error']) {

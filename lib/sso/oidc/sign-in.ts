@@ -176,7 +176,7 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
 /** Fetches the metadata of a provider. Throws SignInRejected. */
 export async function discover(connection: OidcConnection): Promise<Discovered> {
   const client = await import('openid-client')
-  const { issuer, clientId } = connection.settings
+  const { issuer, clientId, tokenAuth } = connection.settings
   const { clientSecret } = await openSecrets(connection)
   const extensions = [client.enableNonRepudiationChecks]
   // which lib/sso/provider-url.ts allows on this machine only
@@ -189,9 +189,11 @@ export async function discover(connection: OidcConnection): Promise<Discovered> 
       // The default of OpenID Connect is Basic, and some providers accept only what was registered.
       (server, metadata, body, headers) => {
         const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-        const authentication = methods.includes('client_secret_basic')
-          ? clientSecretBasic(clientSecret!)
-          : client.ClientSecretPost(clientSecret!)
+        const announced = methods.includes('client_secret_basic') ? 'basic' : 'post'
+        const authentication =
+          (tokenAuth ?? announced) === 'basic'
+            ? clientSecretBasic(clientSecret!)
+            : client.ClientSecretPost(clientSecret!)
         return authentication(server, metadata, body, headers)
       },
       {
