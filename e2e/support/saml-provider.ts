@@ -7,6 +7,7 @@ import {
   randomBytes,
   randomUUID,
 } from 'node:crypto'
+import forge from 'node-forge'
 import { SignedXml } from 'xml-crypto'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import type { ServiceProviderSettings } from '../../lib/sso/saml/service-provider'
@@ -34,7 +35,7 @@ export type Signing = {
   inclusivePrefixes?: string[]
 }
 
-export type Encryption = { content?: string; key?: string }
+export type Encryption = { content?: string; key?: string; digest?: string; mgf?: string; hashes?: [string, string] }
 
 /** What a test asks the provider for. Times are seconds from now. */
 export type ResponseOptions = Mode & {
@@ -188,6 +189,7 @@ export function encrypt(
   encryption: Encryption = {},
 ): string {
   const { content = 'http://www.w3.org/2009/xmlenc11#aes256-gcm', key = `${xenc}rsa-oaep-mgf1p` } = encryption
+  const { digest = `${dsig}sha1`, mgf, hashes = ['sha1', 'sha1'] } = encryption
   const [, bits, form] = /aes(128|256)-(gcm|cbc)$/.exec(content) ?? ['', '192', 'des']
   const cipherName = form === 'des' ? 'des-ede3-cbc' : `aes-${bits}-${form}`
   const contentKey = randomBytes(Number(bits) / 8)
@@ -199,11 +201,24 @@ export function encrypt(
     cipher.final(),
     ...(form === 'gcm' ? [cipher.getAuthTag()] : []),
   ])
-  const padding = key.endsWith('rsa-1_5') ? constants.RSA_PKCS1_PADDING : constants.RSA_PKCS1_OAEP_PADDING
-  const encryptedKey = publicEncrypt({ key: certificate, padding }, contentKey)
+  const encryptedKey = key.endsWith('rsa-1_5')
+    ? publicEncrypt({ key: certificate, padding: constants.RSA_PKCS1_PADDING }, contentKey)
+    : encryptOaep(certificate, contentKey, hashes)
+  const methods = [
+    ...(digest ? [`<ds:DigestMethod Algorithm="${digest}"/>`] : []),
+    ...(mgf ? [`<xenc11:MGF xmlns:xenc11="http://www.w3.org/2009/xmlenc11#" Algorithm="${mgf}"/>`] : []),
+  ]
   const value = (bytes: Buffer) =>
     `<xenc:CipherData><xenc:CipherValue>${bytes.toString('base64')}</xenc:CipherValue></xenc:CipherData>`
-  return `<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"><xenc:EncryptedData xmlns:xenc="${xenc}" Type="${xenc}Element"><xenc:EncryptionMethod Algorithm="${content}"/><ds:KeyInfo xmlns:ds="${dsig}"><xenc:EncryptedKey><xenc:EncryptionMethod Algorithm="${key}"><ds:DigestMethod Algorithm="${dsig}sha1"/></xenc:EncryptionMethod>${value(encryptedKey)}</xenc:EncryptedKey></ds:KeyInfo>${value(encrypted)}</xenc:EncryptedData></saml:EncryptedAssertion>`
+  return `<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"><xenc:EncryptedData xmlns:xenc="${xenc}" Type="${xenc}Element"><xenc:EncryptionMethod Algorithm="${content}"/><ds:KeyInfo xmlns:ds="${dsig}"><xenc:EncryptedKey><xenc:EncryptionMethod Algorithm="${key}">${methods.join('')}</xenc:EncryptionMethod>${value(encryptedKey)}</xenc:EncryptedKey></ds:KeyInfo>${value(encrypted)}</xenc:EncryptedData></saml:EncryptedAssertion>`
+}
+
+/** RSA-OAEP with two hashes, of the label and of the mask. Node.js knows one for both. */
+function encryptOaep(certificate: string, bytes: Buffer, [label, mask]: [string, string]): Buffer {
+  const hash = (name: string) => forge.md[name as 'sha1'].create()
+  const key = forge.pki.certificateFromPem(certificate).publicKey as forge.pki.rsa.PublicKey
+  const options = { md: hash(label), mgf1: { md: hash(mask) } }
+  return Buffer.from(key.encrypt(bytes.toString('binary'), 'RSA-OAEP', options), 'binary')
 }
 
 /** The assertion in a response. */

@@ -1,6 +1,6 @@
 import { emailOf, type SamlEmail } from './email'
 import { namespaces } from './namespaces'
-import { ensure } from './rejected'
+import { ensure, type SamlCheck, SamlRejected } from './rejected'
 import type { Expected } from './response'
 import { childrenOf, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
 
@@ -24,8 +24,9 @@ const { assertion: saml } = namespaces
 const conditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
 /**
- * Reads the identity from an assertion, which must be the bytes that the library verified. Checks
- * what the library does not: issuer, subject, audience, bearer confirmation and authentication statement.
+ * Reads the identity from an assertion, which must be the bytes that were verified. Checks
+ * issuer, subject, times, audience, bearer confirmation and authentication statement: the library only verified
+ * signatures.
  */
 export function readIdentity(assertion: XmlElement, expected: Expected, emailAttribute?: string): SamlIdentity {
   ensure(assertion.attributes.get('Version') === '2.0', 'saml_version')
@@ -49,6 +50,8 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
     required.children.every(({ name, namespace }) => namespace === saml && conditions.includes(name)),
     'saml_conditions',
   )
+  const [start, end] = ['NotBefore', 'NotOnOrAfter'].map((name) => required.attributes.get(name))
+  ensure((start === undefined || timeOf(start) <= Date.now() + clockSkewMs) && isAhead(end), 'saml_time')
   const restrictions = childrenOf(required, saml, 'AudienceRestriction')
   ensure(restrictions.length > 0 && restrictions.every((each) => allows(each, expected.entityId)), 'saml_audience')
   const sessionNotOnOrAfter = sessionEnd(assertion)
@@ -70,18 +73,24 @@ function allows(restriction: XmlElement, entityId: string): boolean {
   )
 }
 
-/** Profiles 4.1.4.2 and 4.1.4.3: for us, in response to our request, and not for long. */
-function checkConfirmation(subject: XmlElement, { acsUrl, requestId }: Expected): void {
-  const [confirmation, another] = childrenOf(subject, saml, 'SubjectConfirmation').filter(
+/** Profiles 4.1.4.3: at least one confirmation has to meet every condition. Others may be for other recipients. */
+function checkConfirmation(subject: XmlElement, expected: Expected): void {
+  const bearers = childrenOf(subject, saml, 'SubjectConfirmation').filter(
     (each) => uriIn(each, 'Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer',
   )
-  ensure(confirmation && !another, 'saml_confirmation')
-  const data = onlyChild(confirmation, saml, 'SubjectConfirmationData', 'saml_confirmation')
-  const { attributes } = data
-  ensure(uriIn(data, 'Recipient') === acsUrl, 'saml_recipient')
-  ensure(attributes.get('InResponseTo') === requestId, 'saml_in_response_to')
-  ensure(!attributes.has('NotBefore'), 'saml_not_before')
-  ensure(isAhead(attributes.get('NotOnOrAfter')), 'saml_not_on_or_after')
+  const failures = bearers.map((each) => failedCheck(each, expected))
+  if (failures.includes(null)) return
+  throw new SamlRejected(failures.find((check) => check !== 'saml_recipient') ?? failures[0] ?? 'saml_confirmation')
+}
+
+/** Profiles 4.1.4.2: for us, in response to our request, and not for long. Returns null if all of that holds. */
+function failedCheck(confirmation: XmlElement, { acsUrl, requestId }: Expected): SamlCheck | null {
+  const [data, another] = childrenOf(confirmation, saml, 'SubjectConfirmationData')
+  if (!data || another) return 'saml_confirmation'
+  if (uriIn(data, 'Recipient') !== acsUrl) return 'saml_recipient'
+  if (data.attributes.get('InResponseTo') !== requestId) return 'saml_in_response_to'
+  if (data.attributes.has('NotBefore')) return 'saml_not_before'
+  return isAhead(data.attributes.get('NotOnOrAfter')) ? null : 'saml_not_on_or_after'
 }
 
 function sessionEnd(assertion: XmlElement): Date | undefined {
@@ -89,13 +98,17 @@ function sessionEnd(assertion: XmlElement): Date | undefined {
   ensure(statements.length > 0, 'saml_authn_statement')
   const ends = statements.flatMap(({ attributes }) => attributes.get('SessionNotOnOrAfter') ?? [])
   ensure(ends.every(isAhead), 'saml_session_ended')
-  return ends.length > 0 ? new Date(Math.min(...ends.map(Date.parse))) : undefined
+  return ends.length > 0 ? new Date(Math.min(...ends.map(timeOf))) : undefined
 }
 
-/** Whether a time is in the future. Without a time zone, JavaScript would take it for a local time. */
 function isAhead(time: string | undefined): boolean {
-  const hasZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(time ?? '')
-  return hasZone && Date.parse(time!) > Date.now() - clockSkewMs
+  return timeOf(time) > Date.now() - clockSkewMs
+}
+
+/** Returns NaN for a time without a time zone, which JavaScript would take for a local time. */
+function timeOf(time = ''): number {
+  const hasZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(time)
+  return hasZone ? Date.parse(time) : Number.NaN
 }
 
 function attributesOf(assertion: XmlElement): Map<string, string[]> {

@@ -340,6 +340,14 @@ const encrypted: Record<string, [SamlCheck, ResponseOptions]> = {
       ),
     },
   ],
+  'an unknown hash of the key, which the library takes for SHA-1': [
+    'saml_encryption',
+    { encryption: { digest: 'http://www.w3.org/2001/04/xmldsig-more#md5' } },
+  ],
+  'another mask generation than the algorithm of the key has': [
+    'saml_decryption',
+    { encryption: { mgf: 'http://www.w3.org/2009/xmlenc11#mgf1sha256', hashes: ['sha1', 'sha256'] } },
+  ],
   'triple DES': ['saml_encryption', { encryption: { content: `${xenc}tripledes-cbc` } }],
   'an encrypted assertion of another namespace': [
     'saml_assertion_count',

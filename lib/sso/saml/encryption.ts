@@ -11,7 +11,17 @@ const contentCiphers = [
   'http://www.w3.org/2001/04/xmlenc#aes256-cbc',
   'http://www.w3.org/2001/04/xmlenc#aes128-cbc',
 ]
-const keyCiphers = ['http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p']
+/** RSA-OAEP. The second one names the hash of the mask generation, which is SHA-1 for the first one. */
+export const keyCiphers = [
+  'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p',
+  'http://www.w3.org/2009/xmlenc11#rsa-oaep',
+]
+// For others, the library would take SHA-1.
+const digests = [
+  'http://www.w3.org/2000/09/xmldsig#sha1',
+  'http://www.w3.org/2001/04/xmlenc#sha256',
+  'http://www.w3.org/2001/04/xmlenc#sha512',
+]
 
 /** Checks the form and the algorithms of an encrypted assertion. */
 export function checkEncryption(encrypted: XmlElement): void {
@@ -26,6 +36,11 @@ export function checkEncryption(encrypted: XmlElement): void {
   ensure(all('EncryptionMethod').length === 2 && all('CipherValue').length === 2, 'saml_encryption')
   ensure(contentCiphers.includes(algorithmOf(data)), 'saml_encryption')
   ensure(keyCiphers.includes(algorithmOf(key)), 'saml_encryption')
+  const hashes = all('DigestMethod').map(({ attributes }) => attributes.get('Algorithm') ?? '')
+  ensure(
+    hashes.every((hash) => digests.includes(hash)),
+    'saml_encryption',
+  )
   // The library puts the URI into an XPath expression.
   ensure(
     all('RetrievalMethod').every(({ attributes }) => /^#[\w.-]+$/.test(attributes.get('URI') ?? '')),
@@ -38,16 +53,20 @@ function algorithmOf(element: XmlElement): string {
   return method?.attributes.get('Algorithm') ?? ''
 }
 
-/**
- * Returns the encrypted assertion of a response as XML. Uses the library's own functions, so that
- * it will later read what is checked now: a bomb could be inside, because anybody can encrypt.
- */
+/** Returns the encrypted assertion of a response as XML. */
 export async function decryptAssertion(responseXml: string, privateKey: string): Promise<string> {
-  const { decryptXml, parseDomFromString, xpath } = await import('@node-saml/node-saml/lib/xml.js')
+  const [{ default: xmlenc }, { parseDomFromString, xpath }] = await Promise.all([
+    import('xml-encryption'),
+    import('@node-saml/node-saml/lib/xml.js'),
+  ])
   try {
     const document = await parseDomFromString(responseXml)
     const [encrypted] = xpath.selectElements(document, "/*/*[local-name()='EncryptedAssertion']")
-    return await decryptXml(String(encrypted), privateKey)
+    // By default, it rejects CBC. checkEncryption accepts no other of the algorithms that it calls insecure.
+    const options = { key: privateKey, disallowDecryptionWithInsecureAlgorithm: false, warnInsecureAlgorithm: false }
+    return await new Promise<string>((resolve, reject) => {
+      xmlenc.decrypt(String(encrypted), options, (error, xml) => (error ? reject(error) : resolve(xml)))
+    })
   } catch {
     throw new SamlRejected('saml_decryption')
   }

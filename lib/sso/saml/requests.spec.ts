@@ -89,7 +89,23 @@ test('our metadata holds the entity ID, the ACS for HTTP-POST, and our certifica
   expect(keys).toEqual({ signing: settings.certificate, encryption: settings.certificate })
   expect(role.get('AuthnRequestsSigned')).toBe('true')
   expect(role.get('WantAssertionsSigned')).toBe('true')
-  expect(xml, 'the provider chooses the form of the NameID').not.toContain('NameIDFormat')
+  const format = (name: string) => `<NameIDFormat>urn:oasis:names:tc:SAML:${name}</NameIDFormat>`
+  for (const name of [
+    '2.0:nameid-format:persistent',
+    '1.1:nameid-format:emailAddress',
+    '1.1:nameid-format:unspecified',
+  ])
+    expect(xml).toContain(format(name))
+  expect(xml.match(/<NameIDFormat>/g)).toHaveLength(3)
+  expect(xml.indexOf('<NameIDFormat>')).toBeLessThan(xml.indexOf('<AssertionConsumerService'))
+  expect([...xml.matchAll(/<EncryptionMethod Algorithm="([^"]*)"\/>/g)].map(([, algorithm]) => algorithm)).toEqual([
+    'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p',
+    'http://www.w3.org/2009/xmlenc11#rsa-oaep',
+    'http://www.w3.org/2009/xmlenc11#aes256-gcm',
+    'http://www.w3.org/2009/xmlenc11#aes128-gcm',
+    'http://www.w3.org/2001/04/xmlenc#aes256-cbc',
+    'http://www.w3.org/2001/04/xmlenc#aes128-cbc',
+  ])
   expect(xml).not.toContain('PRIVATE')
   expect(await serviceMetadata(settings)).toBe(xml)
 })
