@@ -1,7 +1,7 @@
 // `npm run connections -- add oidc|add saml|list|show|check|update|disable|enable|remove`: manages the
 // identity providers that users sign in with.
 import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
@@ -104,9 +104,9 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
   console.log(`\nThen: npm run connections -- check ${slug}`)
 }
 
-/** Returns the text of a file, or of stdin for -. */
-async function read(file: string): Promise<string> {
-  return (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch(() => {
+/** Returns the bytes of a file, or of stdin for -. */
+async function read(file: string): Promise<Buffer> {
+  return (file === '-' ? buffer(process.stdin) : readFile(file)).catch(() => {
     throw new UsageError(`${file === '-' ? 'stdin' : file} can’t be read.`)
   })
 }

@@ -111,6 +111,20 @@ test('signs requests if the metadata demands it, and relaxes nothing', async ({ 
   expect(row!.settings).toMatchObject({ signRequests: true, signed: 'either' })
 })
 
+test('leaves out certificates that it can’t use, and names them', async ({ sql }) => {
+  const expired = (await newKeyPair('idp', new Date('2010-01-01T00:00:00Z'))).certificate
+  const { certificates } = provider.settings.provider
+  const { code, stdout } = await add(
+    [],
+    `\uFEFF${metadataOf(provider, { certificates: [expired, ...certificates, ''] })}`,
+  )
+  expect(code).toBe(0)
+  expect(stdout).toContain('Left out certificate 1 of 3: it has expired.\nLeft out certificate 3 of 3: it is empty.\n')
+  expect((await sql('SELECT settings FROM connections WHERE slug = $1', [slug]))[0]!.settings).toMatchObject({
+    certificates,
+  })
+})
+
 test('adds nothing that it can’t use', async ({ sql }) => {
   const expired = (await newKeyPair('idp', new Date('2010-01-01T00:00:00Z'))).certificate
   const addAt = (parameters: string[], stdin = '') =>
@@ -118,7 +132,7 @@ test('adds nothing that it can’t use', async ({ sql }) => {
   for (const [attempt, message] of [
     [addAt([]), '--metadata is required'],
     [addAt(['--metadata', '/nowhere.xml']), '/nowhere.xml can’t be read.'],
-    [add([], '<html>'), 'This is not XML that can be read.'],
+    [add([], '<html>'), 'This is a web page (HTML).'],
     [add([], metadataOf(provider, { certificates: [expired] })), 'Every signing certificate has expired.'],
     [add([], metadataOf(provider, { entityId: 'https://x.example/\u202e' })), 'no control or invisible characters'],
     [add([], metadataOf(provider, { ssoUrl: 'https://x.example/&#155;2J' })), 'no control or invisible characters'],

@@ -13,8 +13,8 @@ export type ResponseFields = Pick<URLSearchParams, 'get' | 'toString'>
 /** The flags of a command, by name. */
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>
 
-/** Returns the text of a file, or of stdin for -. */
-export type Read = (file: string) => Promise<string>
+/** Returns the bytes of a file, or of stdin for -. */
+export type Read = (file: string) => Promise<Buffer>
 
 /** A kind of identity provider: what a sign-in and `npm run connections` need of it. */
 export type Provider<Of extends Connection = Connection> = {

@@ -96,7 +96,7 @@ export const add: OidcProvider['add'] = {
       throw new UsageError(problems.join('\n'))
     }
     if (process.stdin.isTTY) console.error('Paste the client secret, press Enter, then Ctrl-D:')
-    const clientSecret = (await read('-')).trim()
+    const clientSecret = (await read('-')).toString().trim()
     if (!clientSecret || /\s/.test(clientSecret)) throw new UsageError('Pass the client secret on stdin, alone.')
     return { settings: settings.data, secrets: { clientSecret } }
   },

@@ -107,7 +107,9 @@ const names: Record<string, string> = {
 /** Returns settings with what the provider says in its metadata. Throws UsageError. */
 export async function withMetadata(own: object, file: Flags[string], read: Read): Promise<SamlSettings> {
   if (!file) throw new UsageError('--metadata is required: a file with the metadata of the provider, or - for stdin.')
-  const { entityId: issuer, ssoUrl, certificates, wantsSignedRequests } = readProviderMetadata(await read(String(file)))
+  const metadata = readProviderMetadata(await read(String(file)))
+  const { entityId: issuer, ssoUrl, certificates, wantsSignedRequests } = metadata
+  for (const line of metadata.leftOut) console.log(line)
   const settings = asEntered(SamlSettings).safeParse({
     ...own,
     ...(wantsSignedRequests && { signRequests: true }),

@@ -14,8 +14,10 @@ beforeAll(async () => {
   ;[current, next, expired] = pairs.map(({ certificate }) => certificate) as [string, string, string]
 })
 
-const key = (pem: string, use = ' use="signing"') =>
-  `<md:KeyDescriptor${use}><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>\n${pem.replace(/-----.*-----/g, '')}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`
+const keyText = (pem: string) => pem.replace(/-----.*-----/g, '')
+const key = (pem: string, use?: string) => keyOf(`\n${keyText(pem)}`, use)
+const keyOf = (text: string, use = ' use="signing"') =>
+  `<md:KeyDescriptor${use}><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${text}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`
 const service = (binding: string, location: string) =>
   `<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:${binding}" Location="${location}"/>`
 const entity = (content: string, id = 'https://idp.example/metadata') =>
@@ -28,7 +30,7 @@ const role = (
   `<md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:1.1:protocol ${protocol}">${keys}${services}</md:IDPSSODescriptor>`
 const good = () => entity(role(key(current)))
 
-const problemOf = (xml: string) => {
+const problemOf = (xml: string | Buffer) => {
   try {
     readProviderMetadata(xml)
     return 'accepted'
@@ -45,6 +47,7 @@ test('reads the entity ID, the endpoint, and the certificate with its end', () =
     entityId: 'https://idp.example/metadata',
     ssoUrl: 'https://idp.example/redirect?a=b&c=d',
     certificates: [{ pem: current, expiresAt: new Date(new X509Certificate(current).validTo) }],
+    leftOut: [],
     wantsSignedRequests: false,
   })
 })
@@ -76,7 +79,7 @@ test('takes no check from metadata', () => {
   for (const value of ['false', 'true']) {
     const hostile = `WantAuthnRequestsSigned="${value}" WantAssertionsSigned="false" WantResponseSigned="false" validateSignature="false" protocolSupport`
     const metadata = readProviderMetadata(replace('protocolSupport', hostile)(good()))
-    expect(Object.keys(metadata)).toEqual(['entityId', 'ssoUrl', 'certificates', 'wantsSignedRequests'])
+    expect(Object.keys(metadata)).toEqual(['entityId', 'ssoUrl', 'certificates', 'leftOut', 'wantsSignedRequests'])
     expect(metadata.wantsSignedRequests).toBe(value === 'true')
   }
 })
@@ -91,6 +94,90 @@ test('ignores white space around the entity ID, the endpoint and other URIs', ()
 test('reads an endpoint on localhost', () => {
   const local = replace('https://idp.example/redirect', 'http://localhost:8080/redirect')
   expect(readProviderMetadata(local(good())).ssoUrl).toBe('http://localhost:8080/redirect?a=b&c=d')
+})
+
+/** Metadata with a name in it that is not in ASCII. */
+const named = (text: string) => replace('</md:Entity', `<md:Organization>${text}</md:Organization>$&`)(good())
+const utf16 = (text: string) => Buffer.from(text, 'utf16le')
+
+test('reads metadata in the encoding of the file, and with text around it', () => {
+  const declared = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?>\n${named('Zürich')}`
+  const files: Record<string, string | Buffer> = {
+    'UTF-8 with a byte order mark': `\uFEFF${declared('utf-8')}`,
+    'UTF-16, as Windows PowerShell saves it': utf16(`\uFEFF${declared('utf-8')}`),
+    'UTF-16 without a byte order mark': utf16(declared('UTF-16')),
+    'UTF-16 with the first byte first': utf16(`\uFEFF${declared('UTF-16')}`).swap16(),
+    'UTF-8 that was UTF-16': declared('utf-16'),
+    'ISO-8859-1': Buffer.from(declared('ISO-8859-1'), 'latin1'),
+    'windows-1252': Buffer.from(declared('Windows-1252'), 'latin1'),
+    'UTF-8 without a declaration': named('Zürich'),
+    'a stylesheet': `<?xml version="1.0"?>\r\n<?xml-stylesheet href="a.xsl"?>\n${good()}`,
+    'text of a browser before it': `This XML file does not appear to have any style information.\n\n${declared('utf-8')}`,
+    'text of a terminal around it': `$ curl https://idp.example/metadata\n${declared('utf-8')}\n$ `,
+    'a fence around it': `\`\`\`xml\n${good()}\n\`\`\`\n`,
+  }
+  for (const [what, file] of Object.entries(files))
+    expect(readProviderMetadata(file), what).toEqual(readProviderMetadata(good()))
+})
+
+test('reads a certificate as PEM, on lines, and with text around the PEM', () => {
+  const body = current.replace(/-----.*-----|\s/g, '')
+  for (const text of [
+    current,
+    current.replaceAll('\n', '\r\n'),
+    `Certificate:\n  Data: CN=idp\n${current}`,
+    `subject=/CN=idp\n${current}\n`,
+    `-----BEGIN CERTIFICATE-----${body}-----END CERTIFICATE-----`,
+    `-----BEGINCERTIFICATE-----${body}-----ENDCERTIFICATE-----`,
+    current.replaceAll('CERTIFICATE', 'TRUSTED CERTIFICATE'),
+    `\t${body.replace(/.{64}/g, '$&\n\t')}\n`,
+  ]) {
+    const { certificates } = readProviderMetadata(entity(role(keyOf(text))))
+    expect(
+      certificates.map(({ pem }) => pem),
+      text.slice(0, 40),
+    ).toEqual([current])
+  }
+  expect(problemOf(entity(role(keyOf(`subject=/CN=idp${body}`))))).toBe('bad-certificate')
+})
+
+test('takes the usable certificates and endpoints, and names the others', () => {
+  const bad: [string, string][] = [
+    [certificateOf(unsupported('ec', 0)), 'it holds no RSA key of 2048 bits or more'],
+    [certificateOf(unsupported('rsa', 1024)), 'it holds no RSA key of 2048 bits or more'],
+    ['', 'it is empty'],
+    ['\n', 'it is empty'],
+    ['AAAA', 'it can’t be read'],
+    ['not base64!', 'it can’t be read'],
+    [expired, 'it has expired'],
+  ]
+  for (const [text, problem] of bad) {
+    for (const keys of [
+      [text, current],
+      [current, text],
+    ]) {
+      const { certificates, leftOut } = readProviderMetadata(entity(role(keys.map((each) => keyOf(each)).join(''))))
+      expect(certificates.map(({ pem }) => pem)).toEqual([current])
+      expect(leftOut).toEqual([`Left out certificate ${keys.indexOf(text) + 1} of 2: ${problem}.`])
+    }
+  }
+  const emptyFirst = replace('<ds:X509Certificate>', '<ds:X509Certificate/>$&')(good())
+  expect(readProviderMetadata(emptyFirst).certificates).toHaveLength(1)
+  expect(problemOf(entity(role(keyOf(expired) + keyOf(''))))).toBe('expired-certificate')
+
+  const redirect = service('HTTP-Redirect', 'https://idp.example/redirect')
+  const plain = service('HTTP-Redirect', 'http://idp.example/old') + service('HTTP-Redirect', '')
+  expect(readProviderMetadata(entity(role(key(current), plain + redirect))).ssoUrl).toBe('https://idp.example/redirect')
+  const postOnly = role(key(expired), service('HTTP-POST', 'https://idp.example/post'))
+  expect(readProviderMetadata(entity(postOnly + role(key(current), redirect))).ssoUrl).toBe(
+    'https://idp.example/redirect',
+  )
+})
+
+test('takes no key of an issuer in place of one that can’t be used', () => {
+  const text = certificateOf(unsupported('ec', 0))
+  const chain = replace('</ds:X509Certificate>', `$&<ds:X509Certificate>${keyText(current)}</ds:X509Certificate>`)
+  expect(problemOf(entity(role(chain(keyOf(text)))))).toBe('unsupported-key')
 })
 
 const unsupported = (type: 'rsa' | 'rsa-pss' | 'ec', modulusLength: number) =>
@@ -113,14 +200,20 @@ function certificateOf(publicKey: Buffer): string {
   return content.toString('base64')
 }
 
-const unusable: Record<string, [ProviderMetadataError['problem'], () => string]> = {
-  'nothing at all': ['not-xml', () => ''],
-  'a web page': ['not-xml', () => '<!DOCTYPE html><html><body><p>Metadata<br></body></html>'],
-  'an OpenID configuration': ['not-xml', () => '{"issuer":"https://idp.example"}'],
-  'a DTD': ['not-xml', () => `<!DOCTYPE a [<!ENTITY b "c">]>${good()}`],
-  'a processing instruction': ['not-xml', () => `<?xml-stylesheet href="a"?>${good()}`],
-  CDATA: ['not-xml', () => replace('>\n', '><![CDATA[\n]]>')(good())],
-  'cut-off XML': ['not-xml', () => good().slice(0, -20)],
+const unusable: Record<string, [ProviderMetadataError['problem'], () => string | Buffer]> = {
+  'nothing at all': ['empty', () => ''],
+  'white space only': ['empty', () => '\uFEFF\r\n'],
+  'a web page': ['web-page', () => '<!DOCTYPE html><html><body><p>Metadata<br></body></html>'],
+  'a web page that shows metadata': ['web-page', () => `<!DOCTYPE html><html><body>${good()}<br></body></html>`],
+  'escaped metadata': ['escaped', () => good().replaceAll('<', '&lt;').replaceAll('>', '&gt;')],
+  'an archive': ['encoding', () => Buffer.from('504b0304140000000800ff', 'hex')],
+  'an unknown encoding': ['encoding', () => `<?xml version="1.0" encoding="x-nothing"?>${good()}`],
+  'UTF-8 in bytes of another encoding': ['encoding', () => Buffer.from(`<?xml version="1.0"?>${named('ü')}`, 'latin1')],
+  'an OpenID configuration': ['json', () => '{"issuer":"https://idp.example"}'],
+  'a DTD': ['markup', () => `<!DOCTYPE a [<!ENTITY b "c">]>${good()}`],
+  'a processing instruction inside': ['markup', () => replace('<md:IDPSSO', '<?a b?>$&')(good())],
+  CDATA: ['markup', () => replace('>\n', '><![CDATA[\n]]>')(good())],
+  'cut-off XML': ['cut-off', () => good().slice(0, -20)],
   '256 KiB and more': ['too-large', () => `${good()}<!--${'x'.repeat(256 * 1024)}-->`],
   'too many elements': ['too-large', () => replace('</md:Entity', `${'<a/>'.repeat(1001)}</md:Entity`)(good())],
   'other XML': ['not-metadata', () => '<html/>'],
