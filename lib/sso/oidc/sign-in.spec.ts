@@ -8,10 +8,12 @@ import {
   type Behaviour,
   type Claims,
   clientSecret,
+  kid,
   type Provider,
   signed,
   startProvider,
 } from '../../../e2e/support/oidc-provider'
+import { log } from '../../log'
 import { newSecret } from '../../secret'
 import { advice } from '../advice'
 import type { OidcConnection } from '../connection'
@@ -111,8 +113,17 @@ const sized = (genuine: object, bytes: number) => ({
   ...genuine,
   more: 'x'.repeat(bytes - JSON.stringify({ ...genuine, more: '' }).length),
 })
+const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length
+const minuteMs = 60_000
+const [timeOrigin, startOfClock] = [Date.now.bind(Date), performance.now.bind(performance)]
+/** Moves the clocks of this process, which are also those of the provider. */
+function later(ms: number): void {
+  vi.spyOn(Date, 'now').mockImplementation(() => timeOrigin() + ms)
+  vi.spyOn(performance, 'now').mockImplementation(() => startOfClock() + ms)
+}
 const metadataBytes = 32 * 1024
-const responseBytes = 64 * 1024
+const keysBytes = 64 * 1024
+const responseBytes = 256 * 1024
 
 rejects('response_invalid', {
   'a foreign key': ['id_token_signature', { sign: (claims) => signed(claims, foreign) }],
@@ -255,7 +266,7 @@ rejects('temporarily_unavailable', {
     'token_response',
     { token: () => ({ status: 502, body: 'Bad gateway', headers: { 'Content-Type': 'text/html' } }) },
   ],
-  'a token response of more than 64 KiB': [
+  'a token response of more than 256 KiB': [
     'provider_response_size',
     { token: (genuine) => ({ body: sized(genuine, responseBytes + 1) }) },
   ],
@@ -275,10 +286,10 @@ rejects('temporarily_unavailable', {
   'metadata without an endpoint': ['discovery_metadata', metadata({ authorization_endpoint: undefined })],
 })
 
-test('accepts responses of 64 KiB, and metadata of 32 KiB', async () => {
+test('accepts responses of 256 KiB, keys of 64 KiB, and metadata of 32 KiB', async () => {
   provider.behaviour = {
     metadata: (genuine) => sized(genuine, metadataBytes),
-    jwks: (genuine) => ({ body: sized(genuine, responseBytes) }),
+    jwks: (genuine) => ({ body: sized(genuine, keysBytes) }),
     token: (genuine) => ({ body: sized(genuine, responseBytes) }),
     ...claims({ email: undefined }),
     userInfo: (genuine) => sized(genuine, responseBytes),
@@ -286,15 +297,113 @@ test('accepts responses of 64 KiB, and metadata of 32 KiB', async () => {
   expect(await outcomeOf(signIn(await connect()))).toBe('accepted')
 })
 
-for (const endpoint of ['token', 'jwks'] as const) {
+test('accepts an ID token of 100 KB with 2,500 groups', async () => {
+  const groups = Array.from({ length: 2_500 }, () => randomUUID())
+  provider.behaviour = claims({ groups })
+  expect(await outcomeOf(signIn(await connect()))).toBe('accepted')
+  provider.behaviour = { ...claims({ email: undefined }), userInfo: (own) => ({ ...own, groups }) }
+  expect(await outcomeOf(signIn(await connect()))).toBe('accepted')
+})
+
+for (const [endpoint, check] of [
+  ['token', 'provider_timeout'],
+  ['jwks', 'provider_keys'],
+] as const) {
   test(`ends a sign-in when the ${endpoint} endpoint has not responded for five seconds`, async () => {
     const { timeout } = AbortSignal
     const limit = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 10))
     provider.behaviour = { [endpoint]: (body: Claims) => ({ body, delayMs: 60_000 }) }
-    expect(await outcomeOf(signIn(await connect()))).toEqual(['provider_timeout', 'temporarily_unavailable'])
+    expect(await outcomeOf(signIn(await connect()))).toEqual([check, 'temporarily_unavailable'])
     expect(new Set(limit.mock.calls.flat())).toEqual(new Set([5_000]))
   })
 }
+
+const unusableKeys: Record<string, NonNullable<Behaviour['jwks']>> = {
+  'a failure': () => ({ status: 503, body: 'Maintenance', headers: { 'Content-Type': 'text/html' } }),
+  'a page': () => ({ body: '<html></html>', headers: { 'Content-Type': 'text/html' } }),
+  'JSON without keys': () => ({ body: {} }),
+  'an empty response': () => ({ body: '' }),
+  'a redirect': () => ({ status: 302, body: '', headers: { Location: '/elsewhere' } }),
+  'more than 64 KiB': (genuine) => ({ body: sized(genuine, keysBytes + 1) }),
+}
+for (const [what, jwks] of Object.entries(unusableKeys)) {
+  test(`lets the last good keys serve for a day in place of ${what}, and rejects sign-ins without them`, async () => {
+    const warnings = vi.spyOn(log, 'warn').mockReturnValue()
+    const connection = await connect()
+    provider.behaviour = { jwks }
+    expect(await outcomeOf(signIn(connection))).toEqual(['provider_keys', 'temporarily_unavailable'])
+    provider.behaviour = {}
+    expect(await outcomeOf(signIn(connection))).toBe('accepted')
+    expect(warnings).not.toHaveBeenCalled()
+    provider.behaviour = { jwks }
+    later(6 * minuteMs)
+    expect(await outcomeOf(signIn(connection))).toBe('accepted')
+    expect(warnings.mock.calls[0]![0]).toEqual({ connection: 'acme', check: 'provider_keys' })
+    later(25 * 60 * minuteMs)
+    expect(await outcomeOf(signIn(connection))).toEqual(['provider_keys', 'temporarily_unavailable'])
+  })
+}
+
+test('ignores keys that it can’t use beside the key of the ID token, and takes new ones', async () => {
+  const others = [
+    { kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'other', alg: 'EdDSA' },
+    { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA', kid },
+    { kty: 'AKP', alg: 'ML-DSA-65', pub: 'AAAA', kid },
+    { kty: 'RSA', n: 'AAAA', e: 'AQAB', kid, use: 'enc', alg: 'RSA-OAEP' },
+    { kty: 'RSA', n: 'AAAA', e: 'AQAB', kid: 'expired' },
+    { kty: 'unknown' },
+    {},
+  ]
+  const around = (keys: object[]): Behaviour => ({
+    jwks: (genuine) => ({ body: { keys: [...keys, ...(genuine.keys as object[]), ...keys] } }),
+  })
+  provider.behaviour = around(others)
+  const connection = await connect()
+  expect(await outcomeOf(signIn(connection))).toBe('accepted')
+  later(6 * minuteMs)
+  provider.behaviour = { ...around(others), sign: (claims, keys) => signed(claims, keys, { kid: 'key-2' }) }
+  expect(await outcomeOf(signIn(connection))).toEqual(['id_token_key', 'response_invalid'])
+  const { jwks } = around(others)
+  provider.behaviour.jwks = (genuine) => {
+    const renamed = (genuine.keys as object[]).map((key) => ({ ...key, kid: 'key-2' }))
+    return jwks!({ keys: renamed })
+  }
+  later(12 * minuteMs)
+  expect(await outcomeOf(signIn(connection))).toBe('accepted')
+})
+
+test('lets the last good metadata serve for a day while it can’t be renewed, and renews it in the background', async () => {
+  const warnings = vi.spyOn(log, 'warn').mockReturnValue()
+  const connection = await connect()
+  expect(await outcomeOf(signIn(connection))).toBe('accepted')
+  const outages: [Behaviour, string][] = [
+    [metadata({ token_endpoint: undefined }), 'discovery_metadata'],
+    [metadata({ issuer: 'https://idp.example' }), 'discovery_issuer'],
+    [{ metadata: (genuine) => sized(genuine, metadataBytes + 1) }, 'provider_response_size'],
+  ]
+  for (const [index, [behaviour, check]] of outages.entries()) {
+    provider.behaviour = behaviour
+    later((61 + index * 2) * minuteMs)
+    for (let times = 0; times < 2; times++) expect(await outcomeOf(signIn(connection))).toBe('accepted')
+    await vi.waitFor(() =>
+      expect(warnings.mock.calls.map(([fields]) => fields)).toContainEqual({ connection: 'acme', check }),
+    )
+  }
+  expect([fetched(), warnings.mock.calls.length]).toEqual([4, 3]) // once a minute at most
+
+  // A provider that does not respond delays nobody.
+  provider.behaviour = { metadata: (genuine) => genuine }
+  later(70 * minuteMs)
+  expect(await outcomeOf(signIn(connection))).toBe('accepted')
+  await vi.waitFor(() => expect(fetched()).toBe(5))
+  later(80 * minuteMs)
+  expect(await outcomeOf(signIn(connection))).toBe('accepted')
+  expect(fetched(), 'renewed for an hour').toBe(5)
+
+  provider.behaviour = metadata({ token_endpoint: undefined })
+  later(26 * 60 * minuteMs)
+  expect(await outcomeOf(signIn(connection))).toEqual(['discovery_metadata', 'temporarily_unavailable'])
+})
 
 test('follows no redirect of the token endpoint', async () => {
   const headers = { Location: `${provider.issuer}/internal` }
@@ -324,7 +433,6 @@ test('sends the client secret to no other issuer, and for no other connection or
 
 // Metadata
 
-const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length
 /** A connection whose sign-ins can start with changed settings. Returns the check that a start fails. */
 async function startable() {
   const connection = await connect()
@@ -357,7 +465,8 @@ test('fetches metadata once, then hourly, and at once when the settings change',
   clock.mockReturnValue(startedAt + 3_599_000)
   expect([await start(), fetched()]).toEqual(['accepted', 1])
   clock.mockReturnValue(startedAt + 3_601_000)
-  expect([await start(), fetched()]).toEqual(['accepted', 2])
+  expect(await start()).toBe('accepted')
+  await vi.waitFor(() => expect(fetched()).toBe(2))
   expect([await start({ tenants: [randomUUID()] }), fetched()]).toEqual(['accepted', 3])
 })
 

@@ -1,4 +1,5 @@
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
+import { log } from '../../log'
 import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
 import type { OidcConnection } from '../connection'
 import { foldCase } from '../fold-case'
@@ -15,12 +16,17 @@ const timeoutSeconds = 5 // for each request to the provider
 const clockToleranceSeconds = 60
 const discoveryMs = 60 * 60 * 1000
 const failedDiscoveryMs = 5_000
+// While a provider can't be reached, its last good metadata and keys serve. They are fetched again every minute.
+const renewalMs = 60_000
+const staleMs = 24 * 60 * 60 * 1000
+const renewedKeysTimeoutMs = 2_000
 // OpenID Connect Core §2. PostgreSQL stores neither NUL nor half a surrogate pair.
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
 // The library copies metadata and keys, which blocks everybody: 240 KB of empty objects for 0.1 s.
 // Genuine metadata has up to 7 KB, and genuine keys have up to 15 KB.
 const maxMetadataBytes = 32 * 1024
-const maxResponseBytes = 64 * 1024
+const maxKeysBytes = 64 * 1024
+const maxResponseBytes = 256 * 1024 // a token with hundreds of groups
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
 export async function authorize(connection: OidcConnection, secrets: AttemptSecrets): Promise<string> {
@@ -149,32 +155,58 @@ export function emailOf(documents: Claims[], name?: string): { email: string; is
 
 /** A provider. `metadata` is the library's copy, which it would make again for each sign-in. */
 type Discovered = { configuration: Configuration; metadata: ServerMetadata }
-type Discovery = { source: string; discovered: Promise<Discovered>; endsAt: number }
+type Discovery = {
+  source: string
+  discovered: Promise<Discovered>
+  /** When it is fetched again. */
+  endsAt: number
+  /** Until when it serves if that fails. */
+  servesUntil: number
+  keys: KeyCopies
+}
+/** The last good keys of a provider, by URL. */
+type KeyCopies = Map<string, { body: string; fetchedAt: number }>
 
 const cache = new Map<string, Discovery>() // by connection
 
 /**
  * Returns the metadata and keys of a provider, which are fetched hourly, and at once when the
- * settings change. A failure is kept for seconds, so that sign-ins do not repeat its work. Throws
- * SignInRejected.
+ * settings change. An hour later, the last ones serve while new ones are fetched. A first failure is
+ * kept for seconds, so that sign-ins do not repeat its work. Throws SignInRejected.
  */
 async function discovered(connection: OidcConnection): Promise<Discovered> {
-  const { id, settings, sealedSecrets } = connection
+  const { id, slug, settings, sealedSecrets } = connection
   const source = JSON.stringify([settings, sealedSecrets])
-  let entry = cache.get(id)
-  if (!entry || entry.source !== source || entry.endsAt < performance.now()) {
-    entry = { source, discovered: discover(connection), endsAt: performance.now() + discoveryMs }
-    cache.set(id, entry)
-    const failed = entry
-    entry.discovered.catch(() => {
-      failed.endsAt = performance.now() + failedDiscoveryMs
-    })
+  const cached = cache.get(id)
+  const known = cached?.source === source ? cached : undefined
+  const now = performance.now()
+  if (known && now < known.endsAt) return known.discovered
+  const keys: KeyCopies = known?.keys ?? new Map()
+  const entry = { source, discovered: discover(connection, keys), endsAt: now + discoveryMs, servesUntil: 0, keys }
+  const isGood = () => {
+    entry.servesUntil = now + staleMs
   }
-  return entry.discovered
+  if (!known || now >= known.servesUntil) {
+    cache.set(id, entry)
+    entry.discovered.then(isGood, () => {
+      entry.endsAt = performance.now() + failedDiscoveryMs
+    })
+    return entry.discovered
+  }
+  known.endsAt = now + renewalMs
+  entry.discovered.then(
+    () => {
+      isGood()
+      if (cache.get(id) === known) cache.set(id, entry)
+    },
+    ({ check }: SignInRejected) =>
+      log.warn({ connection: slug, check }, 'the metadata of a provider could not be fetched: the last one serves'),
+  )
+  return known.discovered
 }
 
 /** Fetches the metadata of a provider. Throws SignInRejected. */
-export async function discover(connection: OidcConnection): Promise<Discovered> {
+export async function discover(connection: OidcConnection, keys: KeyCopies = new Map()): Promise<Discovered> {
   const client = await import('openid-client')
   const { issuer, clientId, tokenAuth } = connection.settings
   const { clientSecret } = await openSecrets(connection)
@@ -208,10 +240,42 @@ export async function discover(connection: OidcConnection): Promise<Discovered> 
     if (/\p{Cc}/u.test(metadata.issuer)) throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
     if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri)
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
-    configuration[client.customFetch] = fetchFromProvider(maxResponseBytes)
+    const fetchResponse = fetchFromProvider(maxResponseBytes)
+    configuration[client.customFetch] = (url, options) =>
+      url === metadata.jwks_uri ? fetchKeys(connection.slug, url, options, keys) : fetchResponse(url, options)
     return { configuration, metadata }
   } catch (error) {
     throw oidcRejection(error, 'discovery')
+  }
+}
+
+/**
+ * Fetches the keys of a provider. If that fails, returns the last good ones, which are at most a day
+ * old. Throws SignInRejected.
+ */
+async function fetchKeys(
+  slug: string,
+  url: string,
+  options: Parameters<CustomFetch>[1],
+  copies: KeyCopies,
+): Promise<Response> {
+  const copy = copies.get(url)
+  const isUsable = copy && performance.now() < copy.fetchedAt + staleMs
+  const signals = [options.signal!, ...(isUsable ? [AbortSignal.timeout(renewedKeysTimeoutMs)] : [])]
+  try {
+    const request = { ...options, signal: AbortSignal.any(signals) } as RequestOptions
+    const response = await fetchBounded(url, request, maxKeysBytes)
+    const body = await response.text()
+    if (!response.ok || !Array.isArray(JSON.parse(body).keys)) throw new Error('The response holds no keys.')
+    copies.set(url, { body, fetchedAt: performance.now() })
+    return new Response(body, response)
+  } catch (error) {
+    if (!isUsable) throw new SignInRejected('provider_keys', 'temporarily_unavailable', error)
+    log.warn(
+      { connection: slug, check: 'provider_keys' },
+      'the keys of a provider could not be fetched: the last ones serve',
+    )
+    return Response.json(JSON.parse(copy.body))
   }
 }
 
