@@ -38,7 +38,8 @@ export async function proxy(request: NextRequest): Promise<Response> {
 }
 
 /**
- * Returns the response for a part of another site's page, for a client over the limit, for a method
+ * Returns the response for a part of another site's page, for a client over the limit, for a URL that bin/server.ts
+ * found too long, for a method
  * that no page accepts, or for a page that needs the database while it is unavailable, else null.
  */
 async function rejectionOf(request: NextRequest, nonce: string): Promise<Response | null> {
@@ -57,6 +58,12 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<Respons
       status: 429,
       headers: { 'Content-Type': 'text/html; charset=utf-8', 'Retry-After': String(resetSeconds) },
     })
+  }
+  if (request.nextUrl.pathname === '/long-url') {
+    const [{ longUrlPage }, { log }] = await Promise.all([import('./lib/page/limited-page'), import('./lib/log')])
+    log.info({ method: request.method, route: 'page', status: 414, code: 'URI_TOO_LONG' })
+    const headers = { 'Content-Type': 'text/html; charset=utf-8' }
+    return new NextResponse(longUrlPage(request.headers, nonce), { status: 414, headers })
   }
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return new NextResponse('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })

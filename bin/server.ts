@@ -39,7 +39,6 @@ async function serve(dev: boolean): Promise<void> {
   server.timeout = 60_000 // for a client that stopped reading its response
   server.maxConnections = 4_000
   server.maxRequestsPerSocket = 1_000 // bounds what a client can pipeline
-
   // Next.js does not get HOST: it would send its rewrites to 127.0.0.1 as requests to another server. Upgrades are
   // for hot reload: in production, it would never close their sockets.
   const app = next({ dev, dir, port, hostname: 'localhost', httpServer: dev ? server : createServer() })
@@ -64,7 +63,6 @@ async function serve(dev: boolean): Promise<void> {
   }
   process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // meanwhile, its proxy learns of it
   for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev.ts was killed
-
   await app.prepare()
   const handle = app.getRequestHandler()
   const admit = limitPerClient()
@@ -74,7 +72,9 @@ async function serve(dev: boolean): Promise<void> {
     const { url = '', headers } = request
     response.shouldKeepAlive &&= !isStopping
     if (isStopping && url.startsWith(getHealth)) return reject(response, 503, 'This process is about to stop.')
-    if (url.length > 8 * 1024 || url.split('&', 101).length > 100) return reject(response, 414, 'The URL is too long.')
+    const isTooLong = url.length > 8 * 1024 || url.split('&', 101).length > 100
+    if (isTooLong && !headers.accept?.includes('text/html')) return reject(response, 414, 'The URL is too long.')
+    if (isTooLong) request.url = '/long-url' // a page of proxy.ts
     try {
       decodeURIComponent(url.split('?', 1)[0] ?? '')
     } catch {

@@ -18,7 +18,7 @@ import { expect, postTo, type Sql, test } from '../support/fixtures'
 import { clientSecret, connect, type Provider, startProvider } from '../support/oidc-provider'
 import { rounds } from '../support/race'
 import { lockRow } from '../support/row-lock'
-import { keepSecret } from '../support/secrets'
+import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { errorOf, logLine, usersOf, Visitor } from '../support/sso-visitor'
 
@@ -227,6 +227,59 @@ test.describe('the provider', () => {
     await expectRejected(slug, 'provider_error', 'other')
     const landing = await new Visitor(server.url).signIn(slug, '/reports')
     expect(landing.search, '`next` is kept').toBe('?error=other&next=%2Freports')
+  })
+
+  test('sends long codes, states of its sessions and many parameters, and descriptions in Cyrillic', async () => {
+    const slug = await connect(provider)
+    const more = (given: URLSearchParams, count: number) => {
+      for (let index = 0; index < count; index++) given.set(`more-${index}`, 'x')
+    }
+    for (const [codeLength, sessionState, count] of [
+      [2_400, 1_900, 0],
+      [43, 100, 35],
+      [3_000, 3_000, 60],
+    ] as const) {
+      provider.behaviour = {
+        codeLength,
+        response: (given) => {
+          given.set('session_state', 's'.repeat(sessionState))
+          more(given, count)
+        },
+      }
+      expect(errorOf(await new Visitor(server.url).signIn(slug)), `${codeLength}`).toBeNull()
+    }
+    provider.behaviour.response = (given) => {
+      given.delete('code')
+      given.set('error', 'access_denied')
+      given.set('error_description', 'Доступ запрещён администратором. '.repeat(36)) // 6.5 KB in the URL
+      more(given, 35)
+    }
+    await expectRejected(slug, 'provider_access_denied', 'access_denied')
+  })
+
+  test('shows a page for a response that is too long, and logs it', async () => {
+    const slug = await connect(provider)
+    const path = `/api/auth/sso/${slug}/callback?state=x`
+    for (const more of [
+      `&code=${'x'.repeat(8_192)}`,
+      '&a=b'.repeat(101),
+      `&error_description=${'%D0%AF'.repeat(1_500)}`,
+    ]) {
+      const headers = { Accept: 'text/html,*/*;q=0.8', 'Accept-Language': 'de', 'X-Forwarded-For': newAddress() }
+      const response = await fetch(server.url + path + more, { headers })
+      const html = await response.text()
+      expect([response.status, response.headers.get('content-type')]).toEqual([414, 'text/html; charset=utf-8'])
+      expect(html).toContain('<html lang="de"')
+      expect(html).toContain('<h1>Die Webadresse ist zu lang</h1>')
+      expect(html).toContain('<a href="/sign-in">')
+      expect(html).not.toContain('xxxx')
+    }
+    const lines = server
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"URI_TOO_LONG"'))
+    expect(lines).toHaveLength(3)
+    expect(JSON.parse(lines[0]!)).toMatchObject({ method: 'GET', route: 'page', status: 414 })
   })
 
   test('ends the sign-in at its start by unusable metadata', async () => {

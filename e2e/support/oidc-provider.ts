@@ -15,6 +15,8 @@ export type Behaviour = {
   metadata?: (genuine: Claims) => Claims
   /** How the client is registered. The other way is rejected, as by providers that announce both. */
   tokenAuth?: 'basic' | 'post'
+  /** The length of a code. */
+  codeLength?: number
   claims?: (genuine: Claims) => Claims
   /** Returns the ID token with these claims. */
   sign?: (claims: Claims, keys: Keys) => string | Promise<string>
@@ -94,7 +96,8 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
   }
 
   function authorize({ searchParams: given }: URL): string {
-    const code = keepSecret(randomBytes(32).toString('base64url'))
+    const { codeLength = 43 } = provider.behaviour
+    const code = keepSecret(randomBytes(codeLength).toString('base64url').slice(0, codeLength))
     if (given.get('code_challenge_method') !== 'S256' || given.get('response_type') !== 'code')
       throw new Error('PKCE with S256 and the code flow are required.')
     pending.set(code, given)

@@ -70,7 +70,15 @@ export class Visitor {
 
 export const errorOf = (landing: URL) => landing.searchParams.get('error')
 
-type Line = { connection?: string; check?: string; userId?: string; status: number; route: string; code?: string }
+type Line = {
+  connection?: string
+  check?: string
+  advice?: string
+  userId?: string
+  status: number
+  route: string
+  code?: string
+}
 
 /** Returns what a server logged for the last request of a visitor. */
 export async function logLine({ requestId }: Visitor, { output }: Pick<Server, 'output'>): Promise<Line> {

@@ -20,11 +20,24 @@ export function unavailablePage(requestHeaders: Headers, nonce: string): string 
   return plainPage(texts, texts.unavailablePage.title, texts.unavailablePage.body, nonce)
 }
 
+/** Returns the HTML page for a request whose URL is too long: such as a response of an OpenID provider. */
+export function longUrlPage(requestHeaders: Headers, nonce: string): string {
+  const texts = textsFor(requestHeaders)
+  const { title, body } = texts.longUrlPage
+  return plainPage(texts, title, body, nonce, { href: '/sign-in', text: texts.shared.signInAgain })
+}
+
 /**
- * Cheap to serve: no React, no script, no other file. Its link reloads the current URL, which may
+ * Cheap to serve: no React, no script, no other file. By default, its link reloads the current URL, which may
  * hold a secret, so the URL itself is not in the HTML.
  */
-function plainPage({ language, direction, app, limitedPage }: Texts, title: string, body: string, nonce: string) {
+function plainPage(
+  { language, direction, app, limitedPage }: Texts,
+  title: string,
+  body: string,
+  nonce: string,
+  link = { href: '', text: limitedPage.reload },
+) {
   return `<!doctype html>
 <html lang="${language}" dir="${direction}">
 <meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">\
@@ -32,7 +45,7 @@ function plainPage({ language, direction, app, limitedPage }: Texts, title: stri
 <title>${escapeHtml(`${title} – ${app}`)}</title>
 <style nonce="${nonce}">${style}</style>
 <main><h1>${escapeHtml(title)}</h1><p>${escapeHtml(body)}</p>\
-<p><a href="">${escapeHtml(limitedPage.reload)}</a></p></main>
+<p><a href="${link.href}">${escapeHtml(link.text)}</a></p></main>
 </html>
 `
 }

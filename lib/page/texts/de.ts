@@ -97,6 +97,10 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     body: 'Sie können diese Seite {when} erneut öffnen. Es ist nichts verloren gegangen.',
     reload: 'Seite erneut öffnen',
   },
+  longUrlPage: {
+    title: 'Die Webadresse ist zu lang',
+    body: 'Möglicherweise hat der Anmeldedienst Ihrer Organisation zu viel angehängt. Melden Sie sich erneut an. Wenn es wieder passiert, informieren Sie Ihre Administration.',
+  },
   unavailablePage: {
     title: 'Diese Seite ist gerade nicht verfügbar',
     body: 'Es ist nichts verloren gegangen. Warten Sie ein paar Sekunden und öffnen Sie diese Seite dann erneut.',

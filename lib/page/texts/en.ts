@@ -97,6 +97,10 @@ export const en = (app: string, passwordMinLength: number) => ({
     body: 'You can open this page again {when}. Nothing has been lost.',
     reload: 'Open this page again',
   },
+  longUrlPage: {
+    title: 'The web address is too long',
+    body: 'Your organisation’s sign-in service may have added too much to it. Sign in again. If it keeps happening, tell your administrator.',
+  },
   unavailablePage: {
     title: 'This page isn’t available right now',
     body: 'Nothing has been lost. Wait a few seconds, then open this page again.',

@@ -97,6 +97,10 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     body: 'Podrá volver a abrir esta página {when}. No se ha perdido nada.',
     reload: 'Volver a abrir esta página',
   },
+  longUrlPage: {
+    title: 'La dirección web es demasiado larga',
+    body: 'Es posible que el servicio de inicio de sesión de su organización le haya añadido demasiado. Inicie sesión de nuevo. Si sigue ocurriendo, avise a su administrador.',
+  },
   unavailablePage: {
     title: 'Esta página no está disponible en este momento',
     body: 'No se ha perdido nada. Espere unos segundos y vuelva a abrir esta página.',

@@ -97,6 +97,10 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     body: 'Vous pourrez rouvrir cette page {when}. Rien n’a été perdu.',
     reload: 'Rouvrir cette page',
   },
+  longUrlPage: {
+    title: 'L’adresse web est trop longue',
+    body: 'Le service de connexion de votre organisation y a peut-être ajouté trop d’informations. Reconnectez-vous. Si le problème persiste, prévenez votre administrateur.',
+  },
   unavailablePage: {
     title: 'Cette page n’est pas disponible pour le moment',
     body: 'Rien n’a été perdu. Patientez quelques secondes, puis rouvrez cette page.',
