@@ -1,7 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { PHASE_PRODUCTION_BUILD } from 'next/constants.js'
+
+const migrations = readdirSync(new URL('prisma/migrations', import.meta.url)).filter((name) => /^\d{14}_/.test(name))
 
 /** @type {import('next').NextConfig} */
 const config = {
@@ -22,54 +21,33 @@ const config = {
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'nodemailer', 'pg', 'pino'],
   devIndicators: false, // it would cover the footer
+  // `import text from './script.js?raw'` imports the text of a file, to inline it into pages.
+  turbopack: { rules: { '*': { condition: { query: '?raw' }, type: 'text' } } },
   compiler: {
-    runAfterProductionCompile: ({ distDir }) => hintCompilation(distDir),
+    defineServer: {
+      'process.env.BRAND_FILES': JSON.stringify(brandFiles()), // for app/_ui/brand-files.ts
+      'process.env.MIGRATIONS': JSON.stringify(migrations), // for lib/database/readiness.ts
+    },
   },
+  // Browsers and bots request this icon even if no page links to it.
+  rewrites: async () => [{ source: '/favicon.ico', destination: brandFiles().icon ?? '/icon.svg' }],
+  // Browsers ignore HSTS over HTTP. Only the operator knows about subdomains.
+  headers: async () => [
+    {
+      source: '/:path*',
+      headers: [
+        { key: 'X-Content-Type-Options', value: 'nosniff' },
+        { key: 'Strict-Transport-Security', value: 'max-age=63072000' },
+      ],
+    },
+    {
+      source: '/:file(icon\\.svg|favicon\\.ico|robots\\.txt|brand/.*)',
+      headers: [{ key: 'Cache-Control', value: 'public, max-age=3600' }],
+    },
+  ],
 }
 
-/**
- * Embeds the list of the brand's files for app/_ui/brand-files.ts, the names of the migrations for
- * lib/database/readiness.ts and, at build time, styles.css for app/_ui/page-styles.tsx. `import text from './script.js?raw'` imports the text of a file, which a
- * build minifies, to inline it into pages.
- */
-export default async function configure(phase) {
-  const defineServer = {
-    'process.env.BRAND_FILES': JSON.stringify(brandFiles()),
-    'process.env.MIGRATIONS': JSON.stringify(
-      readdirSync(new URL('prisma/migrations', import.meta.url)).filter(isDated),
-    ),
-  }
-  const raw = { condition: { query: '?raw' }, type: 'text' }
-  if (phase === PHASE_PRODUCTION_BUILD) {
-    const styles = await readFile(new URL('app/_ui/styles.css', import.meta.url), 'utf8')
-    const { transform } = await import('esbuild')
-    defineServer['process.env.PAGE_STYLES'] = (await transform(styles, { loader: 'css', minify: true })).code
-    raw.loaders = ['./bin/minify.cjs']
-  }
-  return {
-    ...config,
-    turbopack: { rules: { '*': raw } },
-    compiler: { ...config.compiler, defineServer },
-    // Browsers and bots request this icon even if no page links to it.
-    rewrites: async () => [{ source: '/favicon.ico', destination: brandFiles().icon ?? '/icon.svg' }],
-    // Browsers ignore HSTS over HTTP. Only the operator knows about subdomains.
-    headers: async () => [
-      {
-        source: '/:path*',
-        headers: [
-          { key: 'X-Content-Type-Options', value: 'nosniff' },
-          { key: 'Strict-Transport-Security', value: 'max-age=63072000' },
-        ],
-      },
-      {
-        source: '/:file(icon\\.svg|favicon\\.ico|robots\\.txt|brand/.*)',
-        headers: [{ key: 'Cache-Control', value: 'public, max-age=3600' }],
-      },
-    ],
-  }
-}
-
-const isDated = (name) => /^\d{14}_/.test(name)
+export default config
 
 /** The URL paths of what is in public/brand/. */
 function brandFiles() {
@@ -81,18 +59,5 @@ function brandFiles() {
     icon: find('icon.svg', 'icon.png'),
     touchIcon: find('touch-icon.png'),
     font: find('font.woff2'),
-  }
-}
-
-/**
- * Marks the scripts that start every page for eager compilation (V8's explicit compile hints,
- * Chrome 136). They then compile on another thread while they load. Compiling each function on its
- * first call takes twice as long and blocks the page. Other browsers see a comment.
- */
-async function hintCompilation(distDir) {
-  const { rootMainFiles } = JSON.parse(await readFile(join(distDir, 'build-manifest.json'), 'utf8'))
-  for (const name of rootMainFiles) {
-    const file = join(distDir, name)
-    await writeFile(file, `//# allFunctionsCalledOnLoad\n${await readFile(file, 'utf8')}`)
   }
 }

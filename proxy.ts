@@ -22,7 +22,7 @@ const brandPaths = Object.values(brandFiles())
  * Counts every page request against the platform limit, sets the security headers, and responds in
  * place of pages that need the database while it is unavailable. Blanks the secrets in the URL that
  * Next.js renders: Next.js would write the query into the HTML, and only the browser needs them (see
- * app/_ui/arrival.js). The page still sees that a secret is present.
+ * app/_ui/url-secrets.inline.js). The page still sees that a secret is present.
  */
 export async function proxy(request: NextRequest): Promise<Response> {
   if (brandPaths.includes(request.nextUrl.pathname)) return NextResponse.next()

@@ -2,18 +2,17 @@ import { headers } from 'next/headers'
 import { surfaces } from '@/lib/page/accent-color'
 import { texts } from '@/lib/page/language'
 import { secretNames } from '@/lib/page/url-secret'
-import arrivalScript from './_ui/arrival.js?raw'
 import { Brand } from './_ui/brand'
 import { brandFiles } from './_ui/brand-files'
 import { ErrorTexts } from './_ui/error-texts'
 import { Footer } from './_ui/footer'
-import { PageStyles } from './_ui/page-styles'
-import { brandStyles, stylesInDevelopment } from './_ui/styles'
+import { Inlined } from './_ui/inlined'
+import { brandStyles } from './_ui/styles'
 
 const { icon = '/icon.svg', touchIcon } = brandFiles()
 
 /**
- * The frame of every page, with the inlined script and styles. Its tags are no `metadata`, which
+ * The frame of every page, with the inlined scripts and styles. Its tags are no `metadata`, which
  * Next.js would merge anew for every request. Every screen renders its own title.
  */
 export default async function Layout({ children }: { children: React.ReactNode }) {
@@ -30,14 +29,7 @@ export default async function Layout({ children }: { children: React.ReactNode }
         <meta name="robots" content="noindex" />
         <link rel="icon" href={icon} />
         {touchIcon && <link rel="apple-touch-icon" href={touchIcon} />}
-        <script
-          nonce={nonce}
-          data-secrets={secretNames.join(' ')}
-          suppressHydrationWarning
-          dangerouslySetInnerHTML={{ __html: arrivalScript }}
-        />
-        <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: brandStyles() }} />
-        <PageStyles nonce={nonce} text={stylesInDevelopment()} />
+        <Inlined nonce={nonce} secrets={secretNames.join(' ')} brandStyles={brandStyles()} />
         <noscript>
           <style
             nonce={nonce}

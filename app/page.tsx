@@ -8,7 +8,7 @@ import { findRefreshableSession, findSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
 import { LocalTime } from './_ui/local-time'
 import { Screen } from './_ui/screen'
-import sessionScript from './_ui/session.js?raw'
+import sessionScript from './_ui/session.inline.js?raw'
 
 /**
  * Shows who is signed in, until when, and a sign-out button. A placeholder for a dashboard, which

@@ -6,7 +6,7 @@ import { texts } from '@/lib/page/language'
 import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
 import { findConnection, signInChoices, startPath } from '@/lib/sso/connection'
-import continueScript from './continue.js?raw'
+import continueScript from './continue.inline.js?raw'
 import { EmailForm } from './email-form'
 import { SignInForm } from './sign-in-form'
 

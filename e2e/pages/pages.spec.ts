@@ -322,8 +322,6 @@ test('each page loads a small script', async ({ page, user }) => {
   expect(own['/sso/callback']).toBeLessThan(4_000)
   expect(own['/reset-password']).toBeLessThan(5_100)
   expect([...frame].filter(([, script]) => script.includes('@keyframes'))).toEqual([]) // the page has the styles already
-  const compiledInTime = [...frame].filter(([, script]) => script.startsWith('//# allFunctionsCalledOnLoad\n'))
-  expect(gzipBytes(compiledInTime)).toBeGreaterThan(0.9 * frameBytes)
 })
 
 test('keeps its styles when React renders a page again', async ({ page }) => {

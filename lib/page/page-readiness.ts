@@ -1,5 +1,5 @@
 /**
- * Marks the page as interactive: app/_ui/arrival.js then stops blocking forms and reporting stuck
+ * Marks the page as interactive: early-submit.inline.js then stops blocking forms and reporting stuck
  * scripts. Returns whether the user submitted a form before that.
  */
 export function markPageReady(): boolean {

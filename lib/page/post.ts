@@ -14,9 +14,9 @@ type Body = { ok?: boolean; code?: ErrorCode; requestId?: string; issues?: Issue
 
 declare global {
   interface Window {
-    /** Defined in app/_ui/arrival.js. */
+    /** Defined in app/_ui/send-json.inline.js. */
     sendJson: (path: string, body: unknown) => Sent
-    /** Returns a signal that aborts a request after a time limit. Defined in app/_ui/arrival.js. */
+    /** Returns a signal that aborts a request after a time limit. Defined in app/_ui/send-json.inline.js. */
     abortAfter: (ms: number) => AbortSignal
   }
 }

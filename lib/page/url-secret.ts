@@ -1,5 +1,5 @@
 /**
- * The query and fragment parameters that hold secrets. app/_ui/arrival.js removes them from the URL
+ * The query and fragment parameters that hold secrets. app/_ui/url-secrets.inline.js removes them from the URL
  * before any other script runs.
  */
 export const secretNames = ['code', 'token'] as const
@@ -22,13 +22,13 @@ let secrets: Partial<Record<SecretName, string>> = {}
  * other scripts; this module keeps them until `forgetSecret`.
  */
 export function urlSecret(name: SecretName): string | null {
-  // the object itself, which app/_ui/arrival.js holds too: a copy would outlive `forgetSecret` there
+  // the object itself, which app/_ui/url-secrets.inline.js holds too: a copy would outlive `forgetSecret` there
   secrets = window.urlSecrets ?? secrets
   delete window.urlSecrets
   return secrets[name] ?? null
 }
 
-/** Deletes a secret that is no longer needed, and the mark that app/_ui/arrival.js set for it. */
+/** Deletes a secret that is no longer needed, and the mark that app/_ui/url-secrets.inline.js set for it. */
 export function forgetSecret(name: SecretName): void {
   delete secrets[name]
   delete document.documentElement.dataset[name]

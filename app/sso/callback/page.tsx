@@ -6,7 +6,7 @@ import { texts } from '@/lib/page/language'
 import { nextDestination, signInLink } from '@/lib/page/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
-import earlyExchangeScript from './early-exchange.js?raw'
+import earlyExchangeScript from './early-exchange.inline.js?raw'
 import { SsoLanding } from './sso-landing'
 
 /**

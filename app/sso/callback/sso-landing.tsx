@@ -12,7 +12,7 @@ import { type Outcome, post } from '@/lib/page/post'
 import { inRelativeTime } from '@/lib/page/relative-time'
 import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
-import { earlyExchange, earlyLookUp } from './early-exchange'
+import { earlyExchange, earlyLookUp } from './early-exchange-result'
 
 const lastRetryMs = 0.75 * lifetimes.code * 1_000 // after the page was opened: a later retry might find the code expired
 const readingMs = 1_500 // to see who is signed in

@@ -8,7 +8,7 @@ declare global {
 }
 
 /**
- * Returns the outcome of the exchange that early-exchange.js started, or null if it started none.
+ * Returns the outcome of the exchange that early-exchange.inline.js started, or null if it started none.
  * Later calls return null.
  */
 export function earlyExchange(): Promise<Outcome> | null {
@@ -18,7 +18,7 @@ export function earlyExchange(): Promise<Outcome> | null {
 }
 
 /**
- * Returns the session that early-exchange.js looked up after the code was rejected, or undefined if
+ * Returns the session that early-exchange.inline.js looked up after the code was rejected, or undefined if
  * it did not. Later calls return undefined.
  */
 export function earlyLookUp(): Promise<Response | null> | undefined {

@@ -1,0 +1,29 @@
+// Holds back forms that are submitted before the page is ready: the browser would send them, and
+// lose their input. If the scripts fail to load, a form that works without them is sent after all.
+;(() => {
+  const slowLoadMs = 10_000
+  const brokenLoadMs = 1_000 // leaves time for an early exchange to succeed
+
+  const marks = document.documentElement.dataset
+  let sendHeldForm
+  document.addEventListener(
+    'submit',
+    (event) => {
+      const form = event.target
+      const needsScript = 'needsScript' in form.dataset
+      if ('ready' in marks || !(needsScript || ('prefersScript' in form.dataset && !('stuck' in marks)))) return
+      event.preventDefault()
+      marks.submittedEarly = ''
+      if (!needsScript) sendHeldForm = () => form.submit()
+    },
+    true,
+  )
+  const markStuckAfter = (ms) =>
+    setTimeout(() => {
+      if ('ready' in marks) return
+      marks.stuck = ''
+      sendHeldForm?.()
+    }, ms)
+  addEventListener('error', ({ target }) => target instanceof HTMLScriptElement && markStuckAfter(brokenLoadMs), true)
+  markStuckAfter(slowLoadMs)
+})()

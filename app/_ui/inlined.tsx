@@ -1,0 +1,32 @@
+'use client'
+
+import earlySubmit from './early-submit.inline.js?raw'
+import languageSwitch from './language-switch.inline.js?raw'
+import sendJson from './send-json.inline.js?raw'
+import pageStyles from './styles.css?raw'
+import urlSecrets from './url-secrets.inline.js?raw'
+
+const isServer = typeof window === 'undefined'
+const scripts = isServer ? [urlSecrets, sendJson, earlySubmit, languageSwitch].join('') : ''
+const styles = isServer || process.env.NODE_ENV === 'development' ? pageStyles : ''
+
+type Properties = { nonce?: string; secrets: string; brandStyles: string }
+
+/**
+ * The scripts and styles in the head of every page. In the browser, the document has them already: as
+ * properties, they would be in the page a second time, in the data with which React starts.
+ */
+export function Inlined({ nonce, secrets, brandStyles }: Properties) {
+  // suppressHydrationWarning, because browsers hide nonces from scripts and React finds none.
+  return (
+    <>
+      <script
+        nonce={nonce}
+        data-secrets={secrets}
+        suppressHydrationWarning
+        dangerouslySetInnerHTML={{ __html: scripts }}
+      />
+      <style nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: brandStyles + styles }} />
+    </>
+  )
+}

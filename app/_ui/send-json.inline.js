@@ -1,0 +1,26 @@
+// Sends a request and limits its time. Inlined, because some requests wait for no other script.
+;(() => {
+  const postMs = 30_000 // longer than any response of the server takes
+
+  // AbortSignal.timeout is missing before Safari 16.
+  window.abortAfter = (ms) => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), ms)
+    return controller.signal
+  }
+
+  window.sendJson = (path, body) => {
+    // Sent, so that a request without a response has an ID too. Undefined on plain http.
+    const requestId = crypto.randomUUID?.()
+    const response = fetch(path, {
+      method: 'POST',
+      credentials: 'same-origin',
+      cache: 'no-store',
+      redirect: 'error',
+      headers: { 'Content-Type': 'application/json', ...(requestId && { 'X-Request-Id': requestId }) },
+      body: JSON.stringify(body),
+      signal: window.abortAfter(postMs),
+    })
+    return { requestId, response }
+  }
+})()
