@@ -4,6 +4,7 @@ import { passwordLimits } from '../contract/lifetimes'
 import { deleteExpiredAttempts } from '../database/clean-up'
 import { NotExecuted } from '../database/not-executed'
 import { Prisma, prisma } from '../database/prisma'
+import { isUnexpired } from '../database/unexpired'
 import { env } from '../settings/env'
 
 /** Who tries a password for which account. `browser` is the ID of one that is known to the account. */
@@ -36,7 +37,7 @@ export async function countAttempt(attempt: Attempt): Promise<Counted> {
       SELECT key, stored.count + 1 AS count, expires_at, false AS is_counted
       FROM unnest(${keys}::text[], ${limits}::int[]) AS given (key, most), LATERAL (
         SELECT count, expires_at FROM password_attempts
-        WHERE key_hash = decode(key, 'hex') AND expires_at > now() OFFSET 0
+        WHERE key_hash = decode(key, 'hex') AND ${isUnexpired} OFFSET 0
       ) AS stored
       WHERE stored.count >= most
     ), counted AS (
@@ -75,7 +76,7 @@ export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql =
       UPDATE password_attempts SET count = count - 1 WHERE key_hash = ANY (ARRAY(
         SELECT key_hash FROM password_attempts
         WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest(${keys}::text[]) AS given (key)))
-          AND count > 0 AND expires_at > now() AND expires_at <= to_timestamp(${endsAt}) AND ${condition}
+          AND count > 0 AND ${isUnexpired} AND expires_at <= to_timestamp(${endsAt}) AND ${condition}
         ORDER BY key_hash FOR NO KEY UPDATE))
       RETURNING 1
     )`

@@ -2,6 +2,7 @@ import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { NotExecuted } from '../database/not-executed'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
+import { isUnexpired } from '../database/unexpired'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
 import { hashSecret, newSecret } from '../secret'
 import { endAllSessions, lockUser } from '../session/revoke'
@@ -63,7 +64,7 @@ type TokenUser = { userId: string; email: string }
 async function countAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefined> {
   const [user] = await prisma().$queryRaw<TokenUser[]>`
     UPDATE reset_tokens SET attempts = attempts + 1
-    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now() AND attempts < ${maxAttempts}
+    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired} AND attempts < ${maxAttempts}
       AND (SELECT disabled_at IS NULL AND NOT sso_only FROM users WHERE id = user_id)
     RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(NotExecuted.rethrow)
   return user
@@ -76,7 +77,7 @@ async function findUserByToken(tokenHash: Uint8Array): Promise<TokenUser | undef
     FROM reset_tokens, LATERAL (
       SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND NOT sso_only OFFSET 0
     ) AS holder
-    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now()
+    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired}
       AND attempts < ${maxAttempts}`.catch(NotExecuted.rethrow)
   return user
 }
@@ -127,7 +128,7 @@ async function setPassword(
     return tx.$executeRaw`
       WITH claimed AS (
         UPDATE reset_tokens SET used_at = statement_timestamp()
-        WHERE token_hash = ${tokenHash} AND used_at IS NULL AND expires_at > now()
+        WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired}
           AND (SELECT disabled_at IS NULL AND NOT sso_only FROM users WHERE id = user_id)
         RETURNING user_id
       ), changed AS (

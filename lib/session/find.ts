@@ -1,5 +1,6 @@
 import { refreshGraceSeconds } from '../contract/lifetimes'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
+import { isUnexpired } from '../database/unexpired'
 import { readRefreshToken } from './refresh-token'
 import { verifySessionToken } from './token'
 
@@ -31,6 +32,6 @@ async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveS
   const [row] = await prisma().$queryRaw<(Omit<LiveSession, 'endsAt'> & { endsAt: number })[]>`
     SELECT id AS "sessionId", user_id AS "userId", email, extract(epoch FROM expires_at)::float8 AS "endsAt"
     FROM sessions, LATERAL (SELECT email FROM users WHERE users.id = user_id AND disabled_at IS NULL OFFSET 0) AS holder
-    WHERE id = ${sessionId} AND revoked_at IS NULL AND expires_at > now() AND ${condition}`
+    WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND ${condition}`
   return row ? { ...row, endsAt: dateFromEpoch(row.endsAt) } : null
 }

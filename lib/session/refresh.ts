@@ -1,6 +1,7 @@
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
 import { Prisma, prisma } from '../database/prisma'
+import { isUnexpired } from '../database/unexpired'
 import { log } from '../log'
 import { readRefreshToken } from './refresh-token'
 import { type SessionTokens, type StoredSession, sessionTokens } from './tokens'
@@ -29,7 +30,7 @@ export async function refreshSession(refreshToken: string | null): Promise<Refre
       generation = CASE WHEN ${rotates} THEN generation + 1 ELSE generation END,
       rotated_at = CASE WHEN ${rotates} THEN now() ELSE rotated_at END,
       revoked_at = CASE WHEN ${isReuse} THEN now() END
-    WHERE id = ${sessionId} AND revoked_at IS NULL AND expires_at > now() AND generation >= ${generation}
+    WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND generation >= ${generation}
       AND (renewable_until IS NULL OR renewable_until > now())
       AND (SELECT disabled_at IS NULL FROM users WHERE users.id = user_id)
       AND (connection_id IS NULL OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))

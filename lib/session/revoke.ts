@@ -30,10 +30,10 @@ export async function lockUser(tx: Prisma.TransactionClient, userId: string): Pr
 }
 
 /**
- * Whether a session can start with a code. Excludes those that expired long ago, which may be
- * millions. A minute, because an exchange that waits for a lock goes by the time at which it began.
+ * A condition: whether a session can start with a code. A minute after its end, because an exchange
+ * that waits for a lock goes by the time at which it began. For `IS TRUE`, see isUnexpired.
  */
-export const codeIsUsable = Prisma.sql`used_at IS NULL AND expires_at > now() - interval '1 minute'`
+export const codeIsUsable = Prisma.sql`used_at IS NULL AND (expires_at > now() - interval '1 minute') IS TRUE`
 
 /**
  * Returns the CTEs that revoke all sessions of a user (a fragment that yields the ID, or null for

@@ -3,6 +3,7 @@ import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { NotExecuted } from '../database/not-executed'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
+import { isUnexpired } from '../database/unexpired'
 import { log } from '../log'
 import { hashSecret, newSecret } from '../secret'
 import { revokeSessions } from '../session/revoke'
@@ -78,7 +79,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
       FOR KEY SHARE
     ), claimed AS (
       UPDATE exchange_codes SET used_at = now(), session_id = ${sessionId}, used_by = ${browserHash}
-      WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM holder) AND used_at IS NULL AND expires_at > now()
+      WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM holder) AND used_at IS NULL AND ${isUnexpired}
         AND (browser_hash IS NULL OR browser_hash = ${browserHash})
         AND (connection_id IS NULL
           OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)

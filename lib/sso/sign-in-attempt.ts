@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { lifetimes } from '../contract/lifetimes'
 import { deleteExpiredSignIns } from '../database/clean-up'
 import { Prisma, prisma } from '../database/prisma'
+import { isUnexpired } from '../database/unexpired'
 import { hashSecret, newSecret } from '../secret'
 import { env } from '../settings/env'
 import { SignInRejected } from './rejection'
@@ -78,7 +79,7 @@ export async function claimAttempt({ state, connectionId, browser, mayLackCookie
   const [row] = await prisma().$queryRaw<{ next: string | null; kid: string; browserHash: Uint8Array }[]>`
     UPDATE sign_ins SET claimed_at = now()
     WHERE state_hash = ${stateHash} AND connection_id = ${connectionId} AND ${isBrowser}
-      AND claimed_at IS NULL AND expires_at > now()
+      AND claimed_at IS NULL AND ${isUnexpired}
     RETURNING next, kid, browser_hash AS "browserHash"`
   if (!row) throw new SignInRejected(await failedCheck(stateHash, connectionId, isBrowser), 'attempt_invalid')
   return { ...secretsOf(state, row.kid), next: row.next, browserHash: row.browserHash }
