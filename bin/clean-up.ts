@@ -1,11 +1,8 @@
 // `npm run clean-up`: deletes rows that expired more than a week ago. Run it daily.
-import { exitWhenPrinted, hasArguments } from './exit'
+import { runCommand } from './command-line'
 import { prepareLocally, readEnvFiles } from './local'
 
-const usage = 'npm run clean-up   deletes rows that expired more than a week ago, and prints how many'
-
-async function run(): Promise<void> {
-  if (hasArguments(usage)) return
+async function cleanUp(): Promise<void> {
   readEnvFiles(process.env.NODE_ENV === 'production')
   const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
   try {
@@ -16,10 +13,8 @@ async function run(): Promise<void> {
   }
 }
 
-run().then(
-  () => exitWhenPrinted(Number(process.exitCode ?? 0)),
-  (error: Error) => {
-    console.error(error.message)
-    exitWhenPrinted(1)
-  },
-)
+runCommand({
+  usage: 'npm run clean-up   deletes rows that expired more than a week ago, and prints how many',
+  options: {},
+  commands: { '': { run: cleanUp } },
+})

@@ -2,13 +2,12 @@
 // identity providers that users sign in with.
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { parseArgs } from 'node:util'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import type { ListedConnection } from '../lib/sso/manage'
 import type { Provider, Flags as ProviderFlags } from '../lib/sso/provider'
 import { UsageError } from '../lib/sso/usage-error'
-import { exitWhenPrinted } from './exit'
+import { runCommand } from './command-line'
 import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
 
 const usageOfAll = `  Every add:
@@ -18,7 +17,7 @@ const usageOfAll = `  Every add:
     --allow-passwords   lets users of the domains have a password too; by default they may only use SSO
 npm run connections -- update SLUG --metadata FILE
     replaces the endpoint and the certificates of a SAML provider with those of its current metadata
-npm run connections -- list            lists all connections
+npm run connections -- list            lists all connections. --json: one object a line
 npm run connections -- show SLUG       shows a connection, and what to enter at the provider
 npm run connections -- check SLUG      asks the provider, and names what is wrong
 npm run connections -- disable SLUG    ends all sessions of the connection, and lets no new one begin
@@ -28,7 +27,6 @@ npm run connections -- remove SLUG     disables a connection, and forgets who it
 A slug names the connection in URLs and in the log: lower-case letters, digits and hyphens.
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
-const commands = ['add', 'update', 'list', 'show', 'check', 'disable', 'enable', 'remove'] as const
 const flagsOfAdd = {
   domain: { type: 'string', multiple: true },
   name: { type: 'string' },
@@ -37,40 +35,24 @@ const flagsOfAdd = {
   'allow-passwords': { type: 'boolean' },
 } as const
 
-async function run(): Promise<void> {
-  const { kinds } = await import('../lib/sso/kinds')
-  const providers = new Map<string, Provider>()
-  for (const [name, kind] of Object.entries(kinds)) providers.set(name, await kind.provider())
-  const additions = [...providers.values()].map(({ add }) => add)
-  const usage = [...additions.map((addition) => addition.usage), usageOfAll].join('\n')
-  const { values: flags, positionals } = readArguments(Object.assign({}, ...additions.map(({ flags }) => flags)), usage)
-  if (flags.help) return console.log(usage)
-  const [given, ...rest] = positionals
-  const command = commands.find((name) => name === given)
-  const count = { add: 2, list: 0 }[command as string] ?? 1
-  const provider = providers.get(rest[0]!)
-  if (!command || rest.length !== count || (command === 'add' && !provider)) throw new UsageError(usage)
-  const accepted: Record<string, unknown> = command === 'add' ? { ...flagsOfAdd, ...provider!.add.flags } : {}
-  if (command === 'update') accepted.metadata = true
-  if (Object.keys(flags).some((flag) => !(flag in accepted))) throw new UsageError(usage)
-
+/** Runs `work` with the database, as the role that may change connections. */
+async function withDatabase(work: () => Promise<void>): Promise<void> {
   readEnvFiles(process.env.NODE_ENV === 'production')
   // the role that serves may not change connections
   if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
   if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl() ?? ''
   const port = Number(process.env.PORT || 3000)
   const release = await prepareLocally({ port, purpose: 'command', report: console.error })
-  try {
-    if (command === 'add') await add(provider!, rest[1]!, flags)
-    else if (command === 'update') await update(await existing(rest[0]!), flags)
-    else if (command === 'list') await list()
-    else await act(command, await existing(rest[0]!))
-  } finally {
-    await release()
-  }
+  await work().finally(release)
 }
 
-type Flags = ReturnType<typeof readArguments>['values']
+type Flags = ProviderFlags & {
+  domain?: string[]
+  name?: string
+  list?: boolean
+  provision?: boolean
+  'allow-passwords'?: boolean
+}
 
 async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
   const { asciiDomain, slugPattern } = await import('../lib/sso/connection')
@@ -148,30 +130,40 @@ async function existing(slug: string): Promise<ListedConnection> {
   return connection
 }
 
-async function act(
-  command: Exclude<(typeof commands)[number], 'add' | 'update' | 'list'>,
-  connection: ListedConnection,
-): Promise<void> {
-  const { slug, disabledAt } = connection
-  if (command === 'show') return show(connection)
-  if (command === 'check') return check(connection)
-  const { disableConnection, enableConnection, removeConnection } = await import('../lib/sso/manage')
-  if (command === 'enable') {
-    const marked = await enableConnection(connection)
-    console.log(`Users can sign in through ${slug}${disabledAt ? ' again' : '; it was not disabled'}.`)
-    return reportMarked(marked)
-  }
-  const ended = command === 'disable' ? await disableConnection(connection) : await removeConnection(connection)
-  console.log(`${command === 'disable' ? 'Disabled' : 'Removed'} ${slug}. Sessions ended: ${ended}.`)
+async function enable(connection: ListedConnection): Promise<void> {
+  const { enableConnection } = await import('../lib/sso/manage')
+  const marked = await enableConnection(connection)
+  const was = connection.disabledAt ? ' again' : '; it was not disabled'
+  console.log(`Users can sign in through ${connection.slug}${was}.`)
+  reportMarked(marked)
+}
+
+async function disable(connection: ListedConnection): Promise<void> {
+  const { disableConnection } = await import('../lib/sso/manage')
+  reportEnded(`Disabled ${connection.slug}.`, await disableConnection(connection))
+}
+
+async function remove(connection: ListedConnection): Promise<void> {
+  const { removeConnection } = await import('../lib/sso/manage')
+  reportEnded(`Removed ${connection.slug}.`, await removeConnection(connection))
+}
+
+function reportEnded(done: string, ended: number): void {
+  console.log(`${done} Sessions ended: ${ended}.`)
   if (ended > 0)
     console.log(
       `Services that check only the signature accept their JWTs for up to ${inUnits(lifetimes.sessionToken, 'en')}.`,
     )
 }
 
-async function list(): Promise<void> {
+async function list(json = false): Promise<void> {
   const { listConnections } = await import('../lib/sso/manage')
-  for (const connection of await listConnections()) console.log(summaryOf(connection))
+  for (const connection of await listConnections()) {
+    const { slug, name, settings, domains, users, provision, listed, allowPasswords, disabledAt } = connection
+    const { kind, issuer } = settings
+    const shown = { slug, name, kind, issuer, domains, users, provision, listed, allowPasswords, disabledAt }
+    console.log(json ? JSON.stringify(shown) : summaryOf(connection))
+  }
 }
 
 function summaryOf(connection: ListedConnection): string {
@@ -205,19 +197,38 @@ async function check(connection: ListedConnection): Promise<void> {
     console.log(`  ${problem}`)
 }
 
-function readArguments(flagsOfKinds: Provider['add']['flags'], usage: string) {
-  const options = { ...flagsOfKinds, ...flagsOfAdd, help: { type: 'boolean', short: 'h' } } as const
-  try {
-    return parseArgs({ allowPositionals: true, options })
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${usage}`)
-  }
-}
-
-run().then(
-  () => exitWhenPrinted(0),
-  (error: Error) => {
-    console.error(error.message)
-    exitWhenPrinted(error instanceof UsageError ? 2 : 1)
+const { kinds } = await import('../lib/sso/kinds')
+const load = async ([name, kind]: [string, (typeof kinds)[keyof typeof kinds]]) =>
+  [name, (await kind.provider()) as Provider] as const
+const providers = await Promise.all(Object.entries(kinds).map(load))
+const flagsOfKinds = Object.assign({}, ...providers.map(([, { add }]) => add.flags)) as Provider['add']['flags']
+const ofConnection = (act: (connection: ListedConnection) => Promise<void>) => ({
+  parameters: ['SLUG'],
+  run: (_: unknown, slug: string) => withDatabase(async () => act(await existing(slug))),
+})
+const additionOf = ([name, provider]: (typeof providers)[number]) => [
+  `add ${name}`,
+  {
+    parameters: ['SLUG'],
+    flags: Object.keys({ ...flagsOfAdd, ...provider.add.flags }),
+    run: (flags: Flags, slug: string) => withDatabase(() => add(provider, slug, flags)),
   },
-)
+]
+runCommand({
+  usage: [...providers.map(([, { add }]) => add.usage), usageOfAll].join('\n'),
+  options: { ...flagsOfKinds, ...flagsOfAdd, json: { type: 'boolean' } },
+  commands: {
+    ...Object.fromEntries(providers.map(additionOf)),
+    update: {
+      parameters: ['SLUG'],
+      flags: ['metadata'],
+      run: (flags, slug) => withDatabase(async () => update(await existing(slug), flags)),
+    },
+    list: { flags: ['json'], run: ({ json }) => withDatabase(() => list(json)) },
+    show: ofConnection(show),
+    check: ofConnection(check),
+    disable: ofConnection(disable),
+    enable: ofConnection(enable),
+    remove: ofConnection(remove),
+  },
+})

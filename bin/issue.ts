@@ -1,7 +1,8 @@
 // `npm run issue -- sso-code|reset-token EMAIL`: issues by hand the links that the SSO callback and
 // the forgot-password e-mail issue in production.
-import { parseArgs } from 'node:util'
 import { parseEmailAddress } from '../lib/contract/email-address'
+import { UsageError } from '../lib/sso/usage-error'
+import { runCommand } from './command-line'
 import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
 
 const usage = `npm run issue -- sso-code EMAIL      prints a sign-in link
@@ -10,13 +11,11 @@ npm run issue -- reset-token EMAIL   prints a password-reset link
   --create   create the user if needed
   --json     print only {"secret","url","expiresAt"}`
 
-class UsageError extends Error {}
-
-async function run(): Promise<void> {
-  const { values: flags, positionals } = readArguments()
-  const [kind, email, ...rest] = positionals
-  if (flags.help) return console.log(usage)
-  if ((kind !== 'sso-code' && kind !== 'reset-token') || !email || rest.length) throw new UsageError(usage)
+async function issue(
+  kind: 'sso-code' | 'reset-token',
+  email: string,
+  flags: { create?: boolean; json?: boolean },
+): Promise<void> {
   if (flags.create ? !parseEmailAddress(email) : !/^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(email))
     throw new UsageError('That is not an e-mail address, like ada@example.com.')
 
@@ -43,21 +42,13 @@ async function run(): Promise<void> {
   }
 }
 
-function readArguments() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: { json: { type: 'boolean' }, create: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
-    })
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${usage}`)
-  }
-}
-
-run().then(
-  () => process.exit(0),
-  (error: Error) => {
-    console.error(error.message)
-    process.exit(error instanceof UsageError ? 2 : 1)
-  },
-)
+const command = (kind: 'sso-code' | 'reset-token') => ({
+  parameters: ['EMAIL'],
+  flags: ['create' as const, 'json' as const],
+  run: (flags: { create?: boolean; json?: boolean }, email: string) => issue(kind, email, flags),
+})
+runCommand({
+  usage,
+  options: { json: { type: 'boolean' }, create: { type: 'boolean' } },
+  commands: { 'sso-code': command('sso-code'), 'reset-token': command('reset-token') },
+})

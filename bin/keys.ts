@@ -10,6 +10,8 @@ import {
   type RotationStep,
   rotateSigningKeys,
 } from '../lib/settings/signing-keys'
+import { UsageError } from '../lib/sso/usage-error'
+import { runCommand } from './command-line'
 import { readEnvFiles } from './local'
 
 const usage = `npm run keys -- new      prints a first value for SESSION_SIGNING_KEYS
@@ -30,15 +32,6 @@ long. Then run this command again.`,
   drop: `Step 3 of 3: the old key is removed.
 Continue only if step 2 was deployed everywhere at least ${wait} ago; otherwise users are signed out.
 Set this value as SESSION_SIGNING_KEYS and deploy. The rotation is then complete.`,
-}
-
-class UsageError extends Error {}
-
-function run([command, ...rest]: string[]): void {
-  if (!command || rest.length > 0 || !['new', 'list', 'rotate'].includes(command)) throw new UsageError(usage)
-  if (command === 'new') console.log(newSigningKeys())
-  else if (command === 'list') list(keysInUse())
-  else rotate(keysInUse())
 }
 
 function keysInUse(): string {
@@ -66,10 +59,21 @@ function list(json: string): void {
   for (const [index, { kid }] of published.entries()) console.log(`${kid}  ${roles[index]}`)
 }
 
-try {
-  run(process.argv.slice(2))
-} catch (error) {
-  const message = (error as Error).message
-  console.error(error instanceof UsageError ? message : `SESSION_SIGNING_KEYS is ${message}`)
-  process.exit(error instanceof UsageError ? 2 : 1)
+function withKeys(work: (json: string) => void): void {
+  const json = keysInUse()
+  try {
+    work(json)
+  } catch (error) {
+    throw new Error(`SESSION_SIGNING_KEYS is ${(error as Error).message}`, { cause: error })
+  }
 }
+
+runCommand({
+  usage,
+  options: {},
+  commands: {
+    new: { run: () => console.log(newSigningKeys()) },
+    list: { run: () => withKeys(list) },
+    rotate: { run: () => withKeys(rotate) },
+  },
+})

@@ -1,43 +1,37 @@
 // `npm run mail -- status|retry|test ADDRESS`: looks after the outbox of e-mails.
 import { parseEmailAddress } from '../lib/contract/email-address'
+import { UsageError } from '../lib/sso/usage-error'
+import { runCommand } from './command-line'
 import { prepareLocally, readEnvFiles } from './local'
 
-const usage = `npm run mail -- status         counts the mails of the past day by what became of them
+const usage = `npm run mail -- status         counts the mails of the past day by what became of them. --json: one object a line
 npm run mail -- retry          sends what waits, without waiting for its next attempt if that is minutes away
 npm run mail -- test ADDRESS   sends a test mail, and explains what fails`
 
-class UsageError extends Error {}
-
-async function run([command, address, ...rest]: string[]): Promise<void> {
-  if (command === '--help' || command === '-h') return console.log(usage)
-  const isComplete = command === 'test' ? address !== undefined : address === undefined
-  if (!command || !['status', 'retry', 'test'].includes(command) || !isComplete || rest.length > 0)
-    throw new UsageError(usage)
-  const recipient = address === undefined ? null : parseEmailAddress(address)
-  if (command === 'test' && recipient === null) throw new UsageError(`“${address}” is not an e-mail address.`)
-
+async function withDatabase(work: () => Promise<void>): Promise<void> {
   readEnvFiles(process.env.NODE_ENV === 'production')
   const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
-  try {
-    const { sendsMail } = await import('../lib/settings/env')
-    if (command !== 'status' && !sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
-    if (command === 'status') await status()
-    else if (command === 'retry') await retry()
-    else await test(recipient!)
-  } finally {
-    await release()
+  await work().finally(release)
+}
+
+async function requireMail(): Promise<void> {
+  const { sendsMail } = await import('../lib/settings/env')
+  if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
+}
+
+async function status(json = false): Promise<void> {
+  const { outboxStatus } = await import('../lib/mail/outbox')
+  const kinds = await outboxStatus()
+  if (kinds.length === 0 && !json) console.log('No mails in the past day.')
+  for (const counts of kinds) {
+    const { kind, waiting, tried, sent, gaveUp } = counts
+    const text = `${kind}: ${sent} sent, ${waiting} waiting (${tried} of them after an attempt), ${gaveUp} given up`
+    console.log(json ? JSON.stringify(counts) : text)
   }
 }
 
-async function status(): Promise<void> {
-  const { outboxStatus } = await import('../lib/mail/outbox')
-  const kinds = await outboxStatus()
-  if (kinds.length === 0) console.log('No mails in the past day.')
-  for (const { kind, waiting, tried, sent, gaveUp } of kinds)
-    console.log(`${kind}: ${sent} sent, ${waiting} waiting (${tried} of them after an attempt), ${gaveUp} given up`)
-}
-
 async function retry(): Promise<void> {
+  await requireMail()
   const { retryNow } = await import('../lib/mail/outbox')
   const { sendDueMails } = await import('../lib/mail/sender')
   console.error(`${await retryNow()} mails were waiting for another attempt.`)
@@ -46,6 +40,7 @@ async function retry(): Promise<void> {
 }
 
 async function test(recipient: string): Promise<void> {
+  await requireMail()
   const { composeTest } = await import('../lib/mail/messages')
   const { MailError, sendMail } = await import('../lib/mail/transport')
   try {
@@ -59,10 +54,19 @@ async function test(recipient: string): Promise<void> {
   console.log(`The server accepted a test mail to ${recipient}.`)
 }
 
-run(process.argv.slice(2)).then(
-  () => process.exit(0),
-  (error: Error) => {
-    console.error(error.message)
-    process.exit(error instanceof UsageError ? 2 : 1)
+runCommand({
+  usage,
+  options: { json: { type: 'boolean' } },
+  commands: {
+    status: { flags: ['json'], run: ({ json }) => withDatabase(() => status(json)) },
+    retry: { run: () => withDatabase(retry) },
+    test: {
+      parameters: ['ADDRESS'],
+      run: (_, address) => {
+        const recipient = parseEmailAddress(address)
+        if (recipient === null) throw new UsageError(`“${address}” is not an e-mail address.`)
+        return withDatabase(() => test(recipient))
+      },
+    },
   },
-)
+})

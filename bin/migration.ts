@@ -1,17 +1,17 @@
 // `npm run migration -- NAME`: writes a migration for the changes in prisma/schema.prisma since the
 // newest committed migration. Works offline.
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { UsageError } from '../lib/sso/usage-error'
 import { draftMigration } from '../prisma/migrate'
+import { runCommand } from './command-line'
 import { startEmbeddedPostgres } from './embedded-postgres'
 import { project } from './local'
 
 const usage = `npm run migration -- NAME   writes prisma/migrations/…_NAME/migration.sql from schema.prisma.
 NAME may contain lower-case letters, digits and underscores, for example add_connections.`
 
-class UsageError extends Error {}
-
-async function run([name, ...rest]: string[]): Promise<void> {
-  if (!name || rest.length > 0 || !/^[a-z0-9_]+$/.test(name)) throw new UsageError(usage)
+async function draft(name: string): Promise<void> {
+  if (!/^[a-z0-9_]+$/.test(name)) throw new UsageError(usage)
   // Any PostgreSQL will do. Without one, the one of the tests is started: it needs no network.
   const { DATABASE_URL } = process.env
   const embedded = DATABASE_URL ? null : await startEmbeddedPostgres(`${project}.data/test-postgres`, console.error)
@@ -26,10 +26,4 @@ async function run([name, ...rest]: string[]): Promise<void> {
   console.log(`Wrote ${folder}/migration.sql. Add what Prisma can't generate (checks, data), then run npm run migrate.`)
 }
 
-run(process.argv.slice(2)).then(
-  () => process.exit(0),
-  (error: Error) => {
-    console.error(error.message)
-    process.exit(error instanceof UsageError ? 2 : 1)
-  },
-)
+runCommand({ usage, options: {}, commands: { '': { parameters: ['NAME'], run: (_, name) => draft(name) } } })

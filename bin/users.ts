@@ -1,12 +1,12 @@
 // `npm run users -- add|allow-password|disable|enable|invite|link|list|show|sign-out|unlink`: manages users
 // by hand.
-import { parseArgs } from 'node:util'
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import type { ListedConnection } from '../lib/sso/manage'
+import { UsageError } from '../lib/sso/usage-error'
 import type { User } from '../lib/user'
-import { exitWhenPrinted } from './exit'
+import { runCommand } from './command-line'
 import { prepareLocally, readEnvFiles } from './local'
 
 const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: who may only use SSO
@@ -19,7 +19,7 @@ npm run users -- invite EMAIL     mails the user a link to choose a password. Ad
 npm run users -- link EMAIL CONNECTION SUBJECT
                                   links the user to a subject at an identity provider, which can sign in from then on
                                   --issuer: of the subject, if the connection has several tenants of Entra ID
-npm run users -- list             lists all users, and who is disabled or may only use SSO
+npm run users -- list             lists all users, and who is disabled or may only use SSO. --json: one object a line
 npm run users -- show EMAIL       shows a user and the live sessions
 npm run users -- sign-out EMAIL   ends all sessions of the user, who can sign in again
 npm run users -- unlink EMAIL CONNECTION
@@ -28,76 +28,55 @@ npm run users -- unlink EMAIL CONNECTION
 
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
-class UsageError extends Error {}
-
 const pageSize = 1_000
-const commands = [
-  'add',
-  'allow-password',
-  'disable',
-  'enable',
-  'invite',
-  'link',
-  'list',
-  'show',
-  'sign-out',
-  'unlink',
-] as const
-type Command = (typeof commands)[number]
-
-async function run(): Promise<void> {
-  const { values: flags, positionals } = readArguments()
-  if (flags.help) return console.log(usage)
-  const [given, ...rest] = positionals
-  const command = commands.find((name) => name === given)
-  const count = { link: 3, list: 0, unlink: 2 }[given as string] ?? 1
-  const isMisplaced =
-    (flags['sso-only'] && command !== 'add') ||
-    (flags.language && command !== 'invite') ||
-    (flags.issuer && command !== 'link')
-  if (!command || rest.length !== count || isMisplaced) throw new UsageError(usage)
-  const [email, connection, subject] = rest
-  // An imported address can be of a form that is not added.
-  const isAddress = command === 'add' || command === 'invite' ? parseEmailAddress : isLikeAddress
-  if (email !== undefined && !isAddress(email))
-    throw new UsageError('That is not an e-mail address, like ada@example.com.')
-
+/** Runs `work` with the database, as the role that may change users. */
+async function withDatabase(work: () => Promise<void>): Promise<void> {
   readEnvFiles(process.env.NODE_ENV === 'production')
   // the role that serves may not change these columns
   if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
   const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
-  try {
-    if (email === undefined) await list()
-    else if (subject !== undefined) await link(await existing(email), connection!, subject, flags.issuer)
-    else if (connection !== undefined) await unlink(await existing(email), connection)
-    else if (command === 'invite') await invite(email, flags.language ?? 'en')
-    else await act(command, email, flags['sso-only'] ?? false)
-  } finally {
-    await release()
-  }
+  await work().finally(release)
+}
+
+/** Runs `work` with the database, if an address is one. An imported one can be of a form that is not added. */
+function withAddress(email: string, work: () => Promise<void>, isAddress: (text: string) => unknown = isLikeAddress) {
+  if (!isAddress(email)) throw new UsageError('That is not an e-mail address, like ada@example.com.')
+  return withDatabase(work)
 }
 
 const isLikeAddress = (text: string) => /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
 
-async function act(command: Command, email: string, ssoOnly: boolean): Promise<void> {
-  const { allowPassword, createUser, disableUser, enableUser, signOutUser } = await import('../lib/user')
-  if (command === 'add') {
-    if (!(await createUser(email, { ssoOnly }))) throw new UsageError(`There is already a user ${email}.`)
-    return console.log(`Added ${(await existing(email)).email}.`)
-  }
-  const user = await existing(email)
-  if (command === 'show') return show(user)
-  if (command === 'allow-password') {
-    await allowPassword(user.id)
-    const was = user.ssoOnly ? '' : '; that was allowed before'
-    return console.log(`${user.email} may have a password${was}. Enabling a connection of the domain revokes this.`)
-  }
-  if (command === 'enable') {
-    await enableUser(user.id)
-    return console.log(`${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`)
-  }
-  const ended = command === 'disable' ? await disableUser(user.id) : await signOutUser(user.id)
-  console.log(`${command === 'disable' ? 'Disabled' : 'Signed out'} ${user.email}. Sessions ended: ${ended}.`)
+async function add(email: string, ssoOnly = false): Promise<void> {
+  const { createUser } = await import('../lib/user')
+  if (!(await createUser(email, { ssoOnly }))) throw new UsageError(`There is already a user ${email}.`)
+  console.log(`Added ${(await existing(email)).email}.`)
+}
+
+async function allowPassword(user: User): Promise<void> {
+  const { allowPassword } = await import('../lib/user')
+  await allowPassword(user.id)
+  const was = user.ssoOnly ? '' : '; that was allowed before'
+  console.log(`${user.email} may have a password${was}. Enabling a connection of the domain revokes this.`)
+}
+
+async function enable(user: User): Promise<void> {
+  const { enableUser } = await import('../lib/user')
+  await enableUser(user.id)
+  console.log(`${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`)
+}
+
+async function disable(user: User): Promise<void> {
+  const { disableUser } = await import('../lib/user')
+  reportEnded(`Disabled ${user.email}.`, await disableUser(user.id))
+}
+
+async function signOut(user: User): Promise<void> {
+  const { signOutUser } = await import('../lib/user')
+  reportEnded(`Signed out ${user.email}.`, await signOutUser(user.id))
+}
+
+function reportEnded(done: string, ended: number): void {
+  console.log(`${done} Sessions ended: ${ended}.`)
   if (ended > 0)
     console.log(
       `Services that check only the signature accept their JWTs for up to ${inUnits(lifetimes.sessionToken, 'en')}.`,
@@ -152,7 +131,7 @@ async function unlink(user: User, slug: string): Promise<void> {
   console.log(`Its subject is rejected until: npm run users -- link ${user.email} ${slug} ${unlinked.subject}`)
 }
 
-async function invite(email: string, language: string): Promise<void> {
+async function invite(email: string, language = 'en'): Promise<void> {
   const { createUser, findUserByEmail } = await import('../lib/user')
   const { queueResetMail } = await import('../lib/mail/outbox')
   const { sendDueMails } = await import('../lib/mail/sender')
@@ -169,15 +148,15 @@ async function invite(email: string, language: string): Promise<void> {
   await sendDueMails(30_000)
 }
 
-async function list(): Promise<void> {
+async function list(json = false): Promise<void> {
   const { listUsers } = await import('../lib/user')
   let users: User[]
   let after = ''
   do {
     users = await listUsers(after, pageSize)
-    for (const user of users) console.log([user.email, ...stateOf(user)].join('  '))
+    for (const user of users) console.log(json ? JSON.stringify(user) : [user.email, ...stateOf(user)].join('  '))
     after = users.at(-1)?.email ?? after
-  } while (users.length === pageSize)
+  } while (users.length === pageSize && process.stdout.writable)
 }
 
 async function show(user: User): Promise<void> {
@@ -195,26 +174,44 @@ function stateOf({ disabledAt, ssoOnly }: User): string[] {
   return [...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []), ...(ssoOnly ? ['SSO only'] : [])]
 }
 
-function readArguments() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        'sso-only': { type: 'boolean' },
-        language: { type: 'string' },
-        issuer: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${usage}`)
-  }
-}
-
-run().then(
-  () => exitWhenPrinted(0),
-  (error: Error) => {
-    console.error(error.message)
-    exitWhenPrinted(error instanceof UsageError ? 2 : 1)
+const ofUser = (act: (user: User) => Promise<void>) => ({
+  parameters: ['EMAIL'],
+  run: (_: unknown, email: string) => withAddress(email, async () => act(await existing(email))),
+})
+runCommand({
+  usage,
+  options: {
+    'sso-only': { type: 'boolean' },
+    language: { type: 'string' },
+    issuer: { type: 'string' },
+    json: { type: 'boolean' },
   },
-)
+  commands: {
+    add: {
+      parameters: ['EMAIL'],
+      flags: ['sso-only'],
+      run: (flags, email) => withAddress(email, () => add(email, flags['sso-only']), parseEmailAddress),
+    },
+    'allow-password': ofUser(allowPassword),
+    disable: ofUser(disable),
+    enable: ofUser(enable),
+    invite: {
+      parameters: ['EMAIL'],
+      flags: ['language'],
+      run: ({ language }, email) => withAddress(email, () => invite(email, language), parseEmailAddress),
+    },
+    link: {
+      parameters: ['EMAIL', 'CONNECTION', 'SUBJECT'],
+      flags: ['issuer'],
+      run: ({ issuer }, email, slug, subject) =>
+        withAddress(email, async () => link(await existing(email), slug, subject, issuer)),
+    },
+    list: { flags: ['json'], run: ({ json }) => withDatabase(() => list(json)) },
+    show: ofUser(show),
+    'sign-out': ofUser(signOut),
+    unlink: {
+      parameters: ['EMAIL', 'CONNECTION'],
+      run: (_, email, slug) => withAddress(email, async () => unlink(await existing(email), slug)),
+    },
+  },
+})

@@ -69,10 +69,7 @@ test('npm run keys prints only the next value to stdout, and instructions to std
   expect(second.stderr).toContain('Step 1 of 3')
   const listed = run(['list'], rotateSigningKeys(second.stdout).json).stdout
   expect(listed).toMatch(/^[\w-]{43} {2}signs\n[\w-]{43} {2}published, signed previously\n$/)
-  for (const [wrong, keys] of [[['what']], [['list'], 'secret']] as [string[], string?][]) {
-    const { status, stdout, stderr } = run(wrong, keys)
-    expect([status === 0, stdout]).toEqual([false, ''])
-    expect(stderr).toMatch(/npm run keys|is not JSON/)
-    expect(stderr).not.toContain('secret')
-  }
+  const wrong = run(['list'], 'secret')
+  expect(wrong).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('is not JSON') })
+  expect(wrong.stderr).not.toContain('secret')
 })
