@@ -353,6 +353,7 @@ test.describe('with a mail server that misbehaves', () => {
     await queueMails(own, [newEmail()])
     expect(await sendDue(other.url)).toBe(1)
     expect(await outcome()).toEqual([{ attempts: 1, sent: false, seconds: expect.any(Number) }])
+    expect(other.output()).toContain('"code":"ESOCKET"') // not a timeout: reading it all would block the server
   })
 
   // the timers of this server are ten times as fast
