@@ -79,7 +79,7 @@ export const add: SamlProvider['add'] = {
     adds a SAML provider from its metadata (- for stdin), and prints what to enter at the provider.
     --want-signed WHAT  response, assertion or both; by default, one of them suffices
     --sign-requests     signs requests, as metadata may also demand
-    --email-attribute NAME   the attribute with the e-mail address, if it is none of the usual ones`,
+    --email-attribute NAME   the attribute with the e-mail address, if it is none of the usual ones; or NameID`,
   flags: {
     metadata: { type: 'string' },
     'want-signed': { type: 'string' },
