@@ -319,6 +319,10 @@ rejects('saml_in_response_to', {
   'the response to another request': { requestId: '_other' },
   'another request outside the assertion': replace(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
   'another request inside the subject': inConfirmation(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
+  'a confirmation to our request for another recipient, and one to another request': replace(
+    confirmation,
+    (text) => forOther(text!) + toOther(text!),
+  ),
   'no request inside the subject': inConfirmation(/ InResponseTo="[^"]*"/, ''),
 })
 rejects('saml_assertion_count', { 'no assertion': replace(assertionPattern, '') })

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { Flags } from '../provider'
+import { add, describe as describeConnection } from './operator'
+
+const good = { issuer: 'https://idp.example.com', 'client-id': 'x' }
+const settingsFrom = async (flags: Flags) =>
+  (await add.settingsFrom('acme', { ...good, ...flags }, async () => Buffer.from('secret\n'))).settings
+const common = { issuer: 'https://login.microsoftonline.com/common/v2.0', 'email-claim': 'upn' }
+
+test('reads the flags of a provider, without white space around them', async () => {
+  const stored = { kind: 'oidc', issuer: good.issuer, clientId: 'x' }
+  for (const [flags, settings] of [
+    [{}, {}],
+    [{ issuer: ` ${good.issuer}\n`, 'client-id': 'x\t' }, {}],
+    [{ 'token-auth': 'post' }, { tokenAuth: 'post' }],
+    [{ 'token-auth': ' Basic ' }, { tokenAuth: 'basic' }],
+    [{ 'email-claim': ' upn' }, { emailClaim: 'upn' }],
+    [
+      { 'email-claim': 'upn', 'trust-claim': true },
+      { emailClaim: 'upn', trustClaim: true },
+    ],
+  ] as [Flags, object][])
+    expect(await settingsFrom(flags), JSON.stringify(flags)).toEqual({ ...stored, ...settings })
+  const tenant = randomUUID()
+  expect(await settingsFrom({ ...common, tenant: [`${tenant}\n`] })).toMatchObject({
+    tenants: [tenant],
+    emailClaim: 'upn',
+  })
+})
+
+test('names the flag that it can’t use', async () => {
+  for (const [flags, message] of [
+    [{ 'token-auth': 'jwt' }, '--token-auth must be post or basic'],
+    [{ 'trust-claim': true }, '--trust-claim needs --email-claim'],
+    [{ 'email-claim': '' }, '--email-claim '],
+    [{ ...common, tenant: [randomUUID(), randomUUID()] }, '--email-claim can’t be used with several tenants'],
+    [{ ...common, tenant: [] }, '--tenant '],
+    [{ 'client-id': ' ' }, '--client-id '],
+  ] as [Flags, string][])
+    await expect(settingsFrom(flags), JSON.stringify(flags)).rejects.toThrow(message)
+})
+
+test('shows how the client authenticates, and what its claim may do', () => {
+  const lines = (settings: object) =>
+    describeConnection({ slug: 'acme', settings: { kind: 'oidc', clientId: 'x', ...settings } } as never).settings
+  expect(lines({})).toEqual(['client ID: x'])
+  expect(lines({ tokenAuth: 'post', emailClaim: 'upn' }).slice(1)).toEqual([
+    'client authentication: client_secret_post',
+    'email claim: upn, which links and creates nobody',
+  ])
+  expect(lines({ emailClaim: 'upn', trustClaim: true }).at(-1)).toBe('email claim: upn, which links and creates users')
+})
