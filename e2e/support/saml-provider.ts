@@ -35,7 +35,13 @@ export type Signing = {
   inclusivePrefixes?: string[]
 }
 
-export type Encryption = { content?: string; key?: string; digest?: string; mgf?: string; hashes?: [string, string] }
+export type Encryption = {
+  content?: string
+  key?: string
+  digest?: string
+  mgf?: string
+  hashes?: readonly [string, string]
+}
 
 /** What a test asks the provider for. Times are seconds from now. */
 export type ResponseOptions = Mode & {
@@ -214,7 +220,7 @@ export function encrypt(
 }
 
 /** RSA-OAEP with two hashes, of the label and of the mask. Node.js knows one for both. */
-function encryptOaep(certificate: string, bytes: Buffer, [label, mask]: [string, string]): Buffer {
+function encryptOaep(certificate: string, bytes: Buffer, [label, mask]: readonly [string, string]): Buffer {
   const hash = (name: string) => forge.md[name as 'sha1'].create()
   const key = forge.pki.certificateFromPem(certificate).publicKey as forge.pki.rsa.PublicKey
   const options = { md: hash(label), mgf1: { md: hash(mask) } }

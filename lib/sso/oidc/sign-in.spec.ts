@@ -245,10 +245,8 @@ test('sends the client secret as the provider announces, or as the connection sa
   }
 })
 
-test('advises the flags that can help', () => {
+test('advises the flag for a client that is registered for another authentication', () => {
   expect(advice.token_invalid_client).toContain('--token-auth post or basic')
-  expect(advice.email_elsewhere).toContain('--email-claim NAME')
-  expect(advice.email_claim_untrusted).toContain('--trust-claim')
 })
 
 for (const error of ['access_denied', 'login_required', 'temporarily_unavailable', 'server_error']) {

@@ -10,26 +10,12 @@ const emailIn = (attributes: Attributes, configured?: string) => outcomeIn(attri
 test('reads the address from the configured attribute, or else from the usual ones', () => {
   const oid = 'urn:oid:0.9.2342.19200300.100.1.3'
   const claim = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress'
-  const others = [
-    ...[
-      'Email',
-      'MAIL',
-      'emailAddress',
-      'EmailAddress',
-      'User.email',
-      'user.Email',
-      'email_address',
-      'E-Mail',
-      ' mail\n',
-    ],
-    ...[
-      'urn:oid:1.2.840.113549.1.9.1',
-      'urn:mace:dir:attribute-def:mail',
-      'http://schemas.xmlsoap.org/claims/EmailAddress',
-    ],
-    ...['http://schemas.xmlsoap.org/ws/2005/05/identity/claims/email', claim.toUpperCase()],
-  ]
-  for (const name of ['mail', 'email', oid, claim, ...others])
+  const others = 'Email MAIL emailAddress EmailAddress User.email user.Email user.mail email_address E-Mail'.split(' ')
+  const uris = ['urn:oid:1.2.840.113549.1.9.1', 'urn:mace:dir:attribute-def:mail', claim.toUpperCase()]
+  const xmlsoap = ['ws/2005/05/identity/claims/email', 'claims/EmailAddress'].map(
+    (path) => `http://schemas.xmlsoap.org/${path}`,
+  )
+  for (const name of ['mail', 'email', oid, claim, ' mail\n', ...others, ...uris, ...xmlsoap])
     expect(emailIn({ other: ['b@example.com'], [name]: [address] }), name).toBe(address)
   expect(emailIn({ mail: ['A.B+c@Sub.Example.com'] })).toBe('a.b+c@sub.example.com')
   expect(emailIn({ mail: [address], email: [address] })).toBe(address)
