@@ -1,4 +1,6 @@
 import { notFound } from 'next/navigation'
+import { EmailField } from '@/app/_ui/email-field'
+import { ErrorSummary } from '@/app/_ui/error-summary'
 import { Screen } from '@/app/_ui/screen'
 import { texts } from '@/lib/page/language'
 import { env, sendsMail } from '@/lib/settings/env'
@@ -32,37 +34,14 @@ export default async function ForgotPasswordPage({ searchParams }: PageProps<'/f
     <>
       <title>{`${error ? forgot.errorPrefix : ''}${forgot.title} – ${app}`}</title>
       {error && (
-        <div className="error-summary" role="alert">
-          <h2>{forgot.problem}</h2>
-          <a href="#email">{error}</a>
-        </div>
+        <ErrorSummary title={forgot.problem} field="email">
+          {error}
+        </ErrorSummary>
       )}
       <h1>{forgot.title}</h1>
       <p>{forgot.body}</p>
       <form className="reset-form" method="post" action="/forgot-password/send">
-        <div className={error ? 'field invalid' : 'field'}>
-          <label htmlFor="email">{forgot.label}</label>
-          {error && (
-            <p id="email-error" className="field-error">
-              <span className="visually-hidden">{forgot.errorPrefix}</span>
-              <span>{error}</span>
-            </p>
-          )}
-          <div className="input">
-            <input
-              id="email"
-              name="email"
-              type="email"
-              required
-              maxLength={254}
-              autoComplete="username"
-              autoCapitalize="none"
-              spellCheck={false}
-              aria-describedby={error ? 'email-error' : undefined}
-              aria-invalid={error ? true : undefined}
-            />
-          </div>
-        </div>
+        <EmailField texts={forgot} error={error} />
         <button className="button wide" type="submit">
           {forgot.submit}
         </button>

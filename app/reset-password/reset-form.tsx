@@ -1,8 +1,8 @@
 'use client'
 
 import { useLayoutEffect, useRef, useState } from 'react'
+import { ErrorSummary } from '@/app/_ui/error-summary'
 import { Reference } from '@/app/_ui/reference'
-import { takeFocus } from '@/app/_ui/screen'
 import { isRetryable, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
 import { useWait } from '@/app/_ui/use-wait'
 import { WaitText } from '@/app/_ui/wait-text'
@@ -13,7 +13,7 @@ import { post } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
 import { formatIssue } from '@/lib/password/format'
-import { PasswordField } from './password-field'
+import { NewPasswordField } from './new-password-field'
 import { type Ending, ResetResult } from './reset-result'
 
 const longWaitSeconds = 60 // after the last retry
@@ -91,26 +91,16 @@ export function ResetForm(properties: Properties) {
     <>
       <title>{`${rejection ? texts.errorPrefix : ''}${title} – ${app}`}</title>
       {rejection && !pending && !canRetry && (
-        <div className="error-summary" role="alert" tabIndex={-1} key={rejection.message} ref={takeFocus}>
-          <h2>{texts.problem}</h2>
-          <a
-            href="#password"
-            onClick={(event) => {
-              event.preventDefault()
-              document.getElementById('password')?.focus()
-            }}
-          >
-            {rejection.message}
-          </a>
-        </div>
+        <ErrorSummary title={texts.problem} field="password" focus key={rejection.message}>
+          {rejection.message}
+        </ErrorSummary>
       )}
       {canRetry && (
-        <div className="banner" role="alert" tabIndex={-1} ref={takeFocus}>
-          <h2>{title}</h2>
+        <ErrorSummary title={title} className="banner" focus>
           <p>{body}</p>
           <WaitText id="wait" {...{ shared, language, wait }} />
           <Reference id={step.requestId} shared={shared} />
-        </div>
+        </ErrorSummary>
       )}
       <h1>{texts.form}</h1>
       {email && (
@@ -136,7 +126,7 @@ export function ResetForm(properties: Properties) {
       >
         {/* A password manager saves the new password under this name, or one that it knows. */}
         <input type="text" name="username" autoComplete="username" value={email ?? ''} hidden readOnly />
-        <PasswordField {...{ texts, minLength, app, email, rejection, pending }} />
+        <NewPasswordField {...{ texts, minLength, app, email, rejection, pending }} />
         <button
           className="button wide"
           type="submit"

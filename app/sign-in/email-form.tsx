@@ -1,3 +1,4 @@
+import { EmailField } from '@/app/_ui/email-field'
 import * as paths from '@/lib/contract/paths'
 import type { Texts } from '@/lib/page/texts/en'
 
@@ -12,30 +13,7 @@ export function EmailForm({ app, title, texts, next, error }: Properties) {
       <p>{texts.body}</p>
       <form method="post" action={paths.findSsoConnection}>
         {next && <input type="hidden" name="next" value={next} />}
-        <div className={error ? 'field invalid' : 'field'}>
-          <label htmlFor="email">{texts.label}</label>
-          {error && (
-            <p id="email-error" className="field-error">
-              <span className="visually-hidden">{texts.errorPrefix}</span>
-              <span>{error}</span>
-            </p>
-          )}
-          <div className="input">
-            <input
-              id="email"
-              name="email"
-              type="email"
-              required
-              maxLength={254}
-              autoComplete="username"
-              autoCapitalize="none"
-              autoCorrect="off"
-              spellCheck={false}
-              aria-describedby={error && 'email-error'}
-              aria-invalid={error ? true : undefined}
-            />
-          </div>
-        </div>
+        <EmailField texts={texts} error={error} />
         <button className="button wide" type="submit">
           {texts.submit}
         </button>

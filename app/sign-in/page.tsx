@@ -60,7 +60,17 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
       {...{ app, language, shared, next, emailFirst }}
       sentNoAddress={emailFirst && error === 'email'}
       texts={signIn}
-      passwordTexts={{ show, hide, showLabel, hideLabel, shown, hidden, capsLock }}
+      passwordTexts={{
+        label: signIn.password,
+        errorPrefix: signIn.errorPrefix,
+        show,
+        hide,
+        showLabel,
+        hideLabel,
+        shown,
+        hidden,
+        capsLock,
+      }}
       destination={next ?? DASHBOARD_URL}
       forgotPasswordUrl={FORGOT_PASSWORD_URL}
     />

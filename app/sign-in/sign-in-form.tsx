@@ -1,9 +1,10 @@
 'use client'
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
-import { PasswordInput } from '@/app/_ui/password-input'
+import { EmailField } from '@/app/_ui/email-field'
+import { ErrorSummary } from '@/app/_ui/error-summary'
+import { PasswordField } from '@/app/_ui/password-field'
 import { Reference } from '@/app/_ui/reference'
-import { takeFocus } from '@/app/_ui/screen'
 import { type Step, useAttempts } from '@/app/_ui/use-attempts'
 import * as paths from '@/lib/contract/paths'
 import { markPageReady } from '@/lib/page/page-readiness'
@@ -17,8 +18,7 @@ type Properties = {
   language: string
   texts: Texts['signIn']
   shared: Texts['shared']
-  /** Those of the password field on the other page. */
-  passwordTexts: React.ComponentProps<typeof PasswordInput>['texts']
+  passwordTexts: React.ComponentProps<typeof PasswordField>['texts']
   /** Asks for the e-mail address alone first, because it may belong to a connection. */
   emailFirst: boolean
   /** Whether the browser itself sent the form, before or without scripts, with no e-mail address. */
@@ -92,28 +92,15 @@ export function SignInForm(properties: Properties) {
     <>
       <title>{`${problem ? texts.errorPrefix : ''}${title} – ${app}`}</title>
       {problem && (
-        <div
+        <ErrorSummary
+          title={problem.title ?? texts.problem}
+          field={problem.field}
           className={problem.field || step.kind === 'failed' ? 'error-summary' : 'banner'}
-          role="alert"
-          tabIndex={-1}
-          ref={takeFocus}
+          focus
           key={problem.text}
         >
-          <h2>{problem.title ?? texts.problem}</h2>
-          {problem.field ? (
-            <a
-              href={`#${problem.field}`}
-              onClick={(event) => {
-                event.preventDefault()
-                inputOf(problem.field!)?.focus()
-              }}
-            >
-              {problem.text}
-            </a>
-          ) : (
-            <p>{problem.text}</p>
-          )}
-        </div>
+          {problem.field ? problem.text : <p>{problem.text}</p>}
+        </ErrorSummary>
       )}
       <h1>{title}</h1>
       {!asksPassword && <p>{texts.bodyWithPassword}</p>}
@@ -130,55 +117,34 @@ export function SignInForm(properties: Properties) {
         }}
       >
         {next && <input type="hidden" name="next" value={next} />}
-        <div className={problem?.field === 'email' ? 'field invalid' : 'field'}>
-          <label htmlFor="email">{texts.label}</label>
-          {problem?.field === 'email' && <FieldError id="email-error" prefix={texts.errorPrefix} text={problem.text} />}
-          <div className="input">
-            <input
-              id="email"
-              name="email"
-              type="email"
-              required
-              maxLength={254}
-              readOnly={asksPassword && emailFirst}
-              autoComplete="username"
-              autoCapitalize="none"
-              autoCorrect="off"
-              spellCheck={false}
-              aria-describedby={problem?.field === 'email' ? 'email-error' : undefined}
-              aria-invalid={problem?.field === 'email' ? true : undefined}
-            />
-            {asksPassword && emailFirst && (
-              <button
-                type="button"
-                className="show"
-                aria-label={texts.changeLabel}
-                onClick={() => {
-                  setAsksPassword(false)
-                  setStep({ kind: 'ready' })
-                }}
-              >
-                {texts.change}
-              </button>
-            )}
-          </div>
-        </div>
-        {/* There from the start, so that a password manager fills both fields. Without a name, it isn't sent. */}
-        <div className={problem?.field === 'password' ? 'field invalid' : 'field'} hidden={!asksPassword}>
-          <label htmlFor="password">{texts.password}</label>
-          {problem?.field === 'password' && (
-            <FieldError id="password-error" prefix={texts.errorPrefix} text={problem.text} />
+        <EmailField
+          texts={texts}
+          error={problem?.field === 'email' && problem.text}
+          readOnly={asksPassword && emailFirst}
+        >
+          {asksPassword && emailFirst && (
+            <button
+              type="button"
+              className="show"
+              aria-label={texts.changeLabel}
+              onClick={() => {
+                setAsksPassword(false)
+                setStep({ kind: 'ready' })
+              }}
+            >
+              {texts.change}
+            </button>
           )}
-          <PasswordInput
+        </EmailField>
+        {/* There from the start, so that a password manager fills both fields. Without a name, it isn't sent. */}
+        <div hidden={!asksPassword}>
+          <PasswordField
             texts={passwordTexts}
+            error={problem?.field === 'password' && problem.text}
             pending={pending}
-            input={{
-              name: asksPassword ? 'password' : undefined,
-              required: asksPassword,
-              autoComplete: 'current-password',
-              'aria-describedby': problem?.field === 'password' ? 'password-error' : undefined,
-              'aria-invalid': problem?.field === 'password' ? true : undefined,
-            }}
+            name={asksPassword ? 'password' : undefined}
+            required={asksPassword}
+            autoComplete="current-password"
           />
         </div>
         <button className="button wide" type="submit" aria-disabled={pending} data-busy={pending ? '' : undefined}>
@@ -208,15 +174,6 @@ export function SignInForm(properties: Properties) {
 /** Asks for the password at once: for users who have one although their domain has a connection. */
 function passwordStep(next: string | null): string {
   return `/sign-in?${new URLSearchParams(next ? { step: 'password', next } : { step: 'password' })}`
-}
-
-function FieldError({ id, prefix, text }: { id: string; prefix: string; text: string }) {
-  return (
-    <p id={id} className="field-error">
-      <span className="visually-hidden">{prefix}</span>
-      <span>{text}</span>
-    </p>
-  )
 }
 
 type Problem = { title?: string; text: string; field?: 'email' | 'password'; requestId?: string }

@@ -1,18 +1,24 @@
 import { useEffect, useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
 
-type Properties = {
-  texts: Pick<Texts['reset'], 'show' | 'hide' | 'showLabel' | 'hideLabel' | 'shown' | 'hidden' | 'capsLock'>
+/** The others are those of the input. Uncontrolled, to keep what was typed before this script loaded. */
+type Properties = Omit<React.ComponentProps<'input'>, 'id' | 'type'> & {
+  texts: Pick<Texts['reset'], 'show' | 'hide' | 'showLabel' | 'hideLabel' | 'shown' | 'hidden' | 'capsLock'> & {
+    label: string
+    hint?: string
+    errorPrefix: string
+  }
+  error?: string | false | null
   pending: boolean
-  /** Of the input. Uncontrolled, to keep what was typed before this script loaded. */
-  input: Omit<React.ComponentProps<'input'>, 'id' | 'type'>
+  /** Below the input. */
+  children?: React.ReactNode
 }
 
 /**
  * A password that the user can reveal (GOV.UK Design System, “Password input”). Hidden again while it
  * is sent, and when the page is restored.
  */
-export function PasswordInput({ texts, pending, input }: Properties) {
+export function PasswordField({ texts, error, pending, children, ...input }: Properties) {
   const [visible, setVisible] = useState(false)
   const [toggled, setToggled] = useState(false)
   const [capsLock, setCapsLock] = useState(false)
@@ -28,7 +34,19 @@ export function PasswordInput({ texts, pending, input }: Properties) {
   }, [])
 
   return (
-    <>
+    <div className={error ? 'field invalid' : 'field'}>
+      <label htmlFor="password">{texts.label}</label>
+      {texts.hint && (
+        <p id="password-hint" className="hint">
+          {texts.hint}
+        </p>
+      )}
+      {error && (
+        <p id="password-error" className="field-error">
+          <span className="visually-hidden">{texts.errorPrefix}</span>
+          <span>{error}</span>
+        </p>
+      )}
       <div className="input">
         <input
           id="password"
@@ -40,6 +58,8 @@ export function PasswordInput({ texts, pending, input }: Properties) {
           readOnly={pending} // so that what is visible is what was sent
           onKeyUp={(event) => setCapsLock(event.getModifierState('CapsLock'))}
           onBlur={() => setCapsLock(false)}
+          aria-describedby="password-error password-hint password-tip" // those that exist
+          aria-invalid={error ? true : undefined}
           {...input}
         />
         <button
@@ -61,6 +81,7 @@ export function PasswordInput({ texts, pending, input }: Properties) {
       <span className="visually-hidden" role="status">
         {toggled && (visible ? texts.shown : texts.hidden)}
       </span>
-    </>
+      {children}
+    </div>
   )
 }

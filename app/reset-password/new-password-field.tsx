@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { PasswordInput } from '@/app/_ui/password-input'
+import { PasswordField } from '@/app/_ui/password-field'
 import type { Texts } from '@/lib/page/texts/en'
 import { StrengthMeter } from './strength-meter'
 
@@ -14,8 +14,8 @@ type Properties = {
   pending: boolean
 }
 
-/** One password field that the user can reveal, instead of two to compare. */
-export function PasswordField({ texts, minLength, app, email, rejection, pending }: Properties) {
+/** The field for a new password, which is rated. One that the user can reveal, instead of two to compare. */
+export function NewPasswordField({ texts, minLength, app, email, rejection, pending }: Properties) {
   const [typed, setTyped] = useState({ password: '', byHand: false })
   const [rejected, setRejected] = useState('')
   const [amended, setAmended] = useState<object>()
@@ -26,34 +26,19 @@ export function PasswordField({ texts, minLength, app, email, rejection, pending
   }, [rejection])
 
   // From the first change on, the meter judges what is typed, and the old verdict would contradict it.
-  const error = rejection && rejection !== amended ? rejection.message : null
+  const error = rejection !== amended && rejection?.message
   return (
-    <div className={error ? 'field invalid' : 'field'}>
-      <label htmlFor="password">{texts.label}</label>
-      <p id="password-hint" className="hint">
-        {texts.hint}
-      </p>
-      {error && (
-        <p id="password-error" className="field-error">
-          <span className="visually-hidden">{texts.errorPrefix}</span>
-          <span>{error}</span>
-        </p>
-      )}
-      <PasswordInput
-        {...{ texts, pending }}
-        input={{
-          ref: input,
-          autoComplete: 'new-password',
-          'aria-describedby': error ? 'password-error password-hint password-tip' : 'password-hint password-tip',
-          'aria-invalid': error ? true : undefined,
-          ...{ passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;` },
-          onInput: ({ currentTarget, nativeEvent }) => {
-            setTyped({ password: currentTarget.value, byHand: isByHand(nativeEvent) })
-            setAmended(rejection)
-          },
-          onFocus: ({ currentTarget: { value } }) => setTyped(({ byHand }) => ({ password: value, byHand })),
-        }}
-      />
+    <PasswordField
+      {...{ texts, error, pending }}
+      ref={input}
+      autoComplete="new-password"
+      {...{ passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;` }}
+      onInput={({ currentTarget, nativeEvent }) => {
+        setTyped({ password: currentTarget.value, byHand: isByHand(nativeEvent) })
+        setAmended(rejection)
+      }}
+      onFocus={({ currentTarget: { value } }) => setTyped((typed) => ({ ...typed, password: value }))}
+    >
       {/* The server knows more than the meter: a password that it rejected has no rating. */}
       <StrengthMeter
         {...{ texts, minLength, app, email }}
@@ -63,7 +48,7 @@ export function PasswordField({ texts, minLength, app, email, rejection, pending
       <p id="password-tip" className="hint">
         {texts.tip}
       </p>
-    </div>
+    </PasswordField>
   )
 }
 
