@@ -61,7 +61,7 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<Respons
   }
   if (request.nextUrl.pathname === '/long-url') {
     const [{ longUrlPage }, { log }] = await Promise.all([import('./lib/page/limited-page'), import('./lib/log')])
-    log.info({ method: request.method, route: 'page', status: 414, code: 'URI_TOO_LONG' })
+    log.info({ method: request.method, route: 'page', status: 414, code: 'url_too_long' })
     const headers = { 'Content-Type': 'text/html; charset=utf-8' }
     return new NextResponse(longUrlPage(request.headers, nonce), { status: 414, headers })
   }

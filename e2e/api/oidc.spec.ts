@@ -277,7 +277,7 @@ test.describe('the provider', () => {
     const lines = server
       .output()
       .split('\n')
-      .filter((line) => line.includes('"URI_TOO_LONG"'))
+      .filter((line) => line.includes('"url_too_long"'))
     expect(lines).toHaveLength(3)
     expect(JSON.parse(lines[0]!)).toMatchObject({ method: 'GET', route: 'page', status: 414 })
   })
