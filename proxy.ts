@@ -43,24 +43,27 @@ export async function proxy(request: NextRequest): Promise<Response> {
  * that no page accepts, or for a page that needs the database while it is unavailable, else null.
  */
 async function rejectionOf(request: NextRequest, nonce: string): Promise<Response | null> {
-  const [{ countRequest }, { clientAddress }, { isPartOfOtherSite, rejectOtherSite }] = await Promise.all([
+  const [{ countRequest }, { clientKey }, { isCrossSite, rejectCrossSite }] = await Promise.all([
     import('./lib/http/rate-limit/limit'),
-    import('./lib/http/client-address'),
+    import('./lib/http/client-key'),
     import('./lib/http/same-origin'),
   ])
-  if (isPartOfOtherSite(request.headers, 'page')) return rejectOtherSite()
-  const { allowed, resetSeconds } = await countRequest(clientAddress(request))
+  if (isCrossSite(request.headers, 'page')) return rejectCrossSite()
+  const { allowed, resetSeconds } = await countRequest(clientKey(request))
   if (!allowed) {
-    const [{ limitedPage }, { log }] = await Promise.all([import('./lib/page/limited-page'), import('./lib/log')])
+    const [{ rateLimitedPage }, { log }] = await Promise.all([
+      import('./lib/page/rate-limited-page'),
+      import('./lib/log'),
+    ])
     log.info({ method: request.method, route: 'page', status: 429, code: 'RATE_LIMITED' })
-    const html = limitedPage(request.headers, resetSeconds, nonce)
+    const html = rateLimitedPage(request.headers, resetSeconds, nonce)
     return new NextResponse(html, {
       status: 429,
       headers: { 'Content-Type': 'text/html; charset=utf-8', 'Retry-After': String(resetSeconds) },
     })
   }
   if (request.nextUrl.pathname === '/long-url') {
-    const [{ longUrlPage }, { log }] = await Promise.all([import('./lib/page/limited-page'), import('./lib/log')])
+    const [{ longUrlPage }, { log }] = await Promise.all([import('./lib/page/rate-limited-page'), import('./lib/log')])
     log.info({ method: request.method, route: 'page', status: 414, code: 'url_too_long' })
     const headers = { 'Content-Type': 'text/html; charset=utf-8' }
     return new NextResponse(longUrlPage(request.headers, nonce), { status: 414, headers })
@@ -84,7 +87,7 @@ async function unavailability({ method, headers }: NextRequest, nonce: string): 
     return null
   } catch (error) {
     const [{ unavailablePage }, { describeCause, log }] = await Promise.all([
-      import('./lib/page/limited-page'),
+      import('./lib/page/rate-limited-page'),
       import('./lib/log'),
     ])
     const cause = describeCause(error)

@@ -2,7 +2,7 @@ import { headers } from 'next/headers'
 import { lookUp } from '@/app/look-up'
 import * as paths from '@/lib/contract/paths'
 import { localeOf, texts } from '@/lib/page/language'
-import { nextDestination, signInLink } from '@/lib/page/next-path'
+import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { findRefreshableSession, findSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
@@ -33,7 +33,7 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
         </p>
         <div className="actions">
           {!isThisPage(SIGN_IN_URL) && (
-            <a className="button" href={signInLink(SIGN_IN_URL, next)}>
+            <a className="button" href={signInPageUrl(SIGN_IN_URL, next)}>
               {shared.signIn}
             </a>
           )}

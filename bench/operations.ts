@@ -40,7 +40,7 @@ export const operations: Record<string, Operation> = {
   session: {
     ...fast,
     requests: async (database, amount) => {
-      const { signSessionToken } = await import('../lib/session/token')
+      const { signSessionToken } = await import('../lib/session/jwt')
       const next = await database.newSessions(amount)
       const issuedAt = Math.floor(Date.now() / 1000)
       const sign = () => signSessionToken({ ...next(), issuedAt, expiresAt: issuedAt + 3_600 })

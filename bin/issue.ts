@@ -28,14 +28,14 @@ async function issue(
   })
   try {
     const { createUser, findUserByEmail } = await import('../lib/user')
-    const { resetLink, signInLink } = await import('./links')
+    const { resetLink, codeLink } = await import('./links')
     if (flags.create) await createUser(email)
     const user = await findUserByEmail(email)
     if (!user) throw new UsageError(`There is no user ${email}. Add --create to create it.`)
     if (user.disabledAt) console.error(`${user.email} is disabled: the link will not work.`)
     if (user.ssoOnly && kind === 'reset-token')
       console.error(`${user.email} can only sign in through SSO: the link will not work.`)
-    const link = kind === 'sso-code' ? await signInLink(user.id) : await resetLink(user.id)
+    const link = kind === 'sso-code' ? await codeLink(user.id) : await resetLink(user.id)
     console.log(flags.json ? JSON.stringify(link) : `${link.url}\nWorks once, until ${link.expiresAt}`)
   } finally {
     await release()

@@ -7,7 +7,7 @@ import { createUser, findUserByEmail } from '../lib/user'
 export type Link = { secret: string; url: string; expiresAt: string }
 
 /** The link that the SSO callback redirects to: the sign-in page with a one-time code. */
-export async function signInLink(userId: string): Promise<Link> {
+export async function codeLink(userId: string): Promise<Link> {
   return link('/sso/callback', 'code', await issueSsoCode(userId))
 }
 
@@ -21,7 +21,7 @@ export async function issueLinks(email: string): Promise<{ signIn: Link; reset: 
   await createUser(email)
   const user = await findUserByEmail(email)
   if (!user) throw new Error(`There is no user ${email}.`)
-  return { signIn: await signInLink(user.id), reset: await resetLink(user.id) }
+  return { signIn: await codeLink(user.id), reset: await resetLink(user.id) }
 }
 
 function link(path: string, parameter: string, { secret, expiresAt }: { secret: string; expiresAt: Date }): Link {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
 import next from 'next'
 import { getHealth } from '../lib/contract/paths'
-import { clientNetwork } from '../lib/http/client-network'
+import { forwardedClientKey } from '../lib/http/forwarded-client'
 import { hideSecretsOfPage } from '../lib/page/hide-secrets'
 
 const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
@@ -88,7 +88,7 @@ async function serve(dev: boolean): Promise<void> {
     }
     const forwardedFor = [headers['x-forwarded-for'] ?? [], request.socket.remoteAddress ?? ''].flat().join(', ')
     headers['x-forwarded-for'] = forwardedFor
-    const isAdmitted = admit(clientNetwork(forwardedFor, trustedProxies), response, () =>
+    const isAdmitted = admit(forwardedClientKey(forwardedFor, trustedProxies), response, () =>
       handle(request, response).catch((error: unknown) => {
         console.error(error)
         if (response.headersSent) response.destroy()

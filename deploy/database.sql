@@ -24,7 +24,7 @@ GRANT SELECT (id, email, disabled_at, sso_only), INSERT (email, sso_only),
 GRANT SELECT, INSERT, UPDATE, DELETE ON exchange_codes, reset_tokens, sessions, mails, password_attempts TO auth_app;
 GRANT SELECT ON connections, connection_domains TO auth_app;
 GRANT SELECT, INSERT ON identities TO auth_app;
-GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sign_ins TO auth_app;
+GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sso_attempts TO auth_app;
 
 -- 4. As auth_owner, only with PASSWORD_SIGN_IN=true, which has to verify passwords:
 GRANT SELECT (password_hash, password_changed_at) ON users TO auth_app;

@@ -4,15 +4,15 @@ import { type Outcome, outcomeOf } from '@/lib/page/post'
 const limitMs = 30_000
 
 /**
- * Asks where an e-mail address signs in. `wayOn` leads to the identity provider of its domain, if it
+ * Asks where an e-mail address signs in. `returnTo` leads to the identity provider of its domain, if it
  * has one. Never throws.
  */
 export async function findConnection(
   email: string,
   next: string | null,
-): Promise<{ outcome: Outcome; wayOn: string | null }> {
-  if (!navigator.onLine) return { outcome: { kind: 'offline' }, wayOn: null }
-  let wayOn: string | null = null
+): Promise<{ outcome: Outcome; returnTo: string | null }> {
+  if (!navigator.onLine) return { outcome: { kind: 'offline' }, returnTo: null }
+  let returnTo: string | null = null
   const ask = async () => {
     const response = await fetch(paths.findSsoConnection, {
       method: 'POST',
@@ -20,10 +20,10 @@ export async function findConnection(
       body: new URLSearchParams(next ? { email, next } : { email }),
       signal: window.abortAfter(limitMs),
     })
-    wayOn = ((await response.clone().json()) as { wayOn?: string }).wayOn ?? null
+    returnTo = ((await response.clone().json()) as { returnTo?: string }).returnTo ?? null
     return response
   }
   const outcome = await outcomeOf({ response: ask() })
   // Nothing can have happened, so that a lost response is like none.
-  return { outcome: outcome.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : outcome, wayOn }
+  return { outcome: outcome.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : outcome, returnTo }
 }

@@ -55,14 +55,14 @@ export function SignInForm(properties: Properties) {
   }
 
   async function find(email: string): Promise<void> {
-    let wayOn: string | null = null
+    let returnTo: string | null = null
     const found = findConnection(email, next).then((connection): Outcome => {
-      wayOn = connection.wayOn
+      returnTo = connection.returnTo
       return connection.outcome
     })
     const { kind } = await track(found)
     if (kind !== 'done') return
-    if (wayOn) return location.assign(wayOn)
+    if (returnTo) return location.assign(returnTo)
     setAsksPassword(true)
     setStep({ kind: 'ready' })
   }

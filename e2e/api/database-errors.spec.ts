@@ -102,7 +102,7 @@ test('every constraint rejects what it is for', async () => {
     `INSERT INTO identities (connection_id, issuer, subject, user_id)
      VALUES (gen_random_uuid(), '${issuer}', '${subject}', gen_random_uuid())`
   const signIn = (state: string, browser: string) =>
-    `INSERT INTO sign_ins (connection_id, kid, expires_at, state_hash, browser_hash)
+    `INSERT INTO sso_attempts (connection_id, kid, expires_at, state_hash, browser_hash)
      VALUES (gen_random_uuid(), 'x', ${later}, ${state}, ${browser})`
   const mail = (columns: string, values: string) =>
     `INSERT INTO mails (user_id, ${columns}) VALUES (gen_random_uuid(), ${values})`
@@ -125,8 +125,8 @@ test('every constraint rejects what it is for', async () => {
     connections_settings_is_an_object: [connection('acme', 'oidc', '[]'), connection('acme', 'saml', '"x"')],
     connection_domains_domain_is_ascii: ['Acme.example', 'acme', 'münchen.example', 'acme.example.'].map(domain),
     identities_subject_is_not_empty: [identity('', 'x'), identity('x', '')],
-    sign_ins_state_hash_is_sha256: [signIn(short, hash)],
-    sign_ins_browser_hash_is_sha256: [signIn(hash, short)],
+    sso_attempts_state_hash_is_sha256: [signIn(short, hash)],
+    sso_attempts_browser_hash_is_sha256: [signIn(hash, short)],
     mails_language_is_a_tag: [mail('kind, language', `'reset', 'en;q=1'`)],
     mails_device_is_short: [
       mail('kind, language, device', `'reset', 'en', 'Mozilla/5.0 (X11; Linux)'`),

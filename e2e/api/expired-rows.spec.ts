@@ -44,14 +44,14 @@ test('deletes a sign-in attempt an hour after it expired', async ({ sql }) => {
     `WITH added AS (
        INSERT INTO connections (slug, name, kind, settings) VALUES ($1, 'Old', 'oidc', '{}') RETURNING id
      )
-     INSERT INTO sign_ins (state_hash, connection_id, browser_hash, kid, next, expires_at)
+     INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, kid, next, expires_at)
      SELECT sha256(random()::text::bytea), id, sha256(''), 'x', age, now() - age::interval
      FROM added, unnest($2::text[]) AS age`,
     [slug, ['61 minutes', ...kept]],
   )
-  expect((await deleteExpiredRows()).sign_ins).toBeGreaterThanOrEqual(1)
+  expect((await deleteExpiredRows()).sso_attempts).toBeGreaterThanOrEqual(1)
   const rows = await sql(
-    'SELECT next FROM sign_ins WHERE connection_id = (SELECT id FROM connections WHERE slug = $1) ORDER BY expires_at',
+    'SELECT next FROM sso_attempts WHERE connection_id = (SELECT id FROM connections WHERE slug = $1) ORDER BY expires_at',
     [slug],
   )
   expect(rows.map(({ next }) => next)).toEqual(kept)
@@ -116,7 +116,7 @@ test.describe('the cron jobs', () => {
     const headers = { Authorization: `Bearer ${secret}`, 'X-Forwarded-For': newAddress() }
     const call = () => fetch(`${server.url}/api/cron/clean-up`, { headers })
     for (const response of [...(await Promise.all([call(), call(), call()])), await call()]) {
-      const tables = ['exchange_codes', 'reset_tokens', 'sessions', 'sign_ins', 'mails', 'password_attempts']
+      const tables = ['exchange_codes', 'reset_tokens', 'sessions', 'sso_attempts', 'mails', 'password_attempts']
       const deleted = Object.fromEntries(tables.map((table) => [table, expect.any(Number)]))
       expect([response.status, await response.json()]).toEqual([200, { ok: true, deleted }])
       expect(response.headers.get('cache-control')).toBe('no-store')

@@ -377,7 +377,7 @@ test.describe('with a mail server that misbehaves', () => {
     await slow.stop()
   })
 
-  test('sends the mails with the lowest turn first, four at a time', async () => {
+  test('sends the mails with the lowest priority first, four at a time', async () => {
     const slow = await slowServer(0, 0)
     const emails = Array.from({ length: 12 }, () => newEmail())
     const arrived: string[] = []
@@ -390,8 +390,8 @@ test.describe('with a mail server that misbehaves', () => {
     await own.sql('DELETE FROM users')
     await queueMails(own, emails)
     const first = emails.slice(4, 8)
-    await own.sql('UPDATE mails SET turn = 20')
-    await own.sql('UPDATE mails SET turn = 1 FROM users WHERE users.id = user_id AND email = ANY ($1)', [first])
+    await own.sql('UPDATE mails SET priority = 20')
+    await own.sql('UPDATE mails SET priority = 1 FROM users WHERE users.id = user_id AND email = ANY ($1)', [first])
     const tried = sendDue(other.url)
     await expect.poll(() => arrived.toSorted()).toEqual(first.toSorted()) // none was accepted yet
     accept()
@@ -419,7 +419,7 @@ test('retries a notice for a day', async () => {
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
 })
 
-test('gives a mail a turn after all requests of its address block', async () => {
+test('gives a mail a priority after all requests of its address block', async () => {
   const [flooded, other] = [await newUser(), await newUser()]
   const block = newAddress().replace(/\d+$/, '')
   smtp.respondWith(() => 451)
@@ -430,8 +430,8 @@ test('gives a mail a turn after all requests of its address block', async () => 
   await forgot(flooded.email, { 'X-Forwarded-For': `${block}9` })
   await forgot(other.email)
   const turns = () =>
-    database.sql('SELECT turn FROM mails WHERE user_id IN ($1, $2) ORDER BY 1', [flooded.id, other.id])
-  await expect.poll(turns).toEqual([{ turn: 0 }, { turn: 5 }])
+    database.sql('SELECT priority FROM mails WHERE user_id IN ($1, $2) ORDER BY 1', [flooded.id, other.id])
+  await expect.poll(turns).toEqual([{ priority: 0 }, { priority: 5 }])
 })
 
 test('sends each mail once from concurrent senders of two servers', async () => {
@@ -514,13 +514,13 @@ test('sends no link to a user who was disabled or restricted to SSO while the ma
 test('makes a mail that waits for a retry due after a new request, and adds none', async () => {
   const user = await newUser()
   await forgotRejected(user)
-  const later = `attempts = 4, turn = 9, due_at = now() + interval '30 minutes'`
+  const later = `attempts = 4, priority = 9, due_at = now() + interval '30 minutes'`
   await database.sql(`UPDATE mails SET ${later} WHERE user_id = $1`, [user.id])
   await age(user, '25 minutes')
   await forgot(user.email)
   await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
   expect(await mailsOf(user)).toHaveLength(1)
-  expect(await database.sql('SELECT turn FROM mails WHERE user_id = $1', [user.id])).toEqual([{ turn: 0 }])
+  expect(await database.sql('SELECT priority FROM mails WHERE user_id = $1', [user.id])).toEqual([{ priority: 0 }])
   expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
 })
 

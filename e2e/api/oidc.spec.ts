@@ -104,7 +104,7 @@ test('stores no secret as it is', async ({ sql }) => {
   const visitor = new Visitor(server.url)
   const { searchParams } = await visitor.start(slug)
   const [row] = await sql(
-    `SELECT sign_ins::text AS attempt, connections::text AS connection FROM sign_ins
+    `SELECT sso_attempts::text AS attempt, connections::text AS connection FROM sso_attempts
      JOIN connections ON connections.id = connection_id WHERE slug = $1`,
     [slug],
   )
@@ -161,7 +161,7 @@ test.describe('the state', () => {
   test('expires after 20 minutes', async ({ sql }) => {
     const { visitor, url } = await authorized(await connect(provider))
     const rows = await sql(
-      `UPDATE sign_ins SET expires_at = now() WHERE state_hash = sha256($1::bytea)
+      `UPDATE sso_attempts SET expires_at = now() WHERE state_hash = sha256($1::bytea)
          AND expires_at = created_at + interval '20 minutes' RETURNING 1`,
       [url.searchParams.get('state')],
     )
@@ -549,13 +549,13 @@ test.describe('a disabled connection', () => {
   test('loses its sign-ins in batches when it is removed', async ({ sql }) => {
     const { slug, connection } = await setUp()
     await sql(
-      `INSERT INTO sign_ins (state_hash, connection_id, browser_hash, kid, expires_at)
+      `INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, kid, expires_at)
        SELECT sha256(($2 || number)::bytea), $1::uuid, sha256('x'), 'kid', now() + interval '20 minutes' FROM generate_series(1, 20001) number`,
       [connection.id, slug],
     )
-    const left = () => sql('SELECT count(*)::int FROM sign_ins WHERE connection_id = $1', [connection.id])
-    const last = 'ctid = (SELECT max(ctid) FROM sign_ins WHERE connection_id = $1)'
-    const lock = await lockRow('sign_ins', last, connection.id)
+    const left = () => sql('SELECT count(*)::int FROM sso_attempts WHERE connection_id = $1', [connection.id])
+    const last = 'ctid = (SELECT max(ctid) FROM sso_attempts WHERE connection_id = $1)'
+    const lock = await lockRow('sso_attempts', last, connection.id)
     const removing = removeConnection(connection)
     await lock.waiting(1)
     expect(await left(), 'the first two batches are committed').toEqual([{ count: 1 }])
@@ -641,7 +641,7 @@ test('deletes a few sign-ins that ended long ago at every start, so that starts 
   const slug = await connect(provider)
   const old = (minutes: number) =>
     sql(
-      `INSERT INTO sign_ins (state_hash, connection_id, browser_hash, kid, expires_at)
+      `INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, kid, expires_at)
        SELECT sha256(gen_random_uuid()::text::bytea), id, sha256('old'), 'x', now() - make_interval(mins => $2)
        FROM connections, generate_series(1, 6) WHERE slug = $1`,
       [slug, minutes],
@@ -651,7 +651,7 @@ test('deletes a few sign-ins that ended long ago at every start, so that starts 
   const leftAfterStart = async () => {
     await new Visitor(server.url).start(slug) // deletes what earlier ones left, too
     return sql(
-      `SELECT count(*)::int AS left FROM sign_ins
+      `SELECT count(*)::int AS left FROM sso_attempts
        WHERE connection_id = (SELECT id FROM connections WHERE slug = $1) AND browser_hash = sha256('old')`,
       [slug],
     )

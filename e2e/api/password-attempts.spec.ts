@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { countAttempt, uncountAttempt } from '../../lib/password/attempts'
+import { consumeAttempt, releaseAttempt } from '../../lib/password/attempts'
 import { expect, test } from '../support/fixtures'
 
 test('an attempt is taken back from the window in which it was counted, and from no later one', async ({ sql }) => {
   const attempt = { account: `${randomUUID()}@example.com`, subnet: `192.0.2.0/${randomUUID()}`, browser: null }
-  const counted = await countAttempt(attempt)
+  const counted = await consumeAttempt(attempt)
   const counts = () =>
     sql(
       `SELECT count FROM password_attempts WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest($1::text[]) key))`,
@@ -13,6 +13,6 @@ test('an attempt is taken back from the window in which it was counted, and from
   const later = `UPDATE password_attempts SET expires_at = expires_at + interval '1 millisecond'
     WHERE key_hash = decode($1, 'hex')`
   await sql(later, [counted.keys[0]])
-  await uncountAttempt(counted)
+  await releaseAttempt(counted)
   expect(await counts()).toEqual([{ count: 1 }])
 })

@@ -69,7 +69,7 @@ test('reads no more index entries than a statement needs', () => {
   const conditionsOf = (statement: string, table?: string) =>
     nodesOf(plans[statement]!).filter((node) => node['Index Cond'] && (!table || node['Relation Name'] === table))
 
-  const [loops] = withText('FROM sign_ins WHERE connection_id')
+  const [loops] = withText('FROM sso_attempts WHERE connection_id')
   const ofLastMinute = /connection_id = .* AND \(browser_hash = .* AND \(created_at > /
   expect(conditionsOf(loops!).map((node) => node['Index Cond'])).toContainEqual(expect.stringMatching(ofLastMinute))
 

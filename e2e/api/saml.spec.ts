@@ -45,7 +45,7 @@ const signIn = async (options: ResponseOptions = {}, connection = slug) => {
 }
 const unclaimed = async (sql: Sql, connection = slug) => {
   const rows = await sql(
-    `SELECT 1 FROM sign_ins JOIN connections ON connections.id = connection_id
+    `SELECT 1 FROM sso_attempts JOIN connections ON connections.id = connection_id
      WHERE slug = $1 AND claimed_at IS NULL`,
     [connection],
   )
@@ -204,7 +204,7 @@ test('rejects an expired and an unknown sign-in, and one whose connection was di
   const begun = await visitor.begin(slug)
   const response = responseTo(provider, begun)
   await sql(
-    `UPDATE sign_ins SET expires_at = now() WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)`,
+    `UPDATE sso_attempts SET expires_at = now() WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)`,
     [slug],
   )
   expect(await outcomeOf(await visitor.deliver(begun, response))).toEqual(['attempt_invalid', 'state_expired'])
@@ -241,7 +241,7 @@ test('redirects an unsolicited response to our own start without reading it, and
   // Neither another browser nor a start of one's own is affected, and a minute ends it.
   expect((await new SamlVisitor(server.url).open(again.pathname + again.search)).host).toBe('idp.example')
   const begun = await visitor.begin(slug)
-  await sql(`UPDATE sign_ins SET created_at = now() - interval '1 minute' WHERE claimed_at IS NULL`)
+  await sql(`UPDATE sso_attempts SET created_at = now() - interval '1 minute' WHERE claimed_at IS NULL`)
   expect((await visitor.open(again.pathname + again.search)).host).toBe('idp.example')
   expect(errorOf(await visitor.deliver(begun, responseTo(provider, begun)))).toBeNull()
 })
@@ -335,7 +335,7 @@ test('stores our private key sealed for this provider and this certificate, and 
 }) => {
   const { relayState, requestId } = await visitor.begin(slug)
   const [row] = await sql(
-    `SELECT sign_ins::text AS attempt, connections::text AS connection FROM sign_ins
+    `SELECT sso_attempts::text AS attempt, connections::text AS connection FROM sso_attempts
      JOIN connections ON connections.id = connection_id WHERE slug = $1`,
     [slug],
   )

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
+import { signSessionToken } from '../../lib/session/jwt'
 import { makeRefreshToken, readRefreshToken } from '../../lib/session/refresh-token'
-import { signSessionToken } from '../../lib/session/token'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { documentedFetch } from '../support/documented'
 import {

@@ -141,7 +141,7 @@ test('lets the role in deploy/database.sql serve and issue links, and finds rows
   expect((await postTo(server.url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })).status).toBe(200)
 
   // The statistics are of a quiet time: every row has expired, so the planner expects none that has not.
-  const expiring = ['exchange_codes', 'password_attempts', 'reset_tokens', 'sessions', 'sign_ins']
+  const expiring = ['exchange_codes', 'password_attempts', 'reset_tokens', 'sessions', 'sso_attempts']
   for (const table of expiring) await database.sql(`UPDATE ${table} SET expires_at = now() - interval '1 hour'`)
   await database.sql('ANALYZE')
   await database.sql(`

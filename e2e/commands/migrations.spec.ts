@@ -13,7 +13,7 @@ const migrations = readdirSync(`${project}prisma/migrations`, { withFileTypes: t
 const tables = [
   '_prisma_migrations',
   ...['connection_domains', 'connections', 'exchange_codes', 'identities', 'mails'],
-  ...['password_attempts', 'reset_tokens', 'sessions', 'sign_ins', 'users'],
+  ...['password_attempts', 'reset_tokens', 'sessions', 'sso_attempts', 'users'],
 ]
 const bookkeeping = `SELECT migration_name, checksum, applied_steps_count, finished_at IS NOT NULL AS finished, rolled_back_at, logs
   FROM _prisma_migrations ORDER BY migration_name`

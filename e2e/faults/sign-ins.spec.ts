@@ -79,10 +79,10 @@ test('no sign-in counts twice, and no session begins without one, while PostgreS
   const [counts] = await postgres.sql(`
     SELECT (SELECT count(*) FROM sessions)::int AS sessions,
       (SELECT count(*) FROM exchange_codes WHERE used_at IS NOT NULL)::int AS "usedCodes",
-      (SELECT count(*) FROM exchange_codes)::int <= (SELECT count(*) FROM sign_ins WHERE claimed_at IS NOT NULL)::int
+      (SELECT count(*) FROM exchange_codes)::int <= (SELECT count(*) FROM sso_attempts WHERE claimed_at IS NOT NULL)::int
         AS "hasAttempts",
       (SELECT count(*) FROM exchange_codes AS code WHERE NOT EXISTS (
-        SELECT FROM sign_ins WHERE browser_hash = code.browser_hash AND claimed_at IS NOT NULL))::int AS "withoutAttempt",
+        SELECT FROM sso_attempts WHERE browser_hash = code.browser_hash AND claimed_at IS NOT NULL))::int AS "withoutAttempt",
       (SELECT count(*) FROM users)::int - (SELECT count(*) FROM identities)::int AS "usersWithoutIdentity"`)
   expect(counts).toEqual({
     sessions: counts!.usedCodes,

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import type { BrowserContext, BrowserContextOptions, Page, Route } from 'playwright/test'
 import { lifetimes, refreshGraceSeconds } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
+import { signSessionToken } from '../../lib/session/jwt'
 import { readRefreshToken } from '../../lib/session/refresh-token'
-import { signSessionToken } from '../../lib/session/token'
 import { issueSsoCode } from '../../lib/sso/exchange'
 import {
   test as base,

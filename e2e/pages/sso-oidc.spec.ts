@@ -110,7 +110,7 @@ const startAndChoose = (name: string) => async (page: Page) => {
   await choose(page, name)
 }
 const expireAttempts = (sql: Sql) =>
-  sql('UPDATE sign_ins SET expires_at = now() WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)', [
+  sql('UPDATE sso_attempts SET expires_at = now() WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)', [
     slug,
   ])
 

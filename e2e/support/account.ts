@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { issueResetToken } from '../../lib/password/reset'
 import { hashSecret, newSecret } from '../../lib/secret'
+import { signSessionToken } from '../../lib/session/jwt'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
-import { signSessionToken } from '../../lib/session/token'
 import type { Sql, User } from './fixtures'
 import { keepSecret } from './secrets'
 

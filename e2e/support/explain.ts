@@ -15,7 +15,7 @@ import {
   retryLater,
   retryNow,
 } from '../../lib/mail/outbox'
-import { uncountAttempt } from '../../lib/password/attempts'
+import { releaseAttempt } from '../../lib/password/attempts'
 import { makeKnownBrowser } from '../../lib/password/known-browser'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
 import { signIn as signInWithPassword } from '../../lib/password/sign-in'
@@ -25,7 +25,7 @@ import { endSessions } from '../../lib/session/revoke'
 import { findConnection, findConnectionOfEmail, signInChoices } from '../../lib/sso/connection'
 import { exchangeSsoCode, issueSsoCode } from '../../lib/sso/exchange'
 import { userOfIdentity } from '../../lib/sso/identity'
-import { claimAttempt, rejectLoop, startAttempt } from '../../lib/sso/sign-in-attempt'
+import { claimAttempt, rejectLoop, startAttempt } from '../../lib/sso/sso-attempt'
 import { createUser, findUserByEmail } from '../../lib/user'
 
 const email = 'ada@example.com'
@@ -48,7 +48,7 @@ async function run(): Promise<void> {
     sessionIds: [],
     knownBrowser: null,
   })
-  await uncountAttempt({ keys: [], endsAt: 0 })
+  await releaseAttempt({ keys: [], endsAt: 0 })
   await databasePool().query('UPDATE users SET password_hash = $1', [await bcrypt.hash('lantern meadow otter', 4)])
   const knownBrowser = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000))
   await signInWithPassword(email, 'lantern meadow otter', {

@@ -27,7 +27,7 @@ export async function connectionState(
        WHERE connection_id = $1 ORDER BY sessions.created_at`,
     ),
     signIns: await read(
-      'SELECT claimed_at IS NOT NULL AS claimed FROM sign_ins WHERE connection_id = $1 ORDER BY created_at',
+      'SELECT claimed_at IS NOT NULL AS claimed FROM sso_attempts WHERE connection_id = $1 ORDER BY created_at',
     ),
   }
 }

@@ -20,10 +20,10 @@ const signInRetentionSeconds = 60 * 60 // a late way back is then told apart fro
  * Deletes up to `limit` sign-ins with identity providers an hour after they expired. Every start calls it:
  * a client that only starts them must not fill the table.
  */
-export function deleteExpiredSignIns(limit: number): Promise<number> {
+export function deleteExpiredSsoAttempts(limit: number): Promise<number> {
   return prisma().$executeRaw`
-    DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM sign_ins WHERE expires_at < now() - make_interval(secs => ${signInRetentionSeconds})
+    DELETE FROM sso_attempts WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM sso_attempts WHERE expires_at < now() - make_interval(secs => ${signInRetentionSeconds})
       ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
 
@@ -46,7 +46,7 @@ const batches = {
     DELETE FROM sessions WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM sessions WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
       ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
-  sign_ins: () => deleteExpiredSignIns(batchSize),
+  sso_attempts: () => deleteExpiredSsoAttempts(batchSize),
   // No mail is tried for longer than a day, and the caps look back no further.
   mails: () => prisma().$executeRaw`
     DELETE FROM mails WHERE ctid = ANY (ARRAY(

@@ -2,7 +2,7 @@ import { attachDatabasePool } from '@vercel/functions/db-connections'
 import pg from 'pg'
 import { describeCause, log } from '../log'
 import { env } from '../settings/env'
-import { NotExecuted } from './not-executed'
+import { NothingChanged } from './nothing-changed'
 
 const connectMs = 3_000
 const setUpMs = 1_000
@@ -33,7 +33,7 @@ export function databasePool(): pg.Pool {
   return globals.databasePool
 }
 
-/** Reports a failed connection attempt as NotExecuted, because no statement was sent. */
+/** Reports a failed connection attempt as NothingChanged, because no statement was sent. */
 export class Client extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
@@ -44,7 +44,7 @@ export class Client extends pg.Client {
 
   // The pool passes a callback and ignores the returned promise.
   override connect(callback: (error: any, client?: any) => void = () => {}): any {
-    super.connect((error: Error | null) => callback(error && new NotExecuted(error), this))
+    super.connect((error: Error | null) => callback(error && new NothingChanged(error), this))
   }
 
   /** Sends COMMIT, and waits at most `withinMs` for its result. */
@@ -67,7 +67,7 @@ function createPool(): pg.Pool {
     // other clients: there, the role has these settings (see docs/deploy.md).
     onConnect: async (client) => {
       if (env().DATABASE_POOLED) return
-      await client.query({ text: setUp, query_timeout: setUpMs } as pg.QueryConfig).catch(NotExecuted.rethrow)
+      await client.query({ text: setUp, query_timeout: setUpMs } as pg.QueryConfig).catch(NothingChanged.rethrow)
     },
   })
   // keeps the function alive until its idle connections are closed

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { type Prisma, PrismaClient } from '../../prisma/client/client'
 import { env } from '../settings/env'
-import { NotExecuted } from './not-executed'
+import { NothingChanged } from './nothing-changed'
 import { type Client, databasePool, resultMs } from './pool'
 import { asUnavailable } from './unavailable'
 
@@ -22,7 +22,7 @@ export function prisma(): PrismaClient {
 
 /**
  * Executes statements in one transaction and returns the result of `work`. A database error before
- * COMMIT is a NotExecuted. After any error the connection is closed, and PostgreSQL rolls back an
+ * COMMIT is a NothingChanged. After any error the connection is closed, and PostgreSQL rolls back an
  * open transaction.
  */
 export async function transaction<Result>(work: (tx: Prisma.TransactionClient) => Promise<Result>): Promise<Result> {
@@ -36,7 +36,7 @@ export async function transaction<Result>(work: (tx: Prisma.TransactionClient) =
     return await prisma().$transaction(run, { maxWait: resultMs, timeout: resultMs })
   } catch (error) {
     if (mayBeCommitted || !asUnavailable(error)) throw error
-    return NotExecuted.rethrow(error as Error)
+    return NothingChanged.rethrow(error as Error)
   }
 }
 

@@ -6,7 +6,7 @@ const lost = new Error('Connection terminated unexpectedly')
 
 test('changed nothing if the pool lost it while connecting, also if another bundle opened the pool', () => {
   class OfAnotherBundle extends Error {
-    override name = 'NotExecuted'
+    override name = 'NothingChanged'
   }
   const error = new OfAnotherBundle(lost.message, { cause: lost })
   expect(asUnavailable(error)).toMatchObject({ code: 'SERVICE_UNAVAILABLE', outcome: undefined })

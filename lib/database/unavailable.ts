@@ -13,8 +13,8 @@ export function asUnavailable(error: unknown): ApiError | null {
   const details = causes.map((cause) => `${errorCode(cause) ?? ''} ${cause.message}`)
   const is = (pattern: RegExp) => details.some((detail) => pattern.test(detail))
   // By name: pages and routes are separate bundles with a class each, and share one pool.
-  const notExecuted = causes.some(({ name }) => name === 'NotExecuted')
-  if (is(rolledBack) || (is(maybeCommitted) && notExecuted)) {
+  const nothingChanged = causes.some(({ name }) => name === 'NothingChanged')
+  if (is(rolledBack) || (is(maybeCommitted) && nothingChanged)) {
     return new ApiError('SERVICE_UNAVAILABLE', { retryAfterSeconds, cause: error })
   }
   if (!is(maybeCommitted)) return null

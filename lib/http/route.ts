@@ -5,9 +5,9 @@ import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/unavailable'
 import { describeCause, log } from '../log'
 import { parseJson } from './body'
-import { clientAddress } from './client-address'
+import { clientKey } from './client-key'
 import { countRequest, rateLimitHeaders } from './rate-limit/limit'
-import { isPartOfOtherSite, rejectOtherSite } from './same-origin'
+import { isCrossSite, rejectCrossSite } from './same-origin'
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
@@ -105,10 +105,10 @@ function serve(
   errorHeaders: Record<string, string> = {},
 ): Handler {
   return async (request, context) => {
-    if (isPartOfOtherSite(request.headers, name)) return rejectOtherSite()
+    if (isCrossSite(request.headers, name)) return rejectCrossSite()
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
-    const verdict = await countRequest(clientAddress(request))
+    const verdict = await countRequest(clientKey(request))
     const added = {}
     const cookies: string[] = []
     let response: Response

@@ -7,7 +7,7 @@ const readableByEverySite = new Set(['jwks', 'openapi'])
  * Whether another site loads this as part of its page, or a browser loads it before anybody follows a
  * link (W3C Fetch Metadata). For before the rate limit: any site could use up that of its visitors.
  */
-export function isPartOfOtherSite(headers: Headers, route: string): boolean {
+export function isCrossSite(headers: Headers, route: string): boolean {
   const site = headers.get('sec-fetch-site')
   if (site === 'same-origin' || readableByEverySite.has(route)) return false
   if (headers.has('sec-purpose')) return true // Chromium calls the site of a prefetch "none"
@@ -15,8 +15,8 @@ export function isPartOfOtherSite(headers: Headers, route: string): boolean {
   return site === 'cross-site' && !(isNavigation && (headers.get('sec-fetch-dest') ?? 'document') === 'document')
 }
 
-/** Responds to what `isPartOfOtherSite` detects. */
-export function rejectOtherSite(): Response {
+/** Responds to what `isCrossSite` detects. */
+export function rejectCrossSite(): Response {
   return new Response('Pages of other sites may link to this one, but not load it.\n', {
     status: 403,
     headers: { 'Cache-Control': 'no-store', 'Content-Security-Policy': `frame-ancestors 'none'` },

@@ -20,9 +20,13 @@ const claimSeconds = 120
  * Queues a reset mail for the user with one of these addresses, within the caps per user: 1 a
  * minute, 3 an hour, and 1 an hour after 10 in a day. Returns whether it did. If not, it has executed
  * the same statement whether or not there is such a user, and written nothing. Of the mails that
- * are due, those with a lower turn are sent first.
+ * are due, those with a lower priority are sent first.
  */
-export async function queueResetMail(emails: string[], { language, device }: MailRequest, turn = 0): Promise<boolean> {
+export async function queueResetMail(
+  emails: string[],
+  { language, device }: MailRequest,
+  priority = 0,
+): Promise<boolean> {
   return transaction(async (tx) => {
     // Without a lock, because PostgreSQL writes locks to disk: requests that wait behind thousands for
     // one user would tell whether that user exists.
@@ -42,14 +46,14 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
       WITH allowed AS (
         SELECT WHERE ${isWithinCaps(Prisma.sql`${user.id}`)}
       ), renewed AS (
-        UPDATE mails SET requested_at = now(), language = ${language}, device = ${device}, turn = LEAST(turn, ${turn}),
+        UPDATE mails SET requested_at = now(), language = ${language}, device = ${device}, priority = LEAST(priority, ${priority}),
           due_at = CASE WHEN due_at > now() + make_interval(secs => ${claimSeconds}) THEN now() ELSE due_at END
         WHERE user_id = ${user.id} AND requested_at > now() - interval '1 day' AND kind = 'reset'
           AND due_at IS NOT NULL AND EXISTS (SELECT FROM allowed)
         RETURNING id
       ), created AS (
-        INSERT INTO mails (kind, user_id, language, device, turn)
-        SELECT 'reset', ${user.id}::uuid, ${language}, ${device}, ${turn}::int
+        INSERT INTO mails (kind, user_id, language, device, priority)
+        SELECT 'reset', ${user.id}::uuid, ${language}, ${device}, ${priority}::int
         WHERE EXISTS (SELECT FROM allowed) AND NOT EXISTS (SELECT FROM renewed)
         RETURNING id
       )
@@ -84,12 +88,12 @@ export function noticeInsteadOfResets(userId: Prisma.Sql, { language, device }: 
 
 type ClaimedRow = Omit<ClaimedMail, 'requestedAt'> & { requestedAt: number }
 
-/** Claims a due mail, or returns null: of those with the lowest turn, the oldest. No other sender gets the same one. */
+/** Claims a due mail, or returns null: of those with the lowest priority, the oldest. No other sender gets the same one. */
 export async function claimMail(): Promise<ClaimedMail | null> {
   const [mail] = await prisma().$queryRaw<ClaimedRow[]>`
     UPDATE mails SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${claimSeconds})
     WHERE id = (
-      SELECT id FROM mails WHERE due_at <= now() ORDER BY turn, due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+      SELECT id FROM mails WHERE due_at <= now() ORDER BY priority, due_at LIMIT 1 FOR UPDATE SKIP LOCKED
     )
     RETURNING id, kind, language, device, attempts, extract(epoch FROM requested_at)::float8 AS "requestedAt",
       extract(epoch FROM now() - requested_at)::float8 AS "ageSeconds",
@@ -103,13 +107,13 @@ export async function claimMail(): Promise<ClaimedMail | null> {
  */
 export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: string): Promise<boolean> {
   const issued = await prisma().$executeRaw`
-    WITH holder AS MATERIALIZED (
+    WITH locked_user AS MATERIALIZED (
       SELECT id FROM users
       WHERE id = (SELECT user_id FROM mails WHERE id = ${id}) AND disabled_at IS NULL AND NOT sso_only
       FOR KEY SHARE
     ), mail AS MATERIALIZED (
       SELECT user_id FROM mails
-      WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL AND user_id = (SELECT id FROM holder)
+      WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL AND user_id = (SELECT id FROM locked_user)
       FOR UPDATE
     )
     INSERT INTO reset_tokens (user_id, token_hash, expires_at)

@@ -47,6 +47,6 @@ function isTooLong(next: string): boolean {
  * Returns the URL of a link to the sign-in page that leads on to `next`. Only our own page knows the
  * parameter.
  */
-export function signInLink(signInUrl: string, next: string | null): string {
+export function signInPageUrl(signInUrl: string, next: string | null): string {
   return next && signInUrl === '/sign-in' ? `/sign-in?next=${encodeURIComponent(next)}` : signInUrl
 }

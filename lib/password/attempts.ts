@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { ApiError, tooManyPasswordsMessage } from '../contract/errors'
 import { passwordLimits } from '../contract/lifetimes'
 import { deleteExpiredAttempts } from '../database/clean-up'
-import { NotExecuted } from '../database/not-executed'
+import { NothingChanged } from '../database/nothing-changed'
 import { Prisma, prisma } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
 import { env } from '../settings/env'
@@ -23,7 +23,7 @@ const deletedPerAttempt = 10
  * Executes the same statements for known and unknown accounts. Returns what `refundAttempt` takes.
  * Throws RATE_LIMITED.
  */
-export async function countAttempt(attempt: Attempt): Promise<Counted> {
+export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const counters = countersOf(attempt)
   const keys = counters.map(({ key }) => key)
   const limits = counters.map(({ limit }) => String(limit))
@@ -52,14 +52,14 @@ export async function countAttempt(attempt: Attempt): Promise<Counted> {
     )
     SELECT key, count, is_counted AS "isCounted", extract(epoch FROM max(expires_at) OVER ())::float8 AS "endsAt",
       ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
-    FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NotExecuted.rethrow)
+    FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NothingChanged.rethrow)
   deleteExpiredAttempts(deletedPerAttempt).catch(() => {}) // a later attempt goes on
 
   const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
   const counted = { keys, endsAt: rows[0]!.endsAt }
   if (exceeded.length === 0) return counted
   // Others were faster since the statement began.
-  if (rows.some(({ isCounted }) => isCounted)) await uncountAttempt(counted)
+  if (rows.some(({ isCounted }) => isCounted)) await releaseAttempt(counted)
   throw new ApiError('RATE_LIMITED', {
     message: tooManyPasswordsMessage,
     retryAfterSeconds: Math.max(1, ...exceeded.map(({ waitSeconds }) => waitSeconds)),
@@ -86,7 +86,7 @@ export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql =
  * Takes back an attempt for which no password was verified, with its rows: the limit of a network
  * does not count it, and so would not bound them.
  */
-export async function uncountAttempt(counted: Counted): Promise<void> {
+export async function releaseAttempt(counted: Counted): Promise<void> {
   const { keys } = counted
   try {
     await prisma().$executeRaw`WITH ${refundAttempt(counted)} SELECT 1 FROM refunded`

@@ -21,15 +21,15 @@ process.once('exit', () => {
  * Queues and sends the mail with a reset link, if there is such a user. For `after()`: the response
  * must not wait for it, because its time could tell whether there is one. Never throws.
  */
-export async function mailResetLink(emails: string[], request: MailRequest, network: string): Promise<void> {
+export async function mailResetLink(emails: string[], request: MailRequest, clientKey: string): Promise<void> {
   unfinished++
-  const turn = countRequest(network)
+  const priority = countRequest(clientKey)
   for (const ms of [...retryAfterMs, null]) {
     try {
-      await queueResetMail(emails, request, turn)
+      await queueResetMail(emails, request, priority)
       break
     } catch (error) {
-      if (ms === null || turn >= retriedPerBlock) {
+      if (ms === null || priority >= retriedPerBlock) {
         log.error({ cause: describeCause(error) }, 'a reset mail could not be queued')
         break
       }
@@ -42,16 +42,16 @@ export async function mailResetLink(emails: string[], request: MailRequest, netw
 
 /**
  * Returns how many requests the client's address block (an IPv4 /24, an IPv6 /48) has sent before in
- * this quarter of an hour: hundreds of mails of one block must not delay those of others. Does not count mails, because their order
- * could then tell which users there are.
+ * this quarter of an hour: hundreds of mails of one block must not delay those of others. Does not
+ * count mails, because their order could then tell which users there are.
  */
-function countRequest(network: string): number {
+function countRequest(clientKey: string): number {
   if (performance.now() > windowEndsAt || requestsByBlock.size >= maxBlocks) {
     requestsByBlock = new Map()
     windowEndsAt = performance.now() + windowMs
   }
-  const block = network.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? network.split(':', 3).join(':')
-  const before = requestsByBlock.get(block) ?? 0
-  requestsByBlock.set(block, before + 1)
+  const addressBlock = clientKey.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? clientKey.split(':', 3).join(':')
+  const before = requestsByBlock.get(addressBlock) ?? 0
+  requestsByBlock.set(addressBlock, before + 1)
   return before
 }

@@ -1,6 +1,6 @@
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
-import { NotExecuted } from '../database/not-executed'
+import { NothingChanged } from '../database/nothing-changed'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
@@ -43,12 +43,12 @@ export async function resetPassword(
   const formatError = passwordFormatError(password)
   // A wrong format is cheap to detect and does not count as an attempt. The error for the token
   // still takes precedence, as it does for any other password.
-  const user = formatError ? await findUserByToken(tokenHash) : await countAttempt(tokenHash)
+  const user = formatError ? await findUserByToken(tokenHash) : await consumeAttempt(tokenHash)
   if (!user) throw invalidToken()
   if (formatError) throw formatError
 
   const passwordHash = await hashNewPassword(password, [user.email, env().APP_NAME]).catch(async (error) => {
-    if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await uncountAttempt(tokenHash)
+    if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await releaseAttempt(tokenHash)
     throw error
   })
   await setPassword(user.userId, tokenHash, passwordHash, request)
@@ -61,12 +61,12 @@ type TokenUser = { userId: string; email: string }
  * Counts an attempt and returns the user of a valid token. It is counted before the work, because
  * concurrent requests would otherwise all pass the limit.
  */
-async function countAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefined> {
+async function consumeAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefined> {
   const [user] = await prisma().$queryRaw<TokenUser[]>`
     UPDATE reset_tokens SET attempts = attempts + 1
     WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired} AND attempts < ${maxAttempts}
       AND (SELECT disabled_at IS NULL AND NOT sso_only FROM users WHERE id = user_id)
-    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(NotExecuted.rethrow)
+    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(NothingChanged.rethrow)
   return user
 }
 
@@ -78,7 +78,7 @@ async function findUserByToken(tokenHash: Uint8Array): Promise<TokenUser | undef
       SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND NOT sso_only OFFSET 0
     ) AS holder
     WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired}
-      AND attempts < ${maxAttempts}`.catch(NotExecuted.rethrow)
+      AND attempts < ${maxAttempts}`.catch(NothingChanged.rethrow)
   return user
 }
 
@@ -103,7 +103,7 @@ export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
  * Takes back an attempt that a full queue rejected: a user who retries must not run out of
  * attempts.
  */
-async function uncountAttempt(tokenHash: Uint8Array): Promise<void> {
+async function releaseAttempt(tokenHash: Uint8Array): Promise<void> {
   const statement = prisma().$executeRaw`
     UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`
   await statement.catch(() => {}) // the attempt then stays counted

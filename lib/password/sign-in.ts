@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../contract/errors'
-import { NotExecuted } from '../database/not-executed'
+import { NothingChanged } from '../database/nothing-changed'
 import { Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log'
+import { issueTokens, type SessionTokens } from '../session/issue-tokens'
 import { startSession } from '../session/start'
-import { type SessionTokens, sessionTokens } from '../session/tokens'
-import { type Counted, countAttempt, refundAttempt, uncountAttempt } from './attempts'
+import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
 import { type Verified, verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 import { parseEmail } from './parse-email'
@@ -26,13 +26,13 @@ export async function signIn(email: string, password: string, client: Client): P
   const emails = parseEmail(email)
   const account = emails[1]
   const browser = await findKnownBrowser(client.knownBrowser, account, emails)
-  const attempt = await countAttempt({ account, subnet: client.subnet, browser })
+  const attempt = await consumeAttempt({ account, subnet: client.subnet, browser })
 
   // A second look, because the stored hash can change between its verification and the session: by a
   // reset, which wins, or by a sign-in that raised its cost.
   for (let look = 0; look < 2; look++) {
     const { user, verified } = await verify(emails, password).catch(async (error) => {
-      await uncountAttempt(attempt)
+      await releaseAttempt(attempt)
       throw error
     })
     if (!user || !verified) break
@@ -54,7 +54,7 @@ async function findKnownBrowser(cookie: string | null, account: string, emails: 
   const changed = await prisma().$executeRaw`
     SELECT 1 FROM users
     WHERE email = ANY (${emails}) AND password_changed_at > to_timestamp(${browser.signedInAt})`.catch(
-    NotExecuted.rethrow,
+    NothingChanged.rethrow,
   )
   return changed > 0 ? null : browser.id
 }
@@ -63,7 +63,7 @@ async function verify(emails: string[], password: string): Promise<{ user?: Stor
   const [user] = await prisma().$queryRaw<StoredUser[]>`
     SELECT id AS "userId", password_hash AS "passwordHash" FROM users
     WHERE email = ANY (${emails}) AND disabled_at IS NULL AND NOT sso_only AND password_hash IS NOT NULL
-    ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NotExecuted.rethrow)
+    ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NothingChanged.rethrow)
   return { user, verified: await verifyPassword(password, user?.passwordHash ?? null) }
 }
 
@@ -81,7 +81,7 @@ async function start({ userId, passwordHash }: StoredUser, heldSessionIds: strin
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
     SELECT now, ends_at AS "endsAt" FROM started`
   if (!row) return null
-  return { ...sessionTokens({ sessionId, userId, generation: 0, ...row }), userId, sessionId, startedAt: row.now }
+  return { ...issueTokens({ sessionId, userId, generation: 0, ...row }), userId, sessionId, startedAt: row.now }
 }
 
 /** Replaces a hash with one of a higher cost, unless a reset was faster. */

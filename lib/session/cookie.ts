@@ -1,7 +1,7 @@
 import { lifetimes } from '../contract/lifetimes'
 import { newSecret } from '../secret'
 import { isHttps } from '../settings/https'
-import type { SessionTokens } from './tokens'
+import type { SessionTokens } from './issue-tokens'
 
 type CookieName = 'session' | 'refresh' | 'browser' | 'known'
 

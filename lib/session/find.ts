@@ -1,8 +1,8 @@
 import { refreshGraceSeconds } from '../contract/lifetimes'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
+import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
-import { verifySessionToken } from './token'
 
 /** A session that is neither expired nor revoked, of a user who is not disabled. */
 export type LiveSession = { sessionId: string; userId: string; email: string; endsAt: Date }

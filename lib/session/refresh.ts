@@ -3,8 +3,8 @@ import { refreshGraceSeconds } from '../contract/lifetimes'
 import { Prisma, prisma } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
 import { log } from '../log'
+import { issueTokens, type SessionTokens, type StoredSession } from './issue-tokens'
 import { readRefreshToken } from './refresh-token'
-import { type SessionTokens, type StoredSession, sessionTokens } from './tokens'
 
 type Refreshed = SessionTokens & { userId: string; sessionId: string }
 
@@ -38,5 +38,5 @@ export async function refreshSession(refreshToken: string | null): Promise<Refre
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"`
   if (row?.reused) log.warn({ sessionId }, 'a refresh token was reused: its session was revoked')
   if (!row || row.reused) throw new ApiError('REFRESH_INVALID')
-  return { ...sessionTokens(row), userId: row.userId, sessionId }
+  return { ...issueTokens(row), userId: row.userId, sessionId }
 }

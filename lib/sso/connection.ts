@@ -1,8 +1,8 @@
 import { domainInAscii } from '../contract/email-address'
 import { prisma } from '../database/prisma'
+import { ConnectionSettings } from './connection-settings'
 import type { OidcSettings } from './oidc/settings'
 import type { SamlSettings } from './saml/settings'
-import { ConnectionSettings } from './settings'
 
 /** What a slug looks like: a segment of a path. */
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
-import { NotExecuted } from '../database/not-executed'
+import { NothingChanged } from '../database/nothing-changed'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
 import { log } from '../log'
 import { hashSecret, newSecret } from '../secret'
+import { issueTokens, type SessionTokens } from '../session/issue-tokens'
 import { revokeSessions } from '../session/revoke'
 import { startSession } from '../session/start'
-import { type SessionTokens, sessionTokens } from '../session/tokens'
 import { isSameSubject, type Subject } from './identity'
 import { SignInRejected } from './rejection'
 
@@ -70,16 +70,16 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
   const sessionId = randomUUID()
   const codeHash = hashSecret(code)
   const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
-  // `holder` locks the user first, like everything that ends all sessions of a user: of an exchange
+  // `locked_user` locks the user first, like everything that ends all sessions of a user: of an exchange
   // and a reset at the same time, the later one sees what the earlier one did.
   const [row] = await prisma().$queryRaw<ExchangeRow[]>`
-    WITH holder AS MATERIALIZED (
+    WITH locked_user AS MATERIALIZED (
       SELECT 1 FROM users
       WHERE id = (SELECT user_id FROM exchange_codes WHERE code_hash = ${codeHash}) AND disabled_at IS NULL
       FOR KEY SHARE
     ), claimed AS (
       UPDATE exchange_codes SET used_at = now(), session_id = ${sessionId}, used_by = ${browserHash}
-      WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM holder) AND used_at IS NULL AND ${isUnexpired}
+      WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM locked_user) AND used_at IS NULL AND ${isUnexpired}
         AND (browser_hash IS NULL OR browser_hash = ${browserHash})
         AND (connection_id IS NULL
           OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)
@@ -99,7 +99,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
       EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"`
   const { userId, now, endsAt, isKnown } = row!
   if (userId !== null) {
-    return { ...sessionTokens({ sessionId, userId, generation: 0, now, endsAt }), userId, sessionId }
+    return { ...issueTokens({ sessionId, userId, generation: 0, now, endsAt }), userId, sessionId }
   }
   if (isKnown) await endReusedSession(codeHash, browserHash, presenter.sessionIds)
   throw new ApiError('SSO_EXCHANGE_INVALID')
@@ -125,7 +125,7 @@ async function endReusedSession(
       FROM exchange_codes WHERE code_hash = ${codeHash}
     ), ${revokeSessions(Prisma.sql`id = (SELECT session_id FROM code WHERE NOT is_elsewhere AND is_same_browser IS NOT TRUE)`)}
     SELECT session_id AS "sessionId", is_elsewhere AS "isElsewhere", EXISTS (SELECT FROM revoked) AS revoked
-    FROM code`.catch(NotExecuted.rethrow)
+    FROM code`.catch(NothingChanged.rethrow)
   if (!code) return
   const { sessionId, isElsewhere, revoked } = code
   if (revoked) log.warn({ sessionId }, 'an exchange code was reused: its session was revoked')

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
 import { type Connection, domainOf } from './connection'
+import { ConnectionSettings } from './connection-settings'
 import type { Subject } from './identity'
 import type { SamlSettings } from './saml/settings'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
-import { ConnectionSettings } from './settings'
 
 const batchSize = 500
 const rowsAtOnce = 10_000
@@ -123,8 +123,8 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
   // In batches: the foreign key would delete all sign-ins in one statement, and there can be millions.
   for (let isLeft = true; isLeft; ) {
     const deleted = await prisma().$executeRaw`
-      DELETE FROM sign_ins WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM sign_ins WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))`
+      DELETE FROM sso_attempts WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM sso_attempts WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))`
     isLeft = deleted > 0
   }
   await prisma().connection.deleteMany({ where: { id: connection.id } })

@@ -2,7 +2,7 @@ import type { ParseArgsConfig } from 'node:util'
 import type { Connection } from './connection'
 import type { Contact, Subject } from './identity'
 import type { NewConnection } from './manage'
-import type { AttemptSecrets } from './sign-in-attempt'
+import type { AttemptSecrets } from './sso-attempt'
 
 /** Who a provider says has signed in, how to learn the email address, and when its session ends. */
 export type Authenticated = { identity: Subject; contact: () => Promise<Contact>; sessionEnd?: Date | undefined }

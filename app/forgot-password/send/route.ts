@@ -1,7 +1,7 @@
 import { after } from 'next/server'
 import { ApiError } from '@/lib/contract/errors'
 import { readForm } from '@/lib/http/body'
-import { clientAddress } from '@/lib/http/client-address'
+import { clientKey } from '@/lib/http/client-key'
 import { route } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { mailRequestOf } from '@/lib/mail/request'
@@ -17,7 +17,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const email = (await readForm(request)).get('email') ?? ''
     try {
       const emails = parseEmail(email)
-      after(() => mailResetLink(emails, mailRequestOf(request.headers), clientAddress(request)))
+      after(() => mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)))
       return seeOther('/forgot-password?sent')
     } catch (error) {
       if (error instanceof ApiError) return seeOther('/forgot-password?invalid')

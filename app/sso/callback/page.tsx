@@ -3,7 +3,7 @@ import { NeedsScript } from '@/app/_ui/needs-script'
 import { Screen } from '@/app/_ui/screen'
 import * as paths from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
-import { nextDestination, signInLink } from '@/lib/page/next-path'
+import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import earlyExchangeScript from './early-exchange.inline.js?raw'
@@ -19,7 +19,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   const { SIGN_IN_URL, DASHBOARD_URL, PUBLIC_URL } = env()
 
   const nextUrl = nextDestination(next, PUBLIC_URL, DASHBOARD_URL)
-  const signInUrl = signInLink(SIGN_IN_URL, nextUrl)
+  const signInUrl = signInPageUrl(SIGN_IN_URL, nextUrl)
   const signIn = (
     <div className="actions">
       <a className="button" href={signInUrl}>

@@ -96,7 +96,7 @@ export function SsoLanding(properties: Properties) {
     show(firstAttempt)
   }, [])
 
-  const signInLink = (className: string) => (
+  const signInAgainLink = (className: string) => (
     <a
       className={className}
       href={signInUrl}
@@ -140,7 +140,7 @@ export function SsoLanding(properties: Properties) {
       >
         <p role="status">{bodies[kind]}</p>
         {done && <div className="actions">{continueLink('button')}</div>}
-        {kind === 'slow' && <div className="actions">{signInLink('button quiet')}</div>}
+        {kind === 'slow' && <div className="actions">{signInAgainLink('button quiet')}</div>}
       </Screen>
     )
   }
@@ -153,12 +153,12 @@ export function SsoLanding(properties: Properties) {
       <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
       {canRetry ? (
         <RetryButton {...{ shared, language, waitSeconds }} onRetry={() => show(exchange(urlSecret('code')!), true)}>
-          {signInLink('button quiet')}
+          {signInAgainLink('button quiet')}
         </RetryButton>
       ) : (
         <div className="actions">
           {kind === 'unknown' && continueLink('button')}
-          {signInLink(kind === 'unknown' ? 'button quiet' : 'button')}
+          {signInAgainLink(kind === 'unknown' ? 'button quiet' : 'button')}
           {(kind === 'rejected' || kind === 'no-secret') && continueLink('button quiet')}
         </div>
       )}

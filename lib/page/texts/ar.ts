@@ -96,7 +96,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     title: 'الصفحة غير موجودة',
     body: 'إذا كتبت عنوان الويب بنفسك، فيُرجى التحقق من صحته. وإذا وصلت إلى هنا عبر رابط، فقد يكون ناقصًا أو قديمًا.',
   },
-  limitedPage: {
+  rateLimitedPage: {
     title: 'وردت طلبات كثيرة جدًا من شبكتك',
     body: 'سيُتاح فتح هذه الصفحة مجددًا {when}. لم يُفقد أي شيء.',
     reload: 'فتح الصفحة مجددًا',

@@ -92,7 +92,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     title: 'Seite nicht gefunden',
     body: 'Wenn Sie die Webadresse eingegeben haben, prüfen Sie, ob sie stimmt. Wenn Sie einem Link gefolgt sind, ist er möglicherweise unvollständig oder veraltet.',
   },
-  limitedPage: {
+  rateLimitedPage: {
     title: 'Zu viele Anfragen aus Ihrem Netzwerk',
     body: 'Sie können diese Seite {when} erneut öffnen. Es ist nichts verloren gegangen.',
     reload: 'Seite erneut öffnen',

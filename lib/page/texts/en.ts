@@ -92,7 +92,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     title: 'Page not found',
     body: 'If you typed the web address, check it’s correct. If you followed a link, it may be incomplete or out of date.',
   },
-  limitedPage: {
+  rateLimitedPage: {
     title: 'Your network has made too many requests',
     body: 'You can open this page again {when}. Nothing has been lost.',
     reload: 'Open this page again',

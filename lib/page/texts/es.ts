@@ -92,7 +92,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     title: 'Página no encontrada',
     body: 'Si ha escrito la dirección web, compruebe que sea correcta. Si ha seguido un enlace, puede que esté incompleto o que ya no funcione.',
   },
-  limitedPage: {
+  rateLimitedPage: {
     title: 'Demasiadas solicitudes desde su red',
     body: 'Podrá volver a abrir esta página {when}. No se ha perdido nada.',
     reload: 'Volver a abrir esta página',

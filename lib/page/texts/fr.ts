@@ -92,7 +92,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     title: 'Page introuvable',
     body: 'Si vous avez saisi l’adresse, vérifiez-la. Si vous avez suivi un lien, il est peut-être incomplet ou trop ancien.',
   },
-  limitedPage: {
+  rateLimitedPage: {
     title: 'Trop de demandes depuis votre réseau',
     body: 'Vous pourrez rouvrir cette page {when}. Rien n’a été perdu.',
     reload: 'Rouvrir cette page',

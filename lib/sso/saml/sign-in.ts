@@ -2,7 +2,7 @@ import type { SamlConnection } from '../connection'
 import type { Authenticated, ResponseFields } from '../provider'
 import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
-import type { AttemptSecrets } from '../sign-in-attempt'
+import type { AttemptSecrets } from '../sso-attempt'
 import { acsUrl, entityId } from '../urls'
 import { authnRequestUrl, type ServiceProviderSettings, serviceMetadata, verifyResponse } from './service-provider'
 

@@ -1,6 +1,6 @@
 import { after } from 'next/server'
 import { operations } from '@/lib/contract/operations'
-import { clientAddress } from '@/lib/http/client-address'
+import { clientKey } from '@/lib/http/client-key'
 import { route } from '@/lib/http/route'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
@@ -12,7 +12,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.forgotPassword,
   async ({ request, body, respond }) => {
     const emails = parseEmail(body.email)
-    after(() => mailResetLink(emails, mailRequestOf(request.headers), clientAddress(request)))
+    after(() => mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)))
     return respond({ ok: true })
   },
   sendsMail,

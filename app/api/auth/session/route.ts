@@ -2,7 +2,7 @@ import { ApiError } from '@/lib/contract/errors'
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { findSession } from '@/lib/session/find'
-import { sessionTokenOf } from '@/lib/session/presented'
+import { sessionTokenOf } from '@/lib/session/session-from-request'
 
 /** Returns whose session a JWT belongs to, from the database. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(

@@ -1,9 +1,9 @@
 import { operations } from '@/lib/contract/operations'
-import { clientSubnet } from '@/lib/http/client-address'
+import { clientSubnet } from '@/lib/http/client-key'
 import { route } from '@/lib/http/route'
 import { signIn } from '@/lib/password/sign-in'
 import { cookieOf, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
-import { sessionIdsOfBrowser } from '@/lib/session/presented'
+import { sessionIdsOfBrowser } from '@/lib/session/session-from-request'
 import { env } from '@/lib/settings/env'
 
 /** Starts a session for a user who knows the password, and sets its cookies. */

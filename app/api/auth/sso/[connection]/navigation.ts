@@ -8,12 +8,12 @@ import { userOfIdentity } from '@/lib/sso/identity'
 import { providerOf } from '@/lib/sso/kinds'
 import type { Authenticated, Provider } from '@/lib/sso/provider'
 import { type SignInError, SignInRejected } from '@/lib/sso/rejection'
-import type { Claimed } from '@/lib/sso/sign-in-attempt'
+import type { Claimed } from '@/lib/sso/sso-attempt'
 
 type Call = { params: Record<string, string>; addToLog: AddToLog }
 
 /** Where the user wants to go. Set it once it is known, so that an error keeps it too. */
-type WayOn = { next: string | null }
+type ReturnTo = { next: string | null }
 
 /**
  * Responds to a navigation of a sign-in: with a redirect to what `work` returns, or to the page that
@@ -21,26 +21,26 @@ type WayOn = { next: string | null }
  */
 export async function navigate(
   { params, addToLog }: Call,
-  work: (connection: Connection, wayOn: WayOn) => Promise<string>,
+  work: (connection: Connection, returnTo: ReturnTo) => Promise<string>,
 ): Promise<Response> {
-  const wayOn: WayOn = { next: null }
+  const returnTo: ReturnTo = { next: null }
   try {
     const connection = await findConnection(params.connection!)
     if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
     addToLog({ connection: connection.slug })
-    return seeOther(await work(connection, wayOn))
+    return seeOther(await work(connection, returnTo))
   } catch (thrown) {
     // a body that is too large, or no form: no browser on its way back sends that
     if (thrown instanceof ApiError) throw thrown
     if (thrown instanceof SignInRejected) {
       const { check } = thrown
       addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
-      return seeOther(landing({ error: thrown.error, ...wayOn }))
+      return seeOther(landing({ error: thrown.error, ...returnTo }))
     }
     // as JSON, an error would be of no use to the user
     addToLog({ check: 'internal' })
     log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
-    return seeOther(landing({ error: 'unavailable', ...wayOn }))
+    return seeOther(landing({ error: 'unavailable', ...returnTo }))
   }
 }
 
@@ -69,7 +69,7 @@ export async function finishSignIn(
   return landing({ code, next })
 }
 
-type Outcome = ({ error: SignInError } | { code: string }) & WayOn
+type Outcome = ({ error: SignInError } | { code: string }) & ReturnTo
 
 /** Returns the URL of the landing page with the outcome of a sign-in. */
 function landing(outcome: Outcome): string {

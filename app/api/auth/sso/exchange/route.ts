@@ -1,7 +1,7 @@
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { browserOf, sessionCookies } from '@/lib/session/cookie'
-import { sessionIdsOfBrowser } from '@/lib/session/presented'
+import { sessionIdsOfBrowser } from '@/lib/session/session-from-request'
 import { exchangeSsoCode } from '@/lib/sso/exchange'
 
 /** Exchanges an SSO code for a session, and sets its cookies. */

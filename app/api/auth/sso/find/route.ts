@@ -20,12 +20,14 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const connection = isAddress ? await findConnectionOfEmail(email) : null
     const next = nextDestination(form.get('next'), PUBLIC_URL, DASHBOARD_URL)
     const withoutConnection: Record<string, string> = PASSWORD_SIGN_IN ? { step: 'password' } : { error: 'unknown' }
-    const wayOn = new URLSearchParams(connection ? { connection } : isAddress ? withoutConnection : { error: 'email' })
-    if (next) wayOn.set('next', next)
+    const returnTo = new URLSearchParams(
+      connection ? { connection } : isAddress ? withoutConnection : { error: 'email' },
+    )
+    if (next) returnTo.set('next', next)
     if (request.headers.get('accept') === 'application/json') {
       if (!isAddress) throw invalid(['email'], 'invalid_email', 'Enter one e-mail address, like name@example.com.')
-      return Response.json({ ok: true, wayOn: connection && `/sign-in?${wayOn}` })
+      return Response.json({ ok: true, returnTo: connection && `/sign-in?${returnTo}` })
     }
-    return new Response(null, { status: 303, headers: { Location: `/sign-in?${wayOn}` } })
+    return new Response(null, { status: 303, headers: { Location: `/sign-in?${returnTo}` } })
   },
 )

@@ -2,7 +2,7 @@ import { readForm } from '@/lib/http/body'
 import { route } from '@/lib/http/route'
 import { browserOf } from '@/lib/session/cookie'
 import { startPath } from '@/lib/sso/connection'
-import { claimAttempt } from '@/lib/sso/sign-in-attempt'
+import { claimAttempt } from '@/lib/sso/sso-attempt'
 import { finishSignIn, navigate, providerWith } from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
@@ -15,7 +15,7 @@ const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-acs', method: 'POST' },
   async ({ request, ...call }) =>
-    navigate(call, async (connection, wayOn) => {
+    navigate(call, async (connection, returnTo) => {
       const provider = await providerWith('form', connection)
       const form = await readForm(request, maxFormBytes)
       const state = form.get('RelayState') ?? ''
@@ -31,7 +31,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         browser,
         mayLackCookies: true,
       })
-      wayOn.next = claimed.next
+      returnTo.next = claimed.next
       return finishSignIn(call, connection, claimed, await provider.authenticate(connection, form, claimed))
     }),
 )

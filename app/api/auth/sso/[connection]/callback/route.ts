@@ -1,13 +1,13 @@
 import { route } from '@/lib/http/route'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
-import { claimAttempt } from '@/lib/sso/sign-in-attempt'
+import { claimAttempt } from '@/lib/sso/sso-attempt'
 import { finishSignIn, navigate, providerWith } from '../navigation'
 
 /** Ends a sign-in: verifies what the identity provider sent, and issues a code for this browser. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-callback', method: 'GET' },
   async ({ request, setCookies, ...call }) =>
-    navigate(call, async (connection, wayOn) => {
+    navigate(call, async (connection, returnTo) => {
       const provider = await providerWith('query', connection)
       const { searchParams } = new URL(request.url)
       const browser = browserOf(request.headers)
@@ -16,7 +16,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         connectionId: connection.id,
         browser,
       })
-      wayOn.next = claimed.next
+      returnTo.next = claimed.next
       const authenticated = await provider.authenticate(connection, searchParams, claimed)
       const landing = await finishSignIn(call, connection, claimed, authenticated)
       setCookies([browserCookie(browser)])

@@ -4,20 +4,20 @@ import { newSecret } from '@/lib/secret'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import { providerOf } from '@/lib/sso/kinds'
-import { rejectLoop, startAttempt } from '@/lib/sso/sign-in-attempt'
+import { rejectLoop, startAttempt } from '@/lib/sso/sso-attempt'
 import { navigate } from '../navigation'
 
 /** Starts a sign-in: remembers the browser, and redirects it to the identity provider. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-start', method: 'GET' },
   async ({ request, setCookies, ...call }) =>
-    navigate(call, async (connection, wayOn) => {
+    navigate(call, async (connection, returnTo) => {
       const { PUBLIC_URL, DASHBOARD_URL } = env()
       const browser = browserOf(request.headers) ?? newSecret()
       const { searchParams } = new URL(request.url)
-      wayOn.next = nextDestination(searchParams.get('next'), PUBLIC_URL, DASHBOARD_URL)
+      returnTo.next = nextDestination(searchParams.get('next'), PUBLIC_URL, DASHBOARD_URL)
       if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
-      const secrets = await startAttempt(connection.id, browser, wayOn.next)
+      const secrets = await startAttempt(connection.id, browser, returnTo.next)
       const url = await (await providerOf(connection)).authorize(connection, secrets)
       setCookies([browserCookie(browser)])
       return url

@@ -1,14 +1,14 @@
 import { env } from '../settings/env'
-import { clientNetwork, networkOf } from './client-network'
+import { addressKey, forwardedClientKey } from './forwarded-client'
 
 /**
  * Returns the client of a request, as rate limits count it: an IPv4 address or an IPv6 /64 network.
  * On Vercel it is read from the platform's own header, elsewhere from `X-Forwarded-For`.
  */
-export function clientAddress({ headers }: { headers: Headers }): string {
+export function clientKey({ headers }: { headers: Headers }): string {
   const { VERCEL, TRUSTED_PROXIES } = env()
-  if (VERCEL) return networkOf(headers.get('x-vercel-forwarded-for')?.split(',').at(-1)?.trim() ?? '')
-  return clientNetwork(headers.get('x-forwarded-for') ?? '', TRUSTED_PROXIES)
+  if (VERCEL) return addressKey(headers.get('x-vercel-forwarded-for')?.split(',').at(-1)?.trim() ?? '')
+  return forwardedClientKey(headers.get('x-forwarded-for') ?? '', TRUSTED_PROXIES)
 }
 
 /**
@@ -16,5 +16,5 @@ export function clientAddress({ headers }: { headers: Headers }): string {
  * IPv6 /64.
  */
 export function clientSubnet(request: { headers: Headers }): string {
-  return clientAddress(request).replace(/^(\d+\.\d+\.\d+)\.\d+$/, '$1.0/24')
+  return clientKey(request).replace(/^(\d+\.\d+\.\d+)\.\d+$/, '$1.0/24')
 }

@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js'
  * An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as IPv4. Accepts a port, which some
  * proxies append. All invalid entries share one client, `unknown`.
  */
-export function networkOf(entry: string): string {
+export function addressKey(entry: string): string {
   const text = entry.match(/^\[(.*)\](?::\d+)?$/)?.[1] ?? entry.match(/^([\d.]+):\d+$/)?.[1] ?? entry
   if (!isIP(text)) return 'unknown'
   const address = ipaddr.process(text.split('%')[0] ?? '')
@@ -20,8 +20,8 @@ export function networkOf(entry: string): string {
  * trusted proxies are skipped. bin/server.ts appends the IP address of the socket as the last
  * entry; entries further left can be forged by the client.
  */
-export function clientNetwork(forwardedFor: string, trustedProxies: number): string {
+export function forwardedClientKey(forwardedFor: string, trustedProxies: number): string {
   const entries = forwardedFor.split(',').map((entry) => entry.trim())
   // Fewer entries than trusted proxies: the request bypassed them, so the socket counts.
-  return networkOf(entries.at(-1 - trustedProxies) ?? entries.at(-1) ?? '')
+  return addressKey(entries.at(-1 - trustedProxies) ?? entries.at(-1) ?? '')
 }

@@ -8,10 +8,10 @@ body{max-width:28rem;margin:15vh auto 0;padding:0 1.5rem;font:1rem/1.5 system-ui
 h1{font-size:1.5rem;line-height:1.25}a{color:inherit}`
 
 /** Returns the HTML page for a client that is over the platform limit. */
-export function limitedPage(requestHeaders: Headers, resetSeconds: number, nonce: string): string {
+export function rateLimitedPage(requestHeaders: Headers, resetSeconds: number, nonce: string): string {
   const texts = textsFor(requestHeaders)
-  const body = texts.limitedPage.body.replace('{when}', inRelativeTime(resetSeconds, texts.language))
-  return plainPage(texts, texts.limitedPage.title, body, nonce)
+  const body = texts.rateLimitedPage.body.replace('{when}', inRelativeTime(resetSeconds, texts.language))
+  return plainPage(texts, texts.rateLimitedPage.title, body, nonce)
 }
 
 /** Returns the HTML page for a request that needs the database while it is unavailable. */
@@ -32,11 +32,11 @@ export function longUrlPage(requestHeaders: Headers, nonce: string): string {
  * hold a secret, so the URL itself is not in the HTML.
  */
 function plainPage(
-  { language, direction, app, limitedPage }: Texts,
+  { language, direction, app, rateLimitedPage }: Texts,
   title: string,
   body: string,
   nonce: string,
-  link = { href: '', text: limitedPage.reload },
+  link = { href: '', text: rateLimitedPage.reload },
 ) {
   return `<!doctype html>
 <html lang="${language}" dir="${direction}">

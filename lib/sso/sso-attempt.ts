@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { lifetimes } from '../contract/lifetimes'
-import { deleteExpiredSignIns } from '../database/clean-up'
+import { deleteExpiredSsoAttempts } from '../database/clean-up'
 import { Prisma, prisma } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
 import { hashSecret, newSecret } from '../secret'
@@ -33,10 +33,10 @@ export async function startAttempt(
   const state = newSecret()
   const { kid } = env().SESSION_SIGNING_KEYS
   await prisma().$executeRaw`
-    INSERT INTO sign_ins (state_hash, connection_id, browser_hash, next, kid, expires_at)
+    INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, expires_at)
     VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
             now() + make_interval(secs => ${lifetimes.signIn}))`
-  deleteExpiredSignIns(deletedPerStart).catch(() => {}) // a later start goes on
+  deleteExpiredSsoAttempts(deletedPerStart).catch(() => {}) // a later start goes on
   return secretsOf(state, kid)
 }
 
@@ -47,7 +47,7 @@ export async function startAttempt(
 export async function rejectLoop(connectionId: string, browser: string): Promise<void> {
   const [row] = await prisma().$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
-      SELECT FROM sign_ins
+      SELECT FROM sso_attempts
       WHERE connection_id = ${connectionId} AND browser_hash = ${hashSecret(browser)} AND claimed_at IS NULL
         AND created_at > now() - interval '1 minute'
       LIMIT ${unsolicitedPerMinute}
@@ -77,7 +77,7 @@ export async function claimAttempt({ state, connectionId, browser, mayLackCookie
   const isBrowser =
     mayLackCookies && browserHash === null ? Prisma.sql`true` : Prisma.sql`(browser_hash = ${browserHash}) IS TRUE`
   const [row] = await prisma().$queryRaw<{ next: string | null; kid: string; browserHash: Uint8Array }[]>`
-    UPDATE sign_ins SET claimed_at = now()
+    UPDATE sso_attempts SET claimed_at = now()
     WHERE state_hash = ${stateHash} AND connection_id = ${connectionId} AND ${isBrowser}
       AND claimed_at IS NULL AND ${isUnexpired}
     RETURNING next, kid, browser_hash AS "browserHash"`
@@ -90,7 +90,7 @@ async function failedCheck(stateHash: Uint8Array, connectionId: string, isBrowse
   const [row] = await prisma().$queryRaw<{ isConnection: boolean; isBrowser: boolean; isClaimed: boolean }[]>`
     SELECT connection_id = ${connectionId} AS "isConnection", ${isBrowser} AS "isBrowser",
       claimed_at IS NOT NULL AS "isClaimed"
-    FROM sign_ins WHERE state_hash = ${stateHash}`
+    FROM sso_attempts WHERE state_hash = ${stateHash}`
   if (!row) return 'state_unknown'
   if (!row.isConnection) return 'state_connection'
   if (!row.isBrowser) return 'state_browser'

@@ -1,6 +1,6 @@
 import { lifetimes } from '../contract/lifetimes'
+import { signSessionToken } from './jwt'
 import { makeRefreshToken } from './refresh-token'
-import { signSessionToken } from './token'
 
 /** The tokens of a session for the client, with their remaining lifetimes in seconds. */
 export type SessionTokens = { token: string; tokenSeconds: number; refreshToken: string; sessionSeconds: number }
@@ -9,7 +9,7 @@ export type SessionTokens = { token: string; tokenSeconds: number; refreshToken:
 export type StoredSession = { sessionId: string; userId: string; generation: number; now: number; endsAt: number }
 
 /** Makes the tokens of a session. The JWT never outlives the session. */
-export function sessionTokens({ sessionId, userId, generation, now, endsAt }: StoredSession): SessionTokens {
+export function issueTokens({ sessionId, userId, generation, now, endsAt }: StoredSession): SessionTokens {
   const sessionSeconds = endsAt - now
   const tokenSeconds = Math.min(lifetimes.sessionToken, sessionSeconds)
   return {

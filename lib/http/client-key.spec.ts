@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { env } from '../settings/env'
-import { clientAddress } from './client-address'
+import { clientKey } from './client-key'
 
-const addressOf = (headers: Record<string, string>) => clientAddress({ headers: new Headers(headers) })
+const addressOf = (headers: Record<string, string>) => clientKey({ headers: new Headers(headers) })
 
 test('on Vercel, only the last entry of its own header counts', () => {
   const settings = env()

@@ -1,6 +1,6 @@
 import { cookieOf } from './cookie'
+import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
-import { verifySessionToken } from './token'
 
 /** Returns the unverified session JWT of a request: the Bearer token (RFC 6750), else the cookie. */
 export function sessionTokenOf(headers: Headers): string | null {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clientNetwork, networkOf } from './client-network'
+import { addressKey, forwardedClientKey } from './forwarded-client'
 
 const cases = {
   '203.0.113.7': '203.0.113.7',
@@ -22,12 +22,12 @@ const cases = {
 }
 
 for (const [entry, network] of Object.entries(cases)) {
-  test(`“${entry}” counts as ${network}`, () => expect(networkOf(entry)).toBe(network))
+  test(`“${entry}” counts as ${network}`, () => expect(addressKey(entry)).toBe(network))
 }
 
 test('the entries of trusted proxies are skipped, from the right', () => {
   const entries = '203.0.113.1, 203.0.113.2,203.0.113.3 , 127.0.0.1'
-  expect([0, 1, 2, 3].map((proxies) => clientNetwork(entries, proxies))).toEqual([
+  expect([0, 1, 2, 3].map((proxies) => forwardedClientKey(entries, proxies))).toEqual([
     '127.0.0.1',
     '203.0.113.3',
     '203.0.113.2',
@@ -36,8 +36,8 @@ test('the entries of trusted proxies are skipped, from the right', () => {
 })
 
 test('with fewer entries than trusted proxies, the last one counts, which is the socket', () => {
-  expect(clientNetwork('203.0.113.1, 127.0.0.1', 2)).toBe('127.0.0.1')
-  expect(clientNetwork('127.0.0.1', 1)).toBe('127.0.0.1')
-  expect(clientNetwork('127.0.0.1', 10)).toBe('127.0.0.1')
-  expect(clientNetwork('', 1)).toBe('unknown')
+  expect(forwardedClientKey('203.0.113.1, 127.0.0.1', 2)).toBe('127.0.0.1')
+  expect(forwardedClientKey('127.0.0.1', 1)).toBe('127.0.0.1')
+  expect(forwardedClientKey('127.0.0.1', 10)).toBe('127.0.0.1')
+  expect(forwardedClientKey('', 1)).toBe('unknown')
 })
