@@ -3,7 +3,9 @@ import type { BrowserContext, Page } from 'playwright/test'
 
 /** With the size of targets (WCAG 2.2 SC 2.5.8), which axe leaves out by default. */
 export function axe(page: Page): AxeBuilder {
-  return new AxeBuilder({ page }).setLegacyMode().options({ rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'] })
+  return new AxeBuilder({ page })
+    .setLegacyMode()
+    .options({ rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'] })
 }
 
 /** Returns what makes a page hard to use: violations of axe, content wider than the screen, low buttons. */
