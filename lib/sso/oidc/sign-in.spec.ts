@@ -342,7 +342,7 @@ for (const [what, jwks] of Object.entries(unusableKeys)) {
   })
 }
 
-test('ignores keys that it can’t use beside the key of the ID token, and takes new ones', async () => {
+test('ignores other keys that it can’t use, and takes new ones', async () => {
   const others = [
     { kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'other', alg: 'EdDSA' },
     { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA', kid },
