@@ -38,9 +38,9 @@ export async function proxy(request: NextRequest): Promise<Response> {
 }
 
 /**
- * Returns the response for a part of another site's page, for a client over the limit, for a URL that bin/server.ts
- * found too long, for a method
- * that no page accepts, or for a page that needs the database while it is unavailable, else null.
+ * Returns the response for a part of another site's page, a client over the limit, a URL that
+ * bin/server.ts found too long, a method that no page accepts, or a page that needs the database
+ * while it is unavailable. Otherwise returns null.
  */
 async function rejectionOf(request: NextRequest, nonce: string): Promise<Response | null> {
   const [{ countRequest }, { clientKey }, { isCrossSite, rejectCrossSite }] = await Promise.all([

@@ -28,8 +28,8 @@ export function longUrlPage(requestHeaders: Headers, nonce: string): string {
 }
 
 /**
- * Cheap to serve: no React, no script, no other file. By default, its link reloads the current URL, which may
- * hold a secret, so the URL itself is not in the HTML.
+ * Cheap to serve: no React, no script, no other file. By default, its link reloads the current URL,
+ * which may hold a secret, so the URL itself is not in the HTML.
  */
 function plainPage(
   { language, direction, app, rateLimitedPage }: Texts,

@@ -24,9 +24,8 @@ const { assertion: saml } = namespaces
 const conditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
 /**
- * Reads the identity from an assertion, which must be the bytes that were verified. Checks
- * issuer, subject, times, audience, bearer confirmation and authentication statement: the library only verified
- * signatures.
+ * Reads the identity from an assertion, which must be the bytes whose signature was verified. Checks
+ * issuer, subject, times, audience, bearer confirmation and authentication statement, or throws SamlRejected.
  */
 export function readIdentity(assertion: XmlElement, expected: Expected, emailAttribute?: string): SamlIdentity {
   ensure(assertion.attributes.get('Version') === '2.0', 'saml_version')
