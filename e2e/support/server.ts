@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, mkdirSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
@@ -48,11 +48,19 @@ export async function startServer(
   return { url, process: server, output, stop }
 }
 
+// Below the ports that the system gives to clients and to `listen(0)`, and others for each worker of Playwright:
+// otherwise someone else may take a port before the server listens on it.
+const firstPort = 10_000 + 2_000 * Number(process.env.TEST_PARALLEL_INDEX ?? 9)
+let nextPort = firstPort + Math.floor(Math.random() * 1_000)
+
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0)
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
+  for (;;) {
+    const port = nextPort++
+    const probe = createServer().listen(port)
+    const free = await Promise.race([once(probe, 'listening').then(() => true), once(probe, 'error').then(() => false)])
+    if (!free) continue
+    probe.close()
+    await once(probe, 'close')
+    return port
+  }
 }
