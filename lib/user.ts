@@ -73,12 +73,13 @@ async function endSessionsOf(tx: Prisma.TransactionClient, userId: string): Prom
 
 export type UserSession = { id: string; createdAt: Date; rotatedAt: Date | null; expiresAt: Date }
 
-/** Returns the live sessions of a user, the newest first. */
+/** Returns the live sessions of a user, the newest first, without those that dashboards got from them. */
 export async function sessionsOfUser(userId: string): Promise<UserSession[]> {
   const sessions = await prisma().$queryRaw<{ id: string; began: number; renewed: number | null; ends: number }[]>`
     SELECT id, extract(epoch FROM created_at)::float8 AS began, extract(epoch FROM rotated_at)::float8 AS renewed,
       extract(epoch FROM expires_at)::float8 AS ends
-    FROM sessions WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now()
+    FROM sessions
+    WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now() AND parent_id IS NULL
     ORDER BY created_at DESC`
   return sessions.map(({ id, began, renewed, ends }) => ({
     id,

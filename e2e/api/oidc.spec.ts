@@ -91,12 +91,18 @@ test('signs in with PKCE, state and nonce, and starts a session in this browser 
   const elsewhere = new Visitor(server.url)
   elsewhere.cookies.set('browser', keepSecret(newSecret()))
   expect((await elsewhere.exchange(landing)).body.code).toBe('SSO_EXCHANGE_INVALID')
-  expect((await visitor.exchange(landing)).status).toBe(200)
+  const { status, body } = await visitor.exchange(landing)
+  expect(status).toBe(200)
+  const refreshed = await postTo(`${server.url}${paths.refreshSession}`, { refreshToken: body.refreshToken })
+  for (const { token } of [body, refreshed.body]) {
+    const claims = JSON.parse(Buffer.from(token!.split('.')[1]!, 'base64url').toString())
+    expect(claims).toMatchObject({ sub: user!.id, email, connection: slug })
+  }
   const [session] = await sql(
-    'SELECT slug FROM sessions JOIN connections ON connections.id = connection_id WHERE user_id = $1',
+    'SELECT slug, method FROM sessions JOIN connections ON connections.id = connection_id WHERE user_id = $1',
     [user!.id],
   )
-  expect(session).toEqual({ slug })
+  expect(session).toEqual({ slug, method: 'sso' })
 })
 
 test('stores no secret as it is', async ({ sql }) => {

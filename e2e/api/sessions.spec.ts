@@ -297,8 +297,9 @@ test.describe('POST /api/auth/sign-out', () => {
     ],
   }
   const expired = (token: string) => {
-    const { sub: userId, sid: sessionId, iat } = claimsOf(token)
-    return keepSecret(signSessionToken({ userId, sessionId, issuedAt: iat - 60, expiresAt: iat - 1 }))
+    const { sub: userId, sid: sessionId, iat, email } = claimsOf(token)
+    const claims = { userId, email, sessionId, connection: null, issuedAt: iat - 60, expiresAt: iat - 1 }
+    return keepSecret(signSessionToken(claims))
   }
   for (const [what, how] of Object.entries(ways)) {
     test(`ends the session of ${what}, and only that`, async ({ user, post, sql }) => {
@@ -371,7 +372,7 @@ test('deletes the unused codes in a reset that a waiting exchange could present'
 
 test('ends the oldest sessions of a user with more than 100', async ({ user, post, sql }) => {
   const byAge = `SELECT id, extract(epoch FROM now() - created_at)::int AS age FROM sessions
-    WHERE user_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC`
+    WHERE user_id = $1 AND revoked_at IS NULL AND parent_id IS NULL ORDER BY created_at DESC`
   const live = () => sql(byAge, [user.id]) as Promise<{ id: string; age: number }[]>
   const insert = `INSERT INTO sessions (user_id, created_at, revoked_at, expires_at)
     SELECT $1, now() - number * interval '1 minute', CASE WHEN $3 THEN now() END, now() + interval '1 day'
@@ -381,6 +382,9 @@ test('ends the oldest sessions of a user with more than 100', async ({ user, pos
   const first = await signIn(post, user)
   await add(98)
   expect(await live()).toHaveLength(99)
+  const children = `INSERT INTO sessions (user_id, parent_id, redirect_uri, created_at, expires_at)
+    SELECT $1, $2, number, now() - interval '1 day', now() + interval '1 day' FROM generate_series(1, 3) number`
+  await sql(children, [user.id, claimsOf(first.token!).sid]) // of dashboards: they do not count
   await signIn(post, user)
   expect(await live()).toHaveLength(100)
   await post(exchangePath, { code: 'unknown' })

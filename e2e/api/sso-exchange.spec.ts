@@ -44,8 +44,8 @@ test('returns a session JWT for 12 hours, which another library verifies', async
     issuer: url,
     audience: 'dashboard',
   }) as jwt.JwtPayload
-  expect(Object.keys(claims).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'sid', 'sub'])
-  expect(claims.sub).toBe(user.id)
+  expect(Object.keys(claims).sort()).toEqual(['aud', 'email', 'exp', 'iat', 'iss', 'jti', 'sid', 'sub'])
+  expect([claims.sub, claims.email]).toEqual([user.id, user.email])
   expect(claims.exp! - claims.iat!).toBe(43_200)
   const [session] = await sql(
     `SELECT id, expires_at - created_at = interval '7 days' AS week FROM sessions WHERE user_id = $1`,

@@ -470,8 +470,10 @@ async function signIn(page: Page, user: User, { jwt = 'valid', url = process.env
   const { body, headers } = await postTo(url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })
   const refreshToken = body.refreshToken!
   const now = Math.floor(Date.now() / 1000)
+  const { sessionId } = readRefreshToken(refreshToken)!
   const times = { issuedAt: now - lifetimes.sessionToken - 60, expiresAt: now - 60 }
-  const expired = keepSecret(signSessionToken({ userId: user.id, ...readRefreshToken(refreshToken)!, ...times }))
+  const claims = { userId: user.id, email: user.email, sessionId, connection: null, ...times }
+  const expired = keepSecret(signSessionToken(claims))
   const session = { valid: body.token!, expired, malformed: 'malformed-jwt', missing: '' }[jwt]
   const cookies = headers.getSetCookie().map((line) => {
     const [, name, value] = /^(\w+)=([^;]*)/.exec(line)!

@@ -26,9 +26,10 @@ export async function newAccount(sql: Sql, sessionCount: number, codeCount: numb
     [id, ids, codes.map((code) => Buffer.from(hashSecret(code)))],
   )
   const issuedAt = Math.floor(Date.now() / 1000)
+  const claims = { userId: id, email, connection: null, issuedAt, expiresAt: issuedAt + 3600 }
   const sessions = ids.map((sessionId) => ({
     id: sessionId,
-    token: keepSecret(signSessionToken({ userId: id, sessionId, issuedAt, expiresAt: issuedAt + 3600 })),
+    token: keepSecret(signSessionToken({ ...claims, sessionId })),
     refreshToken: keepSecret(makeRefreshToken({ sessionId, generation: 0 })),
   }))
   return { id, email, sessions, codes, resetToken: keepSecret((await issueResetToken(id)).secret) }

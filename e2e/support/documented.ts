@@ -55,7 +55,10 @@ async function demandDocumented(method: string, url: string, response: Response)
     const { schema } = resolve(header).value as { schema: object }
     demand(ajv.validate(schema, value), `${what}, ${name}: ${ajv.errorsText()}`)
   }
-  for (const name of Object.keys(headers)) demand(response.headers.has(name), `${what} lacks the header ${name}`)
+  for (const [name, header] of Object.entries(headers)) {
+    const { required } = resolve(header).value as { required: boolean }
+    demand(!required || response.headers.has(name), `${what} lacks the header ${name}`)
+  }
 
   const [mediaType] = Object.keys(described.content ?? {})
   const text = await response.text()

@@ -19,6 +19,8 @@ import { releaseAttempt } from '../../lib/password/attempts'
 import { makeKnownBrowser } from '../../lib/password/known-browser'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
 import { signIn as signInWithPassword } from '../../lib/password/sign-in'
+import { hashSecret } from '../../lib/secret'
+import { issueDashboardCode } from '../../lib/session/authorize'
 import { findRefreshableSession, findSession } from '../../lib/session/find'
 import { refreshSession } from '../../lib/session/refresh'
 import { endSessions } from '../../lib/session/revoke'
@@ -41,6 +43,10 @@ async function run(): Promise<void> {
   await findSession(token)
   await findRefreshableSession(refreshToken)
   await refreshSession(refreshToken)
+  const codeVerifier = 'any secret'
+  const request = { redirectUri: 'https://app.example.com/callback', codeChallenge: hashSecret(codeVerifier) }
+  const ofDashboard = (await issueDashboardCode(sessionId, request))!
+  await exchangeSsoCode(ofDashboard, { ...nobody, codeVerifier })
   await endSessions([sessionId])
   await resetPassword((await issueResetToken(id)).secret, 'lantern meadow otter')
   await signInWithPassword(email, 'lantern meadow otter', {

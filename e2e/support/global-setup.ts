@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { project } from '../../bin/local'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { applyMigrations } from '../../prisma/migrate'
+import { dashboards } from './dashboard'
 import { otherTimeZone } from './own-database'
 import { secretsFolder } from './secrets'
 import { logFolder, startServer } from './server'
@@ -35,6 +36,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
     DIRECT_DATABASE_URL: '', // overrides .env
     SESSION_SIGNING_KEYS: newSigningKeys(),
     CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64'),
+    DASHBOARD_CALLBACK_URLS: `${dashboards.app},${dashboards.reports}`,
     RATE_LIMIT: 'in-process',
     TRUSTED_PROXIES: '1', // lets every test have its own IP address
     PASSWORD_BREACH_CHECK: 'false', // no test depends on the network

@@ -31,7 +31,7 @@ export type Operation = {
   responseDescription: string
   responseExample: object
   /** Which cookies the operation sets. `deletes` holds for errors too. */
-  cookies?: 'sets' | 'deletes'
+  cookies?: 'sets' | 'sets for browsers' | 'deletes'
   /** Whether the client can present a session JWT: as a Bearer token, or in the session cookie. */
   acceptsSession?: boolean
   /** How long any cache may store the response, in seconds. Also allows any origin to read it. */
@@ -66,16 +66,18 @@ export const operations = {
       'Each code works once, and a code that was issued for one browser works in no other. A used code that is',
       'presented again ends the session that it started (RFC 6749 §4.1.2), except from the browser that used it.',
       'A success ends the sessions of the cookies that the request has.',
+      'A code of `GET /api/auth/authorize` needs its `codeVerifier`; cookies are then ignored, and none are set.',
     ].join('\n'),
     request: SsoExchangeRequest,
     requestExample: { code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
     response: SessionTokensResponse,
     responseDescription: 'The session. Browsers also receive both tokens as cookies.',
     responseExample: exampleTokens,
-    cookies: 'sets',
+    cookies: 'sets for browsers',
     errors: ['SSO_EXCHANGE_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
     badRequestDescription: [
-      'The code is unknown, used, expired or for another browser, or the user is disabled;',
+      'The code is unknown, used, expired or for another browser, its verifier is wrong or missing, or the user is',
+      'disabled;',
       'or the body does not match the schema.',
     ].join('\n'),
     issueExamples: {

@@ -7,11 +7,16 @@ const text = z.string({
 const object = { error: 'The body must be a JSON object.' }
 
 /**
- * Ignores unknown fields. Accepts a `code` of any length and alphabet: an unknown one is an
- * SSO_EXCHANGE_INVALID.
+ * Ignores unknown fields. Accepts a `code` and a `codeVerifier` of any length and alphabet: a wrong one
+ * is an SSO_EXCHANGE_INVALID.
  */
 export const SsoExchangeRequest = z.object(
-  { code: text.meta({ description: 'The one-time code from the SSO callback redirect.' }) },
+  {
+    code: text.meta({ description: 'The one-time code from the SSO callback redirect.' }),
+    codeVerifier: text.optional().meta({
+      description: 'The PKCE verifier (RFC 7636), for a code of `GET /api/auth/authorize`. Others have none.',
+    }),
+  },
   object,
 )
 
@@ -60,7 +65,12 @@ export const SessionTokensResponse = z.object({
   token: z
     .string()
     .regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
-    .meta({ description: 'The session JWT (ES256).' }),
+    .meta({
+      description: [
+        'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,',
+        '`email`, and, after a sign-in through an identity provider, `connection` (its slug).',
+      ].join('\n'),
+    }),
   refreshToken: z
     .string()
     .regex(/^[\w-]{48}$/)

@@ -180,7 +180,11 @@ function successOf({ response, responseDescription, responseExample, cookies, pu
         'Access-Control-Allow-Origin': header('Any site may read it.', { const: '*' }),
         'X-Content-Type-Options': ref('headers', 'X-Content-Type-Options'),
       }
-    : { ...headersWith(...(cookies === 'sets' ? ['Set-Cookie'] : [])), ...(cookies === 'deletes' && deletes) }
+    : {
+        ...headersWith(...(cookies === 'sets' ? ['Set-Cookie'] : [])),
+        ...(cookies === 'sets for browsers' && { 'Set-Cookie': { ...headerObjects['Set-Cookie'], required: false } }),
+        ...(cookies === 'deletes' && deletes),
+      }
   const content = { schema: ref('schemas', nameOf(response)), example: responseExample }
   return { description: responseDescription, headers, content: { [mediaType ?? 'application/json']: content } }
 }

@@ -15,6 +15,15 @@ export function isCrossSite(headers: Headers, route: string): boolean {
   return site === 'cross-site' && !(isNavigation && (headers.get('sec-fetch-dest') ?? 'document') === 'document')
 }
 
+/**
+ * Whether the request loads a page into a tab (W3C Fetch Metadata). True for a client that does not send
+ * both headers: browsers do, but Node.js sends only `Sec-Fetch-Mode`.
+ */
+export function isNavigation(headers: Headers): boolean {
+  const [mode, destination] = [headers.get('sec-fetch-mode'), headers.get('sec-fetch-dest')]
+  return mode === null || destination === null || (mode === 'navigate' && destination === 'document')
+}
+
 /** Responds to what `isCrossSite` detects. */
 export function rejectCrossSite(): Response {
   return new Response('Pages of other sites may link to this one, but not load it.\n', {

@@ -14,6 +14,7 @@ const accepted = {
   '/@evil.example': '/@evil.example',
   '/apiary': '/apiary',
   '/grüße': '/gr%C3%BC%C3%9Fe',
+  '/api/auth/authorize?state=x': '/api/auth/authorize?state=x',
 }
 
 const rejected: Record<string, unknown[]> = {
@@ -30,7 +31,15 @@ const rejected: Record<string, unknown[]> = {
   backslashes: ['/\\evil.example', '\\\\evil.example', '/a\\b'],
   'characters that a browser skips': ['/\t/evil.example', '/\n/evil.example', '\t//evil.example', ' //evil.example'],
   'encoded slashes and broken escapes': ['/%2F/evil.example', '/%5Cevil.example', '/\0', '/%'],
-  'the API': ['/api/auth/sso/exchange', '/api', '/x/../api/health', '/%61pi/health'],
+  'the API': [
+    '/api/auth/%61uthorize?state=x',
+    '/api/auth/authorize/x',
+    '/api/auth/authorize-x',
+    '/api/auth/sso/exchange',
+    '/api',
+    '/x/../api/health',
+    '/%61pi/health',
+  ],
   'pages of a sign-in, and files': [
     '/sso/callback',
     '/sso/callback?code=x',
@@ -156,9 +165,12 @@ describe('a URL of the dashboard', () => {
 
 test('rejects what would be too long as a parameter of a URL', () => {
   const fits = { path: `/${'ü'.repeat(189)}`, url: `https://app.example.com/${'x'.repeat(1_895 - 32)}` }
-  for (const next of [fits.path, fits.url])
+  const start = '/api/auth/authorize?state='
+  const authorize = start + 'x'.repeat(7_500 - `${new URLSearchParams({ next: start })}`.length)
+  for (const next of [fits.path, fits.url, authorize])
     expect(nextDestination(next, origin, dashboardUrl)).toBe(new URL(next, origin).href.replace(origin, ''))
-  for (const next of [`${fits.path}ü`, `${fits.url}x`]) expect(nextDestination(next, origin, dashboardUrl)).toBeNull()
+  for (const next of [`${fits.path}ü`, `${fits.url}x`, `${authorize}x`])
+    expect(nextDestination(next, origin, dashboardUrl)).toBeNull()
 })
 
 test('a value that is too long is not parsed, which would take ten times as long as to reject it', () => {

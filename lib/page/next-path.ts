@@ -1,18 +1,24 @@
+import { authorize } from '../contract/paths'
+
 const maxLength = 2_048
 const maxParameterLength = 1_900 // leaves room for a path, the slug of a connection, and a code
+/** Where the sign-in for a dashboard goes on. Its `state` can have 1,000 characters, and a URL 8 KiB. */
+const maxAuthorizeLength = 7_500
 const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // parsing one takes time with the square of its length
 const excludedPaths = /^\/(api|sso|sign-in|sign-out|_next)(\/|$)/
 
 /**
  * Returns the path of this site that `?next=` names, rebuilt from its parts. Returns null for a
- * value that a browser or a proxy might read as another site, and for paths that are not pages.
+ * value that a browser or a proxy might read as another site, and for paths that are not pages, but for
+ * the endpoint that signs users in to a dashboard.
  */
 export function nextPath(next: unknown, origin: string): string | null {
   if (typeof next !== 'string' || isTooLong(next) || !next.startsWith('/') || /[\\\p{Cc}]/u.test(next)) return null
   try {
     const { origin: targetOrigin, pathname, search, hash } = new URL(next, origin)
     const decodedPath = decodeURIComponent(pathname)
-    if (targetOrigin !== origin || /^\/[/\\]/.test(decodedPath) || excludedPaths.test(decodedPath)) return null
+    if (targetOrigin !== origin || /^\/[/\\]/.test(decodedPath)) return null
+    if (pathname !== authorize && excludedPaths.test(decodedPath)) return null
     return pathname + search + hash
   } catch {
     return null // not a URL, or a malformed % sequence
@@ -26,8 +32,9 @@ export function nextPath(next: unknown, origin: string): string | null {
  */
 export function nextDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
   const destination = allowedDestination(next, origin, dashboardUrl)
-  if (destination === null || `${new URLSearchParams({ next: destination })}`.length > maxParameterLength) return null
-  return destination
+  if (destination === null) return null
+  const limit = isAuthorize(destination) ? maxAuthorizeLength : maxParameterLength
+  return `${new URLSearchParams({ next: destination })}`.length > limit ? null : destination
 }
 
 function allowedDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
@@ -40,7 +47,11 @@ function allowedDestination(next: unknown, origin: string, dashboardUrl: string)
 }
 
 function isTooLong(next: string): boolean {
-  return next.length > maxLength || longHost.test(next)
+  return next.length > (isAuthorize(next) ? maxAuthorizeLength : maxLength) || longHost.test(next)
+}
+
+function isAuthorize(next: string): boolean {
+  return next.startsWith(`${authorize}?`)
 }
 
 /**

@@ -27,6 +27,13 @@ export function longUrlPage(requestHeaders: Headers, nonce: string): string {
   return plainPage(texts, title, body, nonce, { href: '/sign-in', text: texts.shared.signInAgain })
 }
 
+/** Returns the HTML page for a dashboard's request that can't be answered at its callback. */
+export function authorizePage(requestHeaders: Headers, nonce: string): string {
+  const texts = textsFor(requestHeaders)
+  const { title, body } = texts.authorizePage
+  return plainPage(texts, title, body, nonce, { href: '/', text: texts.shared.home })
+}
+
 /**
  * Cheap to serve: no React, no script, no other file. By default, its link reloads the current URL,
  * which may hold a secret, so the URL itself is not in the HTML.

@@ -72,16 +72,23 @@ async function start({ userId, passwordHash }: StoredUser, heldSessionIds: strin
   const sessionId = randomUUID()
   // `claimed` locks the user first, like everything that ends all sessions of a user: of a sign-in
   // and a reset at the same time, the later one sees what the earlier one did.
-  const [row] = await prisma().$queryRaw<{ now: number; endsAt: number }[]>`
+  const [row] = await prisma().$queryRaw<{ email: string; now: number; endsAt: number }[]>`
     WITH claimed AS MATERIALIZED (
-      SELECT id AS user_id FROM users
+      SELECT id AS user_id, email, 'password' AS method, NULL::uuid AS connection_id,
+        NULL::timestamptz AS renewable_until, NULL::uuid AS parent_id, NULL AS redirect_uri
+      FROM users
       WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND NOT sso_only
       FOR KEY SHARE
-    ), ${startSession({ sessionId, heldSessionIds })},
+    ), ${startSession(sessionId, heldSessionIds)},
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
-    SELECT now, ends_at AS "endsAt" FROM started`
+    SELECT (SELECT email FROM claimed) AS email, now, ends_at AS "endsAt" FROM started`
   if (!row) return null
-  return { ...issueTokens({ sessionId, userId, generation: 0, ...row }), userId, sessionId, startedAt: row.now }
+  return {
+    ...issueTokens({ sessionId, userId, connection: null, generation: 0, ...row }),
+    userId,
+    sessionId,
+    startedAt: row.now,
+  }
 }
 
 /** Replaces a hash with one of a higher cost, unless a reset was faster. */

@@ -2,9 +2,10 @@ import { refreshGraceSeconds } from '../contract/lifetimes'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
 import { verifySessionToken } from './jwt'
+import { isParentLive } from './parent'
 import { readRefreshToken } from './refresh-token'
 
-/** A session that is neither expired nor revoked, of a user who is not disabled. */
+/** A session that is neither expired nor revoked, of a user who is not disabled. Nor has its parent ended. */
 export type LiveSession = { sessionId: string; userId: string; email: string; endsAt: Date }
 
 /** Returns the live session of a session JWT and when the JWT expires, or null. */
@@ -32,6 +33,7 @@ async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveS
   const [row] = await prisma().$queryRaw<(Omit<LiveSession, 'endsAt'> & { endsAt: number })[]>`
     SELECT id AS "sessionId", user_id AS "userId", email, extract(epoch FROM expires_at)::float8 AS "endsAt"
     FROM sessions, LATERAL (SELECT email FROM users WHERE users.id = user_id AND disabled_at IS NULL OFFSET 0) AS holder
-    WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND ${condition}`
+    WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND ${condition}
+      AND ${isParentLive(Prisma.sql`sessions.parent_id`)}`
   return row ? { ...row, endsAt: dateFromEpoch(row.endsAt) } : null
 }

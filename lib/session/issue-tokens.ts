@@ -6,16 +6,25 @@ import { makeRefreshToken } from './refresh-token'
 export type SessionTokens = { token: string; tokenSeconds: number; refreshToken: string; sessionSeconds: number }
 
 /** A session as the database returns it. Times are in seconds since 1970, by the database's clock. */
-export type StoredSession = { sessionId: string; userId: string; generation: number; now: number; endsAt: number }
+export type StoredSession = {
+  sessionId: string
+  userId: string
+  email: string
+  /** The slug of the connection of the sign-in, if there is one. */
+  connection: string | null
+  generation: number
+  now: number
+  endsAt: number
+}
 
 /** Makes the tokens of a session. The JWT never outlives the session. */
-export function issueTokens({ sessionId, userId, generation, now, endsAt }: StoredSession): SessionTokens {
+export function issueTokens({ generation, now, endsAt, ...session }: StoredSession): SessionTokens {
   const sessionSeconds = endsAt - now
   const tokenSeconds = Math.min(lifetimes.sessionToken, sessionSeconds)
   return {
-    token: signSessionToken({ userId, sessionId, issuedAt: now, expiresAt: now + tokenSeconds }),
+    token: signSessionToken({ ...session, issuedAt: now, expiresAt: now + tokenSeconds }),
     tokenSeconds,
-    refreshToken: makeRefreshToken({ sessionId, generation }),
+    refreshToken: makeRefreshToken({ sessionId: session.sessionId, generation }),
     sessionSeconds,
   }
 }

@@ -1,5 +1,5 @@
 import { createPublicKey, randomUUID } from 'node:crypto'
-import { SignJWT } from 'jose'
+import { decodeJwt, SignJWT } from 'jose'
 import { expect, test } from 'vitest'
 import { lifetimes } from '../contract/lifetimes'
 import { env } from '../settings/env'
@@ -8,6 +8,7 @@ import { signSessionToken, verifySessionToken } from './jwt'
 
 const now = () => Math.floor(Date.now() / 1000)
 const subject = { userId: randomUUID(), sessionId: randomUUID() }
+const claims = { ...subject, email: 'ada@example.com', connection: null }
 
 type Changes = {
   claims?: Record<string, unknown>
@@ -32,15 +33,22 @@ async function sessionToken({ claims, header, key }: Changes): Promise<string> {
     .sign(key ?? privateKey)
 }
 
+test('a token has the email, and the connection if there is one', () => {
+  const times = { issuedAt: now(), expiresAt: now() + 60 }
+  const payload = (connection: string | null) => decodeJwt(signSessionToken({ ...claims, connection, ...times }))
+  expect(payload('acme')).toMatchObject({ email: 'ada@example.com', connection: 'acme' })
+  expect(payload(null)).not.toHaveProperty('connection')
+})
+
 test('a token of this service is verified', async () => {
   const expiresAt = now() + 60
   const verified = { ...subject, expiresAt: new Date(expiresAt * 1000) }
-  expect(await verifySessionToken(signSessionToken({ ...subject, issuedAt: now(), expiresAt }))).toEqual(verified)
+  expect(await verifySessionToken(signSessionToken({ ...claims, issuedAt: now(), expiresAt }))).toEqual(verified)
   expect(await verifySessionToken(await sessionToken({ claims: { exp: expiresAt } }))).toEqual(verified)
 })
 
 const rejected: Record<string, () => Promise<string> | string> = {
-  'an expired one': () => signSessionToken({ ...subject, issuedAt: now() - 60, expiresAt: now() - 1 }),
+  'an expired one': () => signSessionToken({ ...claims, issuedAt: now() - 60, expiresAt: now() - 1 }),
   'another issuer': () => sessionToken({ claims: { iss: 'https://elsewhere.example' } }),
   'another audience': () => sessionToken({ claims: { aud: 'widget' } }),
   'another type': () => sessionToken({ header: { typ: 'at+jwt' } }),

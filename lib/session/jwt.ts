@@ -2,14 +2,22 @@ import { randomUUID, sign } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
 import { env } from '../settings/env'
 
-type SessionToken = { userId: string; sessionId: string; issuedAt: number; expiresAt: number }
+type SessionToken = {
+  userId: string
+  email: string
+  sessionId: string
+  /** The slug of the connection, after a sign-in through an identity provider. */
+  connection: string | null
+  issuedAt: number
+  expiresAt: number
+}
 
 /**
  * Signs a session JWT (RFC 7519) in the compact form of RFC 7515 §7.1. Times are in seconds
  * since 1970, by the database's clock. Uses node:crypto, because jose signs on the threads that
  * bcrypt occupies, at four times the cost.
  */
-export function signSessionToken({ userId, sessionId, issuedAt, expiresAt }: SessionToken): string {
+export function signSessionToken({ userId, email, sessionId, connection, issuedAt, expiresAt }: SessionToken): string {
   const { kid, privateKey } = env().SESSION_SIGNING_KEYS
   const header = { alg: 'ES256', typ: 'JWT', kid }
   const claims = {
@@ -20,6 +28,8 @@ export function signSessionToken({ userId, sessionId, issuedAt, expiresAt }: Ses
     jti: randomUUID(),
     iat: issuedAt,
     exp: expiresAt,
+    email,
+    ...(connection && { connection }),
   }
   const signingInput = `${base64url(header)}.${base64url(claims)}`
   // the concatenation of R and S (RFC 7518 §3.4)

@@ -4,6 +4,7 @@ import { Prisma, prisma } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
 import { log } from '../log'
 import { issueTokens, type SessionTokens, type StoredSession } from './issue-tokens'
+import { isParentLive } from './parent'
 import { readRefreshToken } from './refresh-token'
 
 type Refreshed = SessionTokens & { userId: string; sessionId: string }
@@ -33,8 +34,11 @@ export async function refreshSession(refreshToken: string | null): Promise<Refre
     WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND generation >= ${generation}
       AND (renewable_until IS NULL OR renewable_until > now())
       AND (SELECT disabled_at IS NULL FROM users WHERE users.id = user_id)
+      AND ${isParentLive(Prisma.sql`sessions.parent_id`)}
       AND (connection_id IS NULL OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
     RETURNING id AS "sessionId", user_id AS "userId", generation, revoked_at IS NOT NULL AS reused,
+      (SELECT email FROM users WHERE users.id = user_id) AS email,
+      (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"`
   if (row?.reused) log.warn({ sessionId }, 'a refresh token was reused: its session was revoked')
   if (!row || row.reused) throw new ApiError('REFRESH_INVALID')

@@ -16,9 +16,15 @@ export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
     )`
 }
 
-/** Revokes sessions by ID. Ignores those that have ended already. */
+/**
+ * Revokes sessions by ID. A sign-out from a dashboard ends the parent too, and with it the sessions of all other
+ * dashboards. Ignores those that have ended already.
+ */
 export async function endSessions(ids: string[]): Promise<void> {
-  await prisma().$executeRaw`WITH ${revokeSessions(Prisma.sql`id = ANY (${ids}::uuid[])`)} SELECT 1 FROM revoked`
+  const idsAndParents = Prisma.sql`
+    SELECT unnest(${ids}::uuid[]) UNION ALL SELECT parent_id FROM sessions WHERE id = ANY (${ids}::uuid[])`
+  await prisma().$executeRaw`
+    WITH ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${idsAndParents}))`)} SELECT 1 FROM revoked`
 }
 
 /**

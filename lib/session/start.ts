@@ -6,42 +6,31 @@ import { revokeSessions } from './revoke'
 // not see each other, can add.
 const revokedPerStart = 1_000
 
-/** What a session is started with. The connection and the end can name a column of `claimed`. */
-type Start = {
-  sessionId: string
-  /** The sessions that the browser held before. */
-  heldSessionIds: string[]
-  /** The connection of the sign-in. */
-  connectionId?: Prisma.Sql
-  /** The end of the user's session at the identity provider. */
-  renewableUntil?: Prisma.Sql
-}
-
 /**
- * Returns the CTEs that start a session for the user in the CTE `claimed (user_id)`, and revoke the
- * sessions that the browser held and the user's oldest beyond `maxLiveSessions`. `started (user_id,
- * now, ends_at)` has one row if `claimed` has one; otherwise nothing changes.
+ * Returns the CTEs that start the session of the CTE `claimed (user_id, method, connection_id, renewable_until,
+ * parent_id, redirect_uri)`, and revoke the sessions that the browser held and the user's oldest beyond
+ * `maxLiveSessions`. `started (user_id, now, ends_at)` has one row if `claimed` has one; otherwise nothing changes. The
+ * session of a dashboard replaces the one that it had from the same parent.
  */
-export function startSession({
-  sessionId,
-  heldSessionIds,
-  connectionId = Prisma.sql`NULL::uuid`,
-  renewableUntil = Prisma.sql`NULL::timestamptz`,
-}: Start): Prisma.Sql {
+export function startSession(sessionId: string, heldSessionIds: string[]): Prisma.Sql {
   // Sorted by revoked_at too, although it is null in each: the index has this order.
   const replaced = Prisma.sql`
     SELECT unnest(${heldSessionIds}::uuid[]) UNION ALL (
       SELECT id FROM sessions
-      WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL
+      WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND parent_id IS NULL
         AND id <> ALL (${heldSessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
   return Prisma.sql`
     started AS (
-      INSERT INTO sessions (id, user_id, connection_id, renewable_until, expires_at)
-      SELECT ${sessionId}::uuid, user_id, ${connectionId}, ${renewableUntil},
-        now() + make_interval(secs => ${lifetimes.session})
+      INSERT INTO sessions (id, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, expires_at)
+      SELECT ${sessionId}::uuid, user_id, method, connection_id, renewable_until, parent_id, redirect_uri,
+        least(now() + make_interval(secs => ${lifetimes.session}),
+          (SELECT expires_at FROM sessions AS parent WHERE parent.id = claimed.parent_id))
       FROM claimed
+      ON CONFLICT (parent_id, redirect_uri) DO UPDATE SET
+        id = excluded.id, created_at = now(), expires_at = excluded.expires_at, revoked_at = NULL,
+        generation = 0, rotated_at = NULL, renewable_until = excluded.renewable_until
       RETURNING user_id, floor(extract(epoch FROM created_at))::int AS now,
         floor(extract(epoch FROM expires_at))::int AS ends_at
-    ), ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${replaced})) AND EXISTS (SELECT FROM claimed)`)}`
+    ), ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${replaced})) AND EXISTS (SELECT FROM claimed WHERE parent_id IS NULL)`)}`
 }

@@ -65,6 +65,27 @@ test('links lead to an http URL, or to a path of this site', () => {
   }
 })
 
+test('callbacks of dashboards have https, or are on this machine, and never on our own origin', () => {
+  const urls = [
+    'https://app.example.com/callback?a=b',
+    'http://localhost:4000',
+    'http://127.0.0.1:4000/cb',
+    'http://[::1]/',
+  ]
+  const list = { ...good, DASHBOARD_CALLBACK_URLS: urls.join(' , ') }
+  expect(parseEnv(list).DASHBOARD_CALLBACK_URLS).toEqual(urls)
+  expect(parseEnv(good).DASHBOARD_CALLBACK_URLS).toEqual([])
+  const bad = ['http://app.example.com/', '/callback', 'app.example.com', 'javascript:alert(1)', 'https://a.example/#x']
+  for (const url of [...bad, 'https://user@a.example/', 'com.example.app:/callback', 'https://a.example/,'])
+    expect(problems({ ...good, DASHBOARD_CALLBACK_URLS: `https://a.example/, ${url}` }), url).toEqual([
+      expect.stringMatching(/^DASHBOARD_CALLBACK_URLS must be URLs that begin with https/),
+    ])
+  for (const url of ['https://login.example.com/callback', 'https://LOGIN.example.com:443/'])
+    expect(problems({ ...good, DASHBOARD_CALLBACK_URLS: `https://a.example/, ${url}` })).toEqual([
+      expect.stringMatching(/^DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL/),
+    ])
+})
+
 test('users sign in with a password, and the database has a pooler, only if a setting says so', () => {
   const direct = { ...good, DIRECT_DATABASE_URL: 'postgresql://owner:secret@db.example.com/app' }
   for (const name of ['PASSWORD_SIGN_IN', 'DATABASE_POOLED'] as const) {

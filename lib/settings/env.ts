@@ -42,6 +42,21 @@ function parsedBy<Result>(parse: (text: string) => Result) {
   })
 }
 
+/** OAuth 2.0 redirect URIs (RFC 6749 §3.1.2): each without a fragment, and https unless it is on this machine. */
+const callbackUrls = z
+  .string()
+  .transform((list) => list.split(',').map((url) => url.trim()))
+  .refine((urls) => urls.every(isCallbackUrl), {
+    error: 'must be URLs that begin with https://, separated by commas; http:// only for localhost',
+  })
+
+function isCallbackUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false
+  const { protocol, hostname, username, password } = new URL(value)
+  if (username || password || value.includes('#')) return false
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
+}
+
 const Settings = z.object({
   DATABASE_URL: postgresUrl,
   DIRECT_DATABASE_URL: postgresUrl.optional(),
@@ -77,6 +92,7 @@ const Settings = z.object({
   PRIVACY_URL: linkTarget.optional(),
   TERMS_URL: linkTarget.optional(),
   DASHBOARD_URL: linkTarget.default('/'),
+  DASHBOARD_CALLBACK_URLS: callbackUrls.default([]),
   SIGN_IN_URL: linkTarget.default('/sign-in'),
   FORGOT_PASSWORD_URL: linkTarget.optional(),
   SMTP_URL: z
@@ -126,7 +142,7 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
     const name = String(path[0])
     return `${name} ${given[name] === undefined ? 'is missing' : message}`
   })
-  problems.push(...publicUrlProblems(given), ...rateLimit, ...mailProblems(given))
+  problems.push(...publicUrlProblems(given), ...callbackProblems(given), ...rateLimit, ...mailProblems(given))
   if (parsed.success && problems.length === 0) return parsed.data
   throw new Error(
     `These settings are missing or invalid (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`,
@@ -163,6 +179,16 @@ function publicUrlProblems({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Re
  */
 export function isLoopback(hostname: string): boolean {
   return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
+}
+
+/** A script of our own origin could sign in to such a dashboard, and read its refresh token. */
+function callbackProblems({ PUBLIC_URL, DASHBOARD_CALLBACK_URLS }: Record<string, string | undefined>): string[] {
+  const originOf = (url: string | undefined) => (url && URL.canParse(url) ? new URL(url).origin : null)
+  const own = originOf(PUBLIC_URL)
+  const isOwn = (url: string) => own !== null && originOf(url.trim()) === own
+  return (DASHBOARD_CALLBACK_URLS ?? '').split(',').some(isOwn)
+    ? ['DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: a dashboard there uses the cookies']
+    : []
 }
 
 const rateLimitSettings: Record<string, string[]> = {

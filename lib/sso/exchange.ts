@@ -7,6 +7,7 @@ import { isUnexpired } from '../database/unexpired'
 import { log } from '../log'
 import { hashSecret, newSecret } from '../secret'
 import { issueTokens, type SessionTokens } from '../session/issue-tokens'
+import { isParentLive } from '../session/parent'
 import { revokeSessions } from '../session/revoke'
 import { startSession } from '../session/start'
 import { isSameSubject, type Subject } from './identity'
@@ -54,81 +55,99 @@ async function isLinked(userId: string, identity: Subject & { connectionId: stri
   return row !== null && isSameSubject(identity, row.subject)
 }
 
-/** Who presents a code: the browser, if it has an identity, and the sessions that it holds. */
-export type Presenter = { browser: string | null; sessionIds: string[] }
+/**
+ * Who presents a code: a browser, which may have an identity and hold sessions, or the server of a dashboard, which has
+ * the verifier of its PKCE challenge (RFC 7636).
+ */
+export type Presenter = { browser: string | null; sessionIds: string[]; codeVerifier?: string }
 
 type Exchange = SessionTokens & { userId: string; sessionId: string }
-type ExchangeRow = { userId: string | null; now: number; endsAt: number; isKnown: boolean }
+type ExchangeRow = {
+  userId: string | null
+  email: string
+  connection: string | null
+  now: number
+  endsAt: number
+  isKnown: boolean
+}
 
 /**
  * Exchanges a one-time code for a session JWT and a refresh token, and ends the sessions that the
  * browser held before. Exactly one concurrent call succeeds; there are no partial effects. Throws
  * SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session that it started (RFC 6749
- * §4.1.2), unless the same browser presents it again.
+ * §4.1.2), unless the same browser presents it again. The code of a dashboard needs its verifier, and
+ * starts a session that ends with the browser's.
  */
 export async function exchangeSsoCode(code: string, presenter: Presenter): Promise<Exchange> {
   const sessionId = randomUUID()
   const codeHash = hashSecret(code)
   const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
+  const challenge = presenter.codeVerifier === undefined ? null : hashSecret(presenter.codeVerifier)
   // `locked_user` locks the user first, like everything that ends all sessions of a user: of an exchange
   // and a reset at the same time, the later one sees what the earlier one did.
   const [row] = await prisma().$queryRaw<ExchangeRow[]>`
     WITH locked_user AS MATERIALIZED (
-      SELECT 1 FROM users
+      SELECT email FROM users
       WHERE id = (SELECT user_id FROM exchange_codes WHERE code_hash = ${codeHash}) AND disabled_at IS NULL
       FOR KEY SHARE
     ), claimed AS (
       UPDATE exchange_codes SET used_at = now(), session_id = ${sessionId}, used_by = ${browserHash}
       WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM locked_user) AND used_at IS NULL AND ${isUnexpired}
         AND (browser_hash IS NULL OR browser_hash = ${browserHash})
+        AND code_challenge IS NOT DISTINCT FROM ${challenge}
+        AND ${isParentLive(Prisma.sql`exchange_codes.parent_id`)}
         AND (connection_id IS NULL
           OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)
             AND (SELECT true FROM identities
                  WHERE identities.user_id = exchange_codes.user_id
                    AND identities.connection_id = exchange_codes.connection_id
                    AND identities.created_at <= exchange_codes.created_at))
-      RETURNING user_id, connection_id, renewable_until
-    ), ${startSession({
-      sessionId,
-      heldSessionIds: presenter.sessionIds,
-      connectionId: Prisma.sql`connection_id`,
-      renewableUntil: Prisma.sql`renewable_until`,
-    })}
-    SELECT (SELECT user_id FROM started) AS "userId", (SELECT now FROM started) AS now,
-      (SELECT ends_at FROM started) AS "endsAt",
+      RETURNING user_id, connection_id, renewable_until, parent_id, redirect_uri,
+        CASE WHEN parent_id IS NOT NULL THEN (SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)
+          WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END AS method
+    ), ${startSession(sessionId, presenter.sessionIds)}
+    SELECT (SELECT user_id FROM started) AS "userId", (SELECT email FROM locked_user) AS email,
+      (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection,
+      (SELECT now FROM started) AS now, (SELECT ends_at FROM started) AS "endsAt",
       EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"`
-  const { userId, now, endsAt, isKnown } = row!
-  if (userId !== null) {
-    return { ...issueTokens({ sessionId, userId, generation: 0, now, endsAt }), userId, sessionId }
-  }
-  if (isKnown) await endReusedSession(codeHash, browserHash, presenter.sessionIds)
+  const { userId, isKnown, ...stored } = row!
+  if (userId !== null) return { ...issueTokens({ sessionId, userId, generation: 0, ...stored }), userId, sessionId }
+  if (isKnown) await endReusedSession(codeHash, { browserHash, challenge, heldSessionIds: presenter.sessionIds })
   throw new ApiError('SSO_EXCHANGE_INVALID')
 }
 
-type RejectedCode = { sessionId: string | null; isElsewhere: boolean; revoked: boolean }
+type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverified: boolean; revoked: boolean }
 
 /**
  * Ends the session that a used code started, if somebody else presents the code now. A statement
  * after the rejected claim, because that one could not see a session that was starting concurrently.
- * Ends nothing if the code was bound to another browser: it can't have been stolen to any effect.
+ * Ends nothing if the code was bound to another browser, or to a verifier that is not this one: it can't
+ * have been stolen to any effect.
  */
 async function endReusedSession(
   codeHash: Uint8Array,
-  browserHash: Uint8Array | null,
-  heldSessionIds: string[],
+  {
+    browserHash,
+    challenge,
+    heldSessionIds,
+  }: { browserHash: Uint8Array | null; challenge: Uint8Array | null; heldSessionIds: string[] },
 ): Promise<void> {
   const [code] = await prisma().$queryRaw<RejectedCode[]>`
     WITH code AS MATERIALIZED (
       SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,
+        code_challenge IS DISTINCT FROM ${challenge} AS is_unverified,
         (used_by = ${browserHash} AND used_at > now() - make_interval(secs => ${doubleSubmitSeconds})) IS TRUE
           OR session_id = ANY (${heldSessionIds}::uuid[]) AS is_same_browser
       FROM exchange_codes WHERE code_hash = ${codeHash}
-    ), ${revokeSessions(Prisma.sql`id = (SELECT session_id FROM code WHERE NOT is_elsewhere AND is_same_browser IS NOT TRUE)`)}
-    SELECT session_id AS "sessionId", is_elsewhere AS "isElsewhere", EXISTS (SELECT FROM revoked) AS revoked
+    ), ${revokeSessions(Prisma.sql`id = (
+      SELECT session_id FROM code WHERE NOT is_elsewhere AND NOT is_unverified AND is_same_browser IS NOT TRUE)`)}
+    SELECT session_id AS "sessionId", is_elsewhere AS "isElsewhere", is_unverified AS "isUnverified",
+      EXISTS (SELECT FROM revoked) AS revoked
     FROM code`.catch(NothingChanged.rethrow)
   if (!code) return
-  const { sessionId, isElsewhere, revoked } = code
+  const { sessionId, isElsewhere, isUnverified, revoked } = code
   if (revoked) log.warn({ sessionId }, 'an exchange code was reused: its session was revoked')
+  else if (isUnverified) log.warn('an exchange code was presented without its verifier: nothing was changed')
   else if (sessionId) log.warn({ sessionId }, 'an exchange code was reused: its session was not changed')
   else if (isElsewhere) log.warn('an exchange code was presented by another browser')
 }

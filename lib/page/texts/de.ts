@@ -101,6 +101,10 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     title: 'Die Webadresse ist zu lang',
     body: 'Möglicherweise hat der Anmeldedienst Ihrer Organisation zu viel angehängt. Melden Sie sich erneut an. Wenn es wieder passiert, informieren Sie Ihre Administration.',
   },
+  authorizePage: {
+    title: 'Diese Anmeldung kann nicht beginnen',
+    body: 'Die Anwendung, von der Sie kommen, ist nicht dafür eingerichtet. Gehen Sie zurück und versuchen Sie es erneut. Wenn es wieder passiert, informieren Sie deren Support.',
+  },
   unavailablePage: {
     title: 'Diese Seite ist gerade nicht verfügbar',
     body: 'Es ist nichts verloren gegangen. Warten Sie ein paar Sekunden und öffnen Sie diese Seite dann erneut.',

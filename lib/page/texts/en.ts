@@ -101,6 +101,10 @@ export const en = (app: string, passwordMinLength: number) => ({
     title: 'The web address is too long',
     body: 'Your organisation’s sign-in service may have added too much to it. Sign in again. If it keeps happening, tell your administrator.',
   },
+  authorizePage: {
+    title: 'This sign-in can’t start',
+    body: 'The application that sent you here isn’t set up for it. Go back and try again. If it keeps happening, tell its support.',
+  },
   unavailablePage: {
     title: 'This page isn’t available right now',
     body: 'Nothing has been lost. Wait a few seconds, then open this page again.',

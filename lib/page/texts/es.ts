@@ -101,6 +101,10 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     title: 'La dirección web es demasiado larga',
     body: 'Es posible que el servicio de inicio de sesión de su organización le haya añadido demasiado. Inicie sesión de nuevo. Si sigue ocurriendo, avise a su administrador.',
   },
+  authorizePage: {
+    title: 'Este inicio de sesión no puede comenzar',
+    body: 'La aplicación que le ha enviado aquí no está configurada para ello. Vuelva atrás e inténtelo de nuevo. Si sigue ocurriendo, avise a su soporte.',
+  },
   unavailablePage: {
     title: 'Esta página no está disponible en este momento',
     body: 'No se ha perdido nada. Espere unos segundos y vuelva a abrir esta página.',

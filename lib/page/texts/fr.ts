@@ -101,6 +101,10 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     title: 'L’adresse web est trop longue',
     body: 'Le service de connexion de votre organisation y a peut-être ajouté trop d’informations. Reconnectez-vous. Si le problème persiste, prévenez votre administrateur.',
   },
+  authorizePage: {
+    title: 'Cette connexion ne peut pas commencer',
+    body: 'L’application qui vous a envoyé ici n’est pas configurée pour cela. Revenez en arrière et réessayez. Si le problème persiste, prévenez son support.',
+  },
   unavailablePage: {
     title: 'Cette page n’est pas disponible pour le moment',
     body: 'Rien n’a été perdu. Patientez quelques secondes, puis rouvrez cette page.',

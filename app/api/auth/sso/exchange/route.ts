@@ -4,14 +4,20 @@ import { browserOf, sessionCookies } from '@/lib/session/cookie'
 import { sessionIdsOfBrowser } from '@/lib/session/session-from-request'
 import { exchangeSsoCode } from '@/lib/sso/exchange'
 
-/** Exchanges an SSO code for a session, and sets its cookies. */
+/**
+ * Exchanges an SSO code for a session, and sets its cookies. A verifier comes from the server of a dashboard, which
+ * has no cookies.
+ */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.exchangeSsoCode,
-  async ({ request: { headers }, body: { code }, respond, setCookies, addToLog }) => {
-    const presenter = { browser: browserOf(headers), sessionIds: await sessionIdsOfBrowser(headers) }
+  async ({ request: { headers }, body: { code, codeVerifier }, respond, setCookies, addToLog }) => {
+    const isBrowser = codeVerifier === undefined
+    const presenter = isBrowser
+      ? { browser: browserOf(headers), sessionIds: await sessionIdsOfBrowser(headers) }
+      : { browser: null, sessionIds: [], codeVerifier }
     const { userId, sessionId, ...tokens } = await exchangeSsoCode(code, presenter)
     addToLog({ userId, sessionId })
-    setCookies(sessionCookies(tokens))
+    if (isBrowser) setCookies(sessionCookies(tokens))
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
   },
 )

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import * as paths from '@/lib/contract/paths'
+import { type AddToLog, route } from '@/lib/http/route'
+import { isNavigation } from '@/lib/http/same-origin'
+import { describeCause, log } from '@/lib/log'
+import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
+import { authorizePage } from '@/lib/page/rate-limited-page'
+import {
+  type AuthorizeRequest,
+  findBrowserSession,
+  issueDashboardCode,
+  readAuthorizeRequest,
+} from '@/lib/session/authorize'
+import { env } from '@/lib/settings/env'
+
+/**
+ * Signs the user of a browser in to a dashboard on another host: the authorization code flow (RFC 6749
+ * §4.1) with PKCE (RFC 7636). Leads to the sign-in page, and back here, if there is no live session.
+ */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  { name: 'authorize', method: 'GET' },
+  async ({ request: { headers, url }, addToLog }) => {
+    const { search } = new URL(url)
+    const { DASHBOARD_CALLBACK_URLS, DASHBOARD_URL, PUBLIC_URL, SIGN_IN_URL } = env()
+    const asked = isNavigation(headers) ? readAuthorizeRequest(search, DASHBOARD_CALLBACK_URLS) : 'not_a_navigation'
+    if (typeof asked === 'string') return explain(headers, asked, addToLog)
+    const next = nextDestination(paths.authorize + search, PUBLIC_URL, DASHBOARD_URL)
+    if (!next) return explain(headers, 'state_too_long', addToLog)
+
+    const { redirectUri, codeChallenge } = asked
+    if (!codeChallenge) {
+      addToLog({ check: 'code_challenge' })
+      return seeOther(callbackUrl(asked, { error: 'invalid_request' }))
+    }
+    try {
+      const session = await findBrowserSession(headers)
+      const code = session && (await issueDashboardCode(session.sessionId, { redirectUri, codeChallenge }))
+      if (!code) return seeOther(signInPageUrl(SIGN_IN_URL, next))
+      addToLog({ userId: session.userId, sessionId: session.sessionId })
+      return seeOther(callbackUrl(asked, { code }))
+    } catch (error) {
+      log.error({ cause: describeCause(error) }, 'a dashboard could not get a code')
+      return seeOther(callbackUrl(asked, { error: 'temporarily_unavailable' }))
+    }
+  },
+  () => env().DASHBOARD_CALLBACK_URLS.length > 0,
+)
+
+/** Returns the redirect URI with the response, which names its issuer (RFC 9207). */
+function callbackUrl({ redirectUri, state }: AuthorizeRequest, response: { code: string } | { error: string }): string {
+  const parameters = Object.entries({ ...response, iss: env().PUBLIC_URL, ...(state !== null && { state }) })
+  // not URLSearchParams: not everybody decodes a space that is encoded as a plus sign
+  const query = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+  return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
+}
+
+function seeOther(location: string): Response {
+  return new Response(null, { status: 303, headers: { Location: location, 'Referrer-Policy': 'no-referrer' } })
+}
+
+/** Responds to what can't be answered at a callback: RFC 6749 §4.1.2.1 forbids to redirect there. */
+function explain(headers: Headers, check: string, addToLog: AddToLog): Response {
+  addToLog({ check })
+  const nonce = randomBytes(16).toString('base64')
+  return new Response(authorizePage(headers, nonce), {
+    status: 400,
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}'; frame-ancestors 'none'; base-uri 'none'`,
+    },
+  })
+}

@@ -1,0 +1,325 @@
+import * as paths from '../../lib/contract/paths'
+import { nextDestination } from '../../lib/page/next-path'
+import { hashSecret } from '../../lib/secret'
+import { authorize, dashboardCode, dashboards, newRequest } from '../support/dashboard'
+import { exchangePath, expect, newCode, type Post, postTo, test, type User } from '../support/fixtures'
+import { send } from '../support/raw-http'
+import { keepSecret, newAddress } from '../support/secrets'
+import { freePort, startServer } from '../support/server'
+
+const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+const rejected = { status: 400, body: { code: 'SSO_EXCHANGE_INVALID' } }
+
+type Tokens = { token: string; refreshToken: string }
+
+async function signIn(post: Post, user: User): Promise<Tokens> {
+  return (await post(exchangePath, { code: await newCode(user) })).body as Tokens
+}
+
+/** Signs a signed-in browser in to a dashboard, whose server gets the tokens. */
+async function openDashboard(post: Post, url: string, browser: Tokens, redirectUri?: string): Promise<Tokens> {
+  const { status, body } = await post(exchangePath, await dashboardCode(url, browser, redirectUri))
+  expect(status).toBe(200)
+  return body as Tokens
+}
+
+/** Whether each session is live, by introspection and by a refresh, which must agree. */
+function live(url: string, ...sessions: Tokens[]): Promise<boolean[]> {
+  return Promise.all(
+    sessions.map(async ({ token, refreshToken }) => {
+      const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
+      const found = (await fetch(url + paths.getSession, { headers })).status === 200
+      const { status } = await postTo(url + paths.refreshSession, { refreshToken }, headers)
+      expect(status === 200).toBe(found)
+      return found
+    }),
+  )
+}
+
+test('sends a signed-in browser to the callback with a code, which its verifier exchanges', async ({
+  user,
+  post,
+  url,
+  sql,
+}) => {
+  const browser = await signIn(post, user)
+  const { query, state, codeVerifier } = newRequest()
+  const response = await authorize(url, query, browser)
+  expect(response.status).toBe(303)
+  expect(response.headers.get('referrer-policy')).toBe('no-referrer')
+  const callback = new URL(response.headers.get('location')!)
+  const { code, ...others } = Object.fromEntries(callback.searchParams)
+  expect(others).toEqual({ state, iss: url })
+  expect(callback.origin + callback.pathname).toBe(dashboards.app)
+
+  // the cookies of another user: ignored, so that session goes on
+  const stranger = await signIn(
+    post,
+    (
+      await sql(`INSERT INTO users (email) VALUES (gen_random_uuid() || '@example.com')
+    RETURNING id, email`)
+    )[0] as User,
+  )
+  const Cookie = `session=${stranger.token}; refresh=${stranger.refreshToken}`
+  const { status, body, headers } = await post(exchangePath, { code: keepSecret(code!), codeVerifier }, { Cookie })
+  expect([status, headers.getSetCookie()]).toEqual([200, []])
+  expect(Object.keys(body)).toEqual(['ok', 'token', 'refreshToken'])
+  const { sub, email, connection, sid } = claimsOf(body.token!)
+  expect([sub, email, connection]).toEqual([user.id, user.email, undefined])
+  expect(sid).not.toBe(claimsOf(browser.token).sid)
+  expect(await live(url, browser, body as Tokens, stranger)).toEqual([true, true, true])
+  const [row] = await sql(
+    `SELECT child.method, child.expires_at = parent.expires_at AND child.renewable_until = parent.expires_at AS ends
+     FROM sessions AS child JOIN sessions AS parent ON parent.id = child.parent_id WHERE child.id = $1`,
+    [sid],
+  )
+  expect(row).toEqual({ method: 'code', ends: true })
+})
+
+test('returns the state as it was sent, and keeps the query of the callback', async ({ user, post, url }) => {
+  const browser = await signIn(post, user)
+  const states = [
+    '',
+    'a b+c%2Bd&e=f',
+    '{"returnTo":"/a#b"}',
+    "a'b*(c)!~\\\0",
+    'é🙂',
+    'x'.repeat(1_000),
+    '+'.repeat(1_000),
+  ]
+  for (const state of [...states, null]) {
+    const { query } = newRequest(dashboards.reports)
+    if (state === null) query.delete('state')
+    else query.set('state', state)
+    const location = (await authorize(url, query, browser)).headers.get('location')!
+    expect(location.startsWith(`${dashboards.reports}&code=`)).toBe(true)
+    const sent = /&state=([^&]*)/.exec(location)?.[1] ?? null
+    expect(sent && decodeURIComponent(sent), 'for those who decode no plus sign').toBe(state)
+    expect(new URL(location).searchParams.get('state')).toBe(state)
+  }
+})
+
+test('sends a browser without a session to the sign-in page, and then on', async ({ url }) => {
+  for (const state of ['short', '%2B'.repeat(1_000)]) {
+    const { query } = newRequest()
+    query.delete('state')
+    const wanted = `${paths.authorize}?${query}&state=${state}`
+    const location = (await authorize(url, `${query}&state=${state}`)).headers.get('location')!
+    const page = new URL(location, url)
+    expect([page.pathname, page.searchParams.get('next')]).toEqual(['/sign-in', wanted])
+    expect(nextDestination(wanted, url, '/')).toBe(wanted)
+    expect((await fetch(page, { headers: { 'X-Forwarded-For': newAddress() } })).status).toBe(200)
+  }
+})
+
+test('never redirects to what is not registered', async ({ user, post, url }) => {
+  const browser = await signIn(post, user)
+  const { app, reports } = dashboards
+  const lookAlikes = [
+    ...['/', '?a=b', '#', '#x', '%2f', ' '].map((end) => app + end),
+    ...['http://app.example.com/callback', 'https://app.example.com:443/callback', 'https://APP.example.com/callback'],
+    ...['https://app.example.com/Callback', 'https://x.app.example.com/callback', 'https://app.example.com/'],
+    ...['https://app.example.com@evil.example/callback', 'https://evil.example/?https://app.example.com/callback'],
+    ...['javascript:alert(1)', '//app.example.com/callback', '/callback', `${url}/`, `${app},${reports}`, ''],
+  ]
+  const requests = lookAlikes.map((redirectUri) => newRequest(redirectUri).query.toString())
+  const valid = newRequest().query
+  requests.push(`${valid}&redirect_uri=${encodeURIComponent(reports)}`) // two of them
+  const withoutUri = newRequest().query
+  withoutUri.delete('redirect_uri')
+  const longState = newRequest().query
+  longState.set('state', 'x'.repeat(1_001))
+  const encodedState = newRequest().query // too long as `next` of the sign-in page
+  encodedState.set('state', 'é'.repeat(900))
+  for (const query of [...requests, withoutUri, longState, encodedState]) {
+    const response = await authorize(url, String(query), browser)
+    expect([response.status, response.headers.get('location')], String(query)).toEqual([400, null])
+    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'nonce-/)
+    expect(await response.text()).toContain('<h1>This sign-in can’t start</h1>')
+  }
+})
+
+test('is for navigations of a browser only', async ({ user, post, url }) => {
+  const { token } = await signIn(post, user)
+  const statuses = {
+    'navigate document same-origin': 303,
+    'navigate document cross-site': 303,
+    'cors empty same-origin': 400,
+    'no-cors image same-site': 400,
+    'navigate iframe same-origin': 400,
+    'navigate iframe cross-site': 403,
+  }
+  for (const [metadata, status] of Object.entries(statuses)) {
+    const [mode, destination, site] = metadata.split(' ')
+    const sent = { 'Sec-Fetch-Mode': mode!, 'Sec-Fetch-Dest': destination!, 'Sec-Fetch-Site': site! }
+    const headers = { ...sent, Cookie: `session=${token}`, 'X-Forwarded-For': newAddress() }
+    const response = await send(`${url}${paths.authorize}?${newRequest().query}`, { headers })
+    expect([response.status, response.headers.location !== undefined], metadata).toEqual([status, status === 303])
+  }
+})
+
+test('tells the dashboard about a missing, plain or malformed challenge', async ({ user, post, url, sql }) => {
+  const browser = await signIn(post, user)
+  const changes: [string, string | null][] = [
+    ['code_challenge', null],
+    ['code_challenge', ''],
+    ['code_challenge', 'x'.repeat(42)],
+    ['code_challenge', `${'x'.repeat(42)}+`],
+    ['code_challenge_method', null],
+    ['code_challenge_method', 'plain'],
+    ['code_challenge_method', 's256'],
+  ]
+  for (const [name, value] of changes) {
+    const { query, state } = newRequest()
+    if (value === null) query.delete(name)
+    else query.set(name, value)
+    const location = new URL((await authorize(url, query, browser)).headers.get('location')!)
+    const expected = { error: 'invalid_request', iss: url, state }
+    expect(Object.fromEntries(location.searchParams), `${name}=${value}`).toEqual(expected)
+  }
+  const { query } = newRequest()
+  const twice = new URL((await authorize(url, `${query}&code_challenge=x`, browser)).headers.get('location')!)
+  expect(twice.searchParams.get('error')).toBe('invalid_request')
+  expect(await sql('SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL', [user.id])).toEqual([])
+})
+
+test('accepts a code with its own verifier only, and a verifier with its own code only', async ({
+  user,
+  post,
+  url,
+}) => {
+  const server = await startServer({ PUBLIC_URL: url })
+  const browser = await signIn(post, user)
+  const [own, other] = [(await dashboardCode(url, browser))!, (await dashboardCode(url, browser))!]
+  const exchange = (body: object, headers = {}) =>
+    postTo(server.url + exchangePath, body, { 'X-Forwarded-For': newAddress(), ...headers })
+  const Cookie = `session=${browser.token}; refresh=${browser.refreshToken}`
+  for (const codeVerifier of [other.codeVerifier, undefined, '', own.code, own.codeVerifier.slice(1)])
+    expect(await exchange({ code: own.code, codeVerifier }, { Cookie })).toMatchObject(rejected)
+  const invalid = await exchange({ code: own.code, codeVerifier: 1 })
+  expect([invalid.body.code, invalid.body.issues![0]!.path]).toEqual(['VALIDATION_ERROR', ['codeVerifier']])
+  // RFC 9700 §4.8.2: a verifier must not be accepted for a code that was issued without a challenge
+  const plain = await newCode(user)
+  expect(await exchange({ code: plain, codeVerifier: own.codeVerifier })).toMatchObject(rejected)
+  expect((await exchange({ code: plain })).status).toBe(200)
+
+  const dashboard = (await exchange(own)).body as Tokens
+  expect(await live(url, browser, dashboard)).toEqual([true, true])
+  // a used code: changes nothing with a wrong verifier, and ends the session that it started with the right one
+  expect(await exchange({ code: own.code, codeVerifier: other.codeVerifier })).toMatchObject(rejected)
+  expect(await exchange({ code: own.code }, { Cookie })).toMatchObject(rejected)
+  expect(await live(url, browser, dashboard)).toEqual([true, true])
+  expect(await exchange(own, { Cookie })).toMatchObject(rejected)
+  expect(await live(url, browser, dashboard)).toEqual([true, false])
+
+  await server.stop()
+  const warnings = server.output().match(/"msg":"an exchange code was [^"]+"/g)!
+  const unverified = '"msg":"an exchange code was presented without its verifier: nothing was changed"'
+  expect(warnings).toEqual([
+    ...Array(8).fill(unverified),
+    '"msg":"an exchange code was reused: its session was revoked"',
+  ])
+})
+
+test('a dashboard has one session per browser, of which a new one replaces the old', async ({
+  user,
+  post,
+  url,
+  sql,
+}) => {
+  const [browser, otherBrowser] = [await signIn(post, user), await signIn(post, user)]
+  const first = await openDashboard(post, url, browser)
+  const reports = await openDashboard(post, url, browser, dashboards.reports)
+  const elsewhere = await openDashboard(post, url, otherBrowser)
+  const second = await openDashboard(post, url, browser)
+  expect(await live(url, browser, first, reports, elsewhere, second)).toEqual([true, false, true, true, true])
+  // a child has no refresh token, and no session, of its own to give away
+  expect(await dashboardCode(url, second)).toBeNull()
+  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND parent_id IS NOT NULL', [user.id])).toHaveLength(3)
+})
+
+/** What ends the sessions of a browser, and of all dashboards that got theirs from it. */
+const endings: Record<string, (post: Post, sessions: { browser: Tokens; dashboard: Tokens }) => ReturnType<Post>> = {
+  'a sign-out of the browser': (post, { browser }) =>
+    post(paths.signOut, {}, { Cookie: `session=${browser.token}; refresh=${browser.refreshToken}` }),
+  'a sign-out with the refresh token of a dashboard': (post, { dashboard: { refreshToken } }) =>
+    post(paths.signOut, { refreshToken }),
+  'a sign-out with the JWT of a dashboard': (post, { dashboard }) =>
+    post(paths.signOut, {}, { Authorization: `Bearer ${dashboard.token}` }),
+  'another sign-in of the browser': async (post, { browser }) =>
+    post(
+      exchangePath,
+      { code: await newCode({ id: claimsOf(browser.token).sub, email: '' }) },
+      { Cookie: `session=${browser.token}` },
+    ),
+}
+for (const [what, end] of Object.entries(endings)) {
+  test(`${what} ends the browser's session and those of its dashboards`, async ({ user, post, url }) => {
+    const [browser, other] = [await signIn(post, user), await signIn(post, user)]
+    const dashboard = await openDashboard(post, url, browser)
+    const reports = await openDashboard(post, url, browser, dashboards.reports)
+    const unused = await dashboardCode(url, browser)
+    expect((await end(post, { browser, dashboard })).status).toBe(200)
+    expect(await live(url, browser, dashboard, reports, other)).toEqual([false, false, false, true])
+    expect(await post(exchangePath, unused)).toMatchObject(rejected)
+    expect(await dashboardCode(url, browser)).toBeNull()
+  })
+}
+
+test('needs a session that has not expired and can be renewed; its JWT may have expired', async ({
+  user,
+  post,
+  url,
+  sql,
+}) => {
+  const browser = await signIn(post, user)
+  const unused = await dashboardCode(url, browser)
+  const dashboard = await openDashboard(post, url, browser)
+  expect(await dashboardCode(url, { refreshToken: browser.refreshToken })).not.toBeNull()
+  const change = (columns: string) => sql(`UPDATE sessions SET ${columns} WHERE id = $1`, [claimsOf(browser.token).sid])
+  await change(`renewable_until = now() + interval '1 hour'`)
+  const limited = await openDashboard(post, url, browser)
+  const ends =
+    'SELECT renewable_until = (SELECT min(renewable_until) FROM sessions WHERE user_id = $2) AS ends FROM sessions WHERE id = $1'
+  expect(await sql(ends, [claimsOf(limited.token).sid, user.id])).toEqual([{ ends: true }])
+  await change('renewable_until = now()')
+  expect(await dashboardCode(url, browser)).toBeNull()
+  await change('renewable_until = NULL, expires_at = now()')
+  expect(await dashboardCode(url, browser)).toBeNull()
+  expect(await post(exchangePath, unused)).toMatchObject(rejected)
+  expect(await live(url, browser, dashboard, limited)).toEqual([false, false, false])
+})
+
+test('tells the dashboard if the database is unavailable, and does not exist without DASHBOARD_CALLBACK_URLS', async ({
+  user,
+  post,
+  url,
+}) => {
+  const browser = await signIn(post, user)
+  const DATABASE_URL = `postgresql://user:password@127.0.0.1:${await freePort()}/nowhere`
+  const broken = await startServer({ PUBLIC_URL: url, DATABASE_URL })
+  const { query, state } = newRequest()
+  const response = await authorize(broken.url, query, browser)
+  const { searchParams } = new URL(response.headers.get('location')!)
+  expect(Object.fromEntries(searchParams)).toEqual({ error: 'temporarily_unavailable', iss: url, state })
+  await broken.stop()
+  expect(broken.output()).toContain('a dashboard could not get a code')
+
+  const without = await startServer({ PUBLIC_URL: url, DASHBOARD_CALLBACK_URLS: '' })
+  expect((await authorize(without.url, query, browser)).status).toBe(404)
+  await without.stop()
+})
+
+test('stores only hashes of the code, the verifier and the state', async ({ user, post, url, sql }) => {
+  const browser = await signIn(post, user)
+  const { code, codeVerifier } = (await dashboardCode(url, browser))!
+  const [row] = await sql(
+    'SELECT code_hash, code_challenge, exchange_codes::text AS text FROM exchange_codes WHERE parent_id = $1',
+    [claimsOf(browser.token).sid],
+  )
+  expect(row).toMatchObject({
+    code_hash: Buffer.from(hashSecret(code)),
+    code_challenge: Buffer.from(hashSecret(codeVerifier)),
+  })
+  for (const secret of [code, codeVerifier]) expect(row!.text).not.toContain(secret)
+})

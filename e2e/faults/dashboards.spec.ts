@@ -1,0 +1,82 @@
+import { disableUser, enableUser } from '../../lib/user'
+import { type Account, newAccount, type Tokens } from '../support/account'
+import { dashboardCode } from '../support/dashboard'
+import { exchangePath, expect, test } from '../support/fixtures'
+import { type Round, race, rounds } from '../support/race'
+import { startTwoServers, type TwoServers } from '../support/two-servers'
+
+test.describe.configure({ timeout: 600_000 }) // rounds are counted, however slow the machine is
+
+let servers: TwoServers
+test.beforeAll(async () => {
+  servers = await startTwoServers()
+})
+test.afterEach(() => {
+  expect(servers.logged('error')).toEqual([]) // such as a deadlock (40P01), which is a 503 to the client
+})
+test.afterAll(() => servers.stop())
+
+type Code = NonNullable<Awaited<ReturnType<typeof dashboardCode>>>
+
+/** Exchanges a code, and returns whether that succeeded. Keeps the tokens in `given`. */
+async function exchange(code: Code, given: Tokens[]): Promise<boolean> {
+  const { status, body } = await servers.post(exchangePath, code)
+  if (status === 200) given.push(body as Tokens)
+  return status === 200
+}
+
+test('20 concurrent exchanges of one code start one session', async ({ sql, url }) => {
+  for (let round = 0; round < Math.max(rounds, 40); round++) {
+    const [browser] = (await newAccount(sql, 1, 0)).sessions
+    const issued = (await dashboardCode(url, browser!))!
+    const responses = await Promise.all(Array.from({ length: 20 }, () => servers.post(exchangePath, issued)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
+    const children = await sql('SELECT revoked_at FROM sessions WHERE parent_id = $1', [browser!.id])
+    expect(children).toHaveLength(1)
+  }
+})
+
+test('20 concurrent exchanges of the codes of one browser leave one session of the dashboard', async ({ sql, url }) => {
+  const [browser] = (await newAccount(sql, 1, 0)).sessions
+  const issued = await Promise.all(Array.from({ length: 20 }, async () => (await dashboardCode(url, browser!))!))
+  const responses = await Promise.all(issued.map((code) => servers.post(exchangePath, code)))
+  expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
+  expect(await servers.alive(responses.map(({ body }) => body as Tokens))).toHaveLength(1)
+})
+
+/** What ends the sessions of a browser, and so those of its dashboards. */
+const enders: Record<string, (user: Account) => Promise<unknown>> = {
+  'a sign-out of the browser': ({ sessions }) => servers.signOut(sessions[0]!),
+  'a reset': (user) => servers.reset(user),
+  'disabling the user': ({ id }) => disableUser(id),
+}
+
+for (const [what, end] of Object.entries(enders)) {
+  test(`${what} during sign-ins to dashboards leaves no session of a dashboard`, async ({ sql, url }) => {
+    const prepare = async (): Promise<Round> => {
+      const user = await newAccount(sql, 1, 0)
+      const [browser] = user.sessions
+      const codes: Code[] = []
+      const given: Tokens[] = []
+      const openDashboard = async () => {
+        const code = await dashboardCode(url, browser!)
+        if (code) codes.push(code)
+        return code !== null && exchange(code, given)
+      }
+      return {
+        contenders: Array.from({ length: 4 }, () => openDashboard),
+        end: () => end(user),
+        check: async () => {
+          await enableUser(user.id) // so that nothing is rejected only because the user is disabled
+          expect(await servers.alive([browser!, ...given])).toEqual([])
+          const later: Tokens[] = []
+          for (const code of codes) await exchange(code, later) // also those that nobody has used
+          expect([await openDashboard(), later]).toEqual([false, []])
+        },
+      }
+    }
+    const { all, some, none } = await race(prepare)
+    console.log(`of ${rounds} rounds, all contenders succeeded in ${all}, some in ${some}, none in ${none}`)
+    expect(Math.min(all, none) + some).toBeGreaterThanOrEqual(rounds / 10)
+  })
+}

@@ -1,0 +1,63 @@
+import { lifetimes } from '../contract/lifetimes'
+import { prisma } from '../database/prisma'
+import { isUnexpired } from '../database/unexpired'
+import { hashSecret, newSecret } from '../secret'
+import { cookieOf } from './cookie'
+import { findRefreshableSession, findSession, type LiveSession } from './find'
+
+const maxStateLength = 1_000
+
+/** The request of a dashboard to sign its user in. */
+export type AuthorizeRequest = { redirectUri: string; state: string | null; codeChallenge: Uint8Array | null }
+
+/** Why a request can't be answered at a callback: for the log. */
+type Unanswerable = 'redirect_uri_unknown' | 'state_too_long'
+
+/**
+ * Reads the query of an authorization request (RFC 6749 §4.1.1) with a PKCE challenge (RFC 7636 §4.3).
+ * The challenge is null unless there is one of the method S256. Returns the reason if the redirect URI
+ * is not exactly one of the registered ones, or the state too long.
+ */
+export function readAuthorizeRequest(search: string, callbackUrls: string[]): AuthorizeRequest | Unanswerable {
+  const query = new URLSearchParams(search)
+  const [redirectUri, ...others] = query.getAll('redirect_uri')
+  if (!redirectUri || others.length > 0 || !callbackUrls.includes(redirectUri)) return 'redirect_uri_unknown'
+  const state = query.get('state')
+  if (state && state.length > maxStateLength) return 'state_too_long'
+  const [challenge, ...further] = query.getAll('code_challenge')
+  const isValid = /^[\w-]{43}$/.test(challenge ?? '') && further.length === 0
+  return {
+    redirectUri,
+    state,
+    codeChallenge:
+      isValid && query.get('code_challenge_method') === 'S256'
+        ? new Uint8Array(Buffer.from(challenge!, 'base64url'))
+        : null,
+  }
+}
+
+/** Returns the live session of a browser's cookies, or null. The JWT may have expired. */
+export async function findBrowserSession(headers: Headers): Promise<LiveSession | null> {
+  const [token, refreshToken] = [cookieOf(headers, 'session'), cookieOf(headers, 'refresh')]
+  return (token && (await findSession(token))) || (refreshToken && (await findRefreshableSession(refreshToken))) || null
+}
+
+/**
+ * Issues the code with which a dashboard gets a session of its own, valid for `lifetimes.code` seconds.
+ * Returns null if the browser's session has ended, can't be renewed any more, or is one of a dashboard.
+ */
+export async function issueDashboardCode(
+  sessionId: string,
+  { redirectUri, codeChallenge }: { redirectUri: string; codeChallenge: Uint8Array },
+): Promise<string | null> {
+  const code = newSecret()
+  const issued = await prisma().$executeRaw`
+    INSERT INTO exchange_codes
+      (code_hash, user_id, connection_id, renewable_until, code_challenge, parent_id, redirect_uri, expires_at)
+    SELECT ${hashSecret(code)}, user_id, connection_id, least(expires_at, renewable_until), ${codeChallenge}, id,
+      ${redirectUri}, now() + make_interval(secs => ${lifetimes.code})
+    FROM sessions
+    WHERE id = ${sessionId} AND parent_id IS NULL AND revoked_at IS NULL AND ${isUnexpired}
+      AND (renewable_until IS NULL OR renewable_until > now())`
+  return issued === 1 ? code : null
+}
