@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { build } from 'esbuild'
 
-const commands = ['clean-up', 'connections', 'issue', 'keys', 'mail', 'migrate', 'users']
+const commands = ['clean-up', 'connections', 'issue', 'keys', 'mail', 'migrate', 'users', 'widgets']
 const resolve = createRequire(import.meta.url).resolve
 const engine = '@prisma/schema-engine-wasm'
 const { status } = spawnSync(process.execPath, [resolve('next/dist/bin/next'), 'build'], { stdio: 'inherit' })

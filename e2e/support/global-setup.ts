@@ -35,6 +35,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
     TZ: 'America/St_Johns', // UTC−3:30; a time that passes through the zone of a process or a session shifts
     DIRECT_DATABASE_URL: '', // overrides .env
     SESSION_SIGNING_KEYS: newSigningKeys(),
+    WIDGET_SIGNING_KEYS: newSigningKeys(),
     CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64'),
     DASHBOARD_CALLBACK_URLS: `${dashboards.app},${dashboards.reports}`,
     RATE_LIMIT: 'in-process',

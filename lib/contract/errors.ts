@@ -13,6 +13,7 @@ export const errors = {
   },
   SIGN_IN_INVALID: { status: 400, message: 'The e-mail address or the password is wrong.' },
   REFRESH_INVALID: { status: 400, message: 'This session has ended. Sign in again.' },
+  WIDGET_TOKEN_INVALID: { status: 400, message: 'This widget is not available.' },
   VALIDATION_ERROR: { status: 400, message: 'The request is invalid; see `issues`.' },
   SESSION_INVALID: { status: 401, message: 'There is no valid session. Refresh it, or sign in again.' },
   ORIGIN_REJECTED: {
@@ -38,6 +39,7 @@ export const errors = {
 export const invalidTokenMessage = 'This link is unknown, was already used, or has expired. Request a new one.'
 export const tooManyPasswordsMessage =
   'There were too many sign-ins with wrong passwords. Wait as long as the Retry-After header says.'
+export const originNotApprovedMessage = 'This widget may not be used on this site.'
 export const outcomeUnknownMessage =
   'The database connection was lost, so the outcome is unknown. Do not retry automatically.'
 

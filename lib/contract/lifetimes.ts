@@ -12,6 +12,8 @@ export const lifetimes = {
   signIn: 20 * 60,
   /** The cookie that binds a sign-in to the browser in which it began. */
   browser: 30 * 60,
+  /** The JWT of a widget. */
+  widgetToken: 15 * 60,
   /** The cookie of a browser in which a user has signed in with a password. */
   knownBrowser: 180 * 24 * 60 * 60,
 } as const

@@ -14,6 +14,8 @@ import {
   SessionTokensResponse,
   SignInRequest,
   SsoExchangeRequest,
+  WidgetSessionRequest,
+  WidgetSessionResponse,
 } from './schemas'
 
 /** One operation of the API, as its route and the OpenAPI document need it. */
@@ -22,7 +24,7 @@ export type Operation = {
   name: string
   method: 'GET' | 'POST'
   path: string
-  tag: 'Operations' | 'Sessions' | 'Keys' | 'Health'
+  tag: 'Operations' | 'Sessions' | 'Widgets' | 'Keys' | 'Health'
   summary: string
   description: string
   request?: z.ZodType
@@ -37,6 +39,8 @@ export type Operation = {
   /** How long any cache may store the response, in seconds. Also allows any origin to read it. */
   publicSeconds?: number
   mediaType?: string
+  /** Whether pages of every site may call the operation (CORS), which reads no cookie and has a limit of its own. */
+  crossOrigin?: boolean
   /** The errors specific to the operation. The OpenAPI document adds the common ones. */
   errors: readonly ErrorCode[]
   badRequestDescription?: string
@@ -47,6 +51,19 @@ const exampleTokens = {
   ok: true,
   token: 'eyJhbGci.eyJzdWIi.MEUCIQDX',
   refreshToken: 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRtYu1Io',
+}
+const exampleKeys = {
+  keys: [
+    {
+      kty: 'EC',
+      crv: 'P-256',
+      x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+      y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+      kid: 'oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U',
+      alg: 'ES256',
+      use: 'sig',
+    },
+  ],
 }
 const bodyIssueExamples = {
   json: { path: [], code: 'invalid_json', message: 'The body is not JSON in UTF-8.' },
@@ -235,6 +252,46 @@ export const operations = {
     badRequestDescription: 'The body does not match the schema.',
     issueExamples: bodyIssueExamples,
   },
+  startWidgetSession: {
+    name: 'widget-session',
+    method: 'POST',
+    path: paths.startWidgetSession,
+    tag: 'Widgets',
+    summary: 'Get a JWT for the API of a widget, on a page of an approved origin.',
+    description: [
+      'The browser sends the `Origin` of the page, which must be approved for the widget. Call it with',
+      '`credentials: "omit"`. It has a rate limit of its own, with the numbers of the platform limit. Without the setting',
+      '`WIDGET_SIGNING_KEYS`, the path is 404.',
+    ].join('\n'),
+    request: WidgetSessionRequest,
+    requestExample: { widgetToken: 'wgt_uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
+    response: WidgetSessionResponse,
+    responseDescription: 'The page may use the widget.',
+    responseExample: {
+      ok: true,
+      token: 'eyJhbGci.eyJzdWIi.MEUCIQDX',
+      expiresAt: '2026-11-22T08:15:00.000Z',
+    },
+    crossOrigin: true,
+    errors: ['WIDGET_TOKEN_INVALID', 'VALIDATION_ERROR', 'ORIGIN_REJECTED', 'SERVICE_UNAVAILABLE'],
+    badRequestDescription:
+      'The token is unknown, revoked or expired, or the widget is disabled; or the body does not match the schema.',
+    issueExamples: bodyIssueExamples,
+  },
+  getWidgetKeys: {
+    name: 'widget-jwks',
+    method: 'GET',
+    path: paths.getWidgetKeys,
+    tag: 'Keys',
+    summary: 'The public keys of the widget JWTs (RFC 7517).',
+    description: 'Never those of the session JWTs. Without the setting `WIDGET_SIGNING_KEYS`, the path is 404.',
+    response: JwksResponse,
+    responseDescription: 'Every key that may have signed a valid widget JWT, and the next one.',
+    responseExample: exampleKeys,
+    publicSeconds: 5 * 60,
+    mediaType: 'application/jwk-set+json',
+    errors: [],
+  },
   getSigningKeys: {
     name: 'jwks',
     method: 'GET',
@@ -244,19 +301,7 @@ export const operations = {
     description: 'A key is published for longer than the response may be cached before it signs.',
     response: JwksResponse,
     responseDescription: 'Every key that may have signed a valid session, and the next one.',
-    responseExample: {
-      keys: [
-        {
-          kty: 'EC',
-          crv: 'P-256',
-          x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
-          y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
-          kid: 'oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U',
-          alg: 'ES256',
-          use: 'sig',
-        },
-      ],
-    },
+    responseExample: exampleKeys,
     publicSeconds: 5 * 60,
     mediaType: 'application/jwk-set+json',
     errors: [],
@@ -291,6 +336,6 @@ export const operations = {
  * Returns the value of `Allow` for an operation. A path that accepts GET accepts HEAD too (RFC 9110
  * §9.3.2).
  */
-export function allowedMethods({ method }: Pick<Operation, 'method'>): string {
-  return method === 'GET' ? 'GET, HEAD' : method
+export function allowedMethods({ method, crossOrigin }: Pick<Operation, 'method' | 'crossOrigin'>): string {
+  return method === 'GET' ? 'GET, HEAD' : crossOrigin ? `${method}, OPTIONS` : method
 }

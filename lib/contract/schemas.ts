@@ -59,6 +59,12 @@ export const RefreshTokenRequest = z.object(
   object,
 )
 
+/** Ignores unknown fields. Accepts a token of any form: an unknown one is a WIDGET_TOKEN_INVALID. */
+export const WidgetSessionRequest = z.object(
+  { widgetToken: text.meta({ description: 'The token of the widget, from the HTML of the page.' }) },
+  object,
+)
+
 /** The response of every operation that starts a session. */
 export const SessionTokensResponse = z.object({
   ok: z.literal(true),
@@ -92,6 +98,20 @@ export const SessionResponse = z.object({
   sessionId: z.uuid().meta({ description: 'The `sid` of the JWT.' }),
   expiresAt: instant.meta({ description: 'When the JWT expires.' }),
   sessionExpiresAt: instant.meta({ description: 'When the session ends and can’t be refreshed any more.' }),
+})
+
+export const WidgetSessionResponse = z.object({
+  ok: z.literal(true),
+  token: z
+    .string()
+    .regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
+    .meta({
+      description: [
+        'The widget JWT (ES256, `typ` is `widget+jwt`). Claims: `iss` (`PUBLIC_URL/widget`), `aud` (`widget`), `sub`',
+        '(the widget), `widget` (its slug), `origin` (of the page), `iat`, `exp`.',
+      ].join('\n'),
+    }),
+  expiresAt: instant.meta({ description: 'When the JWT expires.' }),
 })
 
 export const OkResponse = z.object({ ok: z.literal(true) })

@@ -14,6 +14,8 @@ import {
   SessionTokensResponse,
   SignInRequest,
   SsoExchangeRequest,
+  WidgetSessionRequest,
+  WidgetSessionResponse,
 } from '../contract/schemas'
 import { windowSeconds } from './rate-limit/limit'
 
@@ -28,6 +30,8 @@ const namedSchemas = {
   RefreshResponse,
   SessionTokensResponse,
   SessionResponse,
+  WidgetSessionRequest,
+  WidgetSessionResponse,
   OkResponse,
   PublicJwk,
   JwksResponse,
@@ -66,6 +70,14 @@ const headerObjects = {
   ),
 }
 
+/** Of every response of an operation that pages of other sites call. */
+const crossOriginHeaders = {
+  'Access-Control-Allow-Origin': header('The origin of the page after a success; `*` for an error.', {}),
+  'Access-Control-Expose-Headers': header('What a script may read.', {
+    const: 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
+  }),
+}
+
 const deletes = { 'Set-Cookie': header('Two fields, which delete both cookies.', { pattern: cookiePattern('', '0') }) }
 
 function cookiePattern(value: string, seconds: string, names = 'session|refresh'): string {
@@ -79,6 +91,7 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
   PAYLOAD_TOO_LARGE: ['The body is larger than 16 KiB. It was not read to its end.'],
   UNSUPPORTED_MEDIA_TYPE: ['The body is not application/json in UTF-8, or it is compressed.', 'Accept-Post'],
   RATE_LIMITED: ['Over the platform limit, or too many attempts to sign in. Nothing was done.', 'Retry-After'],
+  ORIGIN_REJECTED: ['The `Origin` of the page is not approved for the widget.'],
   SESSION_INVALID: ['The JWT is missing, invalid or expired, or its session has ended.', 'WWW-Authenticate'],
   INTERNAL_ERROR: ['An unexpected server error. The log has its cause, under the request ID.'],
   SERVICE_UNAVAILABLE: [
@@ -116,7 +129,8 @@ export const openApiDocument = {
   tags: [
     { name: 'Operations', description: 'Complete a sign-in or a password reset.' },
     { name: 'Sessions', description: 'Renew, inspect and end a session.' },
-    { name: 'Keys', description: 'Verify a session.' },
+    { name: 'Widgets', description: 'Let pages of approved origins use a widget.' },
+    { name: 'Keys', description: 'Verify a session, or a widget JWT.' },
     { name: 'Health', description: 'Monitor the service.' },
   ],
   paths: Object.fromEntries(
@@ -125,7 +139,8 @@ export const openApiDocument = {
   components: {
     schemas: schemas(),
     headers: headerObjects,
-    responses: sharedResponses(),
+    // the other one is a part of its only operation
+    responses: (({ ORIGIN_REJECTED, ...responses }) => responses)(sharedResponses()),
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The session JWT.' },
       cookie: {
@@ -173,7 +188,8 @@ function pathItem(operationId: string, operation: Operation) {
   }
 }
 
-function successOf({ response, responseDescription, responseExample, cookies, publicSeconds, mediaType }: Operation) {
+function successOf(operation: Operation) {
+  const { response, responseDescription, responseExample, cookies, publicSeconds, mediaType, crossOrigin } = operation
   const headers = publicSeconds
     ? {
         'Cache-Control': header('May be cached.', { const: `public, max-age=${publicSeconds}` }),
@@ -184,20 +200,25 @@ function successOf({ response, responseDescription, responseExample, cookies, pu
         ...headersWith(...(cookies === 'sets' ? ['Set-Cookie'] : [])),
         ...(cookies === 'sets for browsers' && { 'Set-Cookie': { ...headerObjects['Set-Cookie'], required: false } }),
         ...(cookies === 'deletes' && deletes),
+        ...(crossOrigin && crossOriginHeaders),
       }
   const content = { schema: ref('schemas', nameOf(response)), example: responseExample }
   return { description: responseDescription, headers, content: { [mediaType ?? 'application/json']: content } }
 }
 
 /** An operation that deletes cookies does so even if it fails later. */
-function errorOf(code: ErrorCode, { cookies }: Operation) {
-  if (cookies !== 'deletes' || errors[code].status < 500) return ref('responses', code)
+function errorOf(code: ErrorCode, { cookies, crossOrigin }: Operation) {
+  const own = {
+    ...(cookies === 'deletes' && errors[code].status >= 500 && deletes),
+    ...(crossOrigin && crossOriginHeaders),
+  }
+  if (Object.keys(own).length === 0) return ref('responses', code)
   const { description, headers, content } = sharedResponses()[code]!
-  return { description, headers: { ...headers, ...deletes }, content }
+  return { description, headers: { ...headers, ...own }, content }
 }
 
 /** Several error codes can share status 400. */
-function badRequestOf({ badRequestDescription, issueExamples = {} }: Operation, codes: ErrorCode[]) {
+function badRequestOf({ badRequestDescription, issueExamples = {}, crossOrigin }: Operation, codes: ErrorCode[]) {
   const invalid = Object.entries(issueExamples).map(([name, issue]) => [
     name,
     { value: { ...exampleOf('VALIDATION_ERROR'), message: issue.message, issues: [issue] } },
@@ -206,7 +227,8 @@ function badRequestOf({ badRequestDescription, issueExamples = {} }: Operation, 
   const [only] = codes
   const schema = codes.length === 1 ? ref('schemas', only!) : { oneOf: codes.map((code) => ref('schemas', code)) }
   const content = { 'application/json': { schema, examples: Object.fromEntries([...others, ...invalid]) } }
-  return { description: badRequestDescription, headers: headersWith(), content }
+  const headers = { ...headersWith(), ...(crossOrigin && crossOriginHeaders) }
+  return { description: badRequestDescription, headers, content }
 }
 
 /** Returns the JSON Schemas: requests and responses by name, errors by code. */

@@ -38,7 +38,7 @@ type Call<Route extends Definition> = {
  * our word for the check that a sign-in failed, with our advice. Never pass it text from a client.
  */
 export type AddToLog = (
-  fields: Partial<Record<'userId' | 'sessionId' | 'connection' | 'check' | 'advice', string>>,
+  fields: Partial<Record<'userId' | 'sessionId' | 'connection' | 'widget' | 'check' | 'advice', string>>,
 ) => void
 
 /**
@@ -55,21 +55,28 @@ export function route<Route extends Definition>(
   const demandAvailable = () => {
     if (!isAvailable()) throw new ApiError('NOT_FOUND')
   }
-  const accept = serve(definition.name, async (request, { params, setCookies, addToLog }) => {
+  const accept = serve(definition, async (request, { params, setCookies, addToLog }) => {
     demandAvailable()
     const body = (definition.request && (await parseJson(request, definition.request))) as Call<Route>['body']
     const respond = (content: unknown) => success(definition, content)
     return handle({ request, params, body, respond, setCookies, addToLog })
   })
   const reject = serve(
-    definition.name,
+    definition,
     async () => {
       demandAvailable()
       throw new ApiError('METHOD_NOT_ALLOWED')
     },
     { Allow: allow },
   )
-  return handlers((method) => (allow.split(', ').includes(method) ? accept : reject))
+  const preflight = serve(definition, async () => {
+    demandAvailable()
+    return new Response(null, { status: 204, headers: preflightHeaders })
+  })
+  return handlers((method) => {
+    if (!allow.split(', ').includes(method)) return reject
+    return method === 'OPTIONS' ? preflight : accept
+  })
 }
 
 /**
@@ -77,12 +84,24 @@ export function route<Route extends Definition>(
  * this client.
  */
 export function notFound(name: string): Handlers {
-  const reject = serve(name, () => Promise.reject(new ApiError('NOT_FOUND')))
+  const reject = serve({ name }, () => Promise.reject(new ApiError('NOT_FOUND')))
   return handlers(() => reject)
 }
 
 function handlers(handlerOf: (method: string) => Handler): Handlers {
   return Object.fromEntries(methods.map((method) => [method, handlerOf(method)])) as Handlers
+}
+
+const preflightHeaders = {
+  'Access-Control-Allow-Methods': 'POST',
+  'Access-Control-Allow-Headers': 'Content-Type',
+  'Access-Control-Max-Age': '7200',
+}
+/** Of every response to another site, so that a rejected page can read why. A success names the one origin. */
+const crossOriginHeaders = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
+  Vary: 'Origin',
 }
 
 function success({ publicSeconds, mediaType = 'application/json' }: Definition, content: unknown): Response {
@@ -100,7 +119,7 @@ function success({ publicSeconds, mediaType = 'application/json' }: Definition, 
  * which never holds a path.
  */
 function serve(
-  name: string,
+  { name, crossOrigin }: Pick<Definition, 'name' | 'crossOrigin'>,
   handle: (request: Request, call: Pick<Call<Definition>, 'params' | 'setCookies' | 'addToLog'>) => Promise<Response>,
   errorHeaders: Record<string, string> = {},
 ): Handler {
@@ -108,7 +127,8 @@ function serve(
     if (isCrossSite(request.headers, name)) return rejectCrossSite()
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
-    const verdict = await countRequest(clientKey(request))
+    // Pages of other sites must not use up the limit of their visitors' network.
+    const verdict = await countRequest(crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request))
     const added = {}
     const cookies: string[] = []
     let response: Response
@@ -133,6 +153,9 @@ function serve(
     const isPublic = response.headers.get('cache-control')?.startsWith('public')
     if (!isPublic) for (const [header, value] of Object.entries(headers)) response.headers.set(header, value)
 
+    if (crossOrigin)
+      for (const [header, value] of Object.entries(crossOriginHeaders))
+        if (!response.headers.has(header)) response.headers.set(header, value)
     for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
 
     const line = {

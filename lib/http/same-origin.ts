@@ -1,7 +1,7 @@
 import { env } from '../settings/env'
 
 /** The routes whose responses every site may read. */
-const readableByEverySite = new Set(['jwks', 'openapi'])
+const readableByEverySite = new Set(['jwks', 'widget-jwks', 'openapi', 'widget-session'])
 
 /**
  * Whether another site loads this as part of its page, or a browser loads it before anybody follows a

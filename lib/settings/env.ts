@@ -67,6 +67,7 @@ const Settings = z.object({
   PUBLIC_URL: origin,
   SESSION_SIGNING_KEYS: parsedBy(parseSigningKeys),
   CONNECTION_SECRETS_KEY: parsedBy(parseConnectionSecretsKeys).optional(),
+  WIDGET_SIGNING_KEYS: parsedBy(parseSigningKeys).optional(),
   SESSION_AUDIENCE: z.string().default('dashboard'),
   RATE_LIMIT: z.enum(['redis', 'upstash', 'in-process']).default('in-process'),
   RATE_LIMIT_REQUESTS: z.coerce.number().int().min(1).max(1_000_000).default(2_000),
@@ -143,6 +144,7 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
     return `${name} ${given[name] === undefined ? 'is missing' : message}`
   })
   problems.push(...publicUrlProblems(given), ...callbackProblems(given), ...rateLimit, ...mailProblems(given))
+  if (parsed.success) problems.push(...widgetKeyProblems(parsed.data))
   if (parsed.success && problems.length === 0) return parsed.data
   throw new Error(
     `These settings are missing or invalid (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`,
@@ -216,6 +218,14 @@ function rateLimitProblems(given: Record<string, string | undefined>): string[] 
 function mailProblems({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined>): string[] {
   if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return []
   return [SMTP_URL ? 'MAIL_FROM is missing: SMTP_URL is set' : 'SMTP_URL is missing: MAIL_FROM is set']
+}
+
+/** Everybody gets a widget JWT from a public page. Whoever checks only signatures must not take it for a user's. */
+function widgetKeyProblems({ SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS }: Env): string[] {
+  const kids = SESSION_SIGNING_KEYS.published.map(({ kid }) => kid)
+  return WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids.includes(kid))
+    ? ['WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS']
+    : []
 }
 
 /** Whether this service sends e-mail, and so has a forgot-password page. */

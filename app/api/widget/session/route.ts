@@ -1,0 +1,22 @@
+import { ApiError, originNotApprovedMessage } from '@/lib/contract/errors'
+import { operations } from '@/lib/contract/operations'
+import { route } from '@/lib/http/route'
+import { env } from '@/lib/settings/env'
+import { findPresentedWidget, signWidgetToken } from '@/lib/widget/session'
+
+/** Gives a page of an approved origin a JWT for the API of a widget. Other sites call it, without cookies. */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  operations.startWidgetSession,
+  async ({ request: { headers }, body: { widgetToken }, respond, addToLog }) => {
+    const origin = headers.get('origin')
+    const widget = await findPresentedWidget(widgetToken, origin)
+    if (!widget) throw new ApiError('WIDGET_TOKEN_INVALID')
+    addToLog({ widget: widget.slug })
+    if (!origin || !widget.isApproved) throw new ApiError('ORIGIN_REJECTED', { message: originNotApprovedMessage })
+    const { token, expiresAt } = signWidgetToken(widget, origin, env().WIDGET_SIGNING_KEYS!)
+    const response = respond({ ok: true, token, expiresAt: expiresAt.toISOString() })
+    response.headers.set('Access-Control-Allow-Origin', origin)
+    return response
+  },
+  () => env().WIDGET_SIGNING_KEYS !== undefined,
+)

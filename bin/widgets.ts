@@ -1,0 +1,178 @@
+// `npm run widgets -- add|list|show|add-origin|remove-origin|rotate|revoke|disable|enable|remove|check`: manages
+// the widgets that customers embed into their pages (docs/widgets.md).
+import { UsageError } from '../lib/sso/usage-error'
+import type { ListedWidget } from '../lib/widget/manage'
+import { runCommand } from './command-line'
+import { prepareLocally, readEnvFiles } from './local'
+
+const usage = `npm run widgets -- add SLUG              adds a widget, and prints its token, which is shown only once
+                                         --origin URL: of pages that may use it; repeat it for several
+                                         --name TEXT: by default the slug
+npm run widgets -- list                  lists all widgets. --json: one object a line
+npm run widgets -- show SLUG             shows a widget, its origins, and the ends of its tokens
+npm run widgets -- add-origin SLUG ORIGIN
+npm run widgets -- remove-origin SLUG ORIGIN
+npm run widgets -- rotate SLUG           prints a new token. The old one stops working
+                                         --keep TIME: later, after 30m, 12h or 7d
+npm run widgets -- revoke SLUG HINT      revokes the token that ends with these four characters
+npm run widgets -- disable SLUG          lets no page use the widget. JWTs live for up to 15 minutes
+npm run widgets -- enable SLUG           lets pages use a disabled widget again
+npm run widgets -- remove SLUG           deletes a widget with its origins and tokens
+npm run widgets -- check SLUG ORIGIN     what a page of this origin would get, and why
+
+A slug names the widget in its JWTs and in the log: lower-case letters, digits and hyphens.
+Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
+
+const secondsOf = { m: 60, h: 3_600, d: 86_400 }
+
+/** Runs `work` with the database, as the role that may change widgets. */
+async function withDatabase(work: () => Promise<void>): Promise<void> {
+  readEnvFiles(process.env.NODE_ENV === 'production')
+  // the role that serves may not change widgets
+  if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
+  const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
+  const { WidgetConflict } = await import('../lib/widget/manage')
+  await work()
+    .catch((error) => {
+      throw error instanceof WidgetConflict ? new UsageError(error.message) : error
+    })
+    .finally(release)
+}
+
+async function existing(slug: string): Promise<ListedWidget> {
+  const { listWidgets } = await import('../lib/widget/manage')
+  const [widget] = await listWidgets(slug)
+  if (!widget) throw new UsageError(`There is no widget ${slug}. List them with npm run widgets -- list`)
+  return widget
+}
+
+async function add(slug: string, name: string, origins: string[]): Promise<void> {
+  const { slugPattern } = await import('../lib/sso/connection')
+  if (!slugPattern.test(slug))
+    throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
+  const { addWidget } = await import('../lib/widget/manage')
+  const token = await addWidget(slug, name, origins)
+  console.error(
+    `Added ${slug}. This is its token, which is not shown again. ${
+      origins.length > 0 ? `Pages of ${origins.join(', ')} may use it.` : 'No page may use it: approve an origin.'
+    }`,
+  )
+  console.log(token)
+}
+
+async function list(json = false): Promise<void> {
+  const { listWidgets } = await import('../lib/widget/manage')
+  for (const widget of await listWidgets())
+    console.log(
+      json
+        ? JSON.stringify(widget)
+        : [widget.slug, ...stateOf(widget), widget.origins.join(', ') || 'no origin'].join('  '),
+    )
+}
+
+async function show(widget: ListedWidget): Promise<void> {
+  console.log([widget.slug, widget.name, widget.id, ...stateOf(widget)].join('  '))
+  console.log(`Origins: ${widget.origins.join(', ') || 'none, so no page may use it'}`)
+  for (const { hint, createdAt, expiresAt, revokedAt } of widget.tokens) {
+    const end = revokedAt
+      ? `, revoked ${revokedAt.toISOString()}`
+      : expiresAt
+        ? `, expires ${expiresAt.toISOString()}`
+        : ''
+    console.log(`Token …${hint}: created ${createdAt.toISOString()}${end}`)
+  }
+}
+
+function stateOf({ disabledAt }: ListedWidget): string[] {
+  return disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []
+}
+
+async function rotate(widget: ListedWidget, keep = '0m'): Promise<void> {
+  const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(keep) ?? []
+  if (!amount) throw new UsageError(`--keep “${keep}” is not a time, such as 30m, 12h or 7d.`)
+  const { rotateToken } = await import('../lib/widget/manage')
+  const seconds = Number(amount) * secondsOf[unit as keyof typeof secondsOf]
+  const token = await rotateToken(widget, seconds)
+  console.error(
+    `This is the new token of ${widget.slug}, which is not shown again. The old one ${
+      seconds > 0 ? `works for ${keep}: replace it in the pages by then` : 'works no longer'
+    }.`,
+  )
+  console.log(token)
+}
+
+async function revoke(widget: ListedWidget, hint: string): Promise<void> {
+  const { revokeTokens } = await import('../lib/widget/manage')
+  const count = await revokeTokens(widget, hint)
+  if (count === 0)
+    throw new UsageError(`${widget.slug} has no live token …${hint}. See npm run widgets -- show ${widget.slug}`)
+  console.log(`Revoked ${count === 1 ? 'the token' : `${count} tokens`} …${hint}. JWTs live for up to 15 minutes.`)
+}
+
+async function check(widget: ListedWidget, origin: string): Promise<void> {
+  const { countLiveTokens, demandOrigin } = await import('../lib/widget/manage')
+  const { slug, disabledAt, origins } = widget
+  if (disabledAt) return console.log(`400 WIDGET_TOKEN_INVALID: ${slug} is disabled. npm run widgets -- enable ${slug}`)
+  if ((await countLiveTokens(widget)) === 0)
+    return console.log(`400 WIDGET_TOKEN_INVALID: ${slug} has no live token. npm run widgets -- rotate ${slug}`)
+  demandOrigin(origin)
+  if (origins.includes(origin)) return console.log(`200: pages of ${origin} may use ${slug}.`)
+  console.log(`403 ORIGIN_REJECTED: ${origin} is not approved. npm run widgets -- add-origin ${slug} ${origin}`)
+}
+
+const ofWidget = (act: (widget: ListedWidget) => Promise<unknown>) => ({
+  parameters: ['SLUG'],
+  run: (_: unknown, slug: string) => withDatabase(async () => void (await act(await existing(slug)))),
+})
+const ofWidgetAnd = (parameter: string, act: (widget: ListedWidget, value: string) => Promise<unknown>) => ({
+  parameters: ['SLUG', parameter],
+  run: (_: unknown, slug: string, value: string) =>
+    withDatabase(async () => void (await act(await existing(slug), value))),
+})
+const manage = () => import('../lib/widget/manage')
+
+runCommand({
+  usage,
+  options: {
+    origin: { type: 'string', multiple: true },
+    name: { type: 'string' },
+    keep: { type: 'string' },
+    json: { type: 'boolean' },
+  },
+  commands: {
+    add: {
+      parameters: ['SLUG'],
+      flags: ['origin', 'name'],
+      run: ({ origin = [], name }, slug) => withDatabase(() => add(slug, name ?? slug, origin)),
+    },
+    list: { flags: ['json'], run: ({ json }) => withDatabase(() => list(json)) },
+    show: ofWidget(show),
+    'add-origin': ofWidgetAnd('ORIGIN', async (widget, origin) => {
+      await (await manage()).addOrigin(widget, origin)
+      console.log(`Pages of ${origin} may use ${widget.slug}.`)
+    }),
+    'remove-origin': ofWidgetAnd('ORIGIN', async (widget, origin) => {
+      if (!(await (await manage()).removeOrigin(widget, origin))) throw new UsageError(`${origin} was not approved.`)
+      console.log(`Pages of ${origin} may no longer use ${widget.slug}. JWTs live for up to 15 minutes.`)
+    }),
+    rotate: {
+      parameters: ['SLUG'],
+      flags: ['keep'],
+      run: ({ keep }, slug) => withDatabase(async () => rotate(await existing(slug), keep)),
+    },
+    revoke: ofWidgetAnd('HINT', revoke),
+    disable: ofWidget(async (widget) => {
+      await (await manage()).setDisabled(widget, true)
+      console.log(`Disabled ${widget.slug}. JWTs live for up to 15 minutes.`)
+    }),
+    enable: ofWidget(async (widget) => {
+      await (await manage()).setDisabled(widget, false)
+      console.log(`Enabled ${widget.slug}.`)
+    }),
+    remove: ofWidget(async (widget) => {
+      await (await manage()).removeWidget(widget)
+      console.log(`Removed ${widget.slug}. JWTs live for up to 15 minutes.`)
+    }),
+    check: ofWidgetAnd('ORIGIN', check),
+  },
+})

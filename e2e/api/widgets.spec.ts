@@ -1,0 +1,236 @@
+import { createPublicKey, randomUUID } from 'node:crypto'
+import jwt from 'jsonwebtoken'
+import * as paths from '../../lib/contract/paths'
+import { newSigningKeys } from '../../lib/settings/signing-keys'
+import {
+  addOrigin,
+  addWidget,
+  listWidgets,
+  removeOrigin,
+  revokeTokens,
+  rotateToken,
+  setDisabled,
+} from '../../lib/widget/manage'
+import { documentedFetch } from '../support/documented'
+import { exchangePath, expect, newCode, postTo, test } from '../support/fixtures'
+import { preload } from '../support/preload'
+import { send } from '../support/raw-http'
+import { keepSecret, newAddress } from '../support/secrets'
+import { startServer } from '../support/server'
+
+const path = paths.startWidgetSession
+const approved = 'https://www.example.com'
+
+async function newWidget(...origins: string[]) {
+  const slug = `w-${randomUUID()}`
+  const token = keepSecret(await addWidget(slug, slug, origins.length > 0 ? origins : [approved]))
+  const [widget] = await listWidgets(slug)
+  return { ...widget!, token }
+}
+
+/** Asks as a page of an origin does. */
+function ask(
+  base: string,
+  widgetToken: unknown,
+  origin: string | null = approved,
+  headers: Record<string, string> = {},
+) {
+  const sent = { 'X-Forwarded-For': newAddress(), ...(origin !== null && { Origin: origin }), ...headers }
+  return postTo(base + path, { widgetToken }, sent)
+}
+
+test('gives a page of an approved origin a JWT that only verifiers of widgets accept', async ({ url, user, post }) => {
+  const { token: widgetToken, id, slug } = await newWidget('https://other.example.com', approved)
+  const { status, headers, body } = await ask(url, widgetToken)
+  expect([status, Object.keys(body)]).toEqual([200, ['ok', 'token', 'expiresAt']])
+  expect(headers.get('access-control-allow-origin')).toBe(approved)
+  expect(headers.get('access-control-expose-headers')).toBe('X-Request-Id, Retry-After, RateLimit, RateLimit-Policy')
+  expect(headers.get('vary')!.split(', ')).toContain('Origin')
+  for (const name of ['access-control-allow-credentials', 'set-cookie']) expect(headers.get(name)).toBeNull()
+
+  const keyOf = async (documents: string) => {
+    const response = await documentedFetch(url + documents, { headers: { 'Sec-Fetch-Site': 'cross-site' } })
+    const { keys } = (await response.json()) as { keys: { kid: string }[] }
+    return (token: string) => {
+      const { header } = jwt.decode(token, { complete: true })!
+      const found = keys.find(({ kid }) => kid === header.kid) ?? keys[0]! // as a verifier without `kid` would
+      return createPublicKey({ key: found, format: 'jwk' })
+    }
+  }
+  const [widgetKey, sessionKey] = [await keyOf(paths.getWidgetKeys), await keyOf(paths.getSigningKeys)]
+  const token = body.token!
+  const claims = jwt.verify(token, widgetKey(token), { issuer: `${url}/widget`, audience: 'widget' }) as jwt.JwtPayload
+  expect(jwt.decode(token, { complete: true })!.header.typ).toBe('widget+jwt')
+  const { iat, exp, ...others } = claims
+  expect(others).toEqual({ iss: `${url}/widget`, aud: 'widget', sub: id, widget: slug, origin: approved })
+  expect([exp! - iat!, new Date(exp! * 1_000).toISOString()]).toEqual([900, body.expiresAt])
+
+  // a foreign library that checks only signature and issuer tells the two apart, and so do our routes
+  const { token: session } = (await post(exchangePath, { code: await newCode(user) })).body
+  expect(() => jwt.verify(token, sessionKey(token), { issuer: url })).toThrow('invalid signature')
+  expect(() => jwt.verify(session!, widgetKey(session!), { issuer: `${url}/widget` })).toThrow('invalid signature')
+  expect(() => jwt.verify(token, widgetKey(token), { issuer: url })).toThrow('jwt issuer invalid')
+  for (const [name, value] of [
+    ['Authorization', `Bearer ${token}`],
+    ['Cookie', `session=${token}`],
+  ] as const) {
+    const headers = { [name]: value, 'X-Forwarded-For': newAddress() }
+    expect((await documentedFetch(url + paths.getSession, { headers })).status).toBe(401)
+  }
+  for (const value of [session, token]) expect((await ask(url, value)).body.code).toBe('WIDGET_TOKEN_INVALID')
+})
+
+test('rejects every origin but exactly those that are approved', async ({ url }) => {
+  const widget = await newWidget(
+    approved,
+    'https://bücher.example'.replace('bücher', 'xn--bcher-kva'),
+    'http://localhost:8080',
+  )
+  for (const origin of widget.origins) expect((await ask(url, widget.token, origin)).status, origin).toBe(200)
+  const lookAlikes = [
+    ...['https://www.example.com.evil.example', 'https://evilwww.example.com', 'https://example.com'],
+    ...['https://x.www.example.com', 'http://www.example.com', 'https://www.example.com:8443'],
+    ...[
+      'https://www.example.com:443',
+      'https://WWW.example.com',
+      'https://www.example.com.',
+      'https://www.example.com/',
+    ],
+    ...['https://b%C3%BCcher.example', 'https://localhost:8080', 'http://localhost:8081', 'http://127.0.0.1:8080'],
+    ...[`${approved}, ${approved}`, `${approved} ${approved}`, `${approved}\t`, `x${approved}`],
+    ...['null', '*', '', 'file://', `https://${'a'.repeat(10_000)}.example`, 'chrome-extension://x'],
+  ].filter((origin) => origin.trim() !== approved)
+  for (const origin of [null, ...lookAlikes]) {
+    const { status, body, headers } = await ask(url, widget.token, origin, { Referer: `${approved}/` })
+    expect([status, body.code, headers.get('access-control-allow-origin')], String(origin).slice(0, 80)).toEqual([
+      403,
+      'ORIGIN_REJECTED',
+      '*',
+    ])
+  }
+  const inBody = { widgetToken: widget.token, origin: approved }
+  expect((await postTo(url + path, inBody, { 'X-Forwarded-For': newAddress() })).status).toBe(403)
+  expect((await ask(url, (await newWidget()).token, 'http://localhost:8080')).status, "another widget's origin").toBe(
+    403,
+  )
+})
+
+test('sends the same response for a token that is unknown, revoked or expired, and for a disabled widget', async ({
+  url,
+  sql,
+}) => {
+  const [revoked, expired, disabled] = [await newWidget(), await newWidget(), await newWidget()]
+  for (const { token } of [revoked, expired, disabled]) expect((await ask(url, token)).status).toBe(200)
+  expect(await revokeTokens(revoked, revoked.token.slice(-4))).toBe(1)
+  await sql('UPDATE widget_tokens SET expires_at = now() WHERE widget_id = $1', [expired.id])
+  await setDisabled(disabled, true)
+  const tokens = [`wgt_${'x'.repeat(43)}`, '', 'x'.repeat(10_000), revoked.token.slice(4), revoked.token.toUpperCase()]
+  const bodies = new Set<string>()
+  for (const token of [...tokens, revoked.token, expired.token, disabled.token]) {
+    const { status, body, headers } = await ask(url, token, approved, { 'X-Request-Id': 'the-same-for-all' })
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([400, '*'])
+    bodies.add(JSON.stringify(body))
+  }
+  expect([...bodies]).toHaveLength(1)
+  expect([...bodies][0]).toContain('WIDGET_TOKEN_INVALID')
+  expect((await ask(url, 1)).body.code).toBe('VALIDATION_ERROR')
+  await setDisabled(disabled, false)
+  expect((await ask(url, disabled.token)).status).toBe(200)
+})
+
+test('rotates, revokes and changes origins at once, in two processes whose clocks are wrong', async ({ url, sql }) => {
+  const shifted = await startServer({ ...preload('shifted-clock.mjs'), CLOCK_SHIFT_SECONDS: '10800', PUBLIC_URL: url })
+  const widget = await newWidget()
+  const expectStatuses = async (token: string, status: number, origin = approved) => {
+    for (const base of [url, shifted.url]) expect((await ask(base, token, origin)).status).toBe(status)
+  }
+  const second = keepSecret(await rotateToken(widget, 3_600))
+  await expectStatuses(widget.token, 200)
+  await sql(`UPDATE widget_tokens SET expires_at = expires_at - interval '1 hour' WHERE widget_id = $1`, [widget.id])
+  await expectStatuses(widget.token, 400)
+  await expectStatuses(second, 200)
+  const third = keepSecret(await rotateToken(widget, 0))
+  await expectStatuses(second, 400)
+  await addOrigin(widget, 'https://new.example.com')
+  await expectStatuses(third, 200, 'https://new.example.com')
+  await removeOrigin(widget, 'https://new.example.com')
+  await expectStatuses(third, 403, 'https://new.example.com')
+  const { iat, exp } = jwt.decode((await ask(shifted.url, third)).body.token!) as jwt.JwtPayload
+  const [{ now } = { now: 0 }] = await sql('SELECT extract(epoch FROM now())::int AS now')
+  expect([Math.abs(iat! - now) < 60, exp! - iat!]).toEqual([true, 900])
+  expect(await revokeTokens(widget, third.slice(-4))).toBe(1)
+  await expectStatuses(third, 400)
+  await shifted.stop()
+  const stored = await sql('SELECT widget_tokens::text AS row FROM widget_tokens WHERE widget_id = $1', [widget.id])
+  for (const token of [widget.token, second, third]) {
+    expect(JSON.stringify(stored)).not.toContain(token)
+    expect(JSON.stringify(stored)).not.toContain(Buffer.from(token.slice(4), 'base64url').toString('hex'))
+  }
+})
+
+test('answers a preflight, and pages of every site, with a limit of their own', async ({ url }) => {
+  const limited = await startServer({ PUBLIC_URL: url, RATE_LIMIT_REQUESTS: '3' })
+  const { token } = await newWidget()
+  const address = newAddress()
+  const ofPage = {
+    'X-Forwarded-For': address,
+    Origin: approved,
+    'Sec-Fetch-Site': 'cross-site',
+    'Sec-Fetch-Mode': 'cors',
+  }
+  const post = () =>
+    send(limited.url + path, {
+      method: 'POST',
+      headers: { ...ofPage, 'Sec-Fetch-Dest': 'empty', 'Content-Type': 'application/json' },
+      body: JSON.stringify({ widgetToken: token }),
+    })
+  const preflight = await send(limited.url + path, {
+    method: 'OPTIONS',
+    headers: { ...ofPage, 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'content-type' },
+  })
+  expect([preflight.status, preflight.text]).toEqual([204, ''])
+  expect(preflight.headers).toMatchObject({
+    'access-control-allow-origin': '*',
+    'access-control-allow-methods': 'POST',
+    'access-control-allow-headers': 'Content-Type',
+    'access-control-max-age': '7200',
+    'cache-control': 'no-store',
+  })
+  const statuses: number[] = []
+  for (let count = 0; count < 3; count++) statuses.push((await post()).status)
+  expect(statuses).toEqual([200, 200, 429])
+  const over = await post()
+  expect(over.headers).toMatchObject({
+    'access-control-allow-origin': '*',
+    'retry-after': expect.stringMatching(/^\d+$/),
+  })
+  const health = await documentedFetch(limited.url + paths.getHealth, { headers: { 'X-Forwarded-For': address } })
+  expect(health.headers.get('ratelimit')).toContain('r=2;')
+  expect((await send(limited.url + path, { headers: { 'X-Forwarded-For': newAddress() } })).headers.allow).toBe(
+    'POST, OPTIONS',
+  )
+  expect((await send(`${url}${path}/`, { method: 'OPTIONS', headers: ofPage })).status, 'no redirect').toBe(204)
+  await limited.stop()
+  const lines = limited
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"route":"widget-session"'))
+  expect(lines).toHaveLength(6)
+  for (const line of lines) expect(line).not.toContain(approved)
+})
+
+test('does not exist without keys of its own, which are not those of sessions', async ({ url }) => {
+  const off = await startServer({ PUBLIC_URL: url, WIDGET_SIGNING_KEYS: '' })
+  const { token } = await newWidget()
+  expect((await ask(off.url, token)).status).toBe(404)
+  for (const [method, path] of [
+    ['OPTIONS', paths.startWidgetSession],
+    ['GET', paths.getWidgetKeys],
+  ] as const)
+    expect((await send(off.url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })).status).toBe(404)
+  await off.stop()
+  const SESSION_SIGNING_KEYS = newSigningKeys()
+  await expect(startServer({ SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS: SESSION_SIGNING_KEYS })).rejects.toThrow(
+    'WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS',
+  )
+})

@@ -1,0 +1,63 @@
+// An embeddable widget. A customer adds it to a page of an approved origin:
+// <script src="https://widgets.example.com/widget.js" data-login="https://login.example.com" data-token="wgt_…" async></script>
+;(() => {
+  const script = document.currentScript
+  const { login, token: widgetToken } = script.dataset
+  const api = new URL(script.src).origin
+  const final = ['WIDGET_TOKEN_INVALID', 'ORIGIN_REJECTED'] // another request would get the same response
+  const maxTries = 3
+  let session = null // the JWT, and until when to use it, by the clock that nobody sets
+  let pending = null
+  let stopped = false
+
+  /** Resolves to a JWT for this page, or to null if there is none. Callers at the same time share one request. */
+  function getToken() {
+    if (session && performance.now() < session.until) return Promise.resolve(session.jwt)
+    pending ??= startSession().finally(() => (pending = null))
+    return pending
+  }
+
+  async function startSession() {
+    for (let tries = 1; !stopped; tries++) {
+      const response = await fetch(`${login}/api/widget/session`, {
+        method: 'POST',
+        credentials: 'omit',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ widgetToken }),
+      }).catch(() => null) // offline, or blocked by the policy of the page
+      const body = await response?.json().catch(() => null)
+      if (response?.ok) {
+        const { iat, exp } = JSON.parse(atob(body.token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/')))
+        session = { jwt: body.token, until: performance.now() + (exp - iat - 60) * 1_000 } // until a minute before its end
+        return session.jwt
+      }
+      stopped = final.includes(body?.code)
+      const isBusy = !response || response.status === 429 || response.status === 503
+      if (stopped || !isBusy || tries === maxTries) {
+        console.error(
+          `The widget got no session: ${body?.code ?? 'no response'}, request ${body?.requestId ?? 'unknown'}`,
+        )
+        return null
+      }
+      const seconds = Number(response?.headers.get('Retry-After') ?? 1)
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000))
+    }
+    return null
+  }
+
+  const element = document.createElement('p')
+  const button = document.createElement('button')
+  button.textContent = 'Again'
+  button.onclick = show
+
+  async function show() {
+    const jwt = await getToken()
+    if (!jwt) return element.remove()
+    const headers = { Authorization: `Bearer ${jwt}` }
+    const response = await fetch(`${api}/greeting`, { headers, credentials: 'omit' }).catch(() => null)
+    element.replaceChildren(response?.ok ? (await response.json()).greeting : 'Not available.', ' ', button)
+  }
+
+  script.after(element)
+  show()
+})()

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { demandOrigin } from './manage'
+
+test('accepts an origin as browsers send it', () => {
+  const accepted = ['https://www.example.com', 'https://www.example.com:8443', 'https://xn--bcher-kva.example']
+  for (const origin of [
+    ...accepted,
+    'http://localhost:3000',
+    'http://127.0.0.1:8080',
+    'http://[::1]',
+    'https://192.0.2.1',
+  ])
+    expect(() => demandOrigin(origin), origin).not.toThrow()
+})
+
+const rejected = {
+  'a path or a slash': [
+    'https://www.example.com/',
+    'https://www.example.com/page',
+    'https://www.example.com?x',
+    'https://www.example.com#',
+  ],
+  'a default port': ['https://www.example.com:443'],
+  'another letter case, or white space': [
+    'https://WWW.example.com',
+    'HTTPS://www.example.com',
+    ' https://www.example.com',
+  ],
+  'a domain in Unicode': ['https://bücher.example'],
+  'a user name': ['https://user@www.example.com'],
+  'a wildcard or several values': [
+    '*',
+    'https://*.example.com',
+    'https://a.example, https://b.example',
+    'https://a.example https://b.example',
+  ],
+  'no TLS elsewhere': ['http://www.example.com', 'http://localhost.example.com'],
+  'other schemes, or none': [
+    'null',
+    '',
+    'file://',
+    'www.example.com',
+    '//www.example.com',
+    'chrome-extension://x',
+    'ftp://www.example.com',
+    'javascript:alert(1)',
+  ],
+}
+for (const [what, origins] of Object.entries(rejected))
+  test(`rejects ${what}`, () => {
+    for (const origin of origins) expect(() => demandOrigin(origin), origin).toThrow(/^“/)
+  })
+
+test('names what to enter in place of what is almost an origin', () => {
+  expect(() => demandOrigin('https://www.example.com/')).toThrow('use https://www.example.com')
+  expect(() => demandOrigin('https://bücher.example')).toThrow('use https://xn--bcher-kva.example')
+})

@@ -1,0 +1,123 @@
+import { type Prisma, prisma, transaction } from '../database/prisma'
+import { hashSecret, newSecret } from '../secret'
+import { isLoopback } from '../settings/env'
+import { isTokenLive } from './session'
+
+const maxOrigins = 50
+
+/** Why a widget can't be changed as asked, in a sentence for the operator. */
+export class WidgetConflict extends Error {}
+
+/**
+ * Throws WidgetConflict unless a text is an origin exactly as browsers send it (RFC 6454): with https,
+ * or with http on this machine.
+ */
+export function demandOrigin(text: string): void {
+  const example = 'an origin, like https://www.example.com'
+  if (!URL.canParse(text)) throw new WidgetConflict(`“${text}” is not ${example}.`)
+  const { origin, protocol, hostname } = new URL(text)
+  if (!/^https?:$/.test(protocol)) throw new WidgetConflict(`“${text}” is not ${example}.`)
+  if (hostname.includes('*')) throw new WidgetConflict(`“${text}” has a wildcard: add each origin by itself.`)
+  if (origin !== text) throw new WidgetConflict(`“${text}” is not exactly what browsers send: use ${origin}`)
+  if (protocol === 'http:' && !isLoopback(hostname))
+    throw new WidgetConflict(`“${text}” must begin with https://. Only localhost may use http://.`)
+}
+
+/**
+ * Creates a token of a widget, which stands in the HTML of its pages: `wgt_` and 43 characters. Returns it once: only
+ * its hash and its last four characters are stored.
+ */
+export async function createWidgetToken(widgetId: string, tx: Prisma.TransactionClient = prisma()): Promise<string> {
+  const token = `wgt_${newSecret()}`
+  await tx.widgetToken.create({ data: { widgetId, tokenHash: hashSecret(token), hint: token.slice(-4) } })
+  return token
+}
+
+/** Adds a widget, and returns its token. Throws WidgetConflict if the slug is taken, or for what `demandOrigin` rejects. */
+export async function addWidget(slug: string, name: string, origins: string[]): Promise<string> {
+  for (const origin of origins) demandOrigin(origin)
+  if (origins.length > maxOrigins) throw new WidgetConflict(`A widget can have at most ${maxOrigins} origins.`)
+  return transaction(async (tx) => {
+    const [widget] = await tx.widget.createManyAndReturn({ data: [{ slug, name }], skipDuplicates: true })
+    if (!widget) throw new WidgetConflict(`There is already a widget ${slug}.`)
+    await tx.widgetOrigin.createMany({ data: [...new Set(origins)].map((origin) => ({ widgetId: widget.id, origin })) })
+    return createWidgetToken(widget.id, tx)
+  })
+}
+
+export type ListedWidget = {
+  id: string
+  slug: string
+  name: string
+  disabledAt: Date | null
+  origins: string[]
+  tokens: { hint: string; createdAt: Date; expiresAt: Date | null; revokedAt: Date | null }[]
+}
+
+/** Returns all widgets, by slug; or the one with a slug. */
+export async function listWidgets(slug?: string): Promise<ListedWidget[]> {
+  const widgets = await prisma().widget.findMany({
+    where: { slug },
+    orderBy: { slug: 'asc' },
+    select: {
+      id: true,
+      slug: true,
+      name: true,
+      disabledAt: true,
+      origins: { orderBy: { origin: 'asc' }, select: { origin: true } },
+      tokens: {
+        orderBy: { createdAt: 'asc' },
+        select: { hint: true, createdAt: true, expiresAt: true, revokedAt: true },
+      },
+    },
+  })
+  return widgets.map(({ origins, ...widget }) => ({ ...widget, origins: origins.map(({ origin }) => origin) }))
+}
+
+/** Approves an origin. Throws WidgetConflict for what `demandOrigin` rejects, and above 50 origins. */
+export async function addOrigin({ id, origins }: ListedWidget, origin: string): Promise<void> {
+  demandOrigin(origin)
+  if (origins.length >= maxOrigins && !origins.includes(origin))
+    throw new WidgetConflict(`A widget can have at most ${maxOrigins} origins.`)
+  await prisma().widgetOrigin.createMany({ data: [{ widgetId: id, origin }], skipDuplicates: true })
+}
+
+/** Returns whether the origin was approved. */
+export async function removeOrigin({ id }: ListedWidget, origin: string): Promise<boolean> {
+  return (await prisma().widgetOrigin.deleteMany({ where: { widgetId: id, origin } })).count === 1
+}
+
+/** Returns a new token of a widget. Its live tokens expire after `keepSeconds`, unless they do so earlier. */
+export function rotateToken({ id }: ListedWidget, keepSeconds: number): Promise<string> {
+  return transaction(async (tx) => {
+    await tx.$executeRaw`
+      UPDATE widget_tokens SET expires_at = least(expires_at, now() + make_interval(secs => ${keepSeconds}))
+      WHERE widget_id = ${id} AND ${isTokenLive}`
+    return createWidgetToken(id, tx)
+  })
+}
+
+/** Revokes the live tokens that end with four characters. Returns their number. */
+export async function revokeTokens({ id }: ListedWidget, hint: string): Promise<number> {
+  return prisma().$executeRaw`
+    UPDATE widget_tokens SET revoked_at = now() WHERE widget_id = ${id} AND hint = ${hint} AND ${isTokenLive}`
+}
+
+/** Returns the number of tokens of a widget that work, by the database's clock. */
+export async function countLiveTokens({ id }: ListedWidget): Promise<number> {
+  const [row] = await prisma().$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM widget_tokens WHERE widget_id = ${id} AND ${isTokenLive}`
+  return row!.count
+}
+
+/** Disables a widget: its tokens get no JWT. Or enables it again. */
+export async function setDisabled({ id }: ListedWidget, isDisabled: boolean): Promise<void> {
+  if (isDisabled)
+    await prisma().$executeRaw`UPDATE widgets SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
+  else await prisma().widget.update({ where: { id }, data: { disabledAt: null } })
+}
+
+/** Deletes a widget with its origins and tokens. */
+export async function removeWidget({ id }: ListedWidget): Promise<void> {
+  await prisma().widget.delete({ where: { id } })
+}

@@ -1,0 +1,35 @@
+import { lifetimes } from '../contract/lifetimes'
+import { Prisma, prisma } from '../database/prisma'
+import { signJwt } from '../jwt'
+import { hashSecret } from '../secret'
+import { env } from '../settings/env'
+import type { SigningKeys } from '../settings/signing-keys'
+
+/** A widget whose token was presented. `now` is in seconds since 1970, by the database's clock. */
+type PresentedWidget = { id: string; slug: string; isApproved: boolean; now: number }
+
+/** A condition: whether a widget token works. */
+export const isTokenLive = Prisma.sql`revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
+
+/**
+ * Returns the widget of a token and whether it is approved for an origin, or null if the token is
+ * unknown, revoked or expired, or its widget is disabled.
+ */
+export async function findPresentedWidget(widgetToken: string, origin: string | null): Promise<PresentedWidget | null> {
+  const [row] = await prisma().$queryRaw<PresentedWidget[]>`
+    SELECT widgets.id, slug, floor(extract(epoch FROM now()))::int AS now,
+      EXISTS (SELECT FROM widget_origins WHERE widget_id = widgets.id AND origin = ${origin}) AS "isApproved"
+    FROM widget_tokens JOIN widgets ON widgets.id = widget_id
+    WHERE token_hash = ${hashSecret(widgetToken)} AND ${isTokenLive} AND disabled_at IS NULL`
+  return row ?? null
+}
+
+/**
+ * Returns a widget JWT (RFC 7519) for a page of an approved origin, and when it expires. Its type, issuer and keys are
+ * not those of a session JWT (RFC 8725 §3.11).
+ */
+export function signWidgetToken({ id, slug, now }: PresentedWidget, origin: string, keys: SigningKeys) {
+  const exp = now + lifetimes.widgetToken
+  const claims = { iss: `${env().PUBLIC_URL}/widget`, aud: 'widget', sub: id, widget: slug, origin, iat: now, exp }
+  return { token: signJwt('widget+jwt', claims, keys), expiresAt: new Date(exp * 1_000) }
+}
