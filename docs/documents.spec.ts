@@ -62,7 +62,8 @@ test('every path in a document exists', () => {
 
 test('every setting in a document exists', () => {
   const found = new Set<string>()
-  const known = new Set([...settings, ...[...environment.matchAll(/\b[A-Z][A-Z_]+\b/g)].map(([name]) => name)])
+  const example = ['login', 'server'].map((name) => read(`examples/dashboard/${name}.js`)).join('')
+  const known = new Set((environment + example).match(/\b[A-Z][A-Z_]+\b/g))
   const ofPlatforms =
     /^(OTEL|VERCEL|KV)_|^(ERR_TLS|SELF_SIGNED|UNABLE_TO)_|^(NODE_ENV|HTTP_PROXY|NODE_EXTRA_CA_CERTS|DATABASE_URL_UNPOOLED|CHROMIUM_PATH)$/
   const codes = new Set(read('lib/contract/errors.ts').match(/\b[A-Z]+_[A-Z_]+\b/g))

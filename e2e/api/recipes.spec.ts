@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, createPrivateKey, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { SignJWT } from 'jose'
 import pg from 'pg'
 import { project } from '../../bin/local'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
+import { dashboardCode } from '../support/dashboard'
 import { blocks } from '../support/documents'
 import { exchangePath, expect, newCode, newPassword, newToken, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
@@ -19,8 +21,11 @@ test.describe.configure({ mode: 'serial' })
 
 const statement = (name: string) => blocks[name]!.text
 const run = async (name: string) => import(`${folder}${name}.ts`)
+/** The recipes for dashboards on other hosts are parts of this file. */
+const dashboard = () => import('../../examples/dashboard/login.js')
 
 test.beforeAll(async ({ url }) => {
+  process.env.LOGIN_URL = url
   mkdirSync(folder, { recursive: true })
   for (const [name, { language, text }] of Object.entries(blocks)) {
     if (language === 'ts') writeFileSync(`${folder}${name}.ts`, text.replaceAll(publicUrl, url))
@@ -29,10 +34,17 @@ test.beforeAll(async ({ url }) => {
 
 test('the TypeScript in the documents compiles', () => {
   const compiled = Object.keys(blocks).filter((name) => blocks[name]!.language === 'ts')
-  expect(compiled).toEqual(['sso-callback', 'forgot-password', 'dashboard', 'same-host', 'other-host'])
+  expect(compiled).toEqual(['same-host', 'sso-callback', 'forgot-password'])
   const config = { extends: `${project}tsconfig.json`, compilerOptions: { incremental: false }, include: ['*.ts'] }
   writeFileSync(`${folder}tsconfig.json`, JSON.stringify({ ...config, exclude: [] }))
   execFileSync(`${project}node_modules/.bin/tsc`, ['--noEmit', '-p', folder], { cwd: project, stdio: 'pipe' })
+})
+
+test('the JavaScript in the documents is that of the example', () => {
+  const example = ['login', 'server'].map((name) => readFileSync(`${project}examples/dashboard/${name}.js`, 'utf8'))
+  const recipes = Object.keys(blocks).filter((name) => blocks[name]!.language === 'js')
+  expect(recipes).toEqual(['sign-in', 'callback', 'renew', 'sign-out', 'verify', 'alive'])
+  for (const name of recipes) expect(example.join('\n'), name).toContain(blocks[name]!.text)
 })
 
 test('runs an SSO callback, and a dashboard that verifies the session', async ({ user, post, sql, url }) => {
@@ -43,14 +55,33 @@ test('runs an SSO callback, and a dashboard that verifies the session', async ({
   const { status, body } = await post(exchangePath, { code: keepSecret(to.searchParams.get('code')!) })
   expect(status).toBe(200)
 
-  const { verifySession } = await run('dashboard')
+  const { isAlive, verifySession } = await dashboard()
   const claims = await verifySession(body.token!)
   expect(claims.sub).toBe(user.id)
   const altered = body.token!.replace(/.(?=.{40}$)/, (letter) => (letter === 'A' ? 'B' : 'A'))
   await expect(verifySession(altered)).rejects.toThrow()
-  expect(await sql(statement('session-alive'), [claims.sid])).toHaveLength(1)
+  const child = (await post(exchangePath, await dashboardCode(url, body))).body.token!
+  const alive = (token: string) =>
+    verifySession(token).then(async ({ sid }) => [
+      await isAlive(token),
+      (await sql(statement('session-alive'), [sid])).length,
+    ])
+  for (const token of [body.token!, child]) expect(await alive(token)).toEqual([true, 1])
   await sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [claims.sid])
-  expect(await sql(statement('session-alive'), [claims.sid])).toHaveLength(0)
+  for (const token of [body.token!, child]) expect(await alive(token)).toEqual([false, 0])
+})
+
+test('verifies the issuer, the audience, the type and the end of a JWT', async ({ url }) => {
+  const { verifySession } = await dashboard()
+  const [key] = JSON.parse(process.env.SESSION_SIGNING_KEYS!).keys
+  const sign = (claims: object, typ = 'JWT') =>
+    new SignJWT({ iss: url, aud: 'dashboard', sub: 'ada', exp: Date.now() / 1000 + 60, ...claims })
+      .setProtectedHeader({ alg: 'ES256', kid: key.kid, typ })
+      .sign(createPrivateKey({ key, format: 'jwk' }))
+  expect((await verifySession(await sign({}))).sub).toBe('ada')
+  for (const claims of [{ iss: 'https://example.com' }, { aud: 'widget' }, { exp: Date.now() / 1000 - 1 }])
+    await expect(verifySession(await sign(claims)), Object.keys(claims)[0]).rejects.toThrow()
+  await expect(verifySession(await sign({}, 'at+jwt'))).rejects.toThrow()
 })
 
 test('runs a forgot-password handler', async ({ user, post }) => {
@@ -64,17 +95,33 @@ test('runs a forgot-password handler', async ({ user, post }) => {
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
 })
 
-test('renews the tokens of a session from a dashboard on another host', async ({ user, post, sql, url }) => {
-  const { renewTokens } = await run('other-host')
+test('renews the tokens of a session from a dashboard on another host', async ({ user, post, sql }) => {
+  const { renewTokens } = await dashboard()
   const { body } = await post(exchangePath, { code: await newCode(user) })
-  const renewed = await renewTokens(body.refreshToken, 'https://dashboard.example.com/reports')
-  for (const secret of Object.values(renewed)) keepSecret(String(secret))
-  const { verifySession } = await run('dashboard')
-  expect((await verifySession(renewed.token)).sub).toBe(user.id)
+  const renewed = (await renewTokens(body.refreshToken))!
+  for (const secret of [renewed.token, renewed.refreshToken]) keepSecret(secret)
+  expect(renewed.claims.sub).toBe(user.id)
   await sql('UPDATE sessions SET revoked_at = now() WHERE user_id = $1', [user.id])
-  expect(await renewTokens(renewed.refreshToken, 'https://dashboard.example.com/reports')).toEqual({
-    redirect: `${url}/?next=https%3A%2F%2Fdashboard.example.com%2Freports`,
-  })
+  expect(await renewTokens(renewed.refreshToken)).toBeNull()
+})
+
+test('takes no failure of the login for the end of a session', async () => {
+  const { isAlive, renewTokens, signOut } = await dashboard()
+  const failures: Record<string, () => Promise<Response> | Response> = {
+    'over the rate limit': () => Response.json({ ok: false, code: 'RATE_LIMITED' }, { status: 429 }),
+    'no database': () => Response.json({ ok: false, code: 'SERVICE_UNAVAILABLE' }, { status: 503 }),
+    'a page of a proxy': () => new Response('<h1>Bad gateway</h1>', { status: 502 }),
+    'no connection': () => Promise.reject(new TypeError('fetch failed')),
+  }
+  const { fetch } = globalThis
+  try {
+    for (const [failure, respond] of Object.entries(failures)) {
+      globalThis.fetch = async () => respond()
+      for (const call of [renewTokens, isAlive, signOut]) await expect(call('x'), failure).rejects.toThrow()
+    }
+  } finally {
+    globalThis.fetch = fetch
+  }
 })
 
 test('renews the session at a 401 from a dashboard on the same host, and repeats a GET once', async ({
@@ -114,6 +161,19 @@ test('renews the session at a 401 from a dashboard on the same host, and repeats
   await Promise.all([page.waitForURL((to) => to.pathname === '/'), request('GET').catch(() => {})])
   expect(new URL(page.url()).search).toBe('?next=%2Fopenapi.json')
   expect(sent.slice(3, 5)).toEqual([get, renew])
+})
+
+test('signs out of a dashboard on the same host', async ({ user, post, sql, page, context, url }) => {
+  const { body } = await post(exchangePath, { code: await newCode(user) })
+  await context.addCookies([{ name: 'session', value: body.token!, url, httpOnly: true, sameSite: 'Lax' }])
+  await page.goto('/openapi.json')
+  await page.evaluate((html) => {
+    document.body.innerHTML = html
+  }, statement('same-host-sign-out'))
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.waitForURL('/?signed-out')
+  expect(await context.cookies()).toEqual([])
+  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
 })
 
 test('runs the statements for another language', async ({ user, post, sql }) => {

@@ -24,7 +24,7 @@ export type Block = { document: string; language: string; text: string }
 /** The fenced code blocks that have a name after their language. Names are unique. */
 export const blocks: Record<string, Block> = {}
 for (const [document, content] of Object.entries(documents)) {
-  for (const [, language, name, text] of content.matchAll(/^```(ts|sql) ([\w-]+)\n(.*?)^```$/gms)) {
+  for (const [, language, name, text] of content.matchAll(/^```(ts|js|html|sql) ([\w-]+)\n(.*?)^```$/gms)) {
     if (blocks[name!]) throw new Error(`The block ${name} is in ${blocks[name!]!.document} and in ${document}.`)
     blocks[name!] = { document, language: language!, text: text! }
   }

@@ -1,0 +1,120 @@
+// A dashboard on another host than the login. Keeps all tokens on the server.
+import { createServer } from 'node:http'
+import * as login from './login.js'
+
+const { PORT = '4000', OWN_URL = `http://127.0.0.1:${PORT}`, CHECK_SECONDS = '60' } = process.env
+const callbackUrl = `${OWN_URL}/callback`
+const pages = ['/', '/reports']
+const isHttps = OWN_URL.startsWith('https:')
+// The prefix needs https. Without it, ports share cookies, so each port has a name of its own.
+const cookieName = isHttps ? '__Host-dashboard' : `dashboard-${PORT}`
+
+/**
+ * The sessions of browsers, by the value of their cookie: `attempts` to sign in, by `state`, and
+ * `tokens` of a user who is signed in. In memory: several processes need a store that they share.
+ */
+const sessions = new Map()
+
+/** Stores a session under a new cookie. */
+function store(response, session, seconds) {
+  const id = login.newSecret()
+  sessions.set(id, session)
+  setTimeout(() => sessions.delete(id), seconds * 1000).unref()
+  const attributes = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isHttps ? '; Secure' : ''}`
+  response.setHeader('Set-Cookie', `${cookieName}=${id}; ${attributes}`)
+}
+
+function startSignIn({ request, response, session }) {
+  const { url, state, codeVerifier } = login.beginSignIn(callbackUrl)
+  const attempts = session?.attempts ?? new Map()
+  if (!session) store(response, { attempts }, 3600)
+  attempts.set(state, { codeVerifier, returnTo: request.url })
+  redirect(response, url)
+}
+
+/** The callback: the attempt has to be one of this browser, and the response one of our login (RFC 9207). */
+async function finishSignIn({ response, id, session, query }) {
+  const [state, code] = [query.get('state'), query.get('code')]
+  const attempt = session?.attempts.get(state)
+  session?.attempts.delete(state)
+  const isValid = attempt && code && query.get('iss') === login.LOGIN_URL
+  const tokens = isValid ? await login.exchangeCode(code, attempt.codeVerifier) : null
+  if (!tokens) return send(response, 400, 'You weren’t signed in', '<a href="/">Sign in again</a>')
+  sessions.delete(id) // someone else may know a cookie from before the sign-in
+  store(response, { attempts: session.attempts, tokens, checkedAt: Date.now() }, 7 * 24 * 3600)
+  redirect(response, attempt.returnTo)
+}
+
+/** Returns the claims of a signed-in session, or undefined if it has ended. Throws while the login can't tell. */
+async function currentClaims(session) {
+  const { token, claims } = session.tokens
+  const expiresSoon = claims.exp * 1000 < Date.now() + 60_000
+  const wasChecked = Date.now() < session.checkedAt + Number(CHECK_SECONDS) * 1000
+  if (!expiresSoon && wasChecked) return claims
+  if (!expiresSoon && (await login.isAlive(token))) session.checkedAt = Date.now()
+  else await renew(session)
+  return session.tokens?.claims
+}
+
+/** Renews the tokens, once for all requests that wait for it. A renewal that fails keeps them. */
+async function renew(session) {
+  if (!session.tokens) return
+  session.renewal ??= login.renewTokens(session.tokens.refreshToken).finally(() => delete session.renewal)
+  session.tokens = await session.renewal
+  session.checkedAt = Date.now()
+}
+
+async function showPage(call) {
+  const claims = call.session?.tokens && (await currentClaims(call.session))
+  if (!claims) return startSignIn(call)
+  const rows = Object.entries(claims).map(([name, value]) => `<dt>${name}<dd id="${name}">${escapeHtml(value)}`)
+  const links = pages.map((path) => `<a href="${path}">${path}</a>`)
+  const form = '<form method="post" action="/sign-out"><button>Sign out</button></form>'
+  send(call.response, 200, 'Dashboard', `<nav>${links.join(' ')}</nav><dl>${rows.join('')}</dl>${form}`)
+}
+
+/** Accepts only the form of this dashboard: browsers send `Origin` with every POST. */
+async function signOut({ request, response, id, session }) {
+  if (request.headers.origin !== OWN_URL) return send(response, 403, 'Not from this site')
+  if (session?.tokens) await login.signOut(session.tokens.refreshToken)
+  sessions.delete(id)
+  redirect(response, `${login.LOGIN_URL}/?signed-out`)
+}
+
+function redirect(response, location) {
+  response.writeHead(303, { Location: location, 'Cache-Control': 'no-store' }).end()
+}
+
+function send(response, status, title, html = '') {
+  response.writeHead(status, {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Cache-Control': 'no-store',
+    // form-action has the login because the sign-out redirects there
+    'Content-Security-Policy': `default-src 'none'; form-action 'self' ${login.LOGIN_URL}; frame-ancestors 'none'`,
+  })
+  response.end(`<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>${html}</html>\n`)
+}
+
+function escapeHtml(value) {
+  return String(value).replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+async function handle(request, response) {
+  const [path, search] = request.url.split('?')
+  const cookie = request.headers.cookie?.split('; ').find((pair) => pair.startsWith(`${cookieName}=`))
+  const id = cookie?.slice(cookieName.length + 1)
+  const call = { request, response, id, session: sessions.get(id), query: new URLSearchParams(search) }
+  const route = `${request.method} ${path}`
+  if (route === 'GET /callback') return finishSignIn(call)
+  if (route === 'POST /sign-out') return signOut(call)
+  if (request.method === 'GET' && pages.includes(path)) return showPage(call)
+  send(response, 404, 'Not found')
+}
+
+const server = createServer((request, response) => {
+  handle(request, response).catch((error) => {
+    console.error(error.message)
+    send(response, 503, 'The login did not respond', 'Try again in a minute.')
+  })
+})
+server.listen(Number(PORT), '127.0.0.1', () => console.log(`A dashboard of ${login.LOGIN_URL}: ${OWN_URL}`))
