@@ -4,7 +4,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
-import { choosePort, prepareLocally, project, readEnvFiles, rememberPublicUrl } from './local'
+import { choosePort, firstFreePort, prepareLocally, project, readEnvFiles, rememberPublicUrl } from './local'
 import type { Preview } from './preview'
 
 const demoEmail = 'ada@example.com'
@@ -25,11 +25,12 @@ async function run(): Promise<number> {
     if (mailbox) Object.assign(process.env, { SMTP_URL: mailbox.smtpUrl, MAIL_FROM: 'login@example.com' })
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that the new password is of use
     rememberPublicUrl()
+    const dashboardUrl = await startDashboard(port)
     if (production) build()
     const disconnect = await connectLocalProvider()
     const preview = production || !(await isLocal()) ? null : await startPreview()
     try {
-      return await serve(port, mailbox?.url, preview?.url)
+      return await serve(port, [dashboardUrl, mailbox?.url, preview?.url])
     } finally {
       preview?.stop()
       await disconnect()
@@ -44,6 +45,31 @@ async function run(): Promise<number> {
 async function isLocal(): Promise<boolean> {
   const { isLoopback } = await import('../lib/settings/env')
   return [process.env.DATABASE_URL, process.env.PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
+}
+
+/**
+ * Starts the example dashboard as the place where sign-ins end, unless DASHBOARD_URL names another.
+ * Its host differs from that of the app, so that browsers treat the two as different sites.
+ */
+async function startDashboard(loginPort: number): Promise<string | undefined> {
+  const { PUBLIC_URL, DASHBOARD_URL, DASHBOARD_CALLBACK_URLS, SESSION_AUDIENCE } = process.env
+  if (DASHBOARD_URL || !(await isLocal())) return undefined
+  const port = await firstFreePort(loginPort === 4000 ? 4001 : 4000)
+  const url = `http://127.0.0.1:${port}`
+  process.env.DASHBOARD_URL = url
+  process.env.DASHBOARD_CALLBACK_URLS = [DASHBOARD_CALLBACK_URLS, `${url}/callback`].filter(Boolean).join(',')
+  const dashboard = spawn(process.execPath, [`${project}examples/dashboard/server.js`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      ...process.env,
+      PORT: String(port),
+      LOGIN_URL: PUBLIC_URL,
+      SESSION_AUDIENCE: SESSION_AUDIENCE || 'dashboard',
+      CHECK_SECONDS: '0', // shows the effect of a sign-out at once
+    },
+  })
+  process.once('exit', () => dashboard.kill())
+  return url
 }
 
 /**
@@ -92,7 +118,7 @@ function build(): void {
 }
 
 /** Runs the server until it exits or is stopped. Returns its exit code. */
-async function serve(port: number, mailboxUrl?: string, previewUrl?: string): Promise<number> {
+async function serve(port: number, urls: (string | undefined)[]): Promise<number> {
   log('Starting the server …')
   const program = production ? ['.next/standalone/bin/server.js'] : ['--import', 'tsx', 'bin/server.ts', '--dev']
   const server = spawn(process.execPath, program, {
@@ -103,15 +129,12 @@ async function serve(port: number, mailboxUrl?: string, previewUrl?: string): Pr
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGINT'))
   const exited = once(server, 'exit')
-  server.once(
-    'message',
-    () => void printLinks(mailboxUrl, previewUrl).catch((error: Error) => console.error(error.message)),
-  )
+  server.once('message', () => void printLinks(urls).catch((error: Error) => console.error(error.message)))
   const [code] = await exited
   return code ?? 0
 }
 
-async function printLinks(mailboxUrl?: string, previewUrl?: string): Promise<void> {
+async function printLinks([dashboardUrl, mailboxUrl, previewUrl]: (string | undefined)[]): Promise<void> {
   const { PUBLIC_URL } = process.env
   // In development, a page is compiled at its first request. That must not use up the lifetime of
   // the code.
@@ -128,6 +151,7 @@ async function printLinks(mailboxUrl?: string, previewUrl?: string): Promise<voi
     log(process.stdin.isTTY ? '\nPress Enter for two new links, Ctrl-C to stop.' : '\nPress Ctrl-C to stop.')
   }
   log(`\nSign in as ${people.map(({ name }) => name).join(' or ')}, with one click:\n  ${PUBLIC_URL}/sign-in`)
+  if (dashboardUrl) log(`  or from a dashboard on another site: ${dashboardUrl}`)
   await links()
   if (process.stdin.isTTY)
     process.stdin.on('data', () => void links().catch((error: Error) => console.error(error.message)))

@@ -71,8 +71,13 @@ export async function choosePort(): Promise<number> {
   const wanted = Number(process.env.PORT || 0)
   if (wanted && (await isTaken(wanted))) throw new Error(`Port ${wanted} is taken: set PORT to another one.`)
   if (wanted) return wanted
-  for (let port = 3000; port < 3100; port++) if (!(await isTaken(port))) return port
-  throw new Error('Ports 3000 to 3099 are all taken: set PORT to another one.')
+  return firstFreePort(3000)
+}
+
+/** Returns the first of 100 ports that is free. */
+export async function firstFreePort(first: number): Promise<number> {
+  for (let port = first; port < first + 100; port++) if (!(await isTaken(port))) return port
+  throw new Error(`Ports ${first} to ${first + 99} are all taken.`)
 }
 
 /** Saves the URL of the running server, for commands in other terminals. */

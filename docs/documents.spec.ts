@@ -97,6 +97,13 @@ test('.env.example has exactly the settings that the app reads', () => {
   ])
 })
 
+test('.env.example leaves to `npm run dev` what it sets itself', () => {
+  const local = [...read('bin/dev.ts').matchAll(/process\.env\.([A-Z_]+) (?:\|\|)?= /g)].map(([, name]) => name!)
+  expect(local).toEqual(expect.arrayContaining(['DASHBOARD_URL', 'DASHBOARD_CALLBACK_URLS']))
+  const active = [...environment.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name!)
+  expect(active.filter((name) => local.includes(name))).toEqual([])
+})
+
 test('the env file loader reads every value of .env.example as it is printed there', () => {
   const folder = mkdtempSync(join(tmpdir(), 'env-'))
   const lines = [...environment.matchAll(/^#?([A-Z][A-Z_]+)=(.*)$/gm)].map(

@@ -44,6 +44,7 @@ test('npm run dev runs without settings, on loopback, while the commands of the 
     const code = printed.match(new RegExp(`http://localhost:${port}/sso/callback\\?code=([\\w-]{43})`))![1]!
     const token = printed.match(new RegExp(`http://localhost:${port}/reset-password\\?token=([\\w-]{43})`))![1]!
     expect(printed).toContain(`http://localhost:${port}/sign-in`)
+    const dashboard = printed.match(/dashboard on another site: (http:\/\/127\.0\.0\.1:\d+)/)![1]!
     const started = await fetch(`http://localhost:${port}/api/auth/sso/local/start`, { redirect: 'manual' })
     const provider = started.headers.get('location')!
     expect(provider).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/auth\?/)
@@ -57,7 +58,8 @@ test('npm run dev runs without settings, on loopback, while the commands of the 
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
     const posts = countPosts(page)
     await page.goto(`http://localhost:${port}/sso/callback?code=${code}`) // React runs effects twice here
-    await page.waitForURL(`http://localhost:${port}/`, { timeout: 60_000 })
+    await page.waitForURL(`${dashboard}/`, { timeout: 60_000 })
+    await expect(page.locator('#email')).toHaveText('ada@example.com')
     expect(posts.filter((address) => address.endsWith(exchangePath))).toHaveLength(1)
     expect(complaints).toEqual([])
     expect((await send(resetPath, { token, password: newPassword() })).status).toBe(200)
@@ -69,7 +71,7 @@ test('npm run dev runs without settings, on loopback, while the commands of the 
     await expect.poll(async () => (await fetch(mailbox)).text(), { timeout: 30_000 }).toContain(link)
 
     const preview = printed.match(/(http:\/\/localhost:\d+)\/preview/)![1]!
-    for (const url of [`http://localhost:${port}`, provider, mailbox, preview])
+    for (const url of [`http://localhost:${port}`, dashboard, provider, mailbox, preview])
       await expect.soft(fetch(`http://${otherAddress()}:${new URL(url).port}/`), url).rejects.toThrow()
 
     const commands = commandsOfReadme()
@@ -94,7 +96,7 @@ test('npm run dev runs without settings, on loopback, while the commands of the 
         await fetch(`http://localhost:${port}${path}${secret}`)
     }
     await stop()
-    await expect(fetch(`http://localhost:${port}/`)).rejects.toThrow()
+    for (const url of [`http://localhost:${port}/`, dashboard]) await expect(fetch(url)).rejects.toThrow()
     for (const secret of secrets) expect(printed).not.toContain(secret)
     const { code: exitCode, stderr } = await runIn(checkout, ['connections', '--', 'list'], environment)
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Run `npm run dev` in another terminal')])
