@@ -1,0 +1,293 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Page } from 'playwright/test'
+import { project } from '../../bin/local'
+import { type LocalProvider, startLocalProvider } from '../../bin/local-provider'
+import { addConnection } from '../../lib/sso/manage'
+import { exchangePath, expect, heading, newCode, postTo, test, type User } from '../support/fixtures'
+import { newPasswordUser, type PasswordUser } from '../support/password-user'
+import { preload } from '../support/preload'
+import { type Program, startProgram } from '../support/program'
+import { lockRow } from '../support/row-lock'
+import { startSamlPages } from '../support/saml-pages'
+import { newSamlProvider } from '../support/saml-provider'
+import { connectSaml, requestIdIn } from '../support/saml-visitor'
+import { keepSecret, newAddress } from '../support/secrets'
+import { freePort, type Server, startServer } from '../support/server'
+
+// The example dashboard on 127.0.0.1, which is another site than the login on localhost. All tests of
+// this file share the servers.
+test.describe.configure({ mode: 'default' })
+
+type Dashboard = Program & { url: string }
+
+let login: Server
+let settings: Record<string, string>
+/** Sign-ins that begin at the login end at the first dashboard. */
+let dashboard: Dashboard
+let other: Dashboard
+/** Its clock is 30 seconds before the end of each JWT, so it renews at each page. */
+let late: Dashboard
+let oidc: LocalProvider
+let samlPages: Awaited<ReturnType<typeof startSamlPages>>
+let samlSlug: string
+let withPassword: PasswordUser
+
+const oidcSlug = `dash-${randomBytes(6).toString('hex')}`
+
+test.beforeAll(async ({ sql }) => {
+  const ports = await Promise.all([1, 2, 3, 4].map(freePort))
+  const [first, second, third] = ports.map((port) => `http://127.0.0.1:${port}`) as [string, string, string]
+  settings = {
+    PORT: String(ports[3]),
+    PASSWORD_SIGN_IN: 'true',
+    DASHBOARD_URL: first,
+    DASHBOARD_CALLBACK_URLS: [first, second, third].map((url) => `${url}/callback`).join(),
+  }
+  login = await startServer(settings)
+  dashboard = await startDashboard(first)
+  other = await startDashboard(second)
+  late = await startDashboard(third, { ...preload('shifted-clock.mjs'), CLOCK_SHIFT_SECONDS: String(12 * 3600 - 30) })
+
+  oidc = await startLocalProvider({
+    redirectUris: [`${login.url}/api/auth/sso/${oidcSlug}/callback`],
+    people: [{ id: 'ada', name: 'Ada', email: `ada@${oidcSlug}.example.org` }],
+  })
+  await addConnection({
+    slug: oidcSlug,
+    name: 'Acme',
+    settings: { kind: 'oidc', issuer: oidc.issuer, clientId: oidc.clientId },
+    secrets: { clientSecret: keepSecret(oidc.clientSecret) },
+    domains: [`${oidcSlug}.example.org`],
+    provision: true,
+    listed: false,
+    allowPasswords: false,
+  })
+  const saml = await newSamlProvider()
+  samlPages = await startSamlPages((request) => {
+    const relayState = keepSecret(request.searchParams.get('RelayState')!)
+    const email = `ada@${samlSlug}.example.org`
+    const response = keepSecret(saml.respond({ response: true, requestId: requestIdIn(request), email }))
+    return { acsUrl: saml.settings.acsUrl, response, relayState }
+  })
+  saml.settings.provider.ssoUrl = samlPages.ssoUrl
+  samlSlug = await connectSaml(saml, login.url)
+  withPassword = await newPasswordUser(sql, { cost: 4 })
+})
+test.afterAll(async () => {
+  for (const each of [dashboard, other, late]) {
+    await each?.stop()
+    expect(each?.output(), 'no secret').not.toMatch(/[\w-]{43}/)
+  }
+  await login?.stop()
+  await samlPages?.stop()
+  await oidc?.stop()
+})
+test.beforeEach(({ page }) => {
+  page.on('request', (request) => {
+    const { searchParams } = new URL(request.url())
+    for (const name of ['code', 'state', 'code_challenge'])
+      for (const value of searchParams.getAll(name)) keepSecret(value)
+  })
+})
+
+async function startDashboard(url: string, more: Record<string, string> = {}): Promise<Dashboard> {
+  const respond = () => fetch(`${url}/nothing`).then(Boolean, () => false)
+  const environment = { LOGIN_URL: login.url, PORT: new URL(url).port, CHECK_SECONDS: '0', ...more }
+  const program = await startProgram([process.execPath, `${project}examples/dashboard/server.js`], respond, environment)
+  return { ...program, url }
+}
+
+async function enterEmail(page: Page, email: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Email address' }).fill(email)
+  await page.getByRole('button', { name: 'Continue' }).click()
+}
+
+async function signInByPassword(page: Page): Promise<void> {
+  await enterEmail(page, withPassword.email)
+  await page.getByLabel('Password', { exact: true }).fill(withPassword.password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+const ways: Record<string, (page: Page) => Promise<{ email: string; connection?: string }>> = {
+  'OpenID Connect': async (page) => {
+    const email = `ada@${oidcSlug}.example.org`
+    await enterEmail(page, email)
+    await page.getByRole('link', { name: 'Ada', exact: true }).click()
+    return { email, connection: oidcSlug }
+  },
+  SAML: async (page) => {
+    const email = `ada@${samlSlug}.example.org`
+    await enterEmail(page, email)
+    return { email, connection: samlSlug }
+  },
+  'a password': async (page) => {
+    await signInByPassword(page)
+    return { email: withPassword.email }
+  },
+}
+
+const claim = (page: Page, name: string) => page.locator(`#${name}`)
+const isAtSignIn = async (page: Page) => {
+  await expect(page).toHaveURL((url) => url.origin === login.url && url.pathname === '/sign-in')
+  await expect(page.getByRole('textbox', { name: 'Email address' })).toBeVisible()
+}
+
+for (const [way, signIn] of Object.entries(ways))
+  for (const begin of ['dashboard', 'login'])
+    test(`signs in with ${way}, from the ${begin}`, async ({ page }) => {
+      const path = begin === 'dashboard' ? '/reports?year=2026&q=%26' : '/'
+      await page.goto(begin === 'dashboard' ? dashboard.url + path : `${login.url}/sign-in`)
+      await isAtSignIn(page)
+      const { email, connection } = await signIn(page)
+      await page.waitForURL(dashboard.url + path)
+      await expect(claim(page, 'email')).toHaveText(email)
+      await expect(claim(page, 'connection')).toHaveText(connection ? [connection] : [])
+      await expect(claim(page, 'iss')).toHaveText(login.url)
+    })
+
+test('opens a second dashboard without another sign-in, and keeps their sessions apart', async ({ page }) => {
+  await page.goto(other.url)
+  await signInByPassword(page)
+  await page.waitForURL(`${other.url}/`)
+  const opened: string[] = []
+  page.on('request', (request) => request.isNavigationRequest() && opened.push(new URL(request.url()).pathname))
+  const [sid, sub] = [await claim(page, 'sid').textContent(), await claim(page, 'sub').textContent()]
+  await page.goto(`${dashboard.url}/reports`)
+  await expect(claim(page, 'sub')).toHaveText(sub!)
+  await expect(claim(page, 'sid')).not.toHaveText(sid!)
+  expect(opened).toEqual(['/reports', '/api/auth/authorize', '/callback', '/reports'])
+  await page.goto(other.url)
+  await expect(claim(page, 'sid')).toHaveText(sid!)
+})
+
+const signOuts: Record<string, (page: Page) => Promise<unknown>> = {
+  'a dashboard': (page) => page.goto(dashboard.url),
+  'the login': (page) => page.goto(login.url),
+}
+for (const [place, open] of Object.entries(signOuts))
+  test(`a sign-out at ${place} ends the sessions at the login and at both dashboards`, async ({ page }) => {
+    for (const { url } of [dashboard, other]) {
+      await page.goto(url)
+      if (url === dashboard.url) await signInByPassword(page)
+      await expect(claim(page, 'email')).toHaveText(withPassword.email)
+    }
+    await open(page)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await expect(page).toHaveURL(`${login.url}/?signed-out`)
+    await expect(heading(page)).toHaveText('You’ve been signed out')
+    for (const { url } of [dashboard, other]) {
+      await page.goto(url)
+      await isAtSignIn(page)
+    }
+  })
+
+test('a page of another origin of the same site cannot sign a user out', async ({ page }) => {
+  await page.goto(dashboard.url)
+  await signInByPassword(page)
+  await expect(claim(page, 'email')).toHaveText(withPassword.email)
+  const form = `<form method="post" action="${dashboard.url}/sign-out"><button>Go</button></form>`
+  await page.route('http://127.0.0.1:1/', (route) => route.fulfill({ contentType: 'text/html', body: form }))
+  await page.goto('http://127.0.0.1:1/')
+  const sent = page.waitForRequest(`${dashboard.url}/sign-out`)
+  await page.getByRole('button').click()
+  expect((await (await sent).allHeaders()).cookie).toContain('dashboard-')
+  await expect(heading(page)).toHaveText('Not from this site')
+  await page.goto(dashboard.url)
+  await expect(claim(page, 'email')).toHaveText(withPassword.email)
+})
+
+test('renews before a JWT expires, once for concurrent requests', async ({ page, sql }) => {
+  await page.goto(late.url)
+  await signInByPassword(page)
+  await page.waitForURL(`${late.url}/`)
+  const [sid, jti] = [await claim(page, 'sid').textContent(), await claim(page, 'jti').textContent()]
+  const session = () => sql('SELECT generation FROM sessions WHERE id = $1', [sid])
+  await page.reload()
+  await expect(claim(page, 'sid')).toHaveText(sid!)
+  await expect(claim(page, 'jti')).not.toHaveText(jti!)
+
+  await sql(`UPDATE sessions SET rotated_at = now() - interval '1 minute' WHERE id = $1`, [sid])
+  const [before] = await session()
+  const renewals = () => login.output().split('"route":"refresh"').length
+  const earlier = renewals()
+  const lock = await lockRow('sessions', 'id = $1', sid)
+  const requests = Array.from({ length: 20 }, () => page.request.get(late.url))
+  await lock.waiting(1)
+  await page.waitForTimeout(300) // for all requests to arrive
+  await lock.release()
+  const texts = await Promise.all(requests.map(async (request) => (await request).text()))
+  expect(new Set(texts.map((text) => /id="jti">([^<]*)/.exec(text)?.[1])).size).toBe(1)
+  await expect.poll(renewals).toBe(earlier + 1)
+  expect(await session()).toEqual([{ generation: before!.generation + 1 }])
+})
+
+test('keeps the session while the login does not respond', async ({ page }) => {
+  for (const { url } of [dashboard, late]) {
+    await page.goto(url)
+    if (url === dashboard.url) await signInByPassword(page)
+    await expect(claim(page, 'email')).toHaveText(withPassword.email)
+  }
+  await login.stop()
+  for (const { url } of [dashboard, late]) expect((await page.goto(url))!.status()).toBe(503)
+  await page.goto(dashboard.url)
+  login = await startServer(settings)
+  for (const { url } of [dashboard, late]) {
+    await page.goto(url)
+    await expect(claim(page, 'email')).toHaveText(withPassword.email)
+  }
+})
+
+test.describe('the callback', () => {
+  type Attempt = { cookie: string; callback: URL; code: string }
+  type Change = (attempt: Attempt, user: User) => Promise<unknown> | unknown
+
+  const get = (url: string | URL, cookie: string) => fetch(url, { redirect: 'manual', headers: { cookie } })
+  const cookieOf = (response: Response) => response.headers.getSetCookie()[0]!.split(';')[0]!
+  const locationOf = (response: Response) => new URL(response.headers.get('location')!)
+
+  /** Begins a sign-in at the dashboard, in a browser that has a session at the login. */
+  async function begin(user: User): Promise<Attempt> {
+    const headers = { 'X-Forwarded-For': newAddress() }
+    const { body } = await postTo(login.url + exchangePath, { code: await newCode(user) }, headers)
+    const started = await get(`${dashboard.url}/reports`, '')
+    const callback = locationOf(await get(locationOf(started), `session=${body.token}`))
+    for (const name of ['code', 'state']) keepSecret(callback.searchParams.get(name)!)
+    return { cookie: keepSecret(cookieOf(started)), callback, code: callback.searchParams.get('code')! }
+  }
+
+  const rejected: Record<string, Change> = {
+    'the cookie of another browser': async (attempt, user) => {
+      attempt.cookie = (await begin(user)).cookie
+    },
+    'no cookie': (attempt) => {
+      attempt.cookie = ''
+    },
+    'no state': ({ callback }) => callback.searchParams.delete('state'),
+    'a used state': async ({ cookie, callback }) => {
+      const failed = new URL(callback)
+      failed.searchParams.delete('code')
+      expect((await get(failed, cookie)).status).toBe(400)
+    },
+    'no issuer': ({ callback }) => callback.searchParams.delete('iss'),
+    'another issuer': ({ callback }) => callback.searchParams.set('iss', `${login.url}/`),
+  }
+  for (const [title, change] of Object.entries(rejected))
+    test(`exchanges no code with ${title}`, async ({ user, sql }) => {
+      const attempt = await begin(user)
+      await change(attempt, user)
+      expect((await get(attempt.callback, attempt.cookie)).status).toBe(400)
+      const hash = createHash('sha256').update(attempt.code).digest()
+      expect(await sql('SELECT used_at FROM exchange_codes WHERE code_hash = $1', [hash])).toEqual([{ used_at: null }])
+    })
+
+  test('starts a session with a new cookie', async ({ user }) => {
+    const { cookie, callback } = await begin(user)
+    const response = await get(callback, cookie)
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/reports'])
+    expect(response.headers.getSetCookie()[0]).toMatch(/; HttpOnly; SameSite=Lax$/)
+    const signedIn = keepSecret(cookieOf(response))
+    expect(signedIn).not.toBe(cookie)
+    expect((await get(dashboard.url, signedIn)).status).toBe(200)
+    expect((await get(dashboard.url, cookie)).status).toBe(303)
+  })
+})
