@@ -40,7 +40,7 @@ async function finishSignIn({ response, id, session, query }) {
   const isValid = attempt && code && query.get('iss') === login.LOGIN_URL
   const tokens = isValid ? await login.exchangeCode(code, attempt.codeVerifier) : null
   if (!tokens) return send(response, 400, 'You weren’t signed in', '<a href="/">Sign in again</a>')
-  sessions.delete(id) // someone else may know a cookie from before the sign-in
+  sessions.delete(id) // a new cookie, because someone else may know the one from before the sign-in
   store(response, { attempts: session.attempts, tokens, checkedAt: Date.now() }, 7 * 24 * 3600)
   redirect(response, attempt.returnTo)
 }
