@@ -29,6 +29,7 @@ import { exchangeSsoCode, issueSsoCode } from '../../lib/sso/exchange'
 import { userOfIdentity } from '../../lib/sso/identity'
 import { claimAttempt, rejectLoop, startAttempt } from '../../lib/sso/sso-attempt'
 import { createUser, findUserByEmail } from '../../lib/user'
+import { findPresentedWidget } from '../../lib/widget/session'
 
 const email = 'ada@example.com'
 
@@ -63,6 +64,7 @@ async function run(): Promise<void> {
     knownBrowser,
   })
   await signIn()
+  await findPresentedWidget('any token', 'https://www.example.com')
   await queueResetMail([email], { language: 'en', device: null })
   const mail = (await claimMail())! // the notice of the reset
   await issueTokenOfMail(mail, 'any secret')

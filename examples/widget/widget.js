@@ -1,4 +1,4 @@
-// An embeddable widget. A customer adds it to a page of an approved origin:
+// An embeddable widget. A customer of an approved origin adds it to the body of a page, where it appears:
 // <script src="https://widgets.example.com/widget.js" data-login="https://login.example.com" data-token="wgt_…" async></script>
 ;(() => {
   const script = document.currentScript

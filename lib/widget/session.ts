@@ -17,10 +17,11 @@ export const isTokenLive = Prisma.sql`revoked_at IS NULL AND (expires_at IS NULL
  */
 export async function findPresentedWidget(widgetToken: string, origin: string | null): Promise<PresentedWidget | null> {
   const [row] = await prisma().$queryRaw<PresentedWidget[]>`
-    SELECT widgets.id, slug, floor(extract(epoch FROM now()))::int AS now,
-      EXISTS (SELECT FROM widget_origins WHERE widget_id = widgets.id AND origin = ${origin}) AS "isApproved"
-    FROM widget_tokens JOIN widgets ON widgets.id = widget_id
-    WHERE token_hash = ${hashSecret(widgetToken)} AND ${isTokenLive} AND disabled_at IS NULL`
+    SELECT widget.id, slug, floor(extract(epoch FROM now()))::int AS now,
+      EXISTS (SELECT FROM widget_origins WHERE widget_id = widget.id AND origin = ${origin}) AS "isApproved"
+    FROM widget_tokens,
+      LATERAL (SELECT id, slug FROM widgets WHERE id = widget_id AND disabled_at IS NULL OFFSET 0) AS widget
+    WHERE token_hash = ${hashSecret(widgetToken)} AND ${isTokenLive}`
   return row ?? null
 }
 

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { Page } from 'playwright/test'
+import { project } from '../../bin/local'
+import * as paths from '../../lib/contract/paths'
+import { addWidget, type ListedWidget, listWidgets, setDisabled } from '../../lib/widget/manage'
+import { test as base, expect } from '../support/fixtures'
+import { listen } from '../support/listen'
+import { type Program, startProgram } from '../support/program'
+import { keepSecret } from '../support/secrets'
+import { freePort, type Server, startServer } from '../support/server'
+
+/** Without the header that gives each test an address: a preflight would have to allow it. */
+const test = base.extend({
+  context: async ({ browserProcess }, use) => {
+    const context = await browserProcess.newContext()
+    await use(context)
+    await context.close()
+  },
+})
+
+// Pages of customers on 127.0.0.1, which is another site than the login on localhost, and the example widget.
+test.describe.configure({ mode: 'default' })
+
+let login: Server
+let widgetServer: Program & { url: string }
+let widget: ListedWidget & { token: string }
+let customer: { url: string; html: string; stop: () => Promise<void> }
+let stranger: { url: string; html: string; stop: () => Promise<void> }
+
+test.beforeAll(async () => {
+  login = await startServer()
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const respond = () => fetch(`${url}/nothing`).then(Boolean, () => false)
+  const environment = { LOGIN_URL: login.url, PORT: String(port) }
+  const program = await startProgram([process.execPath, `${project}examples/widget/server.js`], respond, environment)
+  widgetServer = { ...program, url }
+  customer = await startSite()
+  stranger = await startSite()
+  const slug = `w-${randomUUID()}`
+  const token = keepSecret(await addWidget(slug, slug, [customer.url]))
+  widget = { ...(await listWidgets(slug))[0]!, token }
+})
+test.afterAll(async () => {
+  for (const each of [customer, stranger, widgetServer, login]) await each?.stop()
+})
+
+/** A site whose pages have this HTML. `/redirect` leads to the endpoint, and keeps the method. */
+async function startSite() {
+  const site = { html: '', url: '', stop: async () => {} }
+  const server = createServer((request, response) => {
+    if (request.url !== '/redirect') return response.setHeader('Content-Type', 'text/html').end(site.html)
+    const cors = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': 'Content-Type' }
+    const status = request.method === 'OPTIONS' ? 204 : 307
+    response.writeHead(status, { ...cors, Location: login.url + paths.startWidgetSession }).end()
+  })
+  const listening = await listen(server)
+  return Object.assign(site, { url: listening.url, stop: listening.stop })
+}
+
+const script = () =>
+  `<!doctype html><body><script src="${widgetServer.url}/widget.js" data-login="${login.url}" data-token="${widget.token}" async></script>`
+
+/** Asks from within a page, and returns what its script can read. */
+function ask(page: Page | import('playwright/test').Frame, url = login.url + paths.startWidgetSession) {
+  return page.evaluate(
+    async ([url, widgetToken]) => {
+      const headers = { 'Content-Type': 'application/json' }
+      const body = JSON.stringify({ widgetToken })
+      const response = await fetch(url!, { method: 'POST', credentials: 'omit', headers, body })
+      const { code, requestId, token } = await response.json()
+      const readable = ['x-request-id', 'retry-after', 'ratelimit'].map((name) => response.headers.has(name))
+      return { status: response.status, code, hasRequestId: typeof requestId === 'string', hasToken: !!token, readable }
+    },
+    [url, widget.token],
+  )
+}
+const rejected = { status: 403, code: 'ORIGIN_REJECTED', hasRequestId: true, hasToken: false }
+
+test('the widget shows its session on an approved page, and asks for one JWT', async ({ page, context }) => {
+  await context.addCookies([{ name: 'session', value: 'of-a-user', url: login.url }])
+  const requests: Promise<Record<string, string>>[] = []
+  page.on('request', (request) => {
+    if (request.url().startsWith(login.url)) requests.push(request.allHeaders())
+  })
+  customer.html = script()
+  await page.goto(customer.url)
+  await expect(page.locator('p')).toContainText(`Hello, page of ${customer.url}. This is the widget ${widget.slug}.`)
+  await page.getByRole('button', { name: 'Again' }).click()
+  await expect(page.getByRole('button', { name: 'Again' })).toBeVisible()
+  expect(await ask(page)).toMatchObject({ status: 200, hasToken: true })
+  const posts = (await Promise.all(requests)).filter((headers) => headers['content-type'])
+  expect(posts).toHaveLength(2) // the widget's, and the last one
+  for (const headers of posts) expect([headers.cookie, headers.origin]).toEqual([undefined, customer.url])
+})
+
+test('a rejected page can read the reason, and the widget asks once', async ({ page }) => {
+  let count = 0
+  const errors: string[] = []
+  page.on('request', (request) => void (request.method() === 'POST' && count++))
+  page.on('console', (message) => void (message.type() === 'error' && errors.push(message.text())))
+  stranger.html = script()
+  await page.goto(stranger.url)
+  await expect.poll(() => errors.join()).toMatch(/The widget got no session: ORIGIN_REJECTED, request [\w-]{36}/)
+  await expect(page.locator('p')).toHaveCount(0)
+  expect(count).toBe(1)
+  expect(await ask(page)).toEqual({ ...rejected, readable: [true, false, true] })
+})
+
+test('a disabled widget stops for good', async ({ page }) => {
+  await setDisabled(widget, true)
+  const errors: string[] = []
+  page.on('console', (message) => void (message.type() === 'error' && errors.push(message.text())))
+  customer.html = script()
+  await page.goto(customer.url)
+  await expect.poll(() => errors.join()).toContain('The widget got no session: WIDGET_TOKEN_INVALID')
+  await setDisabled(widget, false)
+})
+
+test('rejects a sandboxed iframe, a file, and a redirect from an approved page', async ({ page, context }) => {
+  customer.html = '<iframe sandbox="allow-scripts" src="/frame"></iframe>'
+  await page.goto(customer.url)
+  await expect.poll(() => page.frames()[1]?.url()).toBe(`${customer.url}/frame`)
+  expect(await ask(page.frames()[1]!)).toMatchObject(rejected)
+  expect(await ask(page, `${stranger.url}/redirect`)).toMatchObject(rejected)
+  const file = `${project}e2e/results/widget.html`
+  writeFileSync(file, '<!doctype html>')
+  const local = await context.newPage()
+  await local.goto(`file://${file}`)
+  expect(await ask(local)).toMatchObject(rejected)
+})
+
+test('waits as long as Retry-After asks, three tries at most', async ({ page }) => {
+  const waits: number[] = []
+  await page.addInitScript(() => {
+    const { setTimeout } = window
+    Object.assign(window, {
+      waits: [],
+      setTimeout: (handler: () => void, ms: number) => {
+        ;(window as unknown as { waits: number[] }).waits.push(ms)
+        return setTimeout(handler, 0)
+      },
+    })
+  })
+  const limited = await startServer({ RATE_LIMIT_REQUESTS: '1' })
+  await page.goto(customer.url)
+  expect(await ask(page, limited.url + paths.startWidgetSession)).toMatchObject({ status: 200 })
+  customer.html = script().replace(login.url, limited.url)
+  await page.goto(customer.url)
+  await expect(page.locator('p')).toHaveCount(0)
+  waits.push(...(await page.evaluate(() => (window as unknown as { waits: number[] }).waits)))
+  expect(waits).toHaveLength(2)
+  for (const ms of waits) expect(ms).toBeGreaterThan(800_000)
+  expect(await ask(page, limited.url + paths.startWidgetSession)).toMatchObject({
+    status: 429,
+    readable: [true, true, true],
+  })
+  await limited.stop()
+})
+
+test("the widget's API accepts the JWT of its own page only, and no session JWT", async ({ page }) => {
+  customer.html = ''
+  await page.goto(customer.url)
+  const token = await page.evaluate(
+    async ([url, widgetToken]) => {
+      const headers = { 'Content-Type': 'application/json' }
+      const response = await fetch(url!, { method: 'POST', headers, body: JSON.stringify({ widgetToken }) })
+      return (await response.json()).token as string
+    },
+    [login.url + paths.startWidgetSession, widget.token],
+  )
+  keepSecret(token)
+  const greet = async (origin: string, jwt: string) => {
+    const headers = { Origin: origin, Authorization: `Bearer ${jwt}` }
+    return (await fetch(`${widgetServer.url}/greeting`, { headers })).status
+  }
+  expect(await greet(customer.url, token)).toBe(200)
+  expect(await greet(stranger.url, token)).toBe(401)
+  expect(
+    await greet(
+      customer.url,
+      token.replace(/.(?=.{9}$)/, (letter) => (letter === 'A' ? 'B' : 'A')),
+    ),
+  ).toBe(401)
+})
