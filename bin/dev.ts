@@ -28,9 +28,10 @@ async function run(): Promise<number> {
     const dashboardUrl = await startDashboard(port)
     if (production) build()
     const disconnect = await connectLocalProvider()
+    const widget = (await isLocal()) ? await (await import('./local-widget')).startLocalWidget() : undefined
     const preview = production || !(await isLocal()) ? null : await startPreview()
     try {
-      return await serve(port, [dashboardUrl, mailbox?.url, preview?.url])
+      return await serve(port, [dashboardUrl, mailbox?.url, preview?.url, widget?.approved, widget?.rejected])
     } finally {
       preview?.stop()
       await disconnect()
@@ -134,7 +135,8 @@ async function serve(port: number, urls: (string | undefined)[]): Promise<number
   return code ?? 0
 }
 
-async function printLinks([dashboardUrl, mailboxUrl, previewUrl]: (string | undefined)[]): Promise<void> {
+async function printLinks(urls: (string | undefined)[]): Promise<void> {
+  const [dashboardUrl, mailboxUrl, previewUrl, approvedUrl, rejectedUrl] = urls
   const { PUBLIC_URL } = process.env
   // In development, a page is compiled at its first request. That must not use up the lifetime of
   // the code.
@@ -143,6 +145,8 @@ async function printLinks([dashboardUrl, mailboxUrl, previewUrl]: (string | unde
   const { issueLinks } = await import('./links')
   if (mailboxUrl) log(`\nForgot your password? ${PUBLIC_URL}/forgot-password\n  The mails arrive at ${mailboxUrl}`)
   if (previewUrl) log(`\nEvery page in every state: ${previewUrl}/preview`)
+  if (approvedUrl)
+    log(`\nA widget on a page of a customer: ${approvedUrl}\n  and on one whose origin is rejected: ${rejectedUrl}`)
   const links = async () => {
     const { signIn, reset } = await issueLinks(demoEmail)
     log(`\nLinks for ${demoEmail}, each works once:`)

@@ -1,5 +1,5 @@
 // `npm run keys -- new|rotate|list`: manages the keys that sign session JWTs. Changes nothing: it
-// prints the next value of SESSION_SIGNING_KEYS to stdout.
+// prints the next value of SESSION_SIGNING_KEYS or WIDGET_SIGNING_KEYS to stdout.
 
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
@@ -14,39 +14,47 @@ import { UsageError } from '../lib/sso/usage-error'
 import { runCommand } from './command-line'
 import { readEnvFiles } from './local'
 
-const usage = `npm run keys -- new      prints a first value for SESSION_SIGNING_KEYS
+const usage = `npm run keys -- new      prints a first value for SESSION_SIGNING_KEYS, or for WIDGET_SIGNING_KEYS
 npm run keys -- list     lists the keys in SESSION_SIGNING_KEYS: which one signs, which are only published
 npm run keys -- rotate   prints the next value of SESSION_SIGNING_KEYS. A rotation has three steps: publish a
-                         new key, sign with it, remove the old key. Set the printed value before the next step.`
+                         new key, sign with it, remove the old key. Set the printed value before the next step.
 
-const wait = inUnits(lifetimes.session, 'en')
+  --widget               list and rotate: the keys of WIDGET_SIGNING_KEYS`
 
-const nextSteps: Record<RotationStep, string> = {
-  publish: `Step 1 of 3: a new key is published; the old key still signs.
-Set this value as SESSION_SIGNING_KEYS and deploy. When no process uses the previous value any more, wait 10 minutes:
+/** How long what the keys sign stays valid, and what happens to it if the old key is removed too early. */
+const settings = {
+  SESSION_SIGNING_KEYS: {
+    wait: inUnits(lifetimes.session, 'en'),
+    living: 'sessions and their refresh tokens live that\nlong',
+    otherwise: 'users are signed out',
+  },
+  WIDGET_SIGNING_KEYS: {
+    wait: inUnits(lifetimes.widgetToken, 'en'),
+    living: 'JWTs of widgets live that\nlong',
+    otherwise: 'widgets fail for a while',
+  },
+}
+type Setting = keyof typeof settings
+const settingOf = (widget = false): Setting => (widget ? 'WIDGET_SIGNING_KEYS' : 'SESSION_SIGNING_KEYS')
+
+function nextStep(step: RotationStep, name: Setting): string {
+  const { wait, living, otherwise } = settings[name]
+  return {
+    publish: `Step 1 of 3: a new key is published; the old key still signs.
+Set this value as ${name} and deploy. When no process uses the previous value any more, wait 10 minutes:
 the JWKS is cached for 5 minutes, and some libraries keep it for 10. Then run this command again.`,
-  sign: `Step 2 of 3: the new key signs; the old key still verifies sessions and refresh tokens.
-Continue only if step 1 was deployed everywhere at least 10 minutes ago. Set this value as SESSION_SIGNING_KEYS and
-deploy. When no process uses the previous value any more, wait ${wait}: sessions and their refresh tokens live that
-long. Then run this command again.`,
-  drop: `Step 3 of 3: the old key is removed.
-Continue only if step 2 was deployed everywhere at least ${wait} ago; otherwise users are signed out.
-Set this value as SESSION_SIGNING_KEYS and deploy. The rotation is then complete.`,
+    sign: `Step 2 of 3: the new key signs; the old key still verifies.
+Continue only if step 1 was deployed everywhere at least 10 minutes ago. Set this value as ${name} and
+deploy. When no process uses the previous value any more, wait ${wait}: ${living}. Then run this command again.`,
+    drop: `Step 3 of 3: the old key is removed.
+Continue only if step 2 was deployed everywhere at least ${wait} ago; otherwise ${otherwise}.
+Set this value as ${name} and deploy. The rotation is then complete.`,
+  }[step]
 }
 
-function keysInUse(): string {
-  readEnvFiles(process.env.NODE_ENV === 'production')
-  const json = process.env.SESSION_SIGNING_KEYS
-  if (!json)
-    throw new UsageError(
-      'SESSION_SIGNING_KEYS is not set. Create it with `npm run keys -- new`. (`npm run dev` uses its own, in .data/.)',
-    )
-  return json
-}
-
-function rotate(inUse: string): void {
+function rotate(inUse: string, name: Setting): void {
   const { step, json } = rotateSigningKeys(inUse)
-  console.error(nextSteps[step])
+  console.error(nextStep(step, name))
   console.log(json)
 }
 
@@ -59,21 +67,26 @@ function list(json: string): void {
   for (const [index, { kid }] of published.entries()) console.log(`${kid}  ${roles[index]}`)
 }
 
-function withKeys(work: (json: string) => void): void {
-  const json = keysInUse()
+function withKeys(name: Setting, work: (json: string, name: Setting) => void): void {
+  readEnvFiles(process.env.NODE_ENV === 'production')
+  const json = process.env[name]
+  if (!json)
+    throw new UsageError(
+      `${name} is not set. Create it with \`npm run keys -- new\`. (\`npm run dev\` uses its own, in .data/.)`,
+    )
   try {
-    work(json)
+    work(json, name)
   } catch (error) {
-    throw new Error(`SESSION_SIGNING_KEYS is ${(error as Error).message}`, { cause: error })
+    throw new Error(`${name} is ${(error as Error).message}`, { cause: error })
   }
 }
 
 runCommand({
   usage,
-  options: {},
+  options: { widget: { type: 'boolean' } },
   commands: {
     new: { run: () => console.log(newSigningKeys()) },
-    list: { run: () => withKeys(list) },
-    rotate: { run: () => withKeys(rotate) },
+    list: { flags: ['widget'], run: ({ widget }) => withKeys(settingOf(widget), list) },
+    rotate: { flags: ['widget'], run: ({ widget }) => withKeys(settingOf(widget), rotate) },
   },
 })

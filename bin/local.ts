@@ -49,8 +49,9 @@ async function prepareDatabase({ port, purpose, report }: Needs): Promise<Embedd
   if (!url) throw new Error('No local database is running. Run `npm run dev` in another terminal, or set DATABASE_URL.')
   try {
     process.env.DATABASE_URL = url
-    process.env.SESSION_SIGNING_KEYS ||= localSigningKeys()
-    process.env.CONNECTION_SECRETS_KEY ||= localSecretsKey()
+    process.env.SESSION_SIGNING_KEYS ||= localKeys('signing-keys.json', newSigningKeys)
+    process.env.WIDGET_SIGNING_KEYS ||= localKeys('widget-signing-keys.json', newSigningKeys)
+    process.env.CONNECTION_SECRETS_KEY ||= localKeys('connection-secrets-key', () => randomBytes(32).toString('base64'))
     process.env.PUBLIC_URL ||= `http://localhost:${port}`
     process.env.PASSWORD_BREACH_CHECK ||= 'false' // the machine may be offline
     if (purpose === 'server') await migrateDatabase((!isEmbedded && process.env.DIRECT_DATABASE_URL) || url, report)
@@ -120,15 +121,10 @@ function generateClient(report: Report): void {
   }
 }
 
-function localSigningKeys(): string {
-  const file = `${folder}signing-keys.json`
-  if (!existsSync(file)) writeFileSync(file, newSigningKeys(), { mode: 0o600, flag: 'wx' })
-  return readFileSync(file, 'utf8')
-}
-
-function localSecretsKey(): string {
-  const file = `${folder}connection-secrets-key`
-  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600, flag: 'wx' })
+/** Returns keys that are made on first use, and kept in .data/. */
+function localKeys(name: string, make: () => string): string {
+  const file = folder + name
+  if (!existsSync(file)) writeFileSync(file, make(), { mode: 0o600, flag: 'wx' })
   return readFileSync(file, 'utf8')
 }
 

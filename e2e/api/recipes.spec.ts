@@ -40,10 +40,20 @@ test('the TypeScript in the documents compiles', () => {
   execFileSync(`${project}node_modules/.bin/tsc`, ['--noEmit', '-p', folder], { cwd: project, stdio: 'pipe' })
 })
 
-test('the JavaScript in the documents is that of the example', () => {
-  const example = ['login', 'server'].map((name) => readFileSync(`${project}examples/dashboard/${name}.js`, 'utf8'))
+test('the JavaScript in the documents is that of the examples', () => {
+  const sources = ['dashboard/login', 'dashboard/server', 'widget/widget', 'widget/server']
+  const example = sources.map((name) => readFileSync(`${project}examples/${name}.js`, 'utf8'))
   const recipes = Object.keys(blocks).filter((name) => blocks[name]!.language === 'js')
-  expect(recipes).toEqual(['sign-in', 'callback', 'renew', 'sign-out', 'verify', 'alive'])
+  expect(recipes).toEqual([
+    'sign-in',
+    'callback',
+    'renew',
+    'sign-out',
+    'verify',
+    'alive',
+    'widget-session',
+    'verify-widget',
+  ])
   for (const name of recipes) expect(example.join('\n'), name).toContain(blocks[name]!.text)
 })
 

@@ -23,7 +23,11 @@ test.beforeEach(() => {
 })
 test.afterEach(() => rmSync(checkout, { recursive: true, force: true }))
 
-test('npm run dev runs without settings, on loopback, while the commands of the README run', async ({ page, user }) => {
+test('npm run dev runs without settings, on loopback, while the commands of the README run', async ({
+  page,
+  user,
+  browserProcess,
+}) => {
   test.setTimeout(420_000) // it compiles every page, and commands take seconds each
   const port = String(await freePort())
   const child = spawn('npm', ['run', '--silent', 'dev'], {
@@ -70,8 +74,15 @@ test('npm run dev runs without settings, on loopback, while the commands of the 
     const link = `http://localhost:${port}/reset-password?token=`
     await expect.poll(async () => (await fetch(mailbox)).text(), { timeout: 30_000 }).toContain(link)
 
+    const [, widget, rejected] = printed.match(/customer: (http:\S+)\n.* rejected: (http:\S+)/)!
+    const customer = await (await browserProcess.newContext()).newPage() // without a header that needs a preflight
+    await customer.goto(widget!)
+    await expect(customer.locator('p').last()).toContainText(`Hello, page of ${widget}.`)
+    await customer.goto(rejected!)
+    await expect(customer.locator('p')).toHaveCount(1) // the widget is gone
+
     const preview = printed.match(/(http:\/\/localhost:\d+)\/preview/)![1]!
-    for (const url of [`http://localhost:${port}`, dashboard, provider, mailbox, preview])
+    for (const url of [`http://localhost:${port}`, dashboard, provider, mailbox, preview, widget!])
       await expect.soft(fetch(`http://${otherAddress()}:${new URL(url).port}/`), url).rejects.toThrow()
 
     const commands = commandsOfReadme()

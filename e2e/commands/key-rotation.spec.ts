@@ -59,9 +59,9 @@ test('accepts every session and every refresh token while keys are rotated', asy
 })
 
 test('npm run keys prints only the next value to stdout, and instructions to stderr', () => {
-  const run = (command: string[], keys = '') => {
+  const run = (command: string[], keys = '', widgetKeys = '') => {
     const program = ['--import', 'tsx', `${project}bin/keys.ts`, ...command]
-    const env = { ...process.env, SESSION_SIGNING_KEYS: keys }
+    const env = { ...process.env, SESSION_SIGNING_KEYS: keys, WIDGET_SIGNING_KEYS: widgetKeys }
     return spawnSync(process.execPath, program, { cwd: project, env, encoding: 'utf8' })
   }
   const first = run(['new']).stdout
@@ -69,6 +69,10 @@ test('npm run keys prints only the next value to stdout, and instructions to std
   expect(second.stderr).toContain('Step 1 of 3')
   const listed = run(['list'], rotateSigningKeys(second.stdout).json).stdout
   expect(listed).toMatch(/^[\w-]{43} {2}signs\n[\w-]{43} {2}published, signed previously\n$/)
+  const ofWidgets = run(['rotate', '--widget'], '')
+  expect(ofWidgets).toMatchObject({ status: 2, stderr: expect.stringContaining('WIDGET_SIGNING_KEYS is not set') })
+  expect(run(['list', '--widget'], '', first).stdout).toMatch(/^[\w-]{43} {2}signs\n$/)
+  expect(run(['rotate', '--widget'], '', first).stderr).toContain('Set this value as WIDGET_SIGNING_KEYS')
   const wrong = run(['list'], 'secret')
   expect(wrong).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('is not JSON') })
   expect(wrong.stderr).not.toContain('secret')
