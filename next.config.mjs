@@ -2,9 +2,14 @@ import { existsSync, readdirSync } from 'node:fs'
 
 const migrations = readdirSync(new URL('prisma/migrations', import.meta.url)).filter((name) => /^\d{14}_/.test(name))
 
+// Tests build with PREVIEW=true.
+const hasPreview = process.env.NODE_ENV === 'development' || process.env.PREVIEW === 'true'
+
 /** @type {import('next').NextConfig} */
 const config = {
   output: process.env.VERCEL ? undefined : 'standalone', // see bin/build.ts
+  // The preview of all pages is not a part of production.
+  pageExtensions: ['ts', 'tsx', ...(hasPreview ? ['preview.ts'] : [])],
   poweredByHeader: false,
   reactStrictMode: true,
   agentRules: false, // Next.js would otherwise write files of its own into the project
@@ -25,6 +30,7 @@ const config = {
   turbopack: { rules: { '*': { condition: { query: '?raw' }, type: 'text' } } },
   compiler: {
     defineServer: {
+      'process.env.HAS_PREVIEW': hasPreview, // for proxy.ts
       'process.env.BRAND_FILES': JSON.stringify(brandFiles()), // for app/_ui/brand-files.ts
       'process.env.MIGRATIONS': JSON.stringify(migrations), // for lib/database/readiness.ts
     },

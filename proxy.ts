@@ -25,15 +25,17 @@ const brandPaths = Object.values(brandFiles())
  * app/_ui/url-secrets.inline.js). The page still sees that a secret is present.
  */
 export async function proxy(request: NextRequest): Promise<Response> {
-  if (brandPaths.includes(request.nextUrl.pathname)) return NextResponse.next()
+  const { pathname } = request.nextUrl
+  if (brandPaths.includes(pathname)) return NextResponse.next()
+  // It has the policy of the page that it shows.
+  if (process.env.HAS_PREVIEW && /^\/preview(\/|$)/.test(pathname)) return NextResponse.next()
   const nonce = randomBytes(16).toString('base64')
   const policy = contentSecurityPolicy(nonce)
   const response = (await rejectionOf(request, nonce)) ?? (await forwardToPage(request, nonce, policy))
   response.headers.set('Content-Security-Policy', policy)
   for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value)
   // These pages have a form: without a referrer, browsers before 2023 would hide which site sent it.
-  if (['/', '/forgot-password'].includes(request.nextUrl.pathname))
-    response.headers.set('Referrer-Policy', 'same-origin')
+  if (['/', '/forgot-password'].includes(pathname)) response.headers.set('Referrer-Policy', 'same-origin')
   return response
 }
 

@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import { choosePort, firstFreePort, prepareLocally, project, readEnvFiles, rememberPublicUrl } from './local'
-import type { Preview } from './preview'
 
 const demoEmail = 'ada@example.com'
 const people = [
@@ -29,11 +28,9 @@ async function run(): Promise<number> {
     if (production) build()
     const disconnect = await connectLocalProvider()
     const widget = (await isLocal()) ? await (await import('./local-widget')).startLocalWidget() : undefined
-    const preview = production || !(await isLocal()) ? null : await startPreview()
     try {
-      return await serve(port, [dashboardUrl, mailbox?.url, preview?.url, widget?.approved, widget?.rejected])
+      return await serve(port, [dashboardUrl, mailbox?.url, widget?.approved, widget?.rejected])
     } finally {
-      preview?.stop()
       await disconnect()
     }
   } finally {
@@ -104,12 +101,6 @@ async function connectLocalProvider(): Promise<() => Promise<void>> {
   }
 }
 
-async function startPreview(): Promise<Preview> {
-  const [{ startPreview }, { env, sendsMail }] = await Promise.all([import('./preview'), import('../lib/settings/env')])
-  const { PASSWORD_SIGN_IN, PUBLIC_URL } = env()
-  return startPreview({ url: PUBLIC_URL, passwords: PASSWORD_SIGN_IN, mail: sendsMail(), email: 'reader@example.com' })
-}
-
 function build(): void {
   log('Building …')
   execFileSync(process.execPath, ['--import', 'tsx', 'bin/build.ts'], {
@@ -136,7 +127,7 @@ async function serve(port: number, urls: (string | undefined)[]): Promise<number
 }
 
 async function printLinks(urls: (string | undefined)[]): Promise<void> {
-  const [dashboardUrl, mailboxUrl, previewUrl, approvedUrl, rejectedUrl] = urls
+  const [dashboardUrl, mailboxUrl, approvedUrl, rejectedUrl] = urls
   const { PUBLIC_URL } = process.env
   // In development, a page is compiled at its first request. That must not use up the lifetime of
   // the code.
@@ -144,7 +135,7 @@ async function printLinks(urls: (string | undefined)[]): Promise<void> {
     await fetch(`${PUBLIC_URL}${path}`)
   const { issueLinks } = await import('./links')
   if (mailboxUrl) log(`\nForgot your password? ${PUBLIC_URL}/forgot-password\n  The mails arrive at ${mailboxUrl}`)
-  if (previewUrl) log(`\nEvery page in every state: ${previewUrl}/preview`)
+  if (!production) log(`\nEvery page in every state: ${PUBLIC_URL}/preview`)
   if (approvedUrl)
     log(`\nA widget on a page of a customer: ${approvedUrl}\n  and on one whose origin is rejected: ${rejectedUrl}`)
   const links = async () => {

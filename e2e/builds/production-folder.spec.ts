@@ -57,6 +57,7 @@ test('deploy/build.sh makes a folder of 150 MB that runs on Node.js alone', asyn
     const token = await issue('reset-token', 'ada@example.com')
     expect((await postTo(server.url + resetPath, { token, password: newPassword() })).status).toBe(200)
     expect((await fetch(`${server.url}/sso/callback`)).status).toBe(200)
+    expect((await fetch(`${server.url}/preview`)).status, 'only development and tests have it').toBe(404)
     await server.stop()
     const [user] = await database.sql(`
       SELECT password_hash LIKE '$2b$%' AS changed, (SELECT count(*)::int FROM sessions WHERE revoked_at IS NOT NULL) AS ended

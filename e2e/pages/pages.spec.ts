@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Page, Response } from 'playwright/test'
+import { pathOf } from '../../app/preview/states'
 import { project } from '../../bin/local'
-import { pathOf } from '../../bin/preview'
 import { exchangePath, expect, heading, newCode, newToken, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { axe, complaintsOf, problemsOf } from '../support/page-checks'
-import { hold, previewUrl, respondWith, show } from '../support/page-states'
+import { hold, respondWith, show } from '../support/page-states'
 import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
@@ -55,8 +55,7 @@ test('copies the support reference, or selects it where there is no clipboard', 
   await expect(page.getByText('Copied')).toHaveCount(0)
 })
 
-test('the preview shows a state in a language and a scheme, and all states at once', async ({ page }) => {
-  const url = await previewUrl()
+test('the preview shows a state in a language and a scheme, and all states at once', async ({ page, url }) => {
   const complaints = complaintsOf(page.context())
   await page.goto(`${url}${pathOf('sso: used or expired')}?language=ar&scheme=dark`)
   await page.locator('html[dir=rtl][data-shown]').waitFor({ state: 'attached' })

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright/test'
-import { states } from '../../bin/preview/states'
+import { states } from '../../app/preview/states'
 import { expect, heading, newCode, newToken, test } from '../support/fixtures'
 import { complaintsOf, problemsOf } from '../support/page-checks'
 import { show, stateNames } from '../support/page-states'

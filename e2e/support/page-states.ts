@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { Page, Route } from 'playwright/test'
-import { type Preview, pathOf, startPreview } from '../../bin/preview'
-import { states } from '../../bin/preview/states'
+import { pathOf, states } from '../../app/preview/states'
 import { addConnection, ConnectionConflict } from '../../lib/sso/manage'
 import { startServer } from './server'
 
@@ -10,7 +8,7 @@ export const stateNames = Object.keys(states)
 /** Opens a page in one of these states, in a language, and waits until it is shown. */
 export async function show(page: Page, name: string, language = 'en'): Promise<void> {
   const { passwords, mail, ...state } = states[name]!
-  const { url } = await previewOf(passwords || mail ? 'all' : 'none')
+  const url = await previewOf(passwords || mail ? 'all' : 'none')
   await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' }) // the state may end the loading
   await page.locator(`html[lang=${language}][data-shown]`).waitFor({ state: 'attached' })
   const title = state.title.replace('{app}', process.env.APP_NAME ?? 'Dashboard')
@@ -18,33 +16,28 @@ export async function show(page: Page, name: string, language = 'en'): Promise<v
   await page.getByRole('heading', { level: 1, ...heading }).waitFor()
 }
 
-/** Returns the URL of the preview of the server that all tests share. */
-export async function previewUrl(): Promise<string> {
-  return (await previewOf('none')).url
-}
-
 /** Which of the optional features a server has. */
 type Features = 'all' | 'none'
-const previews = new Map<Features, Promise<Preview>>()
+const servers = new Map<Features, Promise<string>>()
 
-function previewOf(features: Features): Promise<Preview> {
-  const preview = previews.get(features) ?? start(features === 'all')
-  previews.set(features, preview)
-  return preview
+/** Returns the URL of a server, whose preview has these features. */
+function previewOf(features: Features): Promise<string> {
+  const server = servers.get(features) ?? start(features === 'all')
+  servers.set(features, server)
+  return server
 }
 
-/** Starts a preview of the server that all tests share, or of one that has passwords and sends e-mail. */
-async function start(hasAll: boolean): Promise<Preview> {
-  const app = { passwords: hasAll, mail: hasAll, email: `reader-${randomUUID()}@example.com` }
+/** Takes the server that all tests share, or starts one that has passwords and sends e-mail. */
+async function start(hasAll: boolean): Promise<string> {
   await addListedConnection()
-  if (!hasAll) return startPreview({ ...app, url: process.env.PUBLIC_URL! })
+  if (!hasAll) return process.env.PUBLIC_URL!
   const server = await startServer({
     PASSWORD_SIGN_IN: 'true',
     SMTP_URL: 'smtp://127.0.0.1:9', // no state sends anything
     MAIL_FROM: 'login@example.com',
   })
   process.once('exit', () => server.process.kill('SIGKILL'))
-  return startPreview({ ...app, url: server.url })
+  return server.url
 }
 
 async function addListedConnection(): Promise<void> {

@@ -1,4 +1,4 @@
-import * as paths from '../../lib/contract/paths'
+import * as paths from '@/lib/contract/paths'
 
 /** The state of a reset link that the page opens. */
 export type LinkState = 'live' | 'used' | 'expired'
@@ -207,6 +207,11 @@ export const states: Record<string, State> = {
   'reset: failed': { ...resetSent(failed, '.reference'), title: 'We couldn’t change your password' },
 }
 
+/** Returns the path at which the preview shows a state. */
+export function pathOf(name: string): string {
+  return `/preview/${name.replace(/\W+/g, '-')}`
+}
+
 function rejection(status: number, body: object, retryAfter?: number): Mock {
   return {
     status,
@@ -220,11 +225,11 @@ function rejection(status: number, body: object, retryAfter?: number): Mock {
   }
 }
 
-/** The page that exchanges a code. It stays, because nothing is at /dashboard. */
+/** The page that exchanges a code, and stays. */
 function landing(title: string, response: Mock): State {
   const isError = response === 'lost' || (response !== 'none' && response.status >= 400)
   const steps: Step[] = isError ? [['see', '.actions']] : []
-  return { title, path: '/sso/callback?code=x&next=/dashboard', mocks: { [exchange]: response }, steps }
+  return { title, path: '/sso/callback?code=x&next=/preview/stay', mocks: { [exchange]: response }, steps }
 }
 
 function passwordStep(steps: Step[]): State {
