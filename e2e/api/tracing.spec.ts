@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import * as paths from '../../lib/contract/paths'
+import { addWidget } from '../../lib/widget/manage'
+import { authorize, newRequest } from '../support/dashboard'
 import { exchangePath, expect, newCode, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
@@ -52,6 +56,14 @@ test('sends spans without secrets if only OTEL_EXPORTER_OTLP_ENDPOINT is set, an
   const [code, token, password] = [await newCode(user), await newToken(user), newPassword()]
   const [fabricated, inPath] = [keepSecret('fabricated-code-in-a-url'), keepSecret('in-a-path-1')]
   const exchanged = await postTo(server.url + exchangePath, { code })
+  const origin = 'https://www.example.com'
+  const widgetToken = keepSecret(await addWidget(`w-${randomUUID()}`, 'Widget', [origin]))
+  const widget = await postTo(server.url + paths.startWidgetSession, { widgetToken }, { Origin: origin })
+  const { query, codeVerifier, state } = newRequest()
+  const ofDashboard = await authorize(server.url, query, exchanged.body)
+  const dashboardCode = new URL(ofDashboard.headers.get('location')!).searchParams.get('code')!
+  expect((await postTo(server.url + exchangePath, { code: dashboardCode, codeVerifier })).status).toBe(200)
+  const ofFeatures = [widgetToken, widget.body.token, keepSecret(dashboardCode), codeVerifier, state]
   expect((await postTo(server.url + resetPath, { token, password })).status).toBe(200)
   const places = [
     `/sso/callback?code=${fabricated}`,
@@ -78,8 +90,20 @@ test('sends spans without secrets if only OTEL_EXPORTER_OTLP_ENDPOINT is set, an
   expect(resource).toContainEqual({ key: 'service.name', value: { stringValue: 'authentication-completion' } })
   const sent = receiver.bodies.join('\n')
   const { token: jwt, refreshToken } = exchanged.body
-  const texts = [code, token, password, fabricated, inPath, jwt, refreshToken, user.email, user.id, '/range/']
-  for (const text of texts) expect(sent).not.toContain(text)
+  const texts = [
+    code,
+    token,
+    password,
+    fabricated,
+    inPath,
+    jwt,
+    refreshToken,
+    user.email,
+    user.id,
+    '/range/',
+    ...ofFeatures,
+  ]
+  for (const text of texts) expect(sent).not.toContain(text!)
   expect(sent).not.toMatch(/[?&](code|token)=/)
 })
 

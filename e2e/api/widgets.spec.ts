@@ -96,7 +96,13 @@ test('rejects every origin but exactly those that are approved', async ({ url })
       'https://www.example.com.',
       'https://www.example.com/',
     ],
-    ...['https://b%C3%BCcher.example', 'https://localhost:8080', 'http://localhost:8081', 'http://127.0.0.1:8080'],
+    ...[
+      'https://b%C3%BCcher.example',
+      'https://b\u00fccher.example',
+      'https://localhost:8080',
+      'http://localhost:8081',
+      'http://127.0.0.1:8080',
+    ],
     ...[`${approved}, ${approved}`, `${approved} ${approved}`, `${approved}\t`, `x${approved}`],
     ...['null', '*', '', 'file://', `https://${'a'.repeat(10_000)}.example`, 'chrome-extension://x'],
   ].filter((origin) => origin.trim() !== approved)
