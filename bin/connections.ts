@@ -8,7 +8,7 @@ import type { ListedConnection } from '../lib/sso/manage'
 import type { Provider, Flags as ProviderFlags } from '../lib/sso/provider'
 import { UsageError } from '../lib/sso/usage-error'
 import { runCommand } from './command-line'
-import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
+import { withDatabaseAsOwner } from './local'
 
 const usageOfAll = `  Every add:
     --name TEXT         the label of its button; by default the slug
@@ -34,17 +34,6 @@ const flagsOfAdd = {
   provision: { type: 'boolean' },
   'allow-passwords': { type: 'boolean' },
 } as const
-
-/** Runs `work` with the database, as the role that may change connections. */
-async function withDatabase(work: () => Promise<void>): Promise<void> {
-  readEnvFiles(process.env.NODE_ENV === 'production')
-  // the role that serves may not change connections
-  if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
-  if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl() ?? ''
-  const port = Number(process.env.PORT || 3000)
-  const release = await prepareLocally({ port, purpose: 'command', report: console.error })
-  await work().finally(release)
-}
 
 type Flags = ProviderFlags & {
   domain?: string[]
@@ -204,14 +193,14 @@ const providers = await Promise.all(Object.entries(kinds).map(load))
 const flagsOfKinds = Object.assign({}, ...providers.map(([, { add }]) => add.flags)) as Provider['add']['flags']
 const ofConnection = (act: (connection: ListedConnection) => Promise<void>) => ({
   parameters: ['SLUG'],
-  run: (_: unknown, slug: string) => withDatabase(async () => act(await existing(slug))),
+  run: (_: unknown, slug: string) => withDatabaseAsOwner(async () => act(await existing(slug))),
 })
 const additionOf = ([name, provider]: (typeof providers)[number]) => [
   `add ${name}`,
   {
     parameters: ['SLUG'],
     flags: Object.keys({ ...flagsOfAdd, ...provider.add.flags }),
-    run: (flags: Flags, slug: string) => withDatabase(() => add(provider, slug, flags)),
+    run: (flags: Flags, slug: string) => withDatabaseAsOwner(() => add(provider, slug, flags)),
   },
 ]
 runCommand({
@@ -222,9 +211,9 @@ runCommand({
     update: {
       parameters: ['SLUG'],
       flags: ['metadata'],
-      run: (flags, slug) => withDatabase(async () => update(await existing(slug), flags)),
+      run: (flags, slug) => withDatabaseAsOwner(async () => update(await existing(slug), flags)),
     },
-    list: { flags: ['json'], run: ({ json }) => withDatabase(() => list(json)) },
+    list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
     show: ofConnection(show),
     check: ofConnection(check),
     disable: ofConnection(disable),

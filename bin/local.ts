@@ -121,6 +121,16 @@ function generateClient(report: Report): void {
   }
 }
 
+/** Runs `work` with the database, as the role that may change what the serving role may only read. */
+export async function withDatabaseAsOwner(work: () => Promise<void>): Promise<void> {
+  readEnvFiles(process.env.NODE_ENV === 'production')
+  if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
+  if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl() ?? ''
+  const port = Number(process.env.PORT || 3000)
+  const release = await prepareLocally({ port, purpose: 'command', report: console.error })
+  await work().finally(release)
+}
+
 /** Returns keys that are made on first use, and kept in .data/. */
 function localKeys(name: string, make: () => string): string {
   const file = folder + name

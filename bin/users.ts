@@ -7,7 +7,7 @@ import type { ListedConnection } from '../lib/sso/manage'
 import { UsageError } from '../lib/sso/usage-error'
 import type { User } from '../lib/user'
 import { runCommand } from './command-line'
-import { prepareLocally, readEnvFiles } from './local'
+import { withDatabaseAsOwner } from './local'
 
 const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: who may only use SSO
 npm run users -- allow-password EMAIL
@@ -29,19 +29,10 @@ npm run users -- unlink EMAIL CONNECTION
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
 const pageSize = 1_000
-/** Runs `work` with the database, as the role that may change users. */
-async function withDatabase(work: () => Promise<void>): Promise<void> {
-  readEnvFiles(process.env.NODE_ENV === 'production')
-  // the role that serves may not change these columns
-  if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
-  const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
-  await work().finally(release)
-}
-
 /** Runs `work` with the database, if an address is one. An imported one can be of a form that is not added. */
 function withAddress(email: string, work: () => Promise<void>, isAddress: (text: string) => unknown = isLikeAddress) {
   if (!isAddress(email)) throw new UsageError('That is not an e-mail address, like ada@example.com.')
-  return withDatabase(work)
+  return withDatabaseAsOwner(work)
 }
 
 const isLikeAddress = (text: string) => /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
@@ -206,7 +197,7 @@ runCommand({
       run: ({ issuer }, email, slug, subject) =>
         withAddress(email, async () => link(await existing(email), slug, subject, issuer)),
     },
-    list: { flags: ['json'], run: ({ json }) => withDatabase(() => list(json)) },
+    list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
     show: ofUser(show),
     'sign-out': ofUser(signOut),
     unlink: {

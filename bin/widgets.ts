@@ -3,7 +3,7 @@
 import { UsageError } from '../lib/sso/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
 import { runCommand } from './command-line'
-import { prepareLocally, readEnvFiles } from './local'
+import { withDatabaseAsOwner } from './local'
 
 const usage = `npm run widgets -- add SLUG              adds a widget, and prints its token, which is shown only once
                                          --origin URL: of pages that may use it; repeat it for several
@@ -25,18 +25,14 @@ Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
 const secondsOf = { m: 60, h: 3_600, d: 86_400 }
 
-/** Runs `work` with the database, as the role that may change widgets. */
+/** Runs `work` with the database. A WidgetConflict is an error of usage. */
 async function withDatabase(work: () => Promise<void>): Promise<void> {
-  readEnvFiles(process.env.NODE_ENV === 'production')
-  // the role that serves may not change widgets
-  if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
-  const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
   const { WidgetConflict } = await import('../lib/widget/manage')
-  await work()
-    .catch((error) => {
+  await withDatabaseAsOwner(() =>
+    work().catch((error) => {
       throw error instanceof WidgetConflict ? new UsageError(error.message) : error
-    })
-    .finally(release)
+    }),
+  )
 }
 
 async function existing(slug: string): Promise<ListedWidget> {

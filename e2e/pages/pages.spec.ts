@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Page, Response } from 'playwright/test'
-import { pathOf } from '../../app/preview/states'
 import { project } from '../../bin/local'
 import { exchangePath, expect, heading, newCode, newToken, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
@@ -10,6 +9,7 @@ import { axe, complaintsOf, problemsOf } from '../support/page-checks'
 import { hold, respondWith, show } from '../support/page-states'
 import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
+import { pathOf } from '../support/states'
 
 const resetLink = async (user: { id: string; email: string }) => `/reset-password?token=${await newToken(user)}`
 

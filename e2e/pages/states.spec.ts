@@ -1,8 +1,8 @@
 import type { Page } from 'playwright/test'
-import { states } from '../../app/preview/states'
 import { expect, heading, newCode, newToken, test } from '../support/fixtures'
 import { complaintsOf, problemsOf } from '../support/page-checks'
 import { show, stateNames } from '../support/page-states'
+import { states } from '../support/states'
 
 // Each state once: in English, in the light scheme, 320 pixels wide, and translated by the browser.
 // `npm run test:axe` checks all languages, schemes, text sizes and widths.

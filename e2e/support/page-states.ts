@@ -1,7 +1,7 @@
 import type { Page, Route } from 'playwright/test'
-import { pathOf, states } from '../../app/preview/states'
 import { addConnection, ConnectionConflict } from '../../lib/sso/manage'
 import { startServer } from './server'
+import { pathOf, states } from './states'
 
 export const stateNames = Object.keys(states)
 

@@ -1,41 +1,15 @@
 import { z } from 'zod'
 import { type ErrorCode, errors, outcomeUnknownMessage } from '../contract/errors'
 import { allowedMethods, type Operation, operations } from '../contract/operations'
-import {
-  errorSchema,
-  ForgotPasswordRequest,
-  JwksResponse,
-  OkResponse,
-  PublicJwk,
-  RefreshResponse,
-  RefreshTokenRequest,
-  ResetPasswordRequest,
-  SessionResponse,
-  SessionTokensResponse,
-  SignInRequest,
-  SsoExchangeRequest,
-  WidgetSessionRequest,
-  WidgetSessionResponse,
-} from '../contract/schemas'
+import * as schemaModule from '../contract/schemas'
 import { windowSeconds } from './rate-limit/limit'
 
 const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
 const table: Operation[] = Object.values(operations)
-const namedSchemas = {
-  SsoExchangeRequest,
-  SignInRequest,
-  ResetPasswordRequest,
-  ForgotPasswordRequest,
-  RefreshTokenRequest,
-  RefreshResponse,
-  SessionTokensResponse,
-  SessionResponse,
-  WidgetSessionRequest,
-  WidgetSessionResponse,
-  OkResponse,
-  PublicJwk,
-  JwksResponse,
-}
+const namedSchemas = Object.entries(schemaModule).filter(([, value]) => value instanceof z.ZodType) as [
+  string,
+  z.ZodType,
+][]
 
 const commonHeaders = ['Cache-Control', 'X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit']
 
@@ -234,18 +208,18 @@ function badRequestOf({ badRequestDescription, issueExamples = {}, crossOrigin }
 /** Returns the JSON Schemas: requests and responses by name, errors by code. */
 function schemas() {
   const registry = z.registry<{ id: string }>()
-  for (const [id, schema] of Object.entries(namedSchemas)) registry.add(schema, { id })
+  for (const [id, schema] of namedSchemas) registry.add(schema, { id })
   const codes = new Set<ErrorCode>([
     ...(Object.keys(sharedErrors) as ErrorCode[]),
     ...table.flatMap((operation) => operation.errors),
   ])
-  for (const code of codes) registry.add(errorSchema(code), { id: code })
+  for (const code of codes) registry.add(schemaModule.errorSchema(code), { id: code })
   const generated = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` }).schemas
   return Object.fromEntries(Object.entries(generated).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
 }
 
 function nameOf(schema: z.ZodType): string {
-  return Object.entries(namedSchemas).find(([, named]) => named === schema)![0]
+  return namedSchemas.find(([, named]) => named === schema)![0]
 }
 
 function sharedResponses() {

@@ -1,6 +1,7 @@
 // The preview: every page in every state, in any language, width and color scheme. Only development and tests compile
 // this file (see next.config.mjs). It adds a script to a page of the app, which brings about the state.
 import PQueue from 'p-queue'
+import { type LinkState, pathOf, type State, states } from '@/e2e/support/states'
 import { prisma } from '@/lib/database/prisma'
 import { escapeHtml } from '@/lib/page/escape-html'
 import { languages } from '@/lib/page/language'
@@ -8,7 +9,6 @@ import { issueResetToken } from '@/lib/password/reset'
 import { env, sendsMail } from '@/lib/settings/env'
 import { createUser, findUserByEmail } from '@/lib/user'
 import frameScript from '../frame.inline.js?raw'
-import { type LinkState, pathOf, type State, states } from '../states'
 
 type Look = { scheme?: string; language: string; width: number }
 

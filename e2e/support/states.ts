@@ -1,4 +1,4 @@
-import * as paths from '@/lib/contract/paths'
+import * as paths from '../../lib/contract/paths'
 
 /** The state of a reset link that the page opens. */
 export type LinkState = 'live' | 'used' | 'expired'
