@@ -170,11 +170,11 @@ test('mails a link that sets a password, then a notice, and stores neither addre
   expect((await reset(mail!.token!)).status).toBe(400)
 })
 
-test('sends the same response for unknown, disabled and SSO-only users, and no mail', async () => {
+test('sends the same response for unknown and disabled users, and no mail', async () => {
   const users = [
     { id: randomUUID(), email: newEmail() },
     await newUser(', disabled_at', ', now()'),
-    await newUser(', sso_only', ', true'),
+    await newUser(', disabled_at, sso_only', ', now(), true'),
   ]
   for (const { email } of users) {
     const { status, body } = await forgot(email)
@@ -182,6 +182,47 @@ test('sends the same response for unknown, disabled and SSO-only users, and no m
   }
   await settled()
   for (const user of users) expect(await mailsOf(user)).toEqual([])
+})
+
+test('mails a user without passwords where to sign in, with the caps of other mails and no token', async () => {
+  const user = await newUser(', sso_only', ', true')
+  expect((await forgot(user.email, { 'User-Agent': firefox })).body).toEqual({ ok: true })
+  await expect.poll(() => wasSent(user)).toBe(true)
+  const [mail] = smtp.mailsTo(user.email)
+  expect(mail!.subject).toBe('Sign in to Dashboard with your organisation')
+  expect(mail!.text).toContain(`${server.url}/sign-in\n`)
+  expect(mail!.text).toContain('Firefox on Windows')
+  expect(mail!.raw).not.toMatch(/token=/)
+  expect(await database.sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user.id])).toEqual([])
+  await forgot(user.email.toUpperCase(), { 'Accept-Language': 'de' })
+  await settled()
+  expect(await mailsOf(user), 'one in a minute').toHaveLength(1)
+
+  await age(user, '2 minutes')
+  await database.sql('UPDATE users SET sso_only = false WHERE id = $1', [user.id])
+  await forgot(user.email, { 'Accept-Language': 'de' })
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(2)
+  expect(smtp.mailsTo(user.email)[1]!.token, 'an exempted user gets a reset link').toBeTruthy()
+  await age(user, '2 minutes')
+  await forgot(user.email)
+  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(3)
+  await age(user, '2 minutes')
+  await forgot(user.email)
+  await settled()
+  expect(await mailsOf(user), 'three in an hour, of both kinds').toHaveLength(3)
+})
+
+test('turns a waiting reset mail into one that leads to the sign-in, once its user is restricted to SSO', async () => {
+  const user = await newUser()
+  await forgotRejected(user)
+  await database.sql('UPDATE users SET sso_only = true WHERE id = $1', [user.id])
+  await database.sql(`UPDATE mails SET due_at = now() + interval '30 minutes' WHERE user_id = $1`, [user.id])
+  await age(user, '2 minutes')
+  await forgot(user.email)
+  await expect
+    .poll(() => smtp.mailsTo(user.email).map(({ subject }) => subject))
+    .toEqual(['Sign in to Dashboard with your organisation'])
+  expect(await mailsOf(user)).toMatchObject([{ kind: 'sign-in' }])
 })
 
 test('responds before any look-up, so that it does not wait for a locked table', async () => {

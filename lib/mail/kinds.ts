@@ -37,6 +37,16 @@ export const mailKinds = {
       notes: [reset.expiry, requested(reset.requested), reset.notYou],
     }),
   },
+  'sign-in': {
+    retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute],
+    lifetimeSeconds: hour,
+    link: async () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href,
+    content: ({ signIn }, requested) => ({
+      ...signIn,
+      paragraphs: [signIn.body],
+      notes: [requested(signIn.requested), signIn.notYou],
+    }),
+  },
   'password-changed': {
     retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute, 2 * hour, 12 * hour],
     lifetimeSeconds: 24 * hour,

@@ -17,8 +17,9 @@ export type ClaimedMail = MailRequest &
 const claimSeconds = 120
 
 /**
- * Queues a reset mail for the user with one of these addresses, within the caps per user: 1 a
- * minute, 3 an hour, and 1 an hour after 10 in a day. Returns whether it did. If not, it has executed
+ * Queues a reset mail for the user with one of these addresses, or, for a user without passwords, a
+ * mail that leads to the sign-in. Within the caps per user: 1 a minute, 3 an hour, and 1 an hour after
+ * 10 in a day. Returns whether it did. If not, it has executed
  * the same statement whether or not there is such a user, and written nothing. Of the mails that
  * are due, those with a lower priority are sent first.
  */
@@ -32,28 +33,29 @@ export async function queueResetMail(
     // one user would tell whether that user exists.
     const [candidate] = await tx.$queryRaw<{ id: string | null; isAllowed: boolean }[]>`
       WITH candidate AS MATERIALIZED (
-        SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL AND NOT sso_only
+        SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL
           ORDER BY email = ${emails[0]!} DESC LIMIT 1) AS id
       )
       SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
     if (!candidate?.id || !candidate.isAllowed) return false
     // Not FOR UPDATE, which would make sign-ins wait. Another statement counts, because the
     // snapshot of this one is older than the lock.
-    const [user] = await tx.$queryRaw<{ id: string }[]>`
-      SELECT id FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL AND NOT sso_only FOR NO KEY UPDATE`
+    const [user] = await tx.$queryRaw<{ id: string; ssoOnly: boolean }[]>`
+      SELECT id, sso_only AS "ssoOnly" FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return false
+    const kind: MailKindName = user.ssoOnly ? 'sign-in' : 'reset'
     const queued = await tx.$executeRaw`
       WITH allowed AS (
         SELECT WHERE ${isWithinCaps(Prisma.sql`${user.id}`)}
       ), renewed AS (
-        UPDATE mails SET requested_at = now(), language = ${language}, device = ${device}, priority = LEAST(priority, ${priority}),
+        UPDATE mails SET kind = ${kind}, requested_at = now(), language = ${language}, device = ${device}, priority = LEAST(priority, ${priority}),
           due_at = CASE WHEN due_at > now() + make_interval(secs => ${claimSeconds}) THEN now() ELSE due_at END
-        WHERE user_id = ${user.id} AND requested_at > now() - interval '1 day' AND kind = 'reset'
+        WHERE user_id = ${user.id} AND requested_at > now() - interval '1 day' AND ${isRequested}
           AND due_at IS NOT NULL AND EXISTS (SELECT FROM allowed)
         RETURNING id
       ), created AS (
         INSERT INTO mails (kind, user_id, language, device, priority)
-        SELECT 'reset', ${user.id}::uuid, ${language}, ${device}, ${priority}::int
+        SELECT ${kind}, ${user.id}::uuid, ${language}, ${device}, ${priority}::int
         WHERE EXISTS (SELECT FROM allowed) AND NOT EXISTS (SELECT FROM renewed)
         RETURNING id
       )
@@ -62,12 +64,15 @@ export async function queueResetMail(
   })
 }
 
-/** A condition: whether the caps allow another reset mail to the user with this ID. */
+/** A condition: whether a forgot-password request caused the mail. */
+const isRequested = Prisma.sql`kind IN ('reset', 'sign-in')`
+
+/** A condition: whether the caps allow another such mail to the user with this ID. */
 function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(
     SELECT count(*) FILTER (WHERE requested_at > now() - interval '1 minute') < 1
       AND count(*) FILTER (WHERE requested_at > now() - interval '1 hour') < CASE WHEN count(*) < 10 THEN 3 ELSE 1 END
-    FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset')`
+    FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isRequested})`
 }
 
 /**

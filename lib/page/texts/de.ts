@@ -328,6 +328,14 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       requested: { plain: 'Angefordert am {when}.', fromDevice: 'Angefordert am {when} mit {device}.' },
       notYou: 'Waren Sie das nicht? Dann ignorieren Sie diese E‑Mail: Es wurde nichts geändert.',
     },
+    signIn: {
+      subject: `Bei ${app} über Ihre Organisation anmelden`,
+      title: 'Melden Sie sich über Ihre Organisation an',
+      body: `Ihr Konto bei ${app} hat kein eigenes Passwort, das zurückgesetzt werden könnte. Melden Sie sich mit dieser Adresse über Ihre Organisation an.`,
+      button: 'Anmelden',
+      requested: { plain: 'Angefordert am {when}.', fromDevice: 'Angefordert am {when} mit {device}.' },
+      notYou: 'Waren Sie das nicht? Dann ignorieren Sie diese E‑Mail: Es wurde nichts geändert.',
+    },
     changed: {
       subject: `Ihr Passwort für ${app} wurde geändert`,
       title: 'Ihr Passwort wurde geändert',

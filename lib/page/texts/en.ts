@@ -324,6 +324,14 @@ export const en = (app: string, passwordMinLength: number) => ({
       requested: { plain: 'Requested on {when}.', fromDevice: 'Requested on {when}, from {device}.' },
       notYou: 'Wasn’t it you? Ignore this email: nothing has changed.',
     },
+    signIn: {
+      subject: `Sign in to ${app} with your organisation`,
+      title: 'Sign in with your organisation',
+      body: `Your ${app} account has no password of its own, so there is none to reset. Sign in through your organisation, with this address.`,
+      button: 'Sign in',
+      requested: { plain: 'Requested on {when}.', fromDevice: 'Requested on {when}, from {device}.' },
+      notYou: 'Wasn’t it you? Ignore this email: nothing has changed.',
+    },
     changed: {
       subject: `Your password for ${app} was changed`,
       title: 'Your password was changed',

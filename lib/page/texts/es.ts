@@ -330,6 +330,17 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       },
       notYou: '¿No lo pidió usted? Ignore este correo: no se ha cambiado nada.',
     },
+    signIn: {
+      subject: `Inicie sesión en ${app} a través de su organización`,
+      title: 'Inicie sesión a través de su organización',
+      body: `Su cuenta de ${app} no tiene una contraseña propia que se pueda restablecer. Inicie sesión a través de su organización con esta dirección.`,
+      button: 'Iniciar sesión',
+      requested: {
+        plain: 'Este enlace se pidió el {when}.',
+        fromDevice: 'Este enlace se pidió el {when}, desde {device}.',
+      },
+      notYou: '¿No lo pidió usted? Ignore este correo: no se ha cambiado nada.',
+    },
     changed: {
       subject: `Se ha cambiado su contraseña de ${app}`,
       title: 'Se ha cambiado su contraseña',

@@ -331,6 +331,17 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       },
       notYou: 'Vous n’êtes pas à l’origine de cette demande ? Ignorez cet e‑mail : rien n’a changé.',
     },
+    signIn: {
+      subject: `Connectez-vous à ${app} via votre organisation`,
+      title: 'Connectez-vous via votre organisation',
+      body: `Votre compte ${app} n’a pas de mot de passe propre à réinitialiser. Connectez-vous via votre organisation avec cette adresse.`,
+      button: 'Se connecter',
+      requested: {
+        plain: 'Demande effectuée le {when}.',
+        fromDevice: 'Demande effectuée le {when}, depuis {device}.',
+      },
+      notYou: 'Vous n’êtes pas à l’origine de cette demande ? Ignorez cet e‑mail : rien n’a changé.',
+    },
     changed: {
       subject: `Votre mot de passe ${app} a été modifié`,
       title: 'Votre mot de passe a été modifié',
