@@ -69,6 +69,39 @@ test('a link sets a new password and ends every session', async ({ page, user, s
   expect(posts).toHaveLength(1)
 })
 
+// What mail apps and users take for a part of a link, or lose of it.
+for (const [what, around] of Object.entries({
+  'a full stop': (token: string) => `?token=${token}.`,
+  'angle brackets': (token: string) => `?token=%3C${token}%3E`,
+  'a quotation mark and the next word': (token: string) => `?token=${token}%22%20Choose`,
+  'a line break inside': (token: string) => `?token=${token.slice(0, 20)}%0D%0A%20${token.slice(20)}`,
+  'another letter': (token: string) => `?token=${token}x`,
+  'a bracket in the fragment': (token: string) => `#token=${token})`,
+}))
+  test(`a link with ${what} sets a new password`, async ({ page, user, sql }) => {
+    const password = newPassword()
+    const link = around(await newToken(user))
+    await page.goto(`/reset-password${link}`)
+    if (link.startsWith('?')) await expect(page.getByText(user.email)).toBeVisible() // the server found the link
+    await page.reload()
+    await submit(page, password)
+    await expect(heading(page)).toHaveText(changed)
+    expect(await passwordIs(sql, user, password)).toBe(true)
+  })
+
+test('a link that lost a part says what to do', async ({ page, user }) => {
+  await page.goto(`/reset-password?token=${(await newToken(user)).slice(0, 30)}`)
+  await expect(heading(page)).toHaveText('This link isn’t valid')
+  await expect(page.getByText('copy the whole link into your browser')).toBeVisible()
+  // Opened in a mail app, the page has removed the token from its address, which is all that another browser gets.
+  await open(page, user)
+  const { pathname, search, hash } = new URL(page.url())
+  await page.goto('about:blank')
+  await page.goto(pathname + search + hash)
+  await expect(heading(page)).toHaveText('Open the link from your email')
+  await expect(page.getByText('go back to the email, copy the link')).toBeVisible()
+})
+
 const badLinks: [title: string, sql: string | null][] = [
   ['This link has already been used', 'UPDATE reset_tokens SET used_at = now() WHERE user_id = $1'],
   ['This link has expired', 'UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1'],

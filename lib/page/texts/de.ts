@@ -262,7 +262,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     invalid: {
       title: 'Dieser Link ist ungültig',
-      body: 'Möglicherweise ist er unvollständig, oder es wurde ein neuerer Link gesendet. Öffnen Sie den Link in der neuesten E‑Mail oder fordern Sie einen neuen an.',
+      body: 'Möglicherweise fehlt ein Teil, oder es wurde ein neuerer Link gesendet. Wählen Sie den Link in der neuesten E‑Mail aus, oder kopieren Sie den ganzen Link in Ihren Browser. Oder fordern Sie einen neuen an.',
     },
     dead: {
       title: 'Dieser Link ist nicht mehr gültig',
@@ -270,7 +270,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     noToken: {
       title: 'Öffnen Sie den Link aus unserer E‑Mail',
-      body: 'Um ein neues Passwort zu wählen, öffnen Sie den Link in der E‑Mail, die wir Ihnen gesendet haben.',
+      body: 'Um ein neues Passwort zu wählen, öffnen Sie den Link in der E‑Mail, die wir Ihnen gesendet haben. Wenn Sie über „Im Browser öffnen“ hierhergekommen sind, ging der Link verloren: Kopieren Sie ihn aus der E‑Mail in Ihren Browser.',
     },
     newLink: 'Neuen Link anfordern',
     newLinkWithoutPlace:

@@ -260,7 +260,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     invalid: {
       title: 'This link isn’t valid',
-      body: 'It may be incomplete, or a newer link was sent. Open the link in the newest email, or get a new one.',
+      body: 'Part of it may be missing, or a newer link was sent. Open the newest email and select the link there, or copy the whole link into your browser. Or get a new one.',
     },
     dead: {
       title: 'This link no longer works',
@@ -268,7 +268,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     noToken: {
       title: 'Open the link from your email',
-      body: 'To choose a new password, use the link in the email that we sent you.',
+      body: 'To choose a new password, use the link in the email that we sent you. If you came here with “open in browser”, the link got lost: go back to the email, copy the link, and paste it into your browser.',
     },
     newLink: 'Get a new link',
     newLinkWithoutPlace: 'To get a new link, choose “Forgot password” where you usually sign in.',

@@ -261,7 +261,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     invalid: {
       title: 'Este enlace no es válido',
-      body: 'Puede que esté incompleto o que se haya enviado otro más reciente. Abra el enlace del correo más reciente o pida un enlace nuevo.',
+      body: 'Puede que falte una parte o que se haya enviado otro más reciente. Abra el enlace del correo más reciente o copie el enlace completo en el navegador. También puede pedir un enlace nuevo.',
     },
     dead: {
       title: 'Este enlace ya no funciona',
@@ -269,7 +269,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     noToken: {
       title: 'Abra el enlace del correo que ha recibido',
-      body: 'Para elegir una contraseña nueva, use el enlace que le hemos enviado por correo electrónico.',
+      body: 'Para elegir una contraseña nueva, use el enlace que le hemos enviado por correo electrónico. Si ha llegado aquí con «Abrir en el navegador», el enlace se ha perdido: vuelva al correo, copie el enlace y péguelo en el navegador.',
     },
     newLink: 'Pedir un enlace nuevo',
     newLinkWithoutPlace:

@@ -262,7 +262,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     invalid: {
       title: 'Ce lien n’est pas valide',
-      body: 'Il est peut-être incomplet, ou un lien plus récent a été envoyé. Ouvrez le lien de notre e‑mail le plus récent ou demandez-en un nouveau.',
+      body: 'Il en manque peut-être une partie, ou un lien plus récent a été envoyé. Ouvrez le lien de notre e‑mail le plus récent, ou copiez le lien entier dans votre navigateur. Vous pouvez aussi demander un nouveau lien.',
     },
     dead: {
       title: 'Ce lien ne fonctionne plus',
@@ -270,7 +270,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     noToken: {
       title: 'Ouvrez le lien reçu par e‑mail',
-      body: 'Pour choisir un nouveau mot de passe, utilisez le lien que nous vous avons envoyé par e‑mail.',
+      body: 'Pour choisir un nouveau mot de passe, utilisez le lien que nous vous avons envoyé par e‑mail. Si vous êtes arrivé ici avec « Ouvrir dans le navigateur », le lien a été perdu : copiez-le depuis l’e‑mail dans votre navigateur.',
     },
     newLink: 'Demander un nouveau lien',
     newLinkWithoutPlace:
