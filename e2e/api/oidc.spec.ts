@@ -212,6 +212,21 @@ test('keeps the cookie of a browser over several sign-ins, and each sign-in rene
   }
 })
 
+test('goes to the `target_link_uri` of a tile at an OpenID provider, if it is allowed', async ({ sql }) => {
+  const slug = await connect(provider)
+  for (const [given, next] of [
+    [`${server.url}/reports?year=2026`, '/reports?year=2026'],
+    ['/reports', '/reports'],
+    ['https://evil.example/', null],
+    [`${server.url}//evil.example/`, null],
+  ] as const) {
+    const query = new URLSearchParams({ iss: provider.issuer, login_hint: 'x', target_link_uri: given })
+    await new Visitor(server.url).open(`/api/auth/sso/${slug}/start?${query}`)
+    const [row] = await sql('SELECT next FROM sso_attempts ORDER BY created_at DESC LIMIT 1')
+    expect(row!.next, given).toBe(next)
+  }
+})
+
 test('ends a sign-in with a rejected ID token, and no other, with the check in the log', async ({ sql }) => {
   const slug = await connect(provider)
   const unaffected = await authorized(slug)

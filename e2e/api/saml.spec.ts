@@ -14,7 +14,7 @@ import {
   replace,
   type SamlProvider,
 } from '../support/saml-provider'
-import { authnRequestIn, connectSaml, responseTo, SamlVisitor } from '../support/saml-visitor'
+import { authnRequestIn, connectSaml, requestIdIn, responseTo, SamlVisitor } from '../support/saml-visitor'
 import { keepSecret } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { errorOf, logLine, usersOf } from '../support/sso-visitor'
@@ -226,7 +226,7 @@ test('redirects an unsolicited response to our own start without reading it, and
     })
     return visitor.open(`/api/auth/sso/${slug}/acs`, unsolicited)
   }
-  for (const relayState of [undefined, 'https://app.example/reports', 'x'.repeat(44)]) {
+  for (const relayState of [undefined, 'https://evil.example/reports', 'x'.repeat(44)]) {
     const start = await post(relayState)
     expect(start.pathname + start.search).toBe(`/api/auth/sso/${slug}/start?unsolicited`)
     expect(await logged()).toMatchObject({ status: 303, check: 'unsolicited', connection: slug })
@@ -244,6 +244,30 @@ test('redirects an unsolicited response to our own start without reading it, and
   await sql(`UPDATE sso_attempts SET created_at = now() - interval '1 minute' WHERE claimed_at IS NULL`)
   expect((await visitor.open(again.pathname + again.search)).host).toBe('idp.example')
   expect(errorOf(await visitor.deliver(begun, responseTo(provider, begun)))).toBeNull()
+})
+
+test('a tile leads to its RelayState, if that is an allowed destination', async () => {
+  // A path, the URL of a page as Okta, Google and ADFS send it, and what no tile may lead to.
+  for (const [relayState, next] of [
+    ['/reports?year=2026#top', '/reports?year=2026#top'],
+    [` ${server.url}/reports `, '/reports'],
+    [`${server.url}`, null],
+    [`${server.url}//evil.example`, null],
+    [`${server.url}.evil.example/reports`, null],
+    ['//evil.example', null],
+    ['/api/auth/sign-out', null],
+    [`/${'x'.repeat(2_048)}`, null],
+  ] as const) {
+    const tile = new SamlVisitor(server.url)
+    const form = new URLSearchParams({ SAMLResponse: 'PHg+', RelayState: relayState })
+    const start = await tile.open(`/api/auth/sso/${slug}/acs`, form)
+    expect([start.pathname, start.searchParams.has('unsolicited')]).toEqual([`/api/auth/sso/${slug}/start`, true])
+    const url = await tile.open(start.pathname + start.search)
+    const begun = { slug, url, requestId: requestIdIn(url), relayState: url.searchParams.get('RelayState')! }
+    const landing = await tile.deliver(begun, responseTo(provider, begun))
+    expect(landing.searchParams.get('code')).toBeTruthy()
+    expect(landing.searchParams.get('next'), relayState).toBe(next)
+  }
 })
 
 test('accepts forms of up to 350 KiB at the ACS, and only by POST', async ({ sql }) => {

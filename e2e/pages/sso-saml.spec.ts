@@ -19,8 +19,9 @@ test.beforeEach(async ({ url, page }) => {
   isAttentive = true
   pages = await startSamlPages((request) => {
     const relayState = request.searchParams.get('RelayState')
-    if (relayState) keepSecret(relayState)
-    const requestId = relayState && isAttentive ? requestIdIn(request) : '_unsolicited'
+    const isRequested = request.searchParams.has('SAMLRequest')
+    if (relayState && isRequested) keepSecret(relayState)
+    const requestId = isRequested && isAttentive ? requestIdIn(request) : '_unsolicited'
     const response = provider.respond({ response: true, requestId, email: `ada@${slug}.example.org` })
     return {
       acsUrl: provider.settings.acsUrl,
@@ -59,6 +60,16 @@ test('signs in from a link at the provider', async ({ page, sql }) => {
   await expect(page.getByText(`ada@${slug}.example.org`)).toBeVisible()
   expect(posted).toEqual([undefined, undefined])
   expect(await sessionsOf(sql)).toHaveLength(1)
+})
+
+test('a link at the provider leads to its RelayState', async ({ page, url }) => {
+  for (const [relayState, next] of [
+    ['/reports?year=2026', '/reports?year=2026'],
+    [`${url}/invoices`, '/invoices'],
+  ]) {
+    await page.goto(`${pages.ssoUrl}?RelayState=${encodeURIComponent(relayState!)}`)
+    await page.waitForURL(url + next)
+  }
 })
 
 test('shows an error when the provider never responds to our request', async ({ page, sql }) => {

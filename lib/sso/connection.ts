@@ -82,7 +82,8 @@ export function asciiDomain(text: string): string | null {
   return domain?.includes('.') ? domain : null
 }
 
-/** Returns the path at which a sign-in with a connection starts. */
-export function startPath(slug: string, next?: string | null): string {
-  return `/api/auth/sso/${slug}/start${next ? `?next=${encodeURIComponent(next)}` : ''}`
+/** Returns the path at which a sign-in with a connection starts. A parameter can say why it does. */
+export function startPath(slug: string, next?: string | null, reason?: 'unsolicited'): string {
+  const query = [...(next ? [`next=${encodeURIComponent(next)}`] : []), ...(reason ? [reason] : [])].join('&')
+  return `/api/auth/sso/${slug}/start${query && `?${query}`}`
 }

@@ -1,6 +1,8 @@
 import { ApiError } from '@/lib/contract/errors'
 import type { AddToLog } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log'
+import { nextDestination } from '@/lib/page/next-path'
+import { env } from '@/lib/settings/env'
 import { advice } from '@/lib/sso/advice'
 import { type Connection, findConnection } from '@/lib/sso/connection'
 import { issueSsoCode } from '@/lib/sso/exchange'
@@ -42,6 +44,17 @@ export async function navigate(
     log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
     return seeOther(landing({ error: 'unavailable', ...returnTo }))
   }
+}
+
+/**
+ * Returns where a link or a portal of the provider leads, or null: what `next` accepts, also as a URL of
+ * this site.
+ */
+export function destinationOf(given: string | null): string | null {
+  const { PUBLIC_URL, DASHBOARD_URL } = env()
+  const text = given?.trim() ?? ''
+  const path = text.startsWith(`${PUBLIC_URL}/`) ? text.slice(PUBLIC_URL.length) : text
+  return nextDestination(path, PUBLIC_URL, DASHBOARD_URL)
 }
 
 /** Returns the provider of a connection, whose responses come in this way. Throws SignInRejected. */

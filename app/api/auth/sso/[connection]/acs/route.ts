@@ -3,7 +3,7 @@ import { route } from '@/lib/http/route'
 import { browserOf } from '@/lib/session/cookie'
 import { startPath } from '@/lib/sso/connection'
 import { claimAttempt } from '@/lib/sso/sso-attempt'
-import { finishSignIn, navigate, providerWith } from '../navigation'
+import { destinationOf, finishSignIn, navigate, providerWith } from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 
@@ -20,9 +20,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       const form = await readForm(request, maxFormBytes)
       const state = form.get('RelayState') ?? ''
       if (!/^[\w-]{43}$/.test(state)) {
-        // A tile in the provider's portal. Nothing is read: the user signs in at our own request.
+        // A tile in the provider's portal. Nothing is read but where it leads: the user signs in at our own request.
         call.addToLog({ check: 'unsolicited' })
-        return `${startPath(connection.slug)}?unsolicited`
+        return startPath(connection.slug, destinationOf(state), 'unsolicited')
       }
       const browser = browserOf(request.headers)
       const claimed = await claimAttempt({

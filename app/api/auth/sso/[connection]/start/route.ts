@@ -1,21 +1,19 @@
 import { route } from '@/lib/http/route'
-import { nextDestination } from '@/lib/page/next-path'
 import { newSecret } from '@/lib/secret'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
-import { env } from '@/lib/settings/env'
 import { providerOf } from '@/lib/sso/kinds'
 import { rejectLoop, startAttempt } from '@/lib/sso/sso-attempt'
-import { navigate } from '../navigation'
+import { destinationOf, navigate } from '../navigation'
 
 /** Starts a sign-in: remembers the browser, and redirects it to the identity provider. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-start', method: 'GET' },
   async ({ request, setCookies, ...call }) =>
     navigate(call, async (connection, returnTo) => {
-      const { PUBLIC_URL, DASHBOARD_URL } = env()
       const browser = browserOf(request.headers) ?? newSecret()
       const { searchParams } = new URL(request.url)
-      returnTo.next = nextDestination(searchParams.get('next'), PUBLIC_URL, DASHBOARD_URL)
+      // The second one is that of OpenID providers (OpenID Connect Core §4).
+      returnTo.next = destinationOf(searchParams.get('next') ?? searchParams.get('target_link_uri'))
       if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
       const secrets = await startAttempt(connection.id, browser, returnTo.next)
       const url = await (await providerOf(connection)).authorize(connection, secrets)
