@@ -5,6 +5,7 @@ import { hideSecrets } from './lib/page/hide-secrets'
 import { tokenHashHeader } from './lib/page/url-secret'
 import { browserCookie, browserOf, cookieOf } from './lib/session/cookie'
 import { isHttps } from './lib/settings/https'
+import { askCookie } from './lib/sso/next-sign-in'
 
 export const config = {
   // Pages, and paths that do not exist. Excludes the routes, which count their own requests, and
@@ -77,7 +78,7 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<Respons
 
 /** Whether a page can't be rendered without the database. */
 function readsDatabase({ nextUrl: { pathname }, headers }: NextRequest): boolean {
-  if (pathname === '/') return Boolean(cookieOf(headers, 'session') ?? cookieOf(headers, 'refresh'))
+  if (pathname === '/') return hasSession(headers)
   return /^\/sign-in\/?$/.test(pathname)
 }
 
@@ -110,7 +111,15 @@ async function forwardToPage(request: NextRequest, nonce: string, policy: string
   const isCallback = /^\/sso\/callback\/?$/.test(pathname)
   // so that a code that is posted twice is known to come from one browser
   if (isCallback && !browserOf(request.headers)) response.headers.append('Set-Cookie', browserCookie(null))
+  // The next sign-in asks who it is: at a shared computer, the provider still knows the user before.
+  if (pathname === '/' && request.nextUrl.searchParams.has('signed-out') && !hasSession(request.headers))
+    response.headers.append('Set-Cookie', askCookie('login'))
   return response
+}
+
+/** Whether the browser has cookies of a session, which may have ended. */
+function hasSession(headers: Headers): boolean {
+  return Boolean(cookieOf(headers, 'session') ?? cookieOf(headers, 'refresh'))
 }
 
 function rewritten(request: NextRequest, pathname: string, nonce: string, policy: string): NextResponse {

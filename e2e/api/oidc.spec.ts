@@ -212,6 +212,82 @@ test('keeps the cookie of a browser over several sign-ins, and each sign-in rene
   }
 })
 
+test.describe('an account without access', () => {
+  const everyPrompt = (genuine: Record<string, unknown>) => ({
+    ...genuine,
+    prompt_values_supported: ['none', 'login', 'select_account'],
+  })
+  const page = async (visitor: Visitor, path = '/sso/callback?error=no_access') => (await visitor.request(path)).text()
+  const promptOf = async (visitor: Visitor, slug: string) => (await visitor.start(slug)).searchParams.get('prompt')
+
+  test('is named on the page, and the next start lets the user choose, once', async () => {
+    provider.behaviour.metadata = everyPrompt
+    const slug = await connect(provider, { provision: false })
+    const visitor = new Visitor(server.url)
+    const address = keepSecret(provider.person.email as string)
+    const landing = await visitor.signIn(slug, '/reports')
+    expect(landing.pathname + landing.search).toBe('/sso/callback?error=no_access&next=%2Freports')
+    expect(await page(visitor)).toContain(`<strong translate="no">${address}</strong>`)
+    for (const path of ['/sso/callback?error=other', '/sso/callback?error=access_denied'])
+      expect(await page(visitor, path)).not.toContain(address)
+    expect(await page(new Visitor(server.url))).toContain('your account can’t be used with Dashboard')
+    expect(await promptOf(visitor, slug)).toBe('select_account')
+    expect(await promptOf(visitor, slug)).toBeNull()
+    expect(await page(visitor), 'forgotten').not.toContain(address)
+  })
+
+  // As providers send them: Entra ID without a mailbox, Okta with the address in the user info only.
+  const named: Record<string, [name: string | null, person: (address: string) => Record<string, unknown>]> = {
+    'in another claim': ['eve@other.example', () => ({ email: undefined, preferred_username: 'eve@other.example' })],
+    'of another domain': ['eve@other.example', () => ({ email: 'eve@other.example' })],
+    'as no address': [null, () => ({ email: undefined, preferred_username: 'EVE' })],
+    'in markup': [null, () => ({ email: '"<b> eve"@other.example' })],
+    'with characters that turn the text around': [null, () => ({ email: 'eve\u202e@other.example' })],
+  }
+  for (const [how, [name, person]] of Object.entries(named))
+    test(`can be named ${how}`, async () => {
+      const slug = await connect(provider)
+      Object.assign(provider.person, person(provider.person.email as string))
+      if (name) keepSecret(name)
+      const visitor = new Visitor(server.url)
+      expect(errorOf(await visitor.signIn(slug))).toBe('no_access')
+      const html = await page(visitor)
+      if (name) expect(html).toContain(`<strong translate="no">${name}</strong>`)
+      else expect(html).toContain('your account can’t be used with Dashboard')
+      expect(html).not.toMatch(/<b>|\u202e/)
+    })
+
+  test('is named from the user info, for a user who is known and disabled', async ({ sql }) => {
+    const slug = await connect(provider)
+    const address = keepSecret(provider.person.email as string)
+    provider.behaviour = { claims: ({ email: _, ...claims }) => claims, userInfo: (genuine) => genuine }
+    expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
+    await sql('UPDATE users SET disabled_at = now() WHERE email = $1', [address])
+    const visitor = new Visitor(server.url)
+    expect(errorOf(await visitor.signIn(slug))).toBe('no_access')
+    expect(await page(visitor)).toContain(address)
+  })
+
+  test('is not the only reason to ask: a page after a sign-out is one, unless there is a session', async () => {
+    provider.behaviour.metadata = everyPrompt
+    const slug = await connect(provider)
+    const visitor = new Visitor(server.url)
+    const see = async (path: string, cookies = '') => {
+      const response = await fetch(server.url + path, { headers: { Cookie: cookies, 'X-Forwarded-For': newAddress() } })
+      return response.headers.getSetCookie().filter((cookie) => cookie.startsWith('ask='))
+    }
+    const { body } = await visitor.exchange(await visitor.signIn(slug))
+    expect(await see('/?signed-out', `session=${body.token}`)).toEqual([])
+    expect(await see('/?signed-out', `refresh=${body.refreshToken}`)).toEqual([])
+    for (const path of ['/', '/sign-in?signed-out']) expect(await see(path), path).toEqual([])
+    const [marked] = await see('/?signed-out')
+    expect(marked).toBe(`ask=ask-login.; Path=/; Max-Age=${90 * 24 * 60 * 60}; HttpOnly; SameSite=Lax`)
+    visitor.cookies.set('ask', 'ask-login.')
+    expect(await promptOf(visitor, slug)).toBe('login')
+    expect(await promptOf(visitor, slug)).toBeNull()
+  })
+})
+
 test('goes to the `target_link_uri` of a tile at an OpenID provider, if it is allowed', async ({ sql }) => {
   const slug = await connect(provider)
   for (const [given, next] of [

@@ -270,6 +270,17 @@ test('a tile leads to its RelayState, if that is an allowed destination', async 
   }
 })
 
+test('an account without access is named, and the next request has ForceAuthn, once', async () => {
+  const strict = await connectSaml(provider, server.url, { provision: false })
+  const begun = await visitor.begin(strict)
+  expect(authnRequestIn(begun.url)).not.toContain('ForceAuthn')
+  expect(errorOf(await visitor.deliver(begun, responseTo(provider, begun)))).toBe('no_access')
+  const html = await (await visitor.request('/sso/callback?error=no_access')).text()
+  expect(html).toContain(`<strong translate="no">${keepSecret(`ada@${strict}.example.org`)}</strong>`)
+  expect(authnRequestIn((await visitor.begin(strict)).url)).toContain('ForceAuthn="true"')
+  expect(authnRequestIn((await visitor.begin(strict)).url)).not.toContain('ForceAuthn')
+})
+
 test('accepts forms of up to 350 KiB at the ACS, and only by POST', async ({ sql }) => {
   const begun = await visitor.begin(slug)
   const path = `/api/auth/sso/${slug}/acs`

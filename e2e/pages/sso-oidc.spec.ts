@@ -154,6 +154,49 @@ for (const [ending, [title, act]] of Object.entries(endings)) {
   })
 }
 
+/** Collects the `prompt` of each request to the provider. */
+function promptsOf(page: Page): (string | null)[] {
+  const prompts: (string | null)[] = []
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (pathname === '/auth' && searchParams.has('client_id')) prompts.push(searchParams.get('prompt'))
+  })
+  return prompts
+}
+
+test('names an account without access, in no URL, and asks for another one, once', async ({ page }) => {
+  await connect({ provision: false })
+  const prompts = promptsOf(page)
+  const urls: string[] = []
+  page.on('request', (request) => urls.push(`${request.url()} ${request.headers().referer ?? ''}`))
+  await startAndChoose('Ada')(page)
+  await expect(heading(page)).toHaveText('You don’t have access to Dashboard')
+  await expect(page.getByText(`Your organisation signed you in as ada@${domain}`)).toBeVisible()
+  expect(await page.evaluate(() => document.cookie)).not.toContain('ask')
+  await page.getByRole('link', { name: 'Sign in again' }).click()
+  await page.getByRole('link', { name: `Sign in with Acme ${slug}` }).click()
+  await atProvider(page)
+  await start(page)
+  await atProvider(page)
+  expect(prompts).toEqual([null, expect.stringMatching(/^(select_account|login)$/), null])
+  expect(urls.filter((url) => /ada(@|%40)|YWRh/.test(url))).toEqual([])
+})
+
+test('asks who it is after a sign-out, once', async ({ page }) => {
+  await connect()
+  const prompts = promptsOf(page)
+  await startAndChoose('Ada')(page)
+  await page.waitForURL('/reports')
+  await page.goto('/')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await expect(heading(page)).toHaveText('You’ve been signed out')
+  await startAndChoose('Grace')(page)
+  await page.waitForURL('/reports')
+  await start(page)
+  await atProvider(page)
+  expect(prompts).toEqual([null, 'login', null])
+})
+
 test('works without JavaScript, with one more link', async ({ browserProcess, url }) => {
   await connect()
   const context = await browserProcess.newContext({ baseURL: url, javaScriptEnabled: false })

@@ -2,10 +2,19 @@ import type { ParseArgsConfig } from 'node:util'
 import type { Connection } from './connection'
 import type { Contact, Subject } from './identity'
 import type { NewConnection } from './manage'
+import type { Ask } from './next-sign-in'
 import type { AttemptSecrets } from './sso-attempt'
 
-/** Who a provider says has signed in, how to learn the email address, and when its session ends. */
-export type Authenticated = { identity: Subject; contact: () => Promise<Contact>; sessionEnd?: Date | undefined }
+/**
+ * Who a provider says has signed in, how to learn the email address, and when its session ends.
+ * `account` is what the provider calls the user, in case there is no email address.
+ */
+export type Authenticated = {
+  identity: Subject
+  contact: () => Promise<Contact>
+  account?: string | undefined
+  sessionEnd?: Date | undefined
+}
 
 /** The fields of a response. `toString` returns the query, if it came as one. */
 export type ResponseFields = Pick<URLSearchParams, 'get' | 'toString'>
@@ -20,8 +29,8 @@ export type Read = (file: string) => Promise<Buffer>
 export type Provider<Of extends Connection = Connection> = {
   /** Whether a response is the query of the callback, or a form that another site posts to the ACS. */
   response: 'query' | 'form'
-  /** Returns the URL of the provider at which the sign-in goes on. Throws SignInRejected. */
-  authorize(connection: Of, secrets: AttemptSecrets): Promise<string>
+  /** Returns the URL of the provider at which the sign-in goes on, and asks. Throws SignInRejected. */
+  authorize(connection: Of, secrets: AttemptSecrets, ask?: Ask | null): Promise<string>
   /** Verifies the response to the claimed sign-in that has these secrets. Throws SignInRejected. */
   authenticate(connection: Of, response: ResponseFields, secrets: AttemptSecrets): Promise<Authenticated>
   /** Returns lines about a connection, and what to enter at the provider, by label. */

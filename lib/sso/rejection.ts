@@ -21,6 +21,8 @@ export type SignInError =
 export class SignInRejected extends Error {
   readonly check: string
   readonly error: SignInError
+  /** What the provider calls the user, if it said so. To show it to the user: never log it. */
+  account: string | undefined
 
   constructor(check: string, error: SignInError, cause?: unknown) {
     super(`The sign-in was rejected: ${check}`, { cause })

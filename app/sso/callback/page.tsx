@@ -6,6 +6,7 @@ import { texts } from '@/lib/page/language'
 import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
+import { askOf } from '@/lib/sso/next-sign-in'
 import earlyExchangeScript from './early-exchange.inline.js?raw'
 import { SsoLanding } from './sso-landing'
 
@@ -29,9 +30,19 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   )
   if (error !== undefined) {
     const { title, body } = sso.rejected[isKnown(error, sso.rejected) ? error : 'other']
+    const address = error === 'no_access' ? askOf(await headers()).address : null
+    const [before, after] = sso.rejected.no_access.as.split('{email}')
     return (
       <Screen app={app} title={title} icon="lock">
-        <p>{body}</p>
+        {address ? (
+          <p>
+            {before}
+            <strong translate="no">{address}</strong>
+            {after}
+          </p>
+        ) : (
+          <p>{body}</p>
+        )}
         {signIn}
       </Screen>
     )

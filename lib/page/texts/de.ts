@@ -189,7 +189,8 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       },
       no_access: {
         title: `Sie haben keinen Zugang zu ${app}`,
-        body: `Ihre Organisation hat Sie angemeldet, aber mit Ihrem Konto können Sie ${app} nicht nutzen. Bitten Sie Ihre IT-Abteilung um Zugang.`,
+        body: `Ihre Organisation hat Sie angemeldet, aber mit Ihrem Konto können Sie ${app} nicht nutzen. Melden Sie sich erneut an, um ein anderes Konto zu wählen, oder bitten Sie Ihre IT-Abteilung um Zugang.`,
+        as: `Ihre Organisation hat Sie als {email} angemeldet. Mit diesem Konto können Sie ${app} nicht nutzen. Melden Sie sich erneut an, um ein anderes Konto zu wählen, oder bitten Sie Ihre IT-Abteilung um Zugang.`,
       },
       connection_unavailable: {
         title: 'Diese Anmeldemethode ist nicht verfügbar',

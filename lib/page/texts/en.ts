@@ -188,7 +188,8 @@ export const en = (app: string, passwordMinLength: number) => ({
       },
       no_access: {
         title: `You don’t have access to ${app}`,
-        body: `Your organisation signed you in, but your account can’t be used with ${app}. Ask your administrator for access.`,
+        body: `Your organisation signed you in, but your account can’t be used with ${app}. Sign in again to choose another account, or ask your administrator for access.`,
+        as: `Your organisation signed you in as {email}, and this account can’t be used with ${app}. Sign in again to choose another account, or ask your administrator for access.`,
       },
       connection_unavailable: {
         title: 'This way to sign\u00a0in isn’t available',

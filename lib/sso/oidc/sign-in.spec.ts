@@ -22,7 +22,7 @@ import { SignInRejected } from '../rejection'
 import { bindingOf, sealSecrets } from '../sealed-secrets'
 import { redirectUri } from '../urls'
 import type { OidcSettings } from './settings'
-import { authenticate, authorize, emailOf } from './sign-in'
+import { authenticate, authorize, emailOf, promptOf } from './sign-in'
 
 process.env.CONNECTION_SECRETS_KEY = randomBytes(32).toString('base64')
 
@@ -647,4 +647,19 @@ test('asks the user info for an address that the ID token has as null or an empt
     provider.behaviour = claims({ email: nothing })
     expect((await signIn(await connect())).contact.email, String(nothing)).toBe(provider.person.email)
   }
+})
+
+const prompts: [who: string, account?: string, login?: string, listed?: unknown, issuer?: string][] = [
+  ['a provider that lists both', 'select_account', 'login', ['none', 'login', 'consent', 'select_account']],
+  ['a provider that lists no choice', 'login', 'login', ['none', 'login', 'consent']],
+  ['a provider that lists no sign-in', 'select_account', 'select_account', ['none', 'select_account']],
+  ['a provider that lists neither', undefined, undefined, ['none']],
+  ['a provider without a list', 'login', 'login', undefined],
+  ['a provider whose list is none', 'login', 'login', 'select_account'],
+  ['Google', 'select_account', 'select_account', undefined, 'https://accounts.google.com'],
+  ['Entra ID', 'select_account', 'login', undefined, `https://login.microsoftonline.com/${randomUUID()}/v2.0`],
+]
+test.each(prompts)('the prompt suits %s', (_, account, login, listed, issuer = 'https://idp.example') => {
+  const metadata = { issuer, prompt_values_supported: listed }
+  expect([promptOf('account', metadata), promptOf('login', metadata)]).toEqual([account, login])
 })

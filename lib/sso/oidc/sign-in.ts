@@ -4,6 +4,7 @@ import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgo
 import type { OidcConnection } from '../connection'
 import { foldCase } from '../fold-case'
 import type { Contact } from '../identity'
+import type { Ask } from '../next-sign-in'
 import type { Authenticated, ResponseFields } from '../provider'
 import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
@@ -29,9 +30,14 @@ const maxKeysBytes = 64 * 1024
 const maxResponseBytes = 256 * 1024 // a token with hundreds of groups
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
-export async function authorize(connection: OidcConnection, secrets: AttemptSecrets): Promise<string> {
+export async function authorize(
+  connection: OidcConnection,
+  secrets: AttemptSecrets,
+  ask: Ask | null = null,
+): Promise<string> {
   const client = await import('openid-client')
-  const { configuration } = await discovered(connection)
+  const { configuration, metadata } = await discovered(connection)
+  const prompt = ask && promptOf(ask, metadata)
   const parameters = {
     redirect_uri: redirectUri(connection.slug),
     scope: 'openid email profile',
@@ -39,12 +45,28 @@ export async function authorize(connection: OidcConnection, secrets: AttemptSecr
     nonce: secrets.nonce,
     code_challenge: await client.calculatePKCECodeChallenge(secrets.codeVerifier),
     code_challenge_method: 'S256',
+    ...(prompt && { prompt }),
   }
   try {
     return client.buildAuthorizationUrl(configuration, parameters).href
   } catch (error) {
     throw oidcRejection(error, 'discovery') // such as an endpoint without https
   }
+}
+
+/**
+ * Returns the `prompt` with which a provider asks, or undefined if it has none. Google and Entra ID
+ * publish no list, and Google has no `login`, which every other provider must have (OpenID Connect Core
+ * §15.1).
+ */
+export function promptOf(
+  ask: Ask,
+  { issuer, prompt_values_supported: listed }: Pick<ServerMetadata, 'issuer'> & { prompt_values_supported?: unknown },
+): string | undefined {
+  const unlisted = isGoogle(issuer) ? ['select_account'] : isEntra(issuer) ? ['select_account', 'login'] : ['login']
+  const supported = Array.isArray(listed) ? listed : unlisted
+  const wanted = ask === 'account' ? ['select_account', 'login'] : ['login', 'select_account']
+  return wanted.find((value) => supported.includes(value))
 }
 
 /** Verifies the response of the provider, and exchanges its code for an ID token. Throws SignInRejected. */
@@ -77,7 +99,7 @@ export async function authenticate(
         metadata,
         connection.settings,
       )
-    return { identity: { issuer, subject }, contact }
+    return { identity: { issuer, subject }, contact, account: accountIn(claims) }
   } catch (error) {
     throw oidcRejection(error)
   }
@@ -86,13 +108,19 @@ export async function authenticate(
 type Claims = Record<string, unknown>
 
 /** Checks what openid-client leaves to its users. */
-function checkClaims({ azp, iat, tid }: Claims, { clientId, tenants }: OidcSettings): void {
+function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void {
+  const { azp, iat, tid } = claims
   // openid-client looks at azp only if there are several audiences
   if (azp !== undefined && azp !== clientId) throw new SignInRejected('id_token_azp', 'response_invalid')
   if (Number(iat) > Date.now() / 1000 + clockToleranceSeconds)
     throw new SignInRejected('id_token_iat', 'response_invalid')
   if (tenants && !tenants.some((tenant) => tenant.toLowerCase() === String(tid).toLowerCase()))
-    throw new SignInRejected('id_token_tid', 'no_access')
+    throw Object.assign(new SignInRejected('id_token_tid', 'no_access'), { account: accountIn(claims) })
+}
+
+/** Returns what a provider calls the user: Entra ID and ADFS by `preferred_username` or `upn` only. */
+function accountIn(claims: Claims): string | undefined {
+  return ['email', 'preferred_username', 'upn'].flatMap((name) => addressesIn(claims, name))[0]
 }
 
 /**

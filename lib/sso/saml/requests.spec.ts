@@ -23,6 +23,13 @@ function requestIn(url: string) {
   )
 }
 
+test('an AuthnRequest asks the provider to authenticate the user anew only when it has to', async () => {
+  const attributeOf = async (forceAuthn?: boolean) =>
+    requestIn(await authnRequestUrl(provider.settings, { ...redirect, forceAuthn })).attributes.get('ForceAuthn')
+  expect(await attributeOf(true)).toBe('true')
+  expect(await attributeOf(false)).toBeUndefined()
+})
+
 test('an AuthnRequest goes to the provider, names us, and asks for no particular way of signing in', async () => {
   const before = Date.now()
   const url = await authnRequestUrl(provider.settings, redirect)

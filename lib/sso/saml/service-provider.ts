@@ -33,17 +33,19 @@ export type ServiceProviderSettings = {
 
 /**
  * Returns the URL that sends a browser to the provider with an AuthnRequest (HTTP-Redirect). The ID
- * must begin with a letter or an underscore, because it is an XML name.
+ * must begin with a letter or an underscore, because it is an XML name. With `forceAuthn`, the provider
+ * authenticates the user anew.
  */
 export async function authnRequestUrl(
   settings: ServiceProviderSettings,
-  { id, relayState }: { id: string; relayState: string },
+  { id, relayState, forceAuthn = false }: { id: string; relayState: string; forceAuthn?: boolean },
 ): Promise<string> {
   if (!/^[A-Za-z_][\w.-]*$/.test(id)) throw new Error('the ID of an AuthnRequest must be an XML name')
   const { SAML } = await import('@node-saml/node-saml')
   const saml = new SAML({
     ...options(settings),
     ...(settings.signRequests && { privateKey: settings.privateKey }),
+    ...(forceAuthn && { forceAuthn }),
     generateUniqueId: () => id,
   })
   return saml.getAuthorizeUrlAsync(relayState, undefined, {})

@@ -1,4 +1,5 @@
 import type { SamlConnection } from '../connection'
+import type { Ask } from '../next-sign-in'
 import type { Authenticated, ResponseFields } from '../provider'
 import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
@@ -10,11 +11,12 @@ import { authnRequestUrl, type ServiceProviderSettings, serviceMetadata, verifyR
 export async function authorize(
   connection: SamlConnection,
   { requestId, state }: Pick<AttemptSecrets, 'requestId' | 'state'>,
+  ask: Ask | null = null,
 ): Promise<string> {
   const { privateKey } = await openSecrets(connection)
   return authnRequestUrl(
     { ...publicSettings(connection), privateKey: privateKey! },
-    { id: requestId, relayState: state },
+    { id: requestId, relayState: state, forceAuthn: ask !== null },
   )
 }
 
@@ -37,7 +39,8 @@ export async function authenticate(
     if (!email) throw new SignInRejected(emailProblem!, 'no_access')
     return { email, isVerified: true }
   }
-  return { identity: { issuer, subject, ...(isEmail && { isEmail }) }, contact, sessionEnd: sessionNotOnOrAfter }
+  const identity = { issuer, subject, ...(isEmail && { isEmail }) }
+  return { identity, contact, account: email ?? subject, sessionEnd: sessionNotOnOrAfter }
 }
 
 /** Returns the metadata (XML) that the provider reads. Opens no secret. */

@@ -8,11 +8,12 @@ import { type Connection, findConnection } from '@/lib/sso/connection'
 import { issueSsoCode } from '@/lib/sso/exchange'
 import { userOfIdentity } from '@/lib/sso/identity'
 import { providerOf } from '@/lib/sso/kinds'
+import { askCookie } from '@/lib/sso/next-sign-in'
 import type { Authenticated, Provider } from '@/lib/sso/provider'
 import { type SignInError, SignInRejected } from '@/lib/sso/rejection'
 import type { Claimed } from '@/lib/sso/sso-attempt'
 
-type Call = { params: Record<string, string>; addToLog: AddToLog }
+type Call = { params: Record<string, string>; addToLog: AddToLog; setCookies: (values: string[]) => void }
 
 /** Where the user wants to go. Set it once it is known, so that an error keeps it too. */
 type ReturnTo = { next: string | null }
@@ -22,7 +23,7 @@ type ReturnTo = { next: string | null }
  * explains why the sign-in ended. 303, so that no browser repeats a body. The log has the reason.
  */
 export async function navigate(
-  { params, addToLog }: Call,
+  { params, addToLog, setCookies }: Call,
   work: (connection: Connection, returnTo: ReturnTo) => Promise<string>,
 ): Promise<Response> {
   const returnTo: ReturnTo = { next: null }
@@ -37,6 +38,8 @@ export async function navigate(
     if (thrown instanceof SignInRejected) {
       const { check } = thrown
       addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
+      // so that the next start lets the user choose; the page names the account, without a URL that does
+      if (thrown.error === 'no_access') setCookies([askCookie('account', thrown.account)])
       return seeOther(landing({ error: thrown.error, ...returnTo }))
     }
     // as JSON, an error would be of no use to the user
@@ -66,13 +69,21 @@ export async function providerWith(response: Provider['response'], connection: C
 
 /** Returns the landing page with a code for the browser that began a sign-in, once its user is known. */
 export async function finishSignIn(
-  { addToLog }: Call,
+  { addToLog }: Pick<Call, 'addToLog'>,
   connection: Connection,
   { next, browserHash }: Claimed,
   authenticated: Authenticated,
 ): Promise<string> {
-  const { identity, contact, sessionEnd } = authenticated
-  const userId = await userOfIdentity(connection, identity, contact)
+  const { identity, account, sessionEnd } = authenticated
+  let asked: ReturnType<Authenticated['contact']> | undefined // once, because it can be a request
+  const contact = () => {
+    asked ??= authenticated.contact()
+    return asked
+  }
+  const userId = await userOfIdentity(connection, identity, contact).catch(async (thrown) => {
+    if (thrown instanceof SignInRejected) thrown.account = (await contact().catch(() => null))?.email ?? account
+    throw thrown
+  })
   const { secret: code } = await issueSsoCode(userId, {
     browserHash,
     identity: { connectionId: connection.id, ...identity },

@@ -6,7 +6,7 @@ import { finishSignIn, navigate, providerWith } from '../navigation'
 /** Ends a sign-in: verifies what the identity provider sent, and issues a code for this browser. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-callback', method: 'GET' },
-  async ({ request, setCookies, ...call }) =>
+  async ({ request, ...call }) =>
     navigate(call, async (connection, returnTo) => {
       const provider = await providerWith('query', connection)
       const { searchParams } = new URL(request.url)
@@ -19,7 +19,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       returnTo.next = claimed.next
       const authenticated = await provider.authenticate(connection, searchParams, claimed)
       const landing = await finishSignIn(call, connection, claimed, authenticated)
-      setCookies([browserCookie(browser)])
+      call.setCookies([browserCookie(browser)])
       return landing
     }),
 )

@@ -1,0 +1,45 @@
+import { lifetimes } from '../contract/lifetimes'
+import { isHttps } from '../settings/https'
+
+/**
+ * What the next sign-in of a browser asks at the provider: for another account, after one without
+ * access, or to sign in anew, after a sign-out.
+ */
+export type Ask = 'account' | 'login'
+
+const askSeconds = { account: lifetimes.signIn, login: 90 * 24 * 60 * 60 } // sessions of providers last for weeks
+const maxAddressLength = 254
+
+/** Returns the `Set-Cookie` value that makes the next start ask. `account` is what the provider called the user. */
+export function askCookie(ask: Ask, account?: string): string {
+  return setCookie('ask', `ask-${ask}.${Buffer.from(account ?? '').toString('base64url')}`, askSeconds[ask])
+}
+
+/** Returns what the next start of a browser asks for, and which address had no access. Null for what is absent. */
+export function askOf(headers: Headers): { ask: Ask | null; address: string | null } {
+  const [, ask = null, account = ''] = /^ask-(account|login)\.([\w-]*)$/.exec(cookieOf(headers, 'ask')) ?? []
+  const address = Buffer.from(account, 'base64url').toString()
+  const isAddress = address.length <= maxAddressLength && /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(address)
+  return { ask: ask as Ask | null, address: isAddress ? address : null }
+}
+
+/** Returns the `Set-Cookie` value that ends the effect of `askCookie`. */
+export function askNoMore(): string {
+  return setCookie('ask', '', 0)
+}
+
+type CookieName = 'ask'
+
+function cookieOf(headers: Headers, name: CookieName): string {
+  const prefix = `${isHttps() ? '__Host-' : ''}${name}=`
+  const pair = headers
+    .get('cookie')
+    ?.split(/; */)
+    .find((cookie) => cookie.startsWith(prefix))
+  return pair?.slice(prefix.length) ?? ''
+}
+
+function setCookie(name: CookieName, value: string, seconds: number): string {
+  const attributes = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax`
+  return isHttps() ? `__Host-${name}=${value}; ${attributes}; Secure` : `${name}=${value}; ${attributes}`
+}
