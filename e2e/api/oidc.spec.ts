@@ -288,6 +288,87 @@ test.describe('an account without access', () => {
   })
 })
 
+test.describe('a sign-in that can’t be continued', () => {
+  const startOf = (slug: string, query: string) => `/api/auth/sso/${slug}/start?${query}`
+  const expire = (sql: Sql) => sql('UPDATE sso_attempts SET expires_at = now() WHERE claimed_at IS NULL')
+
+  test('begins again at its connection, once, with `next`', async ({ sql }) => {
+    const slug = await connect(provider)
+    const { visitor, url } = await authorized(slug)
+    await expire(sql)
+    const again = await visitor.comeBack(url)
+    expect(again.pathname + again.search).toBe(startOf(slug, 'again'))
+    const second = await visitor.open(again.pathname + again.search)
+    expect(second.origin).toBe(provider.issuer)
+    await expire(sql)
+    const over = await visitor.comeBack(await visitor.authorize(second))
+    const landing = await visitor.open(over.pathname + over.search)
+    expect(landing.pathname + landing.search).toBe('/sso/callback?error=attempt_invalid')
+    expect((await logged(visitor)).check).toBe('again')
+    const third = await visitor.open(startOf(slug, 'again'))
+    expect(third.origin, 'after the page').toBe(provider.issuer)
+
+    // A sign-in that succeeds ends it, too.
+    expect(errorOf(await visitor.comeBack(await visitor.authorize(third)))).toBeNull()
+    expect((await visitor.open(startOf(slug, 'again'))).origin).toBe(provider.issuer)
+
+    const wanting = new Visitor(server.url)
+    const late = await wanting.authorize(await wanting.start(slug, '/reports'))
+    await expire(sql)
+    const kept = await wanting.comeBack(late)
+    expect(kept.pathname + kept.search).toBe(startOf(slug, 'next=%2Freports&again'))
+    const elsewhere = await new Visitor(server.url).comeBack(late)
+    expect(elsewhere.search, 'another browser does not learn `next`').toBe('?again')
+  })
+
+  test('goes onward with a live session, such as after Back or from a bookmark', async ({ sql }) => {
+    const slug = await connect(provider)
+    const { visitor, url } = await authorized(slug)
+    const landing = await visitor.comeBack(url)
+    const { body } = await visitor.exchange(landing)
+    const follow = async (cookies: Record<string, string>, from: string) => {
+      const same = new Visitor(server.url)
+      for (const [name, value] of Object.entries({ browser: visitor.cookies.get('browser')!, ...cookies }))
+        same.cookies.set(name, value)
+      const { pathname, search } = await same.open(from)
+      return same.open(pathname + search)
+    }
+    const callback = url.pathname + url.search
+    const bookmark = `/api/auth/sso/${slug}/callback?error=server_error`
+    for (const from of [callback, bookmark]) {
+      expect((await follow({ session: body.token! }, from)).href).toBe(`${server.url}/`)
+      expect((await follow({ refresh: body.refreshToken! }, from)).href).toBe(`${server.url}/`)
+    }
+    const wanted = startOf(slug, 'next=%2Freports&again')
+    expect((await follow({ session: body.token! }, callback.replace(/\?.*/, '?state=x'))).pathname).toBe('/')
+    const same = new Visitor(server.url)
+    same.cookies.set('session', body.token!)
+    expect((await same.open(wanted)).href).toBe(`${server.url}/reports`)
+    await sql(
+      'UPDATE sessions SET revoked_at = now() WHERE revoked_at IS NULL AND user_id = (SELECT user_id FROM sessions ORDER BY created_at DESC LIMIT 1)',
+    )
+    expect((await follow({ session: body.token! }, callback)).origin, 'an ended session').toBe(provider.issuer)
+  })
+
+  test('ends in a browser that keeps no cookies', async () => {
+    const slug = await connect(provider)
+    const forgetful = new Visitor(server.url)
+    const open = async ({ pathname, search }: URL) => {
+      forgetful.cookies.clear()
+      return forgetful.open(pathname + search)
+    }
+    let url = await forgetful.authorize(await forgetful.start(slug))
+    for (const expected of [
+      startOf(slug, 'again'),
+      startOf(slug, 'again=new'),
+      '/sso/callback?error=attempt_invalid',
+    ]) {
+      url = await open(url)
+      expect(url.pathname + url.search).toBe(expected)
+    }
+  })
+})
+
 test('goes to the `target_link_uri` of a tile at an OpenID provider, if it is allowed', async ({ sql }) => {
   const slug = await connect(provider)
   for (const [given, next] of [

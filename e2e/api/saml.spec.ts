@@ -270,6 +270,27 @@ test('a tile leads to its RelayState, if that is an allowed destination', async 
   }
 })
 
+test('a response that comes again or late leads onward with a session, else to a new request, once', async ({
+  sql,
+}) => {
+  const begun = await visitor.begin(slug, '/reports')
+  const response = responseTo(provider, begun)
+  const landing = await visitor.deliver(begun, response)
+  const { body } = await visitor.exchange(landing)
+  const again = await visitor.deliver(begun, response) // Back, and the form of the provider is posted again
+  expect(again.pathname + again.search).toBe(`/api/auth/sso/${slug}/start?next=%2Freports&again`)
+  visitor.cookies.set('session', body.token!)
+  expect((await visitor.open(again.pathname + again.search)).href).toBe(`${server.url}/reports`)
+  visitor.cookies.delete('session')
+  const url = await visitor.open(again.pathname + again.search)
+  expect(url.host).toBe('idp.example')
+  await sql('UPDATE sso_attempts SET expires_at = now() WHERE claimed_at IS NULL')
+  const late = { slug, url, requestId: requestIdIn(url), relayState: url.searchParams.get('RelayState')! }
+  const over = await visitor.deliver(late, responseTo(provider, late))
+  const page = await visitor.open(over.pathname + over.search)
+  expect(page.pathname + page.search).toBe('/sso/callback?error=attempt_invalid&next=%2Freports')
+})
+
 test('an account without access is named, and the next request has ForceAuthn, once', async () => {
   const strict = await connectSaml(provider, server.url, { provision: false })
   const begun = await visitor.begin(strict)

@@ -72,6 +72,21 @@ test('a link at the provider leads to its RelayState', async ({ page, url }) => 
   }
 })
 
+test('Back to the page of the provider goes onward; without a session, it signs in again', async ({ page, sql }) => {
+  const visited: string[] = []
+  page.on('request', (request) => request.url().startsWith(pages.ssoUrl) && visited.push(request.url()))
+  await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
+  await page.waitForURL('/reports')
+  await page.goto(visited[0]!)
+  await page.waitForURL('/reports')
+  expect(await sessionsOf(sql)).toHaveLength(1)
+  await page.context().clearCookies({ name: /session|refresh/ })
+  await page.goto(visited[0]!)
+  await page.waitForURL('/reports')
+  expect(await sessionsOf(sql)).toHaveLength(2)
+  expect(visited).toHaveLength(4)
+})
+
 test('shows an error when the provider never responds to our request', async ({ page, sql }) => {
   isAttentive = false
   await page.goto(pages.ssoUrl)

@@ -68,7 +68,9 @@ export class Visitor {
   }
 }
 
-export const errorOf = (landing: URL) => landing.searchParams.get('error')
+/** The error of a landing page. A sign-in that can't be continued begins again. */
+export const errorOf = ({ searchParams }: URL) =>
+  searchParams.has('again') ? 'attempt_invalid' : searchParams.get('error')
 
 type Line = {
   connection?: string

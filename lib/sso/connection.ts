@@ -83,7 +83,7 @@ export function asciiDomain(text: string): string | null {
 }
 
 /** Returns the path at which a sign-in with a connection starts. A parameter can say why it does. */
-export function startPath(slug: string, next?: string | null, reason?: 'unsolicited'): string {
+export function startPath(slug: string, next?: string | null, reason?: 'unsolicited' | 'again' | 'again=new'): string {
   const query = [...(next ? [`next=${encodeURIComponent(next)}`] : []), ...(reason ? [reason] : [])].join('&')
   return `/api/auth/sso/${slug}/start${query && `?${query}`}`
 }

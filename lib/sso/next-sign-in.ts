@@ -9,6 +9,7 @@ export type Ask = 'account' | 'login'
 
 const askSeconds = { account: lifetimes.signIn, login: 90 * 24 * 60 * 60 } // sessions of providers last for weeks
 const maxAddressLength = 254
+const again = 'sign-in-began-again'
 
 /** Returns the `Set-Cookie` value that makes the next start ask. `account` is what the provider called the user. */
 export function askCookie(ask: Ask, account?: string): string {
@@ -28,7 +29,17 @@ export function askNoMore(): string {
   return setCookie('ask', '', 0)
 }
 
-type CookieName = 'ask'
+/** Whether a sign-in of this browser has begun again, and has not ended since. */
+export function hasBegunAgain(headers: Headers): boolean {
+  return cookieOf(headers, 'again') === again
+}
+
+/** Returns the `Set-Cookie` value that says so, or no longer. */
+export function beganAgain(has: boolean): string {
+  return has ? setCookie('again', again, lifetimes.signIn) : setCookie('again', '', 0)
+}
+
+type CookieName = 'ask' | 'again'
 
 function cookieOf(headers: Headers, name: CookieName): string {
   const prefix = `${isHttps() ? '__Host-' : ''}${name}=`

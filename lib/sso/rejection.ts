@@ -23,6 +23,8 @@ export class SignInRejected extends Error {
   readonly error: SignInError
   /** What the provider calls the user, if it said so. To show it to the user: never log it. */
   account: string | undefined
+  /** Where the user wanted to go, if the sign-in is known and of this browser. */
+  next: string | null = null
 
   constructor(check: string, error: SignInError, cause?: unknown) {
     super(`The sign-in was rejected: ${check}`, { cause })

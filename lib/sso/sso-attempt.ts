@@ -81,20 +81,27 @@ export async function claimAttempt({ state, connectionId, browser, mayLackCookie
     WHERE state_hash = ${stateHash} AND connection_id = ${connectionId} AND ${isBrowser}
       AND claimed_at IS NULL AND ${isUnexpired}
     RETURNING next, kid, browser_hash AS "browserHash"`
-  if (!row) throw new SignInRejected(await failedCheck(stateHash, connectionId, isBrowser), 'attempt_invalid')
+  if (!row) throw await rejectionOf(stateHash, connectionId, isBrowser)
   return { ...secretsOf(state, row.kid), next: row.next, browserHash: row.browserHash }
 }
 
-/** Names for the log why a claim failed. */
-async function failedCheck(stateHash: Uint8Array, connectionId: string, isBrowser: Prisma.Sql): Promise<string> {
-  const [row] = await prisma().$queryRaw<{ isConnection: boolean; isBrowser: boolean; isClaimed: boolean }[]>`
+/** Returns why a claim failed, and where it was to lead if this browser made it. */
+async function rejectionOf(
+  stateHash: Uint8Array,
+  connectionId: string,
+  isBrowser: Prisma.Sql,
+): Promise<SignInRejected> {
+  type Row = { isConnection: boolean; isBrowser: boolean; isClaimed: boolean; next: string | null }
+  const [row] = await prisma().$queryRaw<Row[]>`
     SELECT connection_id = ${connectionId} AS "isConnection", ${isBrowser} AS "isBrowser",
-      claimed_at IS NOT NULL AS "isClaimed"
+      claimed_at IS NOT NULL AS "isClaimed", next
     FROM sso_attempts WHERE state_hash = ${stateHash}`
-  if (!row) return 'state_unknown'
-  if (!row.isConnection) return 'state_connection'
-  if (!row.isBrowser) return 'state_browser'
-  return row.isClaimed ? 'state_used' : 'state_expired'
+  const reject = (check: string, next: string | null = null) =>
+    Object.assign(new SignInRejected(check, 'attempt_invalid'), { next })
+  if (!row) return reject('state_unknown')
+  if (!row.isConnection) return reject('state_connection')
+  if (!row.isBrowser) return reject('state_browser')
+  return reject(row.isClaimed ? 'state_used' : 'state_expired', row.next)
 }
 
 /**

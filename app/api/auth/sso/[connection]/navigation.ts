@@ -4,7 +4,7 @@ import { describeCause, log } from '@/lib/log'
 import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
 import { advice } from '@/lib/sso/advice'
-import { type Connection, findConnection } from '@/lib/sso/connection'
+import { type Connection, findConnection, startPath } from '@/lib/sso/connection'
 import { issueSsoCode } from '@/lib/sso/exchange'
 import { userOfIdentity } from '@/lib/sso/identity'
 import { providerOf } from '@/lib/sso/kinds'
@@ -38,6 +38,9 @@ export async function navigate(
     if (thrown instanceof SignInRejected) {
       const { check } = thrown
       addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
+      // such as a page of the provider that was bookmarked: the start sees the session, and how often this was
+      if (thrown.error === 'attempt_invalid')
+        return seeOther(startPath(params.connection!, returnTo.next ?? thrown.next, 'again'))
       // so that the next start lets the user choose; the page names the account, without a URL that does
       if (thrown.error === 'no_access') setCookies([askCookie('account', thrown.account)])
       return seeOther(landing({ error: thrown.error, ...returnTo }))
@@ -96,7 +99,7 @@ export async function finishSignIn(
 type Outcome = ({ error: SignInError } | { code: string }) & ReturnTo
 
 /** Returns the URL of the landing page with the outcome of a sign-in. */
-function landing(outcome: Outcome): string {
+export function landing(outcome: Outcome): string {
   const present = Object.entries(outcome).filter(([, value]) => value !== null)
   return `/sso/callback?${new URLSearchParams(present as [string, string][])}`
 }

@@ -2,6 +2,7 @@ import { readForm } from '@/lib/http/body'
 import { route } from '@/lib/http/route'
 import { browserOf } from '@/lib/session/cookie'
 import { startPath } from '@/lib/sso/connection'
+import { beganAgain } from '@/lib/sso/next-sign-in'
 import { claimAttempt } from '@/lib/sso/sso-attempt'
 import { destinationOf, finishSignIn, navigate, providerWith } from '../navigation'
 
@@ -32,6 +33,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         mayLackCookies: true,
       })
       returnTo.next = claimed.next
-      return finishSignIn(call, connection, claimed, await provider.authenticate(connection, form, claimed))
+      const authenticated = await provider.authenticate(connection, form, claimed)
+      const landing = await finishSignIn(call, connection, claimed, authenticated)
+      call.setCookies([beganAgain(false)])
+      return landing
     }),
 )

@@ -1,5 +1,6 @@
 import { route } from '@/lib/http/route'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
+import { beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
 import { claimAttempt } from '@/lib/sso/sso-attempt'
 import { finishSignIn, navigate, providerWith } from '../navigation'
 
@@ -19,7 +20,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       returnTo.next = claimed.next
       const authenticated = await provider.authenticate(connection, searchParams, claimed)
       const landing = await finishSignIn(call, connection, claimed, authenticated)
-      call.setCookies([browserCookie(browser)])
+      call.setCookies([browserCookie(browser), ...(hasBegunAgain(request.headers) ? [beganAgain(false)] : [])])
       return landing
     }),
 )

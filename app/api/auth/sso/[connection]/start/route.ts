@@ -1,22 +1,41 @@
 import { route } from '@/lib/http/route'
 import { newSecret } from '@/lib/secret'
+import { findBrowserSession } from '@/lib/session/authorize'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
+import { env } from '@/lib/settings/env'
+import { startPath } from '@/lib/sso/connection'
 import { providerOf } from '@/lib/sso/kinds'
-import { askNoMore, askOf } from '@/lib/sso/next-sign-in'
+import { askNoMore, askOf, beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
 import { rejectLoop, startAttempt } from '@/lib/sso/sso-attempt'
-import { destinationOf, navigate } from '../navigation'
+import { destinationOf, landing, navigate } from '../navigation'
 
 /** Starts a sign-in: remembers the browser, and redirects it to the identity provider. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-start', method: 'GET' },
   async ({ request, ...call }) =>
     navigate(call, async (connection, returnTo) => {
-      const browser = browserOf(request.headers) ?? newSecret()
+      const { headers } = request
+      const known = browserOf(headers)
+      const browser = known ?? newSecret()
       const { searchParams } = new URL(request.url)
       // The second one is that of OpenID providers (OpenID Connect Core §4).
       returnTo.next = destinationOf(searchParams.get('next') ?? searchParams.get('target_link_uri'))
       if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
-      const { ask } = askOf(request.headers)
+      const again = searchParams.get('again')
+      if (again !== null) {
+        if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
+        if (!known && again !== 'new') {
+          call.setCookies([browserCookie(browser)]) // a browser that does not keep it would go in circles
+          return startPath(connection.slug, returnTo.next, 'again=new')
+        }
+        const isOver = !known || hasBegunAgain(headers)
+        call.setCookies([beganAgain(!isOver)])
+        if (isOver) {
+          call.addToLog({ check: 'again' })
+          return landing({ error: 'attempt_invalid', ...returnTo })
+        }
+      }
+      const { ask } = askOf(headers)
       const secrets = await startAttempt(connection.id, browser, returnTo.next)
       const url = await (await providerOf(connection)).authorize(connection, secrets, ask)
       call.setCookies([browserCookie(browser), ...(ask ? [askNoMore()] : [])])
