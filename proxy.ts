@@ -42,8 +42,8 @@ export async function proxy(request: NextRequest): Promise<Response> {
 
 /**
  * Returns the response for a part of another site's page, a client over the limit, a URL that
- * bin/server.ts found too long, a method that no page accepts, or a page that needs the database
- * while it is unavailable. Otherwise returns null.
+ * bin/server.ts found too long, a method that no page accepts, a form at another host than that of
+ * PUBLIC_URL, or a page that needs the database while it is unavailable. Otherwise returns null.
  */
 async function rejectionOf(request: NextRequest, nonce: string): Promise<Response | null> {
   const [{ countRequest }, { clientKey }, { isCrossSite, rejectCrossSite }] = await Promise.all([
@@ -73,6 +73,15 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<Respons
   }
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return new NextResponse('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
+  if (/^\/(sign-in|forgot-password)\/?$/.test(request.nextUrl.pathname)) {
+    const { movedToHeader, urlAtPublicHost } = await import('./lib/http/public-host')
+    const moved = urlAtPublicHost(request.headers, request.nextUrl)
+    if (moved) {
+      const headers = new Headers(request.headers)
+      headers.set(movedToHeader, moved)
+      return NextResponse.rewrite(new URL('/moved', request.url), { request: { headers } })
+    }
+  }
   return readsDatabase(request) ? unavailability(request, nonce) : null
 }
 
@@ -105,8 +114,9 @@ async function unavailability({ method, headers }: NextRequest, nonce: string): 
 async function forwardToPage(request: NextRequest, nonce: string, policy: string): Promise<NextResponse> {
   const { sendsMail } = await import('./lib/settings/env')
   const { pathname } = request.nextUrl
-  // Not `notFound()` in the page: Next.js then renders in the browser only. Its own pages begin with `/_`.
-  const isAbsent = pathname.startsWith('/_') || (/^\/forgot-password\/?$/.test(pathname) && !sendsMail())
+  // Not `notFound()` in the page: Next.js then renders in the browser only. Its own pages begin with `/_`. This file alone leads to `/moved`.
+  const isAbsent =
+    pathname.startsWith('/_') || pathname === '/moved' || (/^\/forgot-password\/?$/.test(pathname) && !sendsMail())
   const response = rewritten(request, isAbsent ? '/not-found' : pathname, nonce, policy)
   const isCallback = /^\/sso\/callback\/?$/.test(pathname)
   // so that a code that is posted twice is known to come from one browser

@@ -217,6 +217,17 @@ test('begins again when the attempt has expired; a bookmark of the way back goes
   await atProvider(page)
 })
 
+test('begins at another host of the service, and ends at that of PUBLIC_URL', async ({ page, url }) => {
+  await connect()
+  const alias = url.replace('localhost', '127.0.0.1')
+  await page.goto(`${alias}/sign-in?next=/reports`)
+  await expect(page).toHaveURL(`${url}/sign-in?next=%2Freports&moved`)
+  await page.goto(`${alias}/api/auth/sso/${slug}/start?next=/reports`)
+  await atProvider(page)
+  await choose(page, 'Ada')
+  await page.waitForURL(`${url}/reports`)
+})
+
 test('works without JavaScript, with one more link', async ({ browserProcess, url }) => {
   await connect()
   const context = await browserProcess.newContext({ baseURL: url, javaScriptEnabled: false })

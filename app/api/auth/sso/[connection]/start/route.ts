@@ -1,3 +1,4 @@
+import { urlAtPublicHost } from '@/lib/http/public-host'
 import { route } from '@/lib/http/route'
 import { newSecret } from '@/lib/secret'
 import { findBrowserSession } from '@/lib/session/authorize'
@@ -20,6 +21,8 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       const { searchParams } = new URL(request.url)
       // The second one is that of OpenID providers (OpenID Connect Core §4).
       returnTo.next = destinationOf(searchParams.get('next') ?? searchParams.get('target_link_uri'))
+      const moved = urlAtPublicHost(headers, new URL(request.url))
+      if (moved) return moved
       if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
       const again = searchParams.get('again')
       if (again !== null) {

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto'
+import { newSecret } from '../../lib/secret'
+import { expect, test } from '../support/fixtures'
+import { connect, startProvider } from '../support/oidc-provider'
+import { send } from '../support/raw-http'
+import { keepSecret, newAddress } from '../support/secrets'
+import { startServer } from '../support/server'
+import { startSmtp } from '../support/smtp'
+
+const alias = 'www.login.example'
+const warning = 'requests to PUBLIC_URL arrive with another Host'
+
+test('redirects forms and starts at another host to PUBLIC_URL, once, and warns of a proxy that changes Host', async () => {
+  const [provider, smtp] = [await startProvider(), await startSmtp()]
+  const slug = await connect(provider)
+  const server = await startServer(smtp.settings)
+  const { host } = new URL(server.url)
+  const open = (path: string, Host = alias) =>
+    send(server.url + path, { headers: { Host, 'X-Forwarded-For': newAddress() } })
+  const start = `/api/auth/sso/${slug}/start`
+  try {
+    for (const [path, status] of [
+      ['/sign-in', 307],
+      ['/sign-in?next=%2Freports%3Fa%3D1', 307],
+      ['/forgot-password', 307],
+      [start, 303],
+      [`${start}?next=%2Freports&unsolicited=`, 303],
+    ] as const) {
+      const moved = await open(path)
+      const target = `${server.url}${path}${path.includes('?') ? '&' : '?'}moved`
+      expect([moved.status, moved.headers.location], path).toEqual([status, target])
+      expect((await open(path, host)).headers.location ?? '', 'at the host itself').not.toContain('moved')
+      expect((await open(path, host.toUpperCase())).headers.location ?? '').not.toContain('moved')
+    }
+    expect(server.output()).not.toContain(warning)
+
+    const secret = keepSecret(newSecret())
+    for (const path of [
+      '/',
+      '/reset-password',
+      `/reset-password?token=${secret}`,
+      `/sso/callback?code=${secret}`,
+      `/sign-in?token=${secret}`,
+      `/sign-in?code=${secret}`,
+      '/forgot-password?sent',
+      '/forgot-password?invalid',
+    ])
+      expect((await open(path)).status, path).toBe(200)
+    expect((await open(`${start}?code=${secret}`)).headers.location).toMatch(provider.issuer)
+    expect(server.output()).not.toContain(warning)
+
+    // nginx sends the address of the upstream server, unless it is told otherwise.
+    for (const Host of ['127.0.0.1:3000', `${randomBytes(32).toString('hex')}.example`]) {
+      expect((await open('/sign-in?moved', Host)).status).toBe(200)
+      expect((await open('/forgot-password?moved', Host)).status).toBe(200)
+      expect((await open(`${start}?moved`, Host)).headers.location).toMatch(provider.issuer)
+    }
+    const lines = server
+      .output()
+      .split('\n')
+      .filter((line) => line.includes(warning))
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0]!)).toMatchObject({ level: 'warn', host: '127.0.0.1:3000' })
+  } finally {
+    await Promise.all([server.stop(), provider.stop(), smtp.stop()])
+  }
+})
+
+test('does not log a Host that could be a secret, nor redirect a preview on Vercel', async () => {
+  const server = await startServer({ VERCEL_ENV: 'preview' })
+  const other = await startServer()
+  const secret = keepSecret(randomBytes(32).toString('hex'))
+  const open = (url: string, path: string, Host = alias) =>
+    send(url + path, { headers: { Host, 'X-Forwarded-For': newAddress() } })
+  try {
+    expect((await open(server.url, '/sign-in')).status).toBe(200)
+    expect(server.output()).not.toContain(warning)
+    expect((await open(other.url, '/sign-in?moved', `${secret}.example`)).status).toBe(200)
+    expect(other.output()).toContain(warning)
+  } finally {
+    await Promise.all([server.stop(), other.stop()])
+  }
+})

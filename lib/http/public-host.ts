@@ -1,0 +1,36 @@
+import { log } from '../log'
+import { env } from '../settings/env'
+
+/** The header with which proxy.ts names the URL to app/moved/route.ts. */
+export const movedToHeader = 'x-moved-to'
+
+const marker = 'moved'
+// A secret moves nowhere. The others follow a form of the page, whose policy forbids to leave the host.
+const stayWith = ['code', 'token', 'sent', 'invalid', 'error']
+const hostPattern = /^[a-z0-9-]{1,40}(\.[a-z0-9-]{1,40}){0,9}(:\d{1,5})?$/ // no secret has this form
+
+// On globalThis, because proxy.ts and the routes are bundled separately.
+const globals = globalThis as typeof globalThis & { hasWarnedOfHost?: boolean }
+
+/**
+ * Returns the same URL at PUBLIC_URL for a request to another host, such as www, whose cookies the way
+ * back would not have. Otherwise null. Redirects once: then the proxy is the one that changes `Host`, which
+ * one warning says.
+ */
+export function urlAtPublicHost(headers: Headers, { pathname, search, searchParams }: URL): string | null {
+  const { PUBLIC_URL } = env()
+  const given = `http://${headers.get('host') ?? ''}`
+  // Cookies know no port, and some proxies leave it out.
+  if (!URL.canParse(given) || new URL(given).hostname === new URL(PUBLIC_URL).hostname) return null
+  if (process.env.VERCEL_ENV === 'preview' || stayWith.some((name) => searchParams.has(name))) return null
+  if (!searchParams.has(marker)) return `${PUBLIC_URL}${pathname}${search}${search ? '&' : '?'}${marker}`
+  if (!globals.hasWarnedOfHost) {
+    globals.hasWarnedOfHost = true
+    const { host } = new URL(given)
+    log.warn(
+      hostPattern.test(host) ? { host } : {},
+      'requests to PUBLIC_URL arrive with another Host: the proxy in front has to pass on the Host that it received',
+    )
+  }
+  return null
+}
