@@ -242,6 +242,7 @@ test.describe('an account without access', () => {
     'of another domain': ['eve@other.example', () => ({ email: 'eve@other.example' })],
     'as no address': [null, () => ({ email: undefined, preferred_username: 'EVE' })],
     'in markup': [null, () => ({ email: '"<b> eve"@other.example' })],
+    'with too many characters': [null, () => ({ email: `${'eve'.repeat(9_000)}@other.example` })],
     'with characters that turn the text around': [null, () => ({ email: 'eve\u202e@other.example' })],
   }
   for (const [how, [name, person]] of Object.entries(named))

@@ -11,17 +11,25 @@ const askSeconds = { account: lifetimes.signIn, login: 90 * 24 * 60 * 60 } // se
 const maxAddressLength = 254
 const again = 'sign-in-began-again'
 
-/** Returns the `Set-Cookie` value that makes the next start ask. `account` is what the provider called the user. */
-export function askCookie(ask: Ask, account?: string): string {
-  return setCookie('ask', `ask-${ask}.${Buffer.from(account ?? '').toString('base64url')}`, askSeconds[ask])
+/**
+ * Returns the `Set-Cookie` value that makes the next start ask. `account` is what the provider called the
+ * user, which counts only if it is an address.
+ */
+export function askCookie(ask: Ask, account = ''): string {
+  const address = isAddress(account) ? Buffer.from(account).toString('base64url') : ''
+  return setCookie('ask', `ask-${ask}.${address}`, askSeconds[ask])
 }
 
 /** Returns what the next start of a browser asks for, and which address had no access. Null for what is absent. */
 export function askOf(headers: Headers): { ask: Ask | null; address: string | null } {
   const [, ask = null, account = ''] = /^ask-(account|login)\.([\w-]*)$/.exec(cookieOf(headers, 'ask')) ?? []
   const address = Buffer.from(account, 'base64url').toString()
-  const isAddress = address.length <= maxAddressLength && /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(address)
-  return { ask: ask as Ask | null, address: isAddress ? address : null }
+  return { ask: ask as Ask | null, address: isAddress(address) ? address : null }
+}
+
+/** Whether a page can show the text: without white space, and without characters that turn the text around. */
+function isAddress(text: string): boolean {
+  return text.length <= maxAddressLength && /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
 }
 
 /** Returns the `Set-Cookie` value that ends the effect of `askCookie`. */
