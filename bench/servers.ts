@@ -34,8 +34,9 @@ export function buildProduct(commit?: string): string {
       'app bin lib prisma public instrumentation.ts next.config.mjs raw-files.d.ts proxy.ts package.json tsconfig.json'
     for (const part of parts.split(' ')) cpSync(project + part, target + part, { recursive: true })
   }
-  const specs = readdirSync(target, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.spec.ts'))
-  for (const part of ['bench', 'e2e', ...specs]) rmSync(target + part, { recursive: true, force: true })
+  const all = readdirSync(target, { recursive: true, encoding: 'utf8' })
+  const unused = all.filter((file) => /\.(spec|preview)\.ts$/.test(file))
+  for (const part of ['bench', 'e2e', ...unused]) rmSync(target + part, { recursive: true, force: true })
   // Without a lock file, Next.js uses the project as the root, where node_modules is.
   rmSync(`${target}package-lock.json`, { force: true })
   if (!existsSync(`${target}bin/build.ts`)) return build(target) // a commit from before the production folder
