@@ -547,10 +547,11 @@ async function routeReports(page: Page): Promise<void> {
   )
 }
 
-/** Returns the cookies that a page of localhost has. */
+/** Returns the cookies that a page of localhost has, without the mark that a sign-out leaves. */
 async function cookiesOf(page: Page): Promise<Record<string, string>> {
   const cookies = await page.context().cookies(process.env.PUBLIC_URL!)
-  return Object.fromEntries(cookies.map(({ name, value }) => [name, keepSecret(value)]))
+  const others = cookies.filter(({ name }) => name !== 'ask')
+  return Object.fromEntries(others.map(({ name, value }) => [name, keepSecret(value)]))
 }
 
 async function sessionStatus(page: Page): Promise<number> {
