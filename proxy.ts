@@ -114,7 +114,8 @@ async function unavailability({ method, headers }: NextRequest, nonce: string): 
 async function forwardToPage(request: NextRequest, nonce: string, policy: string): Promise<NextResponse> {
   const { sendsMail } = await import('./lib/settings/env')
   const { pathname } = request.nextUrl
-  // Not `notFound()` in the page: Next.js then renders in the browser only. Its own pages begin with `/_`. This file alone leads to `/moved`.
+  // Not `notFound()` in the page: Next.js then renders in the browser only. Its own pages begin with `/_`. This file
+  // alone leads to `/moved`.
   const isAbsent =
     pathname.startsWith('/_') || pathname === '/moved' || (/^\/forgot-password\/?$/.test(pathname) && !sendsMail())
   const response = rewritten(request, isAbsent ? '/not-found' : pathname, nonce, policy)
@@ -122,9 +123,16 @@ async function forwardToPage(request: NextRequest, nonce: string, policy: string
   // so that a code that is posted twice is known to come from one browser
   if (isCallback && !browserOf(request.headers)) response.headers.append('Set-Cookie', browserCookie(null))
   // The next sign-in asks who it is: at a shared computer, the provider still knows the user before.
-  if (pathname === '/' && request.nextUrl.searchParams.has('signed-out') && !hasSession(request.headers))
+  if (pathname === '/' && request.nextUrl.searchParams.has('signed-out') && !(await isSignedIn(request.headers)))
     response.headers.append('Set-Cookie', askCookie('login'))
   return response
+}
+
+/** Whether the browser has a live session: after a sign-out at a dashboard, it still has the cookies. */
+async function isSignedIn(headers: Headers): Promise<boolean> {
+  if (!hasSession(headers)) return false
+  const { findBrowserSession } = await import('./lib/session/authorize')
+  return (await findBrowserSession(headers)) !== null
 }
 
 /** Whether the browser has cookies of a session, which may have ended. */

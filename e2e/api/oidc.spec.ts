@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { lifetimes } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
+import { endSessions } from '../../lib/session/revoke'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
 import { findConnection } from '../../lib/sso/connection'
 import { issueSsoCode } from '../../lib/sso/exchange'
@@ -21,6 +22,8 @@ import { lockRow } from '../support/row-lock'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { errorOf, logLine, usersOf, Visitor } from '../support/sso-visitor'
+
+const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
 
 let server: Server
 let provider: Provider
@@ -95,8 +98,7 @@ test('signs in with PKCE, state and nonce, and starts a session in this browser 
   expect(status).toBe(200)
   const refreshed = await postTo(`${server.url}${paths.refreshSession}`, { refreshToken: body.refreshToken })
   for (const { token } of [body, refreshed.body]) {
-    const claims = JSON.parse(Buffer.from(token!.split('.')[1]!, 'base64url').toString())
-    expect(claims).toMatchObject({ sub: user!.id, email, connection: slug })
+    expect(claimsOf(token!)).toMatchObject({ sub: user!.id, email, connection: slug })
   }
   const [session] = await sql(
     'SELECT slug, method FROM sessions JOIN connections ON connections.id = connection_id WHERE user_id = $1',
@@ -281,6 +283,8 @@ test.describe('an account without access', () => {
     expect(await see('/?signed-out', `session=${body.token}`)).toEqual([])
     expect(await see('/?signed-out', `refresh=${body.refreshToken}`)).toEqual([])
     for (const path of ['/', '/sign-in?signed-out']) expect(await see(path), path).toEqual([])
+    await endSessions([claimsOf(body.token!).sid]) // as a sign-out at a dashboard does, which leaves the cookies
+    expect(await see('/?signed-out', `session=${body.token}; refresh=${body.refreshToken}`)).toHaveLength(1)
     const [marked] = await see('/?signed-out')
     expect(marked).toBe(`ask=ask-login.; Path=/; Max-Age=${90 * 24 * 60 * 60}; HttpOnly; SameSite=Lax`)
     visitor.cookies.set('ask', 'ask-login.')

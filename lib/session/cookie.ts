@@ -3,7 +3,7 @@ import { newSecret } from '../secret'
 import { isHttps } from '../settings/https'
 import type { SessionTokens } from './issue-tokens'
 
-type CookieName = 'session' | 'refresh' | 'browser' | 'known'
+type CookieName = 'session' | 'refresh' | 'browser' | 'known' | 'ask' | 'again'
 
 /**
  * Returns the full name of a cookie. With https it has the prefix `__Host-`, which prevents
@@ -52,7 +52,8 @@ export function cookieOf(headers: Headers, name: CookieName): string | null {
   return pair?.slice(prefix.length) || null
 }
 
-function setCookie(name: CookieName, value: string, seconds: number): string {
+/** Returns the `Set-Cookie` value that stores a cookie out of reach of scripts, for this host only. */
+export function setCookie(name: CookieName, value: string, seconds: number): string {
   const attributes = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isHttps() ? '; Secure' : ''}`
   return `${cookieName(name)}=${value}; ${attributes}`
 }

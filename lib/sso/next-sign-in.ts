@@ -1,5 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { isHttps } from '../settings/https'
+import { cookieOf, setCookie } from '../session/cookie'
 
 /**
  * What the next sign-in of a browser asks at the provider: for another account, after one without
@@ -22,7 +22,7 @@ export function askCookie(ask: Ask, account = ''): string {
 
 /** Returns what the next start of a browser asks for, and which address had no access. Null for what is absent. */
 export function askOf(headers: Headers): { ask: Ask | null; address: string | null } {
-  const [, ask = null, account = ''] = /^ask-(account|login)\.([\w-]*)$/.exec(cookieOf(headers, 'ask')) ?? []
+  const [, ask = null, account = ''] = /^ask-(account|login)\.([\w-]*)$/.exec(cookieOf(headers, 'ask') ?? '') ?? []
   const address = Buffer.from(account, 'base64url').toString()
   return { ask: ask as Ask | null, address: isAddress(address) ? address : null }
 }
@@ -45,20 +45,4 @@ export function hasBegunAgain(headers: Headers): boolean {
 /** Returns the `Set-Cookie` value that says so, or no longer. */
 export function beganAgain(has: boolean): string {
   return has ? setCookie('again', again, lifetimes.signIn) : setCookie('again', '', 0)
-}
-
-type CookieName = 'ask' | 'again'
-
-function cookieOf(headers: Headers, name: CookieName): string {
-  const prefix = `${isHttps() ? '__Host-' : ''}${name}=`
-  const pair = headers
-    .get('cookie')
-    ?.split(/; */)
-    .find((cookie) => cookie.startsWith(prefix))
-  return pair?.slice(prefix.length) ?? ''
-}
-
-function setCookie(name: CookieName, value: string, seconds: number): string {
-  const attributes = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax`
-  return isHttps() ? `__Host-${name}=${value}; ${attributes}; Secure` : `${name}=${value}; ${attributes}`
 }
