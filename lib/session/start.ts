@@ -12,7 +12,7 @@ const revokedPerStart = 1_000
  * `maxLiveSessions`. `started (user_id, now, ends_at)` has one row if `claimed` has one; otherwise nothing changes. The
  * session of a dashboard replaces the one that it had from the same parent.
  */
-export function startSession(sessionId: string, heldSessionIds: string[]): Prisma.Sql {
+export function startSession(sessionId: string, heldSessionIds: string[], isOfDashboard = false): Prisma.Sql {
   // Sorted by revoked_at too, although it is null in each: the index has this order.
   const replaced = Prisma.sql`
     SELECT unnest(${heldSessionIds}::uuid[]) UNION ALL (
@@ -20,16 +20,19 @@ export function startSession(sessionId: string, heldSessionIds: string[]): Prism
       WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND parent_id IS NULL
         AND id <> ALL (${heldSessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
+  const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
+  const endOfParent = Prisma.sql`SELECT expires_at FROM sessions AS parent WHERE parent.id = claimed.parent_id`
+  const replaces = Prisma.sql`
+    ON CONFLICT (parent_id, redirect_uri) DO UPDATE SET
+      id = excluded.id, created_at = now(), expires_at = excluded.expires_at, revoked_at = NULL,
+      generation = 0, rotated_at = NULL, renewable_until = excluded.renewable_until`
   return Prisma.sql`
     started AS (
       INSERT INTO sessions (id, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, expires_at)
       SELECT ${sessionId}::uuid, user_id, method, connection_id, renewable_until, parent_id, redirect_uri,
-        least(now() + make_interval(secs => ${lifetimes.session}),
-          (SELECT expires_at FROM sessions AS parent WHERE parent.id = claimed.parent_id))
+        ${isOfDashboard ? Prisma.sql`least(${end}, (${endOfParent}))` : end}
       FROM claimed
-      ON CONFLICT (parent_id, redirect_uri) DO UPDATE SET
-        id = excluded.id, created_at = now(), expires_at = excluded.expires_at, revoked_at = NULL,
-        generation = 0, rotated_at = NULL, renewable_until = excluded.renewable_until
+      ${isOfDashboard ? replaces : Prisma.empty}
       RETURNING user_id, floor(extract(epoch FROM created_at))::int AS now,
         floor(extract(epoch FROM expires_at))::int AS ends_at
     ), ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${replaced})) AND EXISTS (SELECT FROM claimed WHERE parent_id IS NULL)`)}`

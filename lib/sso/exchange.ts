@@ -83,6 +83,13 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
   const codeHash = hashSecret(code)
   const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
   const challenge = presenter.codeVerifier === undefined ? null : hashSecret(presenter.codeVerifier)
+  // Only a verifier can fit a code of a dashboard. Other codes have no challenge and no parent.
+  const isVerified = challenge
+    ? Prisma.sql`code_challenge = ${challenge} AND ${isParentLive(Prisma.sql`exchange_codes.parent_id`)}`
+    : Prisma.sql`code_challenge IS NULL`
+  const method = challenge
+    ? Prisma.sql`(SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)`
+    : Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`
   // `locked_user` locks the user first, like everything that ends all sessions of a user: of an exchange
   // and a reset at the same time, the later one sees what the earlier one did.
   const [row] = await prisma().$queryRaw<ExchangeRow[]>`
@@ -94,18 +101,15 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
       UPDATE exchange_codes SET used_at = now(), session_id = ${sessionId}, used_by = ${browserHash}
       WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM locked_user) AND used_at IS NULL AND ${isUnexpired}
         AND (browser_hash IS NULL OR browser_hash = ${browserHash})
-        AND code_challenge IS NOT DISTINCT FROM ${challenge}
-        AND ${isParentLive(Prisma.sql`exchange_codes.parent_id`)}
+        AND ${isVerified}
         AND (connection_id IS NULL
           OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)
             AND (SELECT true FROM identities
                  WHERE identities.user_id = exchange_codes.user_id
                    AND identities.connection_id = exchange_codes.connection_id
                    AND identities.created_at <= exchange_codes.created_at))
-      RETURNING user_id, connection_id, renewable_until, parent_id, redirect_uri,
-        CASE WHEN parent_id IS NOT NULL THEN (SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)
-          WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END AS method
-    ), ${startSession(sessionId, presenter.sessionIds)}
+      RETURNING user_id, ${method} AS method, connection_id, renewable_until, parent_id, redirect_uri
+    ), ${startSession(sessionId, presenter.sessionIds, challenge !== null)}
     SELECT (SELECT user_id FROM started) AS "userId", (SELECT email FROM locked_user) AS email,
       (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection,
       (SELECT now FROM started) AS now, (SELECT ends_at FROM started) AS "endsAt",
