@@ -115,9 +115,16 @@ test('every constraint rejects what it is for', async () => {
       code('code_hash, session_id', `${hash}, gen_random_uuid()`),
     ],
     exchange_codes_browser_hash_is_sha256: [code('code_hash, browser_hash', `${hash}, ${short}`)],
+    exchange_codes_code_challenge_is_sha256: [code('code_hash, code_challenge', `${hash}, ${short}`)],
     exchange_codes_used_by_is_sha256: [code('code_hash, used_by', `${hash}, ${short}`)],
     reset_tokens_token_hash_is_sha256: [
       `INSERT INTO reset_tokens (user_id, token_hash, expires_at) VALUES (gen_random_uuid(), ${short}, ${later})`,
+    ],
+    sessions_method_is_known: [
+      `INSERT INTO sessions (user_id, expires_at, method) VALUES (gen_random_uuid(), ${later}, 'x')`,
+    ],
+    widget_tokens_token_hash_is_sha256: [
+      `INSERT INTO widget_tokens (widget_id, token_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
     ],
     connections_slug_is_a_path_segment: ['', 'Acme', 'a/b', '-a', 'a-', 'a'.repeat(64)].map((slug) =>
       connection(slug, 'oidc', '{}'),

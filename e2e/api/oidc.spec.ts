@@ -295,17 +295,21 @@ test.describe('an account without access', () => {
 
 test.describe('a sign-in that can’t be continued', () => {
   const startOf = (slug: string, query: string) => `/api/auth/sso/${slug}/start?${query}`
-  const expire = (sql: Sql) => sql('UPDATE sso_attempts SET expires_at = now() WHERE claimed_at IS NULL')
+  const expire = (sql: Sql, slug: string) =>
+    sql(
+      'UPDATE sso_attempts SET expires_at = now() WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)',
+      [slug],
+    )
 
   test('begins again at its connection, once, with `next`', async ({ sql }) => {
     const slug = await connect(provider)
     const { visitor, url } = await authorized(slug)
-    await expire(sql)
+    await expire(sql, slug)
     const again = await visitor.comeBack(url)
     expect(again.pathname + again.search).toBe(startOf(slug, 'again'))
     const second = await visitor.open(again.pathname + again.search)
     expect(second.origin).toBe(provider.issuer)
-    await expire(sql)
+    await expire(sql, slug)
     const over = await visitor.comeBack(await visitor.authorize(second))
     const landing = await visitor.open(over.pathname + over.search)
     expect(landing.pathname + landing.search).toBe('/sso/callback?error=attempt_invalid')
@@ -319,7 +323,7 @@ test.describe('a sign-in that can’t be continued', () => {
 
     const wanting = new Visitor(server.url)
     const late = await wanting.authorize(await wanting.start(slug, '/reports'))
-    await expire(sql)
+    await expire(sql, slug)
     const kept = await wanting.comeBack(late)
     expect(kept.pathname + kept.search).toBe(startOf(slug, 'next=%2Freports&again'))
     const elsewhere = await new Visitor(server.url).comeBack(late)

@@ -79,7 +79,7 @@ test('reads no more index entries than a statement needs', () => {
   expect(conditionsOf(enders!, 'exchange_codes').map((node) => node['Index Cond'])).toEqual([unexpired])
 
   const starts = withText('INSERT INTO sessions')
-  expect(starts).toHaveLength(2)
+  expect(starts).toHaveLength(3) // by a password, by a code, and for a dashboard
   for (const start of starts) {
     const limits = nodesOf(plans[start]!).filter((node) => node['Node Type'] === 'Limit')
     expect(limits).toHaveLength(1)

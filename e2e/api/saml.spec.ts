@@ -241,7 +241,8 @@ test('redirects an unsolicited response to our own start without reading it, and
   // Neither another browser nor a start of one's own is affected, and a minute ends it.
   expect((await new SamlVisitor(server.url).open(again.pathname + again.search)).host).toBe('idp.example')
   const begun = await visitor.begin(slug)
-  await sql(`UPDATE sso_attempts SET created_at = now() - interval '1 minute' WHERE claimed_at IS NULL`)
+  const ofConnection = 'WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)'
+  await sql(`UPDATE sso_attempts SET created_at = now() - interval '1 minute' ${ofConnection}`, [slug])
   expect((await visitor.open(again.pathname + again.search)).host).toBe('idp.example')
   expect(errorOf(await visitor.deliver(begun, responseTo(provider, begun)))).toBeNull()
 })
@@ -284,14 +285,15 @@ test('a response that comes again or late leads onward with a session, else to a
   visitor.cookies.delete('session')
   const url = await visitor.open(again.pathname + again.search)
   expect(url.host).toBe('idp.example')
-  await sql('UPDATE sso_attempts SET expires_at = now() WHERE claimed_at IS NULL')
+  const ofConnection = 'WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)'
+  await sql(`UPDATE sso_attempts SET expires_at = now() ${ofConnection}`, [slug])
   const late = { slug, url, requestId: requestIdIn(url), relayState: url.searchParams.get('RelayState')! }
   const over = await visitor.deliver(late, responseTo(provider, late))
   const page = await visitor.open(over.pathname + over.search)
   expect(page.pathname + page.search).toBe('/sso/callback?error=attempt_invalid&next=%2Freports')
 })
 
-test('an account without access is named, and the next request has ForceAuthn, once', async () => {
+test('after an account without access, which is named, or a sign-out, the next request has ForceAuthn, once', async () => {
   const strict = await connectSaml(provider, server.url, { provision: false })
   const begun = await visitor.begin(strict)
   expect(authnRequestIn(begun.url)).not.toContain('ForceAuthn')
@@ -300,6 +302,8 @@ test('an account without access is named, and the next request has ForceAuthn, o
   expect(html).toContain(`<strong translate="no">${keepSecret(`ada@${strict}.example.org`)}</strong>`)
   expect(authnRequestIn((await visitor.begin(strict)).url)).toContain('ForceAuthn="true"')
   expect(authnRequestIn((await visitor.begin(strict)).url)).not.toContain('ForceAuthn')
+  await visitor.request('/?signed-out') // on a shared computer
+  expect(authnRequestIn((await visitor.begin(strict)).url)).toContain('ForceAuthn="true"')
 })
 
 test('accepts forms of up to 350 KiB at the ACS, and only by POST', async ({ sql }) => {

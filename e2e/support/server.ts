@@ -50,7 +50,7 @@ export async function startServer(
 
 // Below the ports that the system gives to clients and to `listen(0)`, and others for each worker of Playwright:
 // otherwise someone else may take a port before the server listens on it.
-const firstPort = 10_000 + 2_000 * Number(process.env.TEST_PARALLEL_INDEX ?? 9)
+const firstPort = 11_000 + 2_000 * Number(process.env.TEST_PARALLEL_INDEX ?? 9)
 let nextPort = firstPort + Math.floor(Math.random() * 1_000)
 
 export async function freePort(): Promise<number> {
