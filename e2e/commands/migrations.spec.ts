@@ -14,6 +14,7 @@ const tables = [
   '_prisma_migrations',
   ...['connection_domains', 'connections', 'exchange_codes', 'identities', 'mails'],
   ...['password_attempts', 'reset_tokens', 'sessions', 'sso_attempts', 'users'],
+  ...['widget_origins', 'widget_tokens', 'widgets'],
 ]
 const bookkeeping = `SELECT migration_name, checksum, applied_steps_count, finished_at IS NOT NULL AS finished, rolled_back_at, logs
   FROM _prisma_migrations ORDER BY migration_name`
