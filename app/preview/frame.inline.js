@@ -15,6 +15,11 @@
     return Promise.resolve(new Response(JSON.stringify(body), { status, headers }))
   }
 
+  // The page stays. A navigation that begins while it loads could end the loading.
+  window.navigation?.addEventListener('navigate', (event) => {
+    if (new URL(event.destination.url).pathname === '/preview/stay') event.preventDefault()
+  })
+
   const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
   if (offline) disconnect()
 
