@@ -220,7 +220,7 @@ function mailProblems({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined
   return [SMTP_URL ? 'MAIL_FROM is missing: SMTP_URL is set' : 'SMTP_URL is missing: MAIL_FROM is set']
 }
 
-/** Everybody gets a widget JWT from a public page. Whoever checks only signatures must not take it for a user's. */
+/** Everybody gets a widget JWT from a public page. A service that checks only signatures must not accept it as a session. */
 function widgetKeyProblems({ SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS }: Env): string[] {
   const kids = SESSION_SIGNING_KEYS.published.map(({ kid }) => kid)
   return WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids.includes(kid))

@@ -17,7 +17,7 @@ export function demandOrigin(text: string): void {
   if (!URL.canParse(text)) throw new WidgetConflict(`“${text}” is not ${example}.`)
   const { origin, protocol, hostname } = new URL(text)
   if (!/^https?:$/.test(protocol)) throw new WidgetConflict(`“${text}” is not ${example}.`)
-  if (hostname.includes('*')) throw new WidgetConflict(`“${text}” has a wildcard: add each origin by itself.`)
+  if (hostname.includes('*')) throw new WidgetConflict(`“${text}” has a wildcard: add each origin separately.`)
   if (origin !== text) throw new WidgetConflict(`“${text}” is not exactly what browsers send: use ${origin}`)
   if (protocol === 'http:' && !isLoopback(hostname))
     throw new WidgetConflict(`“${text}” must begin with https://. Only localhost may use http://.`)
