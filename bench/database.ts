@@ -69,7 +69,7 @@ export async function openDatabase(
       secretsFrom(
         count,
         `WITH owner AS (
-           INSERT INTO users (email) SELECT 'reset-' || ${secretSql} || '@example.com'
+           INSERT INTO users (email, email_domain) SELECT 'reset-' || ${secretSql} || '@example.com', 'example.com'
            FROM generate_series($1::int, $2::int) number RETURNING id, email
          )
          INSERT INTO reset_tokens (token_hash, user_id, expires_at)
@@ -133,7 +133,7 @@ async function fill(client: pg.Client, rows: number, log: (line: string) => void
     `SET session_replication_role = replica`, // no foreign key checks: the rows are consistent by construction
     `SET maintenance_work_mem = '512MB'`,
     `TRUNCATE users CASCADE`,
-    `INSERT INTO users (id, email) SELECT ${userIdSql('number')}, 'user-' || number || '@example.com'
+    `INSERT INTO users (id, email, email_domain) SELECT ${userIdSql('number')}, 'user-' || number || '@example.com', 'example.com'
      FROM generate_series(0, ${Math.max(rows, userCount) - 1}) number`,
     `INSERT INTO sessions (id, user_id, created_at, expires_at)
      SELECT md5(number::text)::uuid, ${userIdSql('number')}, ${age}, ${age} + interval '7 days' FROM ${series}`,

@@ -5,7 +5,7 @@ type Options = NonNullable<ParseArgsConfig['options']>
 type FlagsOf<Given extends Options> = ReturnType<typeof parseArgs<{ options: Given }>>['values']
 
 type Command<Given extends Options> = {
-  /** The names of its parameters. All are required. */
+  /** The names of its parameters. The last one may be in brackets: it is optional. */
   parameters?: string[]
   /** The flags that it takes, of the program's options. */
   flags?: (keyof Given)[]
@@ -52,7 +52,8 @@ async function run<Given extends Options>({ usage, options, commands }: Program<
   const unknown = Object.keys(values).find((flag) => !flags.includes(flag))
   if (unknown) throw wrong(`--${unknown} is not a flag of “${name}”.`)
   const given = positionals.slice(wordsOf(name).length)
-  if (given.length < parameters.length) throw wrong(`${parameters[given.length]} is missing.`)
+  const missing = parameters[given.length]
+  if (missing && !missing.startsWith('[')) throw wrong(`${missing} is missing.`)
   if (given.length > parameters.length) throw wrong(`“${given[parameters.length]}” is not expected.`)
   await run(values as FlagsOf<Given>, ...given)
 }

@@ -45,24 +45,25 @@ type Flags = ProviderFlags & {
 
 async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
   const { asciiDomain, slugPattern } = await import('../lib/sso/connection')
-  const { addConnection, ConnectionConflict } = await import('../lib/sso/manage')
+  const { addConnection, ConnectionConflict, endPasswordSessions } = await import('../lib/sso/manage')
   if (!slugPattern.test(slug))
     throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
   const { domain: given = [] } = flags
   if (given.length === 0) throw new UsageError('Name at least one --domain.')
-  const domains = given.map((name) => {
+  const ascii = given.map((name) => {
     const domain = asciiDomain(name.trim())
     if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
     return domain
   })
+  const domains = [...new Set(ascii)]
   const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
   const name = NewConnectionName.safeParse(flags.name ?? slug)
   if (!name.success) throw new UsageError(`--name ${name.error.issues[0]!.message}.`)
-  const marked = await addConnection({
+  await addConnection({
     slug,
     name: name.data,
     ...(await provider.add.settingsFrom(slug, flags, read)),
-    domains: [...new Set(domains)],
+    domains,
     provision: flags.provision ?? false,
     listed: flags.list ?? false,
     allowPasswords: flags['allow-passwords'] ?? false,
@@ -70,7 +71,11 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
     throw error instanceof ConnectionConflict ? new UsageError(error.message) : error
   })
   console.log(`Added ${slug}.`)
-  reportMarked(marked)
+  const restricted = flags['allow-passwords'] ? 0 : await endPasswordSessions(domains)
+  if (restricted > 0) {
+    console.log(`Users of its domains who can’t use a password: ${restricted}.`)
+    console.log('To exempt one, for emergencies: npm run users -- allow-password EMAIL')
+  }
   await printEntries(await existing(slug))
   console.log(`\nThen: npm run connections -- check ${slug}`)
 }
@@ -88,12 +93,6 @@ async function printEntries(connection: ListedConnection): Promise<void> {
   console.log('\nAt the identity provider, enter:')
   for (const [label, value] of Object.entries((await providerOf(connection)).describe(connection).entries))
     console.log(`  ${label.padEnd(28)} ${value}`)
-}
-
-function reportMarked(count: number): void {
-  if (count === 0) return
-  console.log(`Users of its domains who can no longer use a password: ${count}.`)
-  console.log('To exempt one, for emergencies: npm run users -- allow-password EMAIL')
 }
 
 /** Replaces the endpoint and the certificates of a SAML provider with those of its current metadata. */
@@ -121,20 +120,32 @@ async function existing(slug: string): Promise<ListedConnection> {
 
 async function enable(connection: ListedConnection): Promise<void> {
   const { enableConnection } = await import('../lib/sso/manage')
-  const marked = await enableConnection(connection)
+  await enableConnection(connection)
   const was = connection.disabledAt ? ' again' : '; it was not disabled'
   console.log(`Users can sign in through ${connection.slug}${was}.`)
-  reportMarked(marked)
 }
 
 async function disable(connection: ListedConnection): Promise<void> {
   const { disableConnection } = await import('../lib/sso/manage')
   reportEnded(`Disabled ${connection.slug}.`, await disableConnection(connection))
+  await reportWithoutWayIn(connection, connection.allowPasswords)
 }
 
 async function remove(connection: ListedConnection): Promise<void> {
   const { removeConnection } = await import('../lib/sso/manage')
   reportEnded(`Removed ${connection.slug}.`, await removeConnection(connection))
+  await reportWithoutWayIn(connection, true)
+}
+
+/** Prints how many users can't sign in, and what lets them. `mayReset`: their domains permit a password. */
+async function reportWithoutWayIn({ domains }: ListedConnection, mayReset: boolean): Promise<void> {
+  const { countWithoutWayIn } = await import('../lib/sso/manage')
+  const count = await countWithoutWayIn(domains)
+  if (count === 0) return
+  console.log(`Users of its domains who are left without a way in: ${count}.`)
+  if (mayReset) return console.log('They can choose a password by a reset link: npm run users -- invite EMAIL')
+  for (const domain of domains)
+    console.log(`To let them in by a password: npm run users -- allow-password --domain ${domain}`)
 }
 
 function reportEnded(done: string, ended: number): void {

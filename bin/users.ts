@@ -9,9 +9,11 @@ import type { User } from '../lib/user'
 import { runCommand } from './command-line'
 import { withDatabaseAsOwner } from './local'
 
-const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: who may only use SSO
+const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: who may only use SSO, whatever the domain
 npm run users -- allow-password EMAIL
-                                  lets a user have a password although SSO is required: for emergencies
+npm run users -- allow-password --domain DOMAIN
+                                  lets a user, or all of a domain, have a password although SSO is required: for
+                                  emergencies. --undo: takes that back
 npm run users -- disable EMAIL    ends all sessions of the user, and lets no new one begin
 npm run users -- enable EMAIL     lets a disabled user sign in again
 npm run users -- invite EMAIL     mails the user a link to choose a password. Adds the user if needed
@@ -43,11 +45,16 @@ async function add(email: string, ssoOnly = false): Promise<void> {
   console.log(`Added ${(await existing(email)).email}.`)
 }
 
-async function allowPassword(user: User): Promise<void> {
+async function allowPassword(given: { domain?: string; undo?: boolean }, email?: string): Promise<void> {
+  if ((given.domain === undefined) === (email === undefined)) throw new UsageError('Name an EMAIL or a --domain.')
+  const { asciiDomain } = await import('../lib/sso/connection')
   const { allowPassword } = await import('../lib/user')
-  await allowPassword(user.id)
-  const was = user.ssoOnly ? '' : '; that was allowed before'
-  console.log(`${user.email} may have a password${was}. Enabling a connection of the domain revokes this.`)
+  const domain = given.domain === undefined ? null : asciiDomain(given.domain.trim())
+  if (domain === null && !email) throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
+  const changed = await allowPassword(domain ? { domain } : { userId: (await existing(email!)).id }, !given.undo)
+  console.log(
+    `${given.undo ? 'Users who are no longer exempt from SSO' : 'Users who may now have a password'}: ${changed}.`,
+  )
 }
 
 async function enable(user: User): Promise<void> {
@@ -175,6 +182,8 @@ runCommand({
     'sso-only': { type: 'boolean' },
     language: { type: 'string' },
     issuer: { type: 'string' },
+    domain: { type: 'string' },
+    undo: { type: 'boolean' },
     json: { type: 'boolean' },
   },
   commands: {
@@ -183,7 +192,11 @@ runCommand({
       flags: ['sso-only'],
       run: (flags, email) => withAddress(email, () => add(email, flags['sso-only']), parseEmailAddress),
     },
-    'allow-password': ofUser(allowPassword),
+    'allow-password': {
+      parameters: ['[EMAIL]'],
+      flags: ['domain', 'undo'],
+      run: (flags, email?: string) => withDatabaseAsOwner(() => allowPassword(flags, email)),
+    },
     disable: ofUser(disable),
     enable: ofUser(enable),
     invite: {

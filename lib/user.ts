@@ -1,30 +1,35 @@
-import { emailForms } from './contract/email-address'
+import { emailDomain, emailForms } from './contract/email-address'
+import { mayUsePassword } from './database/password-policy'
 import { dateFromEpoch, Prisma, prisma, transaction } from './database/prisma'
 import { endAllSessions, lockUser } from './session/revoke'
+
+const rowsAtOnce = 10_000
 
 export type User = {
   id: string
   email: string
   disabledAt: Date | null
+  /** May not use a password now, by the own policy or by the connection of the domain. */
   ssoOnly: boolean
 }
-const columns = { id: true, email: true, disabledAt: true, ssoOnly: true }
 
 /** Returns the user with an e-mail address, ignoring case and the form of its domain, or null. */
 export async function findUserByEmail(email: string): Promise<User | null> {
   const forms = emailForms(email) ?? [email.toLowerCase()] // an imported address can be of another form
-  const users = await prisma().user.findMany({ where: { OR: forms.map((form) => ({ email: form })) }, select: columns })
-  return users.find((user) => user.email === forms[0]) ?? users[0] ?? null
+  const [user] = await findUsers(Prisma.sql`email = ANY (${forms}) ORDER BY email = ${forms[0]!} DESC LIMIT 1`)
+  return user ?? null
 }
 
 /** Returns up to `count` users whose e-mail addresses sort after `after`, in that order. */
 export async function listUsers(after: string, count: number): Promise<User[]> {
-  return prisma().user.findMany({
-    where: { email: { gt: after } },
-    orderBy: { email: 'asc' },
-    take: count,
-    select: columns,
-  })
+  return findUsers(Prisma.sql`email > ${after} ORDER BY email LIMIT ${count}`)
+}
+
+async function findUsers(where: Prisma.Sql): Promise<User[]> {
+  const rows = await prisma().$queryRaw<(Omit<User, 'disabledAt'> & { disabledAt: number | null })[]>`
+    SELECT id, email, extract(epoch FROM disabled_at)::float8 AS "disabledAt", NOT ${mayUsePassword} AS "ssoOnly"
+    FROM users WHERE ${where}`
+  return rows.map((row) => ({ ...row, disabledAt: row.disabledAt === null ? null : dateFromEpoch(row.disabledAt) }))
 }
 
 /**
@@ -34,7 +39,8 @@ export async function listUsers(after: string, count: number): Promise<User[]> {
 export async function createUser(email: string, { ssoOnly = false } = {}): Promise<boolean> {
   if (await findUserByEmail(email)) return false // perhaps with a domain in Unicode
   const stored = emailForms(email)?.[1] ?? email.toLowerCase()
-  const created = await prisma().user.createMany({ data: [{ email: stored, ssoOnly }], skipDuplicates: true })
+  const user = { email: stored, emailDomain: emailDomain(stored), ...(ssoOnly && { passwordPolicy: 'never' }) }
+  const created = await prisma().user.createMany({ data: [user], skipDuplicates: true })
   return created.count === 1
 }
 
@@ -56,9 +62,19 @@ export async function enableUser(userId: string): Promise<void> {
   await prisma().user.update({ where: { id: userId }, data: { disabledAt: null } })
 }
 
-/** Lets a user have a password who could only sign in through an identity provider. */
-export async function allowPassword(userId: string): Promise<void> {
-  await prisma().user.update({ where: { id: userId }, data: { ssoOnly: false } })
+/**
+ * Allows a user, or all users of a domain in ASCII, a password whatever the connection of the domain does. With
+ * `isAllowed` false, takes that back. Returns how many users it changed. In batches: a domain can have millions.
+ */
+export async function allowPassword(of: { userId: string } | { domain: string }, isAllowed = true): Promise<number> {
+  const users = 'userId' in of ? Prisma.sql`id = ${of.userId}` : Prisma.sql`email_domain = ${of.domain}`
+  for (let total = 0; ; ) {
+    const changed = await prisma().$executeRaw`
+      UPDATE users SET password_policy = ${isAllowed ? 'allowed' : null} WHERE id = ANY (ARRAY(
+        SELECT id FROM users WHERE ${users} AND (password_policy = 'allowed') IS TRUE <> ${isAllowed} LIMIT ${rowsAtOnce}))`
+    if (changed === 0) return total
+    total += changed
+  }
 }
 
 /** Ends all sessions of a user, and invalidates unused codes. Returns the number of ended sessions. */

@@ -8,6 +8,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import { bindMigrationAwareSqlAdapterFactory, DriverAdapterError } from '@prisma/driver-adapter-utils'
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg'
 import pg from 'pg'
+import { emailDomain } from '../lib/contract/email-address'
 
 /** In the production folder, this code is in bin. */
 const here = (path: string) => fileURLToPath(new URL(`../prisma/${path}`, import.meta.url))
@@ -29,11 +30,10 @@ bindings.__wbg_set_wasm(instance.exports)
 /**
  * Applies the pending migrations and returns their names. Concurrent runs wait for each other.
  * Throws if the database is unreachable, if a migration fails or has failed before, or if an
- * applied one was edited. Keeps the same records as `prisma migrate deploy`, so both can be used on
- * one database.
+ * applied one was edited. Keeps the same records as `prisma migrate deploy`, which can't make ascii_domains.
  */
 export async function applyMigrations(url: string, report: (progress: string) => void = () => {}): Promise<string[]> {
-  const connection = openConnection(url)
+  const connection = openConnection(url, report)
   try {
     await lock(connection, report)
     const engine = await startEngine(connection)
@@ -136,14 +136,17 @@ class KeptConnection extends pg.Pool {
  * Removes the role's statement time-out, which is meant for the service: a migration may take
  * longer.
  */
-function openConnection(url: string): pg.Pool {
+function openConnection(url: string, report: (line: string) => void = () => {}): pg.Pool {
   const pool = new KeptConnection({
     connectionString: url,
     max: 1,
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 0, // an idle time-out would close the connection and release the lock
     keepAlive: true,
-    onConnect: async (client) => void (await client.query('SET statement_timeout = 0')),
+    onConnect: async (client) => {
+      client.on('notice', ({ severity, message }) => severity === 'WARNING' && report(message!)) // of a migration
+      await client.query('SET statement_timeout = 0')
+    },
   })
   pool.on('error', () => {}) // if the idle connection is lost, the next query fails
   return pool
@@ -152,6 +155,17 @@ function openConnection(url: string): pg.Pool {
 async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
   const options = { datamodels: [[schema, readFileSync(schema, 'utf8')]] as [string, string][] }
   return bindings.SchemaEngine.new(options, () => {}, bindMigrationAwareSqlAdapterFactory(new WholeScripts(pool)))
+}
+
+/** Makes the table `pg_temp.ascii_domains (domain, ascii)` of the domains of users that are not in ASCII. */
+async function makeAsciiDomains(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query(
+    `SELECT DISTINCT substring(email FROM '[^@]*$') AS domain FROM users WHERE email ~ '[^ -~]'`,
+  )
+  const domains: string[] = rows.map(({ domain }) => domain)
+  const ascii = domains.map(emailDomain)
+  await pool.query('CREATE TEMPORARY TABLE ascii_domains (domain text PRIMARY KEY, ascii text)')
+  await pool.query('INSERT INTO ascii_domains SELECT * FROM unnest($1::text[], $2::text[])', [domains, ascii])
 }
 
 /**
@@ -167,6 +181,7 @@ class WholeScripts extends PrismaPg {
   override async connect() {
     const adapter = await super.connect()
     adapter.executeScript = async (script) => {
+      if (script.includes('pg_temp.ascii_domains')) await makeAsciiDomains(this.pool)
       await this.pool.query(script).catch(({ severity = 'N/A', code = 'N/A', message, detail, column, hint }) => {
         const cause = { kind: 'postgres' as const, code, severity, message, detail, column, hint }
         throw new DriverAdapterError({ ...cause, originalCode: code, originalMessage: message })

@@ -56,7 +56,7 @@ test('sends a signed-in browser to the callback with a code, which its verifier 
   const stranger = await signIn(
     post,
     (
-      await sql(`INSERT INTO users (email) VALUES (gen_random_uuid() || '@example.com')
+      await sql(`INSERT INTO users (email, email_domain) VALUES (gen_random_uuid() || '@example.com', 'example.com')
     RETURNING id, email`)
     )[0] as User,
   )

@@ -20,7 +20,7 @@ test('sends 503 for an error after which PostgreSQL rolled back, and 500 for any
     CREATE OR REPLACE TRIGGER fail BEFORE INSERT ON sessions FOR EACH ROW EXECUTE FUNCTION fail()`)
   const code = keepSecret(randomUUID())
   await database.sql(
-    `WITH added AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id)
+    `WITH added AS (INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.com') RETURNING id)
      INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT $1, id, now() + interval '1 hour' FROM added`,
     [createHash('sha256').update(code).digest()],
   )
@@ -108,7 +108,13 @@ test('every constraint rejects what it is for', async () => {
     `INSERT INTO mails (user_id, ${columns}) VALUES (gen_random_uuid(), ${values})`
   const attempts = (key: string, count: number) => `INSERT INTO password_attempts VALUES (${key}, ${count}, ${later})`
   const rejected: Record<string, string[]> = {
-    users_email_is_lower_case: [`INSERT INTO users (email) VALUES ('Ada@example.com')`],
+    users_email_is_lower_case: [`INSERT INTO users (email, email_domain) VALUES ('Ada@example.com', 'example.com')`],
+    users_email_domain_is_of_email: [
+      `INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.org')`,
+    ],
+    users_password_policy_is_known: [
+      `INSERT INTO users (email, email_domain, password_policy) VALUES ('ada@example.com', 'example.com', 'x')`,
+    ],
     exchange_codes_code_hash_is_sha256: [code('code_hash', short)],
     exchange_codes_used_has_session: [
       code('code_hash, used_at', `${hash}, now()`),
@@ -151,8 +157,8 @@ test('every constraint rejects what it is for', async () => {
     `SELECT conname FROM pg_constraint WHERE contype = 'c' AND connamespace = 'public'::regnamespace`,
   )
   expect(Object.keys(rejected).sort()).toEqual(constraints.map(({ conname }) => conname).sort())
-  await database.sql(`INSERT INTO users (email) VALUES ('ada@example.com')`)
-  const again = database.sql(`INSERT INTO users (email) VALUES ('ada@example.com')`)
+  await database.sql(`INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.com')`)
+  const again = database.sql(`INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.com')`)
   await expect(again).rejects.toMatchObject({ code: '23505', constraint: 'users_email_key' })
   for (const [constraint, statements] of Object.entries(rejected))
     for (const statement of statements)

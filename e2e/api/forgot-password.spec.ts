@@ -48,7 +48,7 @@ const newEmail = () => `user-${randomUUID()}@example.com`
 type NewUser = { id: string; email: string }
 
 async function newUser(columns = '', values = '', email = newEmail()): Promise<NewUser> {
-  const insert = `INSERT INTO users (email${columns}) VALUES ($1${values}) RETURNING id, email`
+  const insert = `INSERT INTO users (email, email_domain${columns}) VALUES ($1, split_part($1, '@', 2)${values}) RETURNING id, email`
   return (await database.sql(insert, [email]))[0] as NewUser
 }
 
@@ -109,7 +109,7 @@ async function forgotRejected(user: NewUser): Promise<void> {
 /** Queues mails for new users with these addresses. */
 const queueMails = (to: OwnDatabase, emails: string[], kind = 'reset') =>
   to.sql(
-    `WITH created AS (INSERT INTO users (email) SELECT unnest($1::text[]) RETURNING id)
+    `WITH created AS (INSERT INTO users (email, email_domain) SELECT email, split_part(email, '@', 2) FROM unnest($1::text[]) AS email RETURNING id)
      INSERT INTO mails (kind, user_id, language) SELECT $2, id, 'en' FROM created`,
     [emails, kind],
   )
@@ -174,7 +174,7 @@ test('sends the same response for unknown and disabled users, and no mail', asyn
   const users = [
     { id: randomUUID(), email: newEmail() },
     await newUser(', disabled_at', ', now()'),
-    await newUser(', disabled_at, sso_only', ', now(), true'),
+    await newUser(', disabled_at, password_policy', `, now(), 'never'`),
   ]
   for (const { email } of users) {
     const { status, body } = await forgot(email)
@@ -185,7 +185,7 @@ test('sends the same response for unknown and disabled users, and no mail', asyn
 })
 
 test('mails a user without passwords where to sign in, with the caps of other mails and no token', async () => {
-  const user = await newUser(', sso_only', ', true')
+  const user = await newUser(', password_policy', `, 'never'`)
   expect((await forgot(user.email, { 'User-Agent': firefox })).body).toEqual({ ok: true })
   await expect.poll(() => wasSent(user)).toBe(true)
   const [mail] = smtp.mailsTo(user.email)
@@ -199,7 +199,7 @@ test('mails a user without passwords where to sign in, with the caps of other ma
   expect(await mailsOf(user), 'one in a minute').toHaveLength(1)
 
   await age(user, '2 minutes')
-  await database.sql('UPDATE users SET sso_only = false WHERE id = $1', [user.id])
+  await database.sql('UPDATE users SET password_policy = NULL WHERE id = $1', [user.id])
   await forgot(user.email, { 'Accept-Language': 'de' })
   await expect.poll(() => smtp.mailsTo(user.email).length).toBe(2)
   expect(smtp.mailsTo(user.email)[1]!.token, 'an exempted user gets a reset link').toBeTruthy()
@@ -215,7 +215,7 @@ test('mails a user without passwords where to sign in, with the caps of other ma
 test('turns a waiting reset mail into one that leads to the sign-in, once its user is restricted to SSO', async () => {
   const user = await newUser()
   await forgotRejected(user)
-  await database.sql('UPDATE users SET sso_only = true WHERE id = $1', [user.id])
+  await database.sql(`UPDATE users SET password_policy = 'never' WHERE id = $1`, [user.id])
   await database.sql(`UPDATE mails SET due_at = now() + interval '30 minutes' WHERE user_id = $1`, [user.id])
   await age(user, '2 minutes')
   await forgot(user.email)
@@ -401,7 +401,7 @@ test.describe('with a mail server that misbehaves', () => {
   test('sends one mail if the server takes 7 seconds to greet, and 12 to accept the content', async () => {
     const slow = await slowServer(700, 1_200)
     const email = newEmail()
-    await own.sql('INSERT INTO users (email) VALUES ($1)', [email])
+    await own.sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`, [email])
     await forgot(email, {}, other)
     await expect.poll(outcome).toEqual([{ attempts: 1, sent: true, seconds: null }])
     expect(slow.mails).toHaveLength(1)
@@ -541,7 +541,7 @@ test('sends no link after a reset from a mail that was queued before it', async 
 })
 
 test('sends no link to a user who was disabled or restricted to SSO while the mail waited', async () => {
-  for (const change of ['disabled_at = now()', 'sso_only = true']) {
+  for (const change of ['disabled_at = now()', `password_policy = 'never'`]) {
     const user = await newUser()
     await forgotRejected(user)
     await database.sql(`UPDATE users SET ${change} WHERE id = $1`, [user.id])

@@ -87,7 +87,7 @@ test('signs in with PKCE, state and nonce, and starts a session in this browser 
   })
   const [user] = await usersOf(sql, slug)
   const { email, sub: subject } = provider.person
-  expect(user).toMatchObject({ email, sso_only: true, issuer: provider.issuer, subject })
+  expect(user).toMatchObject({ email, password_policy: null, issuer: provider.issuer, subject })
   const line = { route: 'sso-callback', status: 303, connection: slug, userId: user!.id }
   expect(await logged(visitor)).toMatchObject(line)
 
@@ -480,7 +480,8 @@ test.describe('the provider', () => {
 
 test.describe('accounts', () => {
   const addUser = async (sql: Sql, email: string) =>
-    (await sql('INSERT INTO users (email) VALUES ($1) RETURNING id', [email]))[0]!.id as string
+    (await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id`, [email]))[0]!
+      .id as string
   const issuer = 'https://a.example'
   /** What happens after the provider has authenticated a person of the connection. */
   const arrive = async (slug: string, subject: string, name: string, contact: Partial<Contact> = {}, from = issuer) =>
@@ -495,7 +496,7 @@ test.describe('accounts', () => {
     const id = await addUser(sql, `ada@${slug}.example.org`)
     provider.person.email = `ADA@${slug}.Example.ORG`
     expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
-    expect(await usersOf(sql, slug)).toMatchObject([{ id, email: `ada@${slug}.example.org`, sso_only: false }])
+    expect(await usersOf(sql, slug)).toMatchObject([{ id, email: `ada@${slug}.example.org` }])
 
     provider.person.sub = 'the next person with this address'
     await expectRejected(slug, 'identity_other_subject', 'no_access')
@@ -529,10 +530,9 @@ test.describe('accounts', () => {
     expect(await arrive(slug, 'one', 'ada', { hostedDomain: domain })).toBe(id)
   })
 
-  test('knows an identity by connection, issuer and subject, and asks for no address again', async ({ sql }) => {
+  test('knows an identity by connection, issuer and subject, and asks for no address again', async () => {
     const [slug, other] = [await connect(provider, { allowPasswords: true }), await connect(provider)]
     const id = await arrive(slug, 'one', 'ada')
-    expect(await usersOf(sql, slug), 'may set a password').toMatchObject([{ sso_only: false }])
     const unexpected = () => Promise.reject(new Error('asked for the address'))
     expect(await userOfIdentity((await findConnection(slug))!, { issuer, subject: 'one' }, unexpected)).toBe(id)
     const others = [

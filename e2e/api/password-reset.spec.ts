@@ -64,7 +64,7 @@ test('sends the same response for every invalid link, without checking the passw
     'UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1',
     'UPDATE reset_tokens SET used_at = now() WHERE user_id = $1',
     'UPDATE users SET disabled_at = now() WHERE id = $1',
-    'UPDATE users SET disabled_at = NULL, sso_only = true WHERE id = $1',
+    `UPDATE users SET disabled_at = NULL, password_policy = 'never' WHERE id = $1`,
   ]) {
     const token = await newToken(user)
     await sql(change, [user.id])
@@ -109,7 +109,7 @@ test('revokes a session that another transaction has not committed yet', async (
 
 for (const [what, change] of Object.entries({
   'the user is disabled': 'UPDATE users SET disabled_at = now() WHERE id = $1',
-  'the user is restricted to SSO': 'UPDATE users SET sso_only = true WHERE id = $1',
+  'the user is restricted to SSO': `UPDATE users SET password_policy = 'never' WHERE id = $1`,
   // For the reset, it is still the time at which its transaction began.
   'the token expires': `UPDATE reset_tokens SET expires_at = now() - interval '1 minute' WHERE user_id = $1`,
 })) {
@@ -134,7 +134,12 @@ test.describe('password rules', () => {
     too_guessable: ['Password123!', 'dashboard2026', 'Lovelace1815!'], // a common one, the product's name, the user's
   }
   test('rejects a password with the code of its rule, and keeps the link valid', async ({ user, post, sql }) => {
-    await sql('UPDATE users SET email = $1 WHERE id = $2', [`ada.lovelace@${user.id}.example.com`, user.id])
+    const domain = `${user.id}.example.com`
+    await sql('UPDATE users SET email = $1, email_domain = $2 WHERE id = $3', [
+      `ada.lovelace@${domain}`,
+      domain,
+      user.id,
+    ])
     const token = await newToken(user)
     for (const [code, passwords] of Object.entries(rejectedAs))
       for (const password of passwords) {

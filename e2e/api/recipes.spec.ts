@@ -229,7 +229,7 @@ test('revokes everything with the statements for after a restore', async () => {
   try {
     const later = `now() + interval '1 hour'`
     await sql(`
-      WITH holder AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id),
+      WITH holder AS (INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.com') RETURNING id),
       code AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256('x'), id, ${later} FROM holder),
       token AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256('x'), id, ${later} FROM holder)
       INSERT INTO sessions (user_id, expires_at) SELECT id, ${later} FROM holder`)

@@ -83,7 +83,9 @@ test('finds a user whose domain is stored in ASCII or in Unicode, whichever is g
   for (const stored of ['bücher', 'xn--bcher-kva']) {
     const user = await newUser()
     const name = randomUUID()
-    await sql('UPDATE users SET email = $2 WHERE id = $1', [user.id, `${name}@${stored}.${host}`])
+    const domain = `xn--bcher-kva.${host}`
+    const update = 'UPDATE users SET email = $2, email_domain = $3 WHERE id = $1'
+    await sql(update, [user.id, `${name}@${stored}.${host}`, domain])
     for (const typed of ['Bücher', 'bücher', 'XN--bcher-kva'])
       expect(await statusOf({ ...user, email: `${name}@${typed}.${host}` }), `${stored} ${typed}`).toBe(200)
   }
@@ -139,7 +141,7 @@ const reasons: Record<string, () => Promise<Attempt>> = {
   'an empty password': async () => ({ ...(await newUser({ cost: 12 })), password: '' }),
   'an unknown user': async () => ({ email: `${randomUUID()}@example.com`, password: wrong }),
   'a disabled user': async () => changed('disabled_at = now()'),
-  'a user who may only use SSO': async () => changed('sso_only = true'),
+  'a user who may only use SSO': async () => changed(`password_policy = 'never'`),
   'a user without a password': async () => changed('password_hash = NULL'),
   'a hash that is damaged': async () => changed(`password_hash = 'x'`),
   'over 72 bytes': async () => ({ ...(await newUser({ password: longest })), password: `${longest}x` }),
@@ -229,7 +231,7 @@ async function changeMeanwhile(user: PasswordUser, text: string, values: unknown
 for (const [what, assignment] of Object.entries({
   'a reset': 'password_hash = $2',
   'disabling the user': 'disabled_at = now()',
-  'restricting the user to SSO': 'sso_only = true',
+  'restricting the user to SSO': `password_policy = 'never'`,
 })) {
   test(`starts no session after ${what} between the verification and the session`, async () => {
     const user = await newUser()
@@ -304,7 +306,7 @@ test('verifies 10 of 50 concurrent guesses, and signs the user in from a known b
 
 test('leaves no rows of counters for attempts that the full hashing queue rejects', async () => {
   const hash = await bcrypt.hash(newPassword(), 10) // slow enough to fill the queue
-  const inserted = `INSERT INTO users (email, password_hash) SELECT gen_random_uuid() || '@example.com', $1`
+  const inserted = `INSERT INTO users (email, email_domain, password_hash) SELECT gen_random_uuid() || '@example.com', 'example.com', $1`
   const users = await sql(`${inserted} FROM generate_series(1, 200) RETURNING email`, [hash])
   const addresses = times(4, newAddress) // a network has 60 attempts
   const before = (await countersBut([])).map(({ key }) => key)

@@ -77,10 +77,10 @@ test.describe('npm run users', () => {
     expect((await users('add', plain)).stdout).toBe(`Added ${plain.toLowerCase()}.\n`)
     expect(await users('add', plain)).toMatchObject({ code: 2, stderr: `There is already a user ${plain}.\n` })
     expect((await users('add', sso, '--sso-only')).code).toBe(0)
-    const found = await sql('SELECT id, email, sso_only FROM users WHERE email = ANY ($1) ORDER BY email', [
+    const found = await sql('SELECT id, email, password_policy FROM users WHERE email = ANY ($1) ORDER BY email', [
       [plain.toLowerCase(), sso],
     ])
-    expect(found.map(({ sso_only }) => sso_only)).toEqual([false, true])
+    expect(found.map(({ password_policy }) => password_policy)).toEqual([null, 'never'])
     const token = await newToken(found[1] as User)
     expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
   })
@@ -89,7 +89,7 @@ test.describe('npm run users', () => {
     const domain = `${Date.now()}.example.com`
     const [unicode, ascii] = [`ada@bücher.${domain}`, `ada@xn--bcher-kva.${domain}`]
     const imported = `bob@bücher.${domain}`
-    await sql('INSERT INTO users (email) VALUES ($1)', [imported])
+    await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`, [imported])
     expect((await users('add', `Ada@Bücher.${domain}`)).stdout).toBe(`Added ${ascii}.\n`)
     for (const form of [unicode, ascii, imported, `bob@xn--bcher-kva.${domain}`])
       expect(await createUser(form), form).toBe(false)
@@ -134,7 +134,7 @@ test.describe('npm run users', () => {
     const { sql, drop, url } = await openOwnDatabase()
     try {
       await sql(
-        `INSERT INTO users (email) SELECT 'user-' || number || '@example.com' FROM generate_series(1, 40001) number`,
+        `INSERT INTO users (email, email_domain) SELECT 'user-' || number || '@example.com', 'example.com' FROM generate_series(1, 40001) number`,
       )
       const list = (more: string) => {
         const script = `set -o pipefail; ${process.execPath} ${production}bin/users.js list ${more}`
@@ -159,7 +159,7 @@ test.describe('npm run users', () => {
     for (const command of ['add', 'invite'])
       expect(await run(['users', command, imported], mail)).toMatchObject({ code: 2, stderr: noAddress })
     expect(await sql('SELECT 1 FROM users WHERE email = $1', [imported])).toEqual([])
-    await sql('INSERT INTO users (email) VALUES ($1)', [imported])
+    await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`, [imported])
     expect((await users('disable', imported)).code).toBe(0)
     expect((await users('show', user.email)).stdout).not.toContain('disabled')
   })

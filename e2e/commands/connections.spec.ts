@@ -1,17 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { emailDomain } from '../../lib/contract/email-address'
 import { asciiDomain } from '../../lib/sso/connection'
-import {
-  addConnection,
-  disableConnection,
-  enableConnection,
-  listConnections,
-  type NewConnection,
-  unlinkUser,
-} from '../../lib/sso/manage'
+import { endPasswordSessions, linkUser, listConnections, type NewConnection, unlinkUser } from '../../lib/sso/manage'
+import { allowPassword } from '../../lib/user'
 import { runScript as run } from '../support/command'
-import { expect, newPassword, newToken, resetPath, type Sql, test } from '../support/fixtures'
+import { addTestConnection } from '../support/connection'
+import { expect, newPassword, newToken, resetPath, type Sql, test, type User } from '../support/fixtures'
 import { clientSecret, type Provider, startProvider } from '../support/oidc-provider'
-import { lockRow } from '../support/row-lock'
 import { errorOf, usersOf, Visitor } from '../support/sso-visitor'
 
 const connections = (command: string, ...parameters: string[]) => run(['connections', command, ...parameters])
@@ -30,37 +25,29 @@ test.afterEach(() => provider.stop())
 const good = () => ['--issuer', provider.issuer, '--client-id', 'x']
 const add = (more: string[] = []) =>
   run(['connections', 'add', 'oidc', slug, ...good(), '--domain', domain, ...more], `${clientSecret}\n`)
-/** Adds the connection in this process. Returns how many users it marks. */
+/** Adds the connection in this process. */
 const addHere = (more: Partial<NewConnection> = {}) =>
-  addConnection({
-    slug,
-    name: 'Test',
-    settings: { kind: 'oidc', issuer: provider.issuer, clientId: 'x' },
-    secrets: { clientSecret },
-    domains: [domain],
-    provision: false,
-    listed: false,
-    allowPasswords: false,
-    ...more,
-  })
-const added = async () => (await listConnections(slug))[0]!
+  addTestConnection(domain, { slug, settings: { kind: 'oidc', issuer: provider.issuer, clientId: 'x' }, ...more })
 const addUser = async (sql: Sql, name: string, at = domain) =>
-  (await sql('INSERT INTO users (email) VALUES ($1) RETURNING id, email', [`${name}@${at}`]))[0] as {
-    id: string
-    email: string
-  }
+  (
+    await sql('INSERT INTO users (email, email_domain) VALUES ($1, $2) RETURNING id, email', [
+      `${name}@${at}`,
+      emailDomain(`${name}@${at}`),
+    ])
+  )[0] as User
 
-test('adds a connection, and prints what to enter at the provider and how many users lose their password', async ({
+test('adds a connection, and prints what to enter at the provider and how many users can’t use a password', async ({
   sql,
   url,
   post,
 }) => {
-  const [ada, other] = [await addUser(sql, 'ada'), await addUser(sql, 'ada', `mail.${domain}`)]
+  const ada = await addUser(sql, 'ada')
+  await addUser(sql, 'ada', `mail.${domain}`)
   const token = await newToken(ada)
   const { code, stdout, stderr } = await add(['--provision', '--list', '--name', 'Acme'])
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toContain(`Added ${slug}.`)
-  expect(stdout).toContain('Users of its domains who can no longer use a password: 1.')
+  expect(stdout).toContain('Users of its domains who can’t use a password: 1.')
   expect(stdout).toContain(`${url}/api/auth/sso/${slug}/callback`)
   const [row] = await sql('SELECT * FROM connections WHERE slug = $1', [slug])
   expect(row).toMatchObject({
@@ -72,15 +59,9 @@ test('adds a connection, and prints what to enter at the provider and how many u
     allow_passwords: false,
   })
   expect(JSON.stringify(row)).not.toContain(clientSecret)
-  expect(
-    await sql('SELECT id, sso_only FROM users WHERE id = ANY ($1) ORDER BY sso_only', [[ada.id, other.id]]),
-  ).toEqual([
-    { id: other.id, sso_only: false },
-    { id: ada.id, sso_only: true },
-  ])
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
 
-  expect((await run(['users', 'allow-password', ada.email])).stdout).toContain(`${ada.email} may have a password.`)
+  expect((await run(['users', 'allow-password', ada.email])).stdout).toBe('Users who may now have a password: 1.\n')
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
   const listed = (await connections('list', '--json')).stdout.split('\n').find((line) => line.includes(`"${slug}"`))
   expect(JSON.parse(listed!)).toMatchObject({ slug, kind: 'oidc', domains: [domain], provision: true })
@@ -88,53 +69,85 @@ test('adds a connection, and prints what to enter at the provider and how many u
   expect((await connections('list')).stdout).toContain(shown)
 })
 
-test('marks users whose domain is stored in ASCII or in Unicode, when it is added and when it is enabled', async ({
+test('ends the sessions that began with a password of users whose domain is stored in ASCII or in Unicode', async ({
   sql,
 }) => {
   const of = (label: string) => `${label}.${domain}`
-  const marked = async () => {
-    const rows = await sql('SELECT email FROM users WHERE email LIKE $1 AND sso_only ORDER BY email', [`%${domain}`])
-    return rows.map(({ email }) => email)
-  }
-  const ada = await addUser(sql, 'ada', of('bücher'))
-  const bob = await addUser(sql, 'bob', of('xn--bcher-kva'))
-  const eve = await addUser(sql, 'eve', of('bu\u0308cher')) // the same letter, as two characters
-  await addUser(sql, 'joe', of('bucher'))
-  expect(await addHere({ domains: [domain, asciiDomain(of('bücher'))!] })).toBe(3)
-  expect(await marked()).toEqual([ada.email, bob.email, eve.email])
-  const kim = await addUser(sql, 'kim', of('bücher'))
-  await disableConnection(await added())
-  expect(await enableConnection(await added())).toBe(1)
-  expect(await marked()).toEqual([ada.email, bob.email, eve.email, kim.email])
+  const members = [await addUser(sql, 'ada', of('bücher')), await addUser(sql, 'bob', of('xn--bcher-kva'))]
+  members.push(await addUser(sql, 'eve', of('bu\u0308cher'))) // the same letter, as two characters
+  const [other, exempt] = [await addUser(sql, 'joe', of('bucher')), await addUser(sql, 'kim', of('bücher'))]
+  await allowPassword({ userId: exempt.id })
+  const users = [...members, other, exempt].map(({ id }) => id)
+  await sql(
+    `INSERT INTO sessions (user_id, method, connection_id, expires_at)
+     SELECT id, method, CASE method WHEN 'sso' THEN gen_random_uuid() END, now() + interval '1 day'
+     FROM unnest($1::uuid[]) AS id, unnest(ARRAY['password', NULL, 'sso', 'code']) AS method`,
+    [users],
+  )
+  const domains = [domain, asciiDomain(of('bücher'))!]
+  await addHere({ domains })
+  expect(await endPasswordSessions(domains)).toBe(3)
+  const live = await sql(
+    `SELECT user_id, array_agg(method ORDER BY method) AS methods FROM sessions
+     WHERE user_id = ANY ($1) AND revoked_at IS NULL GROUP BY user_id`,
+    [users],
+  )
+  const methods = Object.fromEntries(live.map((row) => [row.user_id, row.methods]))
+  const all = ['code', 'password', 'sso', null]
+  expect(users.map((id) => methods[id])).toEqual([...members.map(() => ['code', 'sso']), all, all])
 })
 
-test('marks nobody when it is enabled again with allowPasswords', async ({ sql }) => {
-  await addHere({ allowPasswords: true })
-  const ada = await addUser(sql, 'ada')
-  await disableConnection(await added())
-  expect(await enableConnection(await added())).toBe(0)
-  expect(await sql('SELECT sso_only FROM users WHERE id = $1', [ada.id])).toEqual([{ sso_only: false }])
-})
-
-test('marks the users of a large domain in batches', async ({ sql }) => {
-  await sql(`INSERT INTO users (email) SELECT number || '@' || $1 FROM generate_series(1, 20001) number`, [domain])
-  expect(await addHere()).toBe(20_001)
-  const statements = await sql(
-    `SELECT count(*)::int FROM users WHERE email LIKE '%@' || $1 AND sso_only GROUP BY xmin::text ORDER BY 1 DESC`,
+test('ends the sessions of a large domain in batches', async ({ sql }) => {
+  await sql(
+    `WITH more AS (
+       INSERT INTO users (email, email_domain) SELECT number || '@' || $1, $1 FROM generate_series(1, 1001) number RETURNING id
+     )
+     INSERT INTO sessions (user_id, method, expires_at) SELECT id, 'password', now() + interval '1 day' FROM more`,
     [domain],
   )
-  expect(statements.reduce((total, { count }) => total + count, 0)).toBe(20_001)
-  expect(statements[0]!.count).toBeLessThanOrEqual(10_000)
-  await sql(`DELETE FROM users WHERE email LIKE '%@' || $1`, [domain])
+  await addHere()
+  expect(await endPasswordSessions([domain])).toBe(1001)
+  const statements = await sql(
+    `SELECT count(*)::int FROM sessions JOIN users ON users.id = user_id
+     WHERE email_domain = $1 AND revoked_at IS NOT NULL GROUP BY sessions.xmin::text ORDER BY 1 DESC`,
+    [domain],
+  )
+  expect(statements.map(({ count }) => count)).toEqual([500, 500, 1])
+  expect(await allowPassword({ domain })).toBe(1001)
+  await sql('DELETE FROM users WHERE email_domain = $1', [domain])
 })
 
-test('prints how to mark the rest after an error in a batch', async ({ sql }) => {
-  const ada = await addUser(sql, 'ada')
-  const lock = await lockRow('users', 'id = $1', ada.id)
-  const { code, stderr } = await add()
-  await lock.release()
-  expect([code, stderr]).toEqual([1, expect.stringContaining(`npm run connections -- enable ${slug}`)])
-  expect((await connections('enable', slug)).stdout).toContain('can no longer use a password: 1.')
+test('prints how many users are left without a way in, and what lets them in', async ({ sql, post }) => {
+  const of = (name: string) => addUser(sql, name)
+  const [ada, , withPassword, linked, disabled] = [
+    await of('ada'),
+    await of('bob'),
+    await of('eve'),
+    await of('joe'),
+    await of('kim'),
+  ]
+  await sql(`UPDATE users SET password_hash = 'x' WHERE id = $1`, [withPassword.id])
+  await sql('UPDATE users SET disabled_at = now() WHERE id = $1', [disabled.id])
+  const other = await addTestConnection(`other.${domain}`)
+  await linkUser(linked.id, other, { issuer: 'https://idp.example.com', subject: 'joe' })
+  await addHere()
+  const left = (count: number) => `Users of its domains who are left without a way in: ${count}.\n`
+  const allow = `npm run users -- allow-password --domain ${domain}`
+  expect((await connections('disable', slug)).stdout).toContain(`${left(3)}To let them in by a password: ${allow}\n`)
+  const users = (...parameters: string[]) => run(['users', 'allow-password', ...parameters])
+  expect((await users('--domain', domain.toUpperCase())).stdout).toBe('Users who may now have a password: 5.\n')
+  const reset = async () => (await post(resetPath, { token: await newToken(ada), password: newPassword() })).status
+  expect(await reset()).toBe(200)
+  expect((await users(ada.email, '--undo')).stdout).toBe('Users who are no longer exempt from SSO: 1.\n')
+  expect(await reset()).toBe(400)
+  expect((await connections('disable', slug)).stdout, 'ada, and bob without a password').toContain(left(2))
+  const { stdout } = await connections('remove', slug)
+  expect(stdout, 'bob').toContain(
+    `${left(1)}They can choose a password by a reset link: npm run users -- invite EMAIL\n`,
+  )
+  expect(await reset()).toBe(200)
+  expect((await users()).stderr).toContain('Name an EMAIL or a --domain.')
+  expect((await users('--domain', 'x')).stderr).toContain('“x” is not a domain')
 })
 
 test('adds nothing that it can’t use', async ({ sql }) => {
@@ -193,7 +206,7 @@ test('checks a connection, and prints what is wrong', async () => {
 test('links a subject that was unlinked, or that never signed in', async ({ sql, url }) => {
   // the provider names itself without the slash
   await addHere({ settings: { kind: 'oidc', issuer: `${provider.issuer}/`, clientId: 'x' } })
-  const { id } = await added()
+  const { id } = (await listConnections(slug))[0]!
   const [ada, bob] = [await addUser(sql, 'ada'), await addUser(sql, 'bob')]
   const users = (command: string, { email }: { email: string }, ...more: string[]) =>
     run(['users', command, email, slug, ...more])

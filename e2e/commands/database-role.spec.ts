@@ -67,7 +67,7 @@ async function signInThroughConnection(): Promise<void> {
     provider.person = { sub: name, email }
     expect((await new Visitor(server.url).signIn(slug)).searchParams.has('code')).toBe(true)
   }
-  const created = 'SELECT 1 FROM users WHERE email = $1 AND sso_only'
+  const created = 'SELECT 1 FROM users WHERE email = $1'
   expect(await count(created, `${name}@${domain}`)).toBe(1)
 }
 
@@ -76,7 +76,9 @@ async function useServer(): Promise<void> {
   const { sql } = database
   const headers = { 'X-Forwarded-For': newAddress() }
   const post = (path: string, body: object, more = {}) => postTo(server.url + path, body, { ...headers, ...more })
-  const [user] = await sql(`INSERT INTO users (email) VALUES (gen_random_uuid() || '@example.com') RETURNING id, email`)
+  const [user] = await sql(
+    `INSERT INTO users (email, email_domain) VALUES (gen_random_uuid() || '@example.com', 'example.com') RETURNING id, email`,
+  )
   const [code, other, token] = Array.from({ length: 3 }, () => keepSecret(randomBytes(32).toString('base64url')))
   await sql(
     `WITH codes AS (
@@ -145,7 +147,7 @@ test('lets the role in deploy/database.sql serve and issue links, and finds rows
   for (const table of expiring) await database.sql(`UPDATE ${table} SET expires_at = now() - interval '1 hour'`)
   await database.sql('ANALYZE')
   await database.sql(`
-    WITH more AS (INSERT INTO users (email) SELECT number || '@example.net' FROM generate_series(1, 5000) number RETURNING id),
+    WITH more AS (INSERT INTO users (email, email_domain) SELECT number || '@example.net', 'example.net' FROM generate_series(1, 5000) number RETURNING id),
     codes AS (INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM more),
     tokens AS (INSERT INTO reset_tokens (token_hash, user_id, expires_at) SELECT sha256(id::text::bytea), id, now() + interval '1 hour' FROM more),
     mails AS (INSERT INTO mails (kind, user_id, language, due_at, sent_at) SELECT 'reset', id, 'en', NULL, now() FROM more),

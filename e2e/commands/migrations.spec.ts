@@ -1,5 +1,15 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { project } from '../../bin/local'
 import type { Ended } from '../support/command'
 import { blocks } from '../support/documents'
@@ -108,6 +118,46 @@ test('rolls back a failed migration, prints the message of PostgreSQL, and stops
   addMigration('20270101000000_broken', 'CREATE TABLE half (id int)')
   await database.sql(blocks['rolled-back']!.text.replace('NAME', '20270101000000_broken'))
   expect(await migrate()).toEqual(['20270101000000_broken'])
+})
+
+test('decides by domain who may use a password, in a database of an earlier version', async () => {
+  const folder = `${copy}prisma/migrations/`
+  const later = migrations.filter((name) => name > '20261124223443_turns_of_mails')
+  for (const name of later) renameSync(folder + name, copy + name)
+  await migrate()
+  await database.sql(`
+    INSERT INTO connections (id, slug, name, kind, settings, allow_passwords, disabled_at)
+    SELECT gen_random_uuid(), slug, slug, 'oidc', '{"issuer":"https://idp.example.com","clientId":"x"}', allows, disabled
+    FROM (VALUES ('acme', false, NULL::timestamptz), ('off', false, now()), ('open', true, NULL)) AS given (slug, allows, disabled);
+    INSERT INTO connection_domains SELECT domain, id FROM connections JOIN (VALUES
+      ('acme.example', 'acme'), ('xn--bcher-kva.example', 'acme'), ('off.example', 'off'), ('open.example', 'open')
+    ) AS given (domain, of) ON slug = of;
+    INSERT INTO users (email, sso_only, password_hash)
+    SELECT name || domain, name = 'only', CASE WHEN name <> 'without' THEN 'x' END
+    FROM unnest(ARRAY['only', 'ada', 'without']) AS name, unnest(ARRAY[
+      '@acme.example', '@bücher.example', E'@bu\u0308cher.example', '@off.example', '@open.example', '@bucher.example', '@😀.example'
+    ]) AS domain;
+    INSERT INTO identities (connection_id, issuer, subject, user_id)
+    SELECT connections.id, 'https://idp.example.com', email, users.id FROM connections, users
+    WHERE slug = 'acme' AND email LIKE '%@acme.example'`)
+  for (const name of later) renameSync(copy + name, folder + name)
+  const { code, stderr } = await runMigrate()
+  expect(code, stderr).toBe(0)
+  const closed = ['@acme.example', '@bu\u0308cher.example', '@bücher.example', '@off.example'].map(
+    (domain) => `ada${domain}`,
+  )
+  const lost = (email: string) =>
+    `${email} can no longer use a password. To allow it: npm run users -- allow-password ${email}\n`
+  expect(stderr.split(/(?<=\n)/).sort()).toEqual(closed.map(lost).sort())
+  const never = `SELECT email FROM users WHERE password_policy = 'never' ORDER BY email COLLATE "C"`
+  expect((await database.sql(never)).map(({ email }) => email)).toEqual([
+    'only@bucher.example',
+    'only@open.example',
+    'only@😀.example',
+  ])
+  expect(await database.sql('SELECT 1 FROM users WHERE password_policy IS NULL')).toHaveLength(18)
+  const ofAscii = `SELECT DISTINCT email_domain FROM users WHERE email ~ 'b(ü|u\u0308)cher'`
+  expect(await database.sql(ofAscii)).toEqual([{ email_domain: 'xn--bcher-kva.example' }])
 })
 
 test('applies nothing if an applied migration was edited', async () => {

@@ -62,7 +62,7 @@ async function issue(path: string, count: number): Promise<string[]> {
   const secrets = Array.from({ length: count }, () => keepSecret(randomBytes(32).toString('base64url')))
   const columns = path === exchangePath ? 'exchange_codes (code_hash' : 'reset_tokens (token_hash'
   await postgres.sql(
-    `WITH new_user AS (INSERT INTO users (email) SELECT gen_random_uuid() || '@example.com' FROM generate_series(1, $1) RETURNING id),
+    `WITH new_user AS (INSERT INTO users (email, email_domain) SELECT gen_random_uuid() || '@example.com', 'example.com' FROM generate_series(1, $1) RETURNING id),
      numbered AS (SELECT id, row_number() OVER () AS number FROM new_user)
      INSERT INTO ${columns}, user_id, expires_at) SELECT hash, id, now() + interval '1 hour' FROM numbered JOIN unnest($2::bytea[]) WITH ORDINALITY AS hashes (hash, number) USING (number)`,
     [count, secrets.map(sha256)],

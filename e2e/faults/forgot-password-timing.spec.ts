@@ -18,8 +18,9 @@ test('forgot-password, and the request after it, take the same time for every st
   const server = await startServer({ DATABASE_URL: database.url(), LOG_LEVEL: 'silent', ...smtp.settings })
   const address = (kind: string, round: number) => `${kind.toLowerCase()}-${round}@example.com`
   await database.sql(
-    `INSERT INTO users (email, disabled_at, sso_only)
-     SELECT kind || '-' || round || '@example.com', CASE kind WHEN 'disabled' THEN now() END, kind = 'ssoonly'
+    `INSERT INTO users (email, email_domain, disabled_at, password_policy)
+     SELECT kind || '-' || round || '@example.com', 'example.com', CASE kind WHEN 'disabled' THEN now() END,
+       CASE kind WHEN 'ssoonly' THEN 'never' END
      FROM unnest(ARRAY['known', 'disabled', 'ssoonly', 'capped']) kind, generate_series(1, $1::int) round`,
     [rounds],
   )

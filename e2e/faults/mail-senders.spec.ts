@@ -19,7 +19,10 @@ test('the newest link of each user works although one of five senders was killed
     return servers.at(-1)!
   }
   const emails = Array.from({ length: userCount }, () => `user-${randomUUID()}@example.com`)
-  await sql('INSERT INTO users (email) SELECT unnest($1::text[])', [emails])
+  await sql(
+    `INSERT INTO users (email, email_domain) SELECT email, split_part(email, '@', 2) FROM unnest($1::text[]) AS email`,
+    [emails],
+  )
   const forgot = (server: Server, email: string) =>
     postTo(server.url + paths.forgotPassword, { email }, { 'X-Forwarded-For': newAddress() })
   try {

@@ -114,7 +114,7 @@ test('clients keep their session while PostgreSQL and a server are killed, unles
   const servers = await Promise.all([startServer(settings), startServer(settings)])
   const chains = Array.from({ length: 30 }, () => new Chain())
   await postgres.sql(
-    `WITH owner AS (INSERT INTO users (email) VALUES ('owner@example.com') RETURNING id)
+    `WITH owner AS (INSERT INTO users (email, email_domain) VALUES ('owner@example.com', 'example.com') RETURNING id)
      INSERT INTO sessions (id, user_id, expires_at) SELECT unnest($1::uuid[]), id, now() + interval '7 days' FROM owner`,
     [chains.map(({ id }) => id)],
   )

@@ -18,9 +18,9 @@ test('failed sign-ins take the same time for every state of the account', async 
   const password = 'not the right password'
   const hash = await bcrypt.hash(randomUUID(), 12)
   await database.sql(
-    `INSERT INTO users (email, disabled_at, sso_only, password_hash)
-     SELECT lower(kind) || '-' || round || '@example.com', CASE kind WHEN 'disabled' THEN now() END, kind = 'ssoOnly',
-       CASE kind WHEN 'without' THEN NULL ELSE $2 END
+    `INSERT INTO users (email, email_domain, disabled_at, password_policy, password_hash)
+     SELECT lower(kind) || '-' || round || '@example.com', 'example.com', CASE kind WHEN 'disabled' THEN now() END,
+       CASE kind WHEN 'ssoOnly' THEN 'never' END, CASE kind WHEN 'without' THEN NULL ELSE $2 END
      FROM unnest($3::text[]) kind, generate_series(1, $1::int) round`,
     [rounds, hash, kinds.filter((kind) => kind !== 'unknown')],
   )

@@ -268,7 +268,7 @@ test('shows an error with status 500 when a page cannot be rendered, and “Try 
   try {
     const code = keepSecret(randomBytes(32).toString('base64url'))
     await database.sql(
-      `WITH new_user AS (INSERT INTO users (email) VALUES ('ada@example.com') RETURNING id)
+      `WITH new_user AS (INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.com') RETURNING id)
        INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT sha256($1), id, now() + interval '1 minute' FROM new_user`,
       [Buffer.from(code)],
     )

@@ -98,9 +98,10 @@ test('signs in only the browser that a code is bound to', async ({ page, newBrow
 test('keeps the session when a code of another browser arrives', async ({ page, newBrowser, user, url, sql }) => {
   await signIn(page, user)
   const before = await cookiesOf(page)
-  const [attacker] = (await sql('INSERT INTO users (email) VALUES ($1) RETURNING id, email', [
-    `attacker-${user.email}`,
-  ])) as [User]
+  const [attacker] = (await sql(
+    `INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id, email`,
+    [`attacker-${user.email}`],
+  )) as [User]
   const attackersBrowser = await begin(await (await newBrowser()).newPage())
   await arrive(page, `${url}/sso/callback?code=${await boundCode(attacker, attackersBrowser)}`)
   await expect(heading(page)).toHaveText(signedIn) // goes on with the user's own session

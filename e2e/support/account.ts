@@ -16,7 +16,9 @@ export async function newAccount(sql: Sql, sessionCount: number, codeCount: numb
   const email = `user-${randomUUID()}@example.com`
   const codes = Array.from({ length: codeCount }, () => keepSecret(newSecret()))
   const ids = Array.from({ length: sessionCount }, () => randomUUID())
-  const [user] = await sql('INSERT INTO users (email) VALUES ($1) RETURNING id', [email])
+  const [user] = await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id`, [
+    email,
+  ])
   const id: string = user!.id
   await sql(
     `WITH session AS (

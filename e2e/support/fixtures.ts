@@ -61,9 +61,10 @@ export type Sql = (text: string, values?: unknown[]) => Promise<Record<string, a
 /** Creates users without a password. */
 export async function newUsers(sql: Sql, count: number): Promise<User[]> {
   const email = `gen_random_uuid() || '@example.com'`
-  return (await sql(`INSERT INTO users (email) SELECT ${email} FROM generate_series(1, $1) RETURNING id, email`, [
-    count,
-  ])) as User[]
+  return (await sql(
+    `INSERT INTO users (email, email_domain) SELECT ${email}, 'example.com' FROM generate_series(1, $1) RETURNING id, email`,
+    [count],
+  )) as User[]
 }
 
 export const heading = (page: Page) => page.getByRole('heading', { level: 1 })
@@ -130,7 +131,10 @@ export const test = base.extend<Fixtures, Shared>({
   /** A new user without a password. */
   user: async ({ sql }, use) => {
     const email = `user-${randomUUID()}@example.com`
-    const [row] = await sql('INSERT INTO users (email) VALUES ($1) RETURNING id, email', [email])
+    const [row] = await sql(
+      `INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id, email`,
+      [email],
+    )
     await use(row as User)
   },
 

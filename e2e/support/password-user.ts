@@ -10,6 +10,9 @@ export async function newPasswordUser(
   { cost = 12, password = newPassword(), email = `user-${randomUUID()}@example.com` } = {},
 ): Promise<PasswordUser> {
   const hash = await bcrypt.hash(password, cost)
-  const [row] = await sql('INSERT INTO users (email, password_hash) VALUES ($1, $2) RETURNING id', [email, hash])
+  const [row] = await sql(
+    `INSERT INTO users (email, email_domain, password_hash) VALUES ($1, split_part($1, '@', 2), $2) RETURNING id`,
+    [email, hash],
+  )
   return { id: row!.id, email, password }
 }

@@ -95,7 +95,7 @@ export async function logLine({ requestId }: Visitor, { output }: Pick<Server, '
 /** Returns the linked users of a connection. */
 export function usersOf(sql: Sql, slug: string) {
   return sql(
-    `SELECT users.id, email, sso_only, issuer, subject FROM users JOIN identities ON user_id = users.id
+    `SELECT users.id, email, password_policy, issuer, subject FROM users JOIN identities ON user_id = users.id
      JOIN connections ON connections.id = connection_id WHERE slug = $1`,
     [slug],
   )

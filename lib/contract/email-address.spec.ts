@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { emailForms, parseEmailAddress } from './email-address'
+import { emailDomain, emailForms, parseEmailAddress } from './email-address'
 
 const accepted: Record<string, string> = {
   'ada@example.com': 'ada@example.com',
@@ -51,6 +51,14 @@ for (const [what, texts] of Object.entries(rejected)) {
     for (const text of texts) expect(parseEmailAddress(text), JSON.stringify(text)).toBeNull()
   })
 }
+
+test('the domain of a stored address is in ASCII, or as it is', () => {
+  const domains = ['ada@bücher.example', 'ada@bu\u0308cher.example', 'ada@xn--bcher-kva.example'].map(emailDomain)
+  expect(new Set(domains)).toEqual(new Set(['xn--bcher-kva.example']))
+  expect(['"a@b"@localhost', 'ada@-x.example', 'ada@a b', 'nobody'].map(emailDomain)).toEqual([
+    ...['localhost', '-x.example', 'a b', 'nobody'],
+  ])
+})
 
 test('a name has one form in Unicode, in lower case', () => {
   expect(emailForms('EVE@Ꭰ.example')).toEqual(['eve@ꭰ.example', 'eve@xn--58d.example', 'eve@ꭰ.example'])

@@ -35,6 +35,12 @@ export function emailForms(text: string): EmailForms | null {
   return ascii === null ? null : [given, ascii, inUnicode(ascii)]
 }
 
+/** Returns the domain of a stored e-mail address: in ASCII, or as it is if it can't be converted. */
+export function emailDomain(email: string): string {
+  const domain = email.slice(email.lastIndexOf('@') + 1)
+  return domainInAscii(domain) ?? domain
+}
+
 /** Returns an e-mail address whose domain is in ASCII with its domain in Unicode. */
 export function inUnicode(address: string): string {
   const domain = address.lastIndexOf('@') + 1

@@ -1,4 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
+import { mayUsePassword } from '../database/password-policy'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { hashSecret } from '../secret'
 import type { MailKind, MailKindName } from './kinds'
@@ -40,10 +41,10 @@ export async function queueResetMail(
     if (!candidate?.id || !candidate.isAllowed) return false
     // Not FOR UPDATE, which would make sign-ins wait. Another statement counts, because the
     // snapshot of this one is older than the lock.
-    const [user] = await tx.$queryRaw<{ id: string; ssoOnly: boolean }[]>`
-      SELECT id, sso_only AS "ssoOnly" FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL FOR NO KEY UPDATE`
+    const [user] = await tx.$queryRaw<{ id: string; mayReset: boolean }[]>`
+      SELECT id, ${mayUsePassword} AS "mayReset" FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return false
-    const kind: MailKindName = user.ssoOnly ? 'sign-in' : 'reset'
+    const kind: MailKindName = user.mayReset ? 'reset' : 'sign-in'
     const queued = await tx.$executeRaw`
       WITH allowed AS (
         SELECT WHERE ${isWithinCaps(Prisma.sql`${user.id}`)}
@@ -114,7 +115,7 @@ export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: stri
   const issued = await prisma().$executeRaw`
     WITH locked_user AS MATERIALIZED (
       SELECT id FROM users
-      WHERE id = (SELECT user_id FROM mails WHERE id = ${id}) AND disabled_at IS NULL AND NOT sso_only
+      WHERE id = (SELECT user_id FROM mails WHERE id = ${id}) AND disabled_at IS NULL AND ${mayUsePassword}
       FOR KEY SHARE
     ), mail AS MATERIALIZED (
       SELECT user_id FROM mails

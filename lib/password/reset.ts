@@ -1,6 +1,7 @@
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
 import { NothingChanged } from '../database/nothing-changed'
+import { mayUsePassword } from '../database/password-policy'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
@@ -65,7 +66,7 @@ async function consumeAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefi
   const [user] = await prisma().$queryRaw<TokenUser[]>`
     UPDATE reset_tokens SET attempts = attempts + 1
     WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired} AND attempts < ${maxAttempts}
-      AND (SELECT disabled_at IS NULL AND NOT sso_only FROM users WHERE id = user_id)
+      AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)
     RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(NothingChanged.rethrow)
   return user
 }
@@ -75,7 +76,7 @@ async function findUserByToken(tokenHash: Uint8Array): Promise<TokenUser | undef
   const [user] = await prisma().$queryRaw<TokenUser[]>`
     SELECT user_id AS "userId", email
     FROM reset_tokens, LATERAL (
-      SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND NOT sso_only OFFSET 0
+      SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND ${mayUsePassword} OFFSET 0
     ) AS holder
     WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired}
       AND attempts < ${maxAttempts}`.catch(NothingChanged.rethrow)
@@ -92,7 +93,7 @@ export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
   >`
     SELECT used_at IS NOT NULL AS "isUsed", expires_at <= now() AS "isExpired",
       attempts >= ${maxAttempts} AS "isExhausted",
-      (SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND NOT sso_only) AS email
+      (SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND ${mayUsePassword}) AS email
     FROM reset_tokens WHERE token_hash = ${tokenHash}`
   if (row?.isUsed) return { kind: 'used' }
   if (row?.isExpired) return { kind: 'expired' }
@@ -129,7 +130,7 @@ async function setPassword(
       WITH claimed AS (
         UPDATE reset_tokens SET used_at = statement_timestamp()
         WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired}
-          AND (SELECT disabled_at IS NULL AND NOT sso_only FROM users WHERE id = user_id)
+          AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)
         RETURNING user_id
       ), changed AS (
         UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../contract/errors'
 import { NothingChanged } from '../database/nothing-changed'
+import { mayUsePassword } from '../database/password-policy'
 import { Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log'
 import { issueTokens, type SessionTokens } from '../session/issue-tokens'
@@ -62,7 +63,7 @@ async function findKnownBrowser(cookie: string | null, account: string, emails: 
 async function verify(emails: string[], password: string): Promise<{ user?: StoredUser; verified: Verified | null }> {
   const [user] = await prisma().$queryRaw<StoredUser[]>`
     SELECT id AS "userId", password_hash AS "passwordHash" FROM users
-    WHERE email = ANY (${emails}) AND disabled_at IS NULL AND NOT sso_only AND password_hash IS NOT NULL
+    WHERE email = ANY (${emails}) AND disabled_at IS NULL AND ${mayUsePassword} AND password_hash IS NOT NULL
     ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NothingChanged.rethrow)
   return { user, verified: await verifyPassword(password, user?.passwordHash ?? null) }
 }
@@ -77,12 +78,18 @@ async function start({ userId, passwordHash }: StoredUser, heldSessionIds: strin
       SELECT id AS user_id, email, 'password' AS method, NULL::uuid AS connection_id,
         NULL::timestamptz AS renewable_until, NULL::uuid AS parent_id, NULL AS redirect_uri
       FROM users
-      WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND NOT sso_only
+      WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND ${mayUsePassword}
       FOR KEY SHARE
     ), ${startSession(sessionId, heldSessionIds)},
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
     SELECT (SELECT email FROM claimed) AS email, now, ends_at AS "endsAt" FROM started`
   if (!row) return null
+  // A statement of its own: that one may have waited for the user, and not seen a connection that was
+  // added meanwhile.
+  const isForbidden = await prisma().$executeRaw`
+    UPDATE sessions SET revoked_at = now()
+    WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`
+  if (isForbidden) return null
   return {
     ...issueTokens({ sessionId, userId, connection: null, generation: 0, ...row }),
     userId,

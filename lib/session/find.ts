@@ -1,4 +1,5 @@
 import { refreshGraceSeconds } from '../contract/lifetimes'
+import { beganWithPassword, mayUsePassword } from '../database/password-policy'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
 import { verifySessionToken } from './jwt'
@@ -7,6 +8,10 @@ import { readRefreshToken } from './refresh-token'
 
 /** A session that is neither expired nor revoked, of a user who is not disabled. Nor has its parent ended. */
 export type LiveSession = { sessionId: string; userId: string; email: string; endsAt: Date }
+
+/** A condition on a row of `sessions`: whether its user may renew it, by a password if it began with one. */
+export const isUserAllowed = Prisma.sql`(
+  SELECT disabled_at IS NULL AND (NOT ${beganWithPassword} OR ${mayUsePassword}) FROM users WHERE users.id = user_id)`
 
 /** Returns the live session of a session JWT and when the JWT expires, or null. */
 export async function findSession(token: string): Promise<(LiveSession & { tokenExpiresAt: Date }) | null> {
@@ -25,7 +30,7 @@ export async function findRefreshableSession(refreshToken: string): Promise<Live
     sessionId,
     Prisma.sql`(generation = ${generation} OR generation = ${generation} + 1
       AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))
-      AND (renewable_until IS NULL OR renewable_until > now())`,
+      AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed}`,
   )
 }
 

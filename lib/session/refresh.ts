@@ -3,6 +3,7 @@ import { refreshGraceSeconds } from '../contract/lifetimes'
 import { Prisma, prisma } from '../database/prisma'
 import { isUnexpired } from '../database/unexpired'
 import { log } from '../log'
+import { isUserAllowed } from './find'
 import { issueTokens, type SessionTokens, type StoredSession } from './issue-tokens'
 import { isParentLive } from './parent'
 import { readRefreshToken } from './refresh-token'
@@ -33,7 +34,7 @@ export async function refreshSession(refreshToken: string | null): Promise<Refre
       revoked_at = CASE WHEN ${isReuse} THEN now() END
     WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND generation >= ${generation}
       AND (renewable_until IS NULL OR renewable_until > now())
-      AND (SELECT disabled_at IS NULL FROM users WHERE users.id = user_id)
+      AND ${isUserAllowed}
       AND ${isParentLive(Prisma.sql`sessions.parent_id`)}
       AND (connection_id IS NULL OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
     RETURNING id AS "sessionId", user_id AS "userId", generation, revoked_at IS NOT NULL AS reused,

@@ -1,4 +1,4 @@
-import { inUnicode } from '../contract/email-address'
+import { emailDomain, inUnicode } from '../contract/email-address'
 import { type Prisma, prisma, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { foldCase } from './fold-case'
@@ -92,7 +92,7 @@ async function link(
   if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
   if (!found && !connection.provision) return new SignInRejected('identity_not_provisioned', 'no_access')
   if (found?.isDisabled) return found
-  const create = () => tx.user.create({ data: { email, ssoOnly: !connection.allowPasswords }, select: { id: true } })
+  const create = () => tx.user.create({ data: { email, emailDomain: emailDomain(email) }, select: { id: true } })
   const userId = found?.userId ?? (await create()).id
   await tx.identity.createMany({ data: [{ connectionId: connection.id, issuer, subject, userId }] })
   return { userId, isDisabled: false }

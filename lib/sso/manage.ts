@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { beganWithPassword, mayUsePassword } from '../database/password-policy'
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
-import { type Connection, domainOf } from './connection'
+import type { Connection } from './connection'
 import { ConnectionSettings } from './connection-settings'
 import type { Subject } from './identity'
 import type { SamlSettings } from './saml/settings'
@@ -21,11 +22,8 @@ export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'pro
 /** A change that contradicts what is stored. The message is for the operator. */
 export class ConnectionConflict extends Error {}
 
-/**
- * Adds a connection, and returns how many users of its domains can no longer use a password. Throws
- * ConnectionConflict if the slug or a domain is taken.
- */
-export async function addConnection({ secrets, domains, ...connection }: NewConnection): Promise<number> {
+/** Adds a connection. Throws ConnectionConflict if the slug or a domain is taken. Then: `endPasswordSessions`. */
+export async function addConnection({ secrets, domains, ...connection }: NewConnection): Promise<void> {
   const { slug, name, settings, provision, listed, allowPasswords } = connection
   const id = randomUUID()
   const { kind, ...stored } = ConnectionSettings.parse(settings)
@@ -42,7 +40,43 @@ export async function addConnection({ secrets, domains, ...connection }: NewConn
     const taken = domains.filter((domain) => !claimed.some((row) => row.domain === domain))
     if (taken.length > 0) throw new ConnectionConflict(`Another connection has ${taken.join(', ')}.`)
   })
-  return allowPasswords ? 0 : restrictUsers(id, slug)
+}
+
+/**
+ * Ends the sessions that began with a password, of the users of these domains who may not use one. Call it
+ * after the commit that forbids it: later uses are rejected. Returns the number of these users.
+ */
+export async function endPasswordSessions(domains: string[]): Promise<number> {
+  let count = 0
+  for (const domain of domains)
+    for (let after: string | undefined = lowestId; after; ) {
+      const users: { id: string }[] = await prisma().$queryRaw`
+        SELECT id FROM users WHERE email_domain = ${domain} AND id > ${after}::uuid AND NOT ${mayUsePassword}
+        ORDER BY id LIMIT ${batchSize}`
+      const userIds = users.map(({ id }) => id)
+      await transaction(async (tx) => {
+        await lockUsers(tx, userIds)
+        const began = Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND ${beganWithPassword}`
+        await tx.$executeRaw`WITH ${revokeSessions(began)} SELECT id FROM revoked`
+      })
+      count += userIds.length
+      after = userIds.at(-1)
+    }
+  return count
+}
+
+/**
+ * Returns how many enabled users of these domains have neither a password that they may use nor an identity at an
+ * enabled connection.
+ */
+export async function countWithoutWayIn(domains: string[]): Promise<number> {
+  const [row] = await prisma().$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int FROM users
+    WHERE email_domain = ANY (${domains}) AND disabled_at IS NULL AND (password_hash IS NULL OR NOT ${mayUsePassword})
+      AND NOT EXISTS (
+        SELECT FROM identities JOIN connections ON connections.id = connection_id
+        WHERE user_id = users.id AND connections.disabled_at IS NULL)`
+  return row!.count
 }
 
 /**
@@ -86,13 +120,9 @@ export async function listConnections(slug: string | null = null): Promise<Liste
   }))
 }
 
-/**
- * Lets users sign in through a connection again. Returns how many users of its domains can no longer
- * use a password.
- */
-export async function enableConnection({ id, slug, allowPasswords }: ListedConnection): Promise<number> {
+/** Lets users sign in through a connection again. */
+export async function enableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<void> {
   await prisma().connection.updateMany({ where: { id }, data: { disabledAt: null } })
-  return allowPasswords ? 0 : restrictUsers(id, slug)
 }
 
 /**
@@ -183,8 +213,12 @@ export async function linkUser(
   })
 }
 
-async function endSessionsOf(tx: Prisma.TransactionClient, connectionId: string, userIds: string[]): Promise<number> {
+async function lockUsers(tx: Prisma.TransactionClient, userIds: string[]): Promise<void> {
   await tx.$executeRaw`SELECT 1 FROM users WHERE id = ANY (${userIds}::uuid[]) ORDER BY id FOR UPDATE`
+}
+
+async function endSessionsOf(tx: Prisma.TransactionClient, connectionId: string, userIds: string[]): Promise<number> {
+  await lockUsers(tx, userIds)
   return tx.$executeRaw`
     WITH ${revokeSessions(Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId}`)},
     codes_deleted AS (
@@ -192,45 +226,4 @@ async function endSessionsOf(tx: Prisma.TransactionClient, connectionId: string,
       WHERE user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId} AND ${codeIsUsable}
     )
     SELECT id FROM revoked`
-}
-
-/**
- * Marks the users of a connection's domains: they sign in there, and not with a password. In batches:
- * no index knows domains, and there can be millions of users. After an error, `enable` marks the rest.
- */
-async function restrictUsers(connectionId: string, slug: string): Promise<number> {
-  let marked = 0
-  try {
-    const rows = await prisma().connectionDomain.findMany({ where: { connectionId } })
-    const domains = new Set<string | null>(rows.map(({ domain }) => domain))
-    for (let after: string | null = lowestId; after !== null; ) {
-      const batch = await restrictBatch(domains, after)
-      marked += batch.marked
-      after = batch.last
-    }
-    return marked
-  } catch (cause) {
-    const state = `The connection ${slug} is in effect, but not all users of its domains are marked.`
-    const advice = `Go on with: npm run connections -- enable ${slug}`
-    throw new Error([(cause as Error).message, state, advice].join('\n'), { cause })
-  }
-}
-
-type Batch = { last: string | null; marked: number }
-
-/**
- * Marks the next users, if they are of one of these domains (in ASCII). Compares them here, because
- * PostgreSQL can't convert a domain to ASCII.
- */
-async function restrictBatch(domains: Set<string | null>, after: string): Promise<Batch> {
-  const users = await prisma().user.findMany({
-    where: { id: { gt: after } },
-    orderBy: { id: 'asc' },
-    take: rowsAtOnce,
-    select: { id: true, email: true },
-  })
-  const ids = users.filter(({ email }) => domains.has(domainOf(email))).map(({ id }) => id)
-  const marked = await prisma().$executeRaw`
-    UPDATE users SET sso_only = true WHERE id = ANY (${ids}::uuid[]) AND NOT sso_only`
-  return { last: users.at(-1)?.id ?? null, marked }
 }

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { issueResetToken, resetPassword } from '../../lib/password/reset'
+import { signIn } from '../../lib/password/sign-in'
+import { refreshSession } from '../../lib/session/refresh'
+import { makeRefreshToken } from '../../lib/session/refresh-token'
+import { endPasswordSessions } from '../../lib/sso/manage'
+import { addTestConnection } from '../support/connection'
+import { expect, newPassword, type Sql, test } from '../support/fixtures'
+import { newPasswordUser, type PasswordUser } from '../support/password-user'
+import { lockRow } from '../support/row-lock'
+
+// A connection is added while an operation waits for a lock, with a snapshot from before.
+
+let domain: string
+let user: PasswordUser
+test.beforeEach(async ({ sql }) => {
+  domain = `${randomUUID()}.example.org`
+  user = await newPasswordUser(sql, { cost: 4, email: `${randomUUID()}@${domain}` })
+})
+
+const hashOf = async (sql: Sql) => (await sql('SELECT password_hash FROM users WHERE id = $1', [user.id]))[0]
+
+/** What waits for which row, and how it is rejected. */
+const operations: Record<string, [table: string, start: (sessionId: string) => Promise<unknown>, error: string]> = {
+  'a sign-in': [
+    'users',
+    () => signIn(user.email, user.password, { subnet: '192.0.2.0/24', sessionIds: [], knownBrowser: null }),
+    'SIGN_IN_INVALID',
+  ],
+  'a reset': [
+    'users',
+    async () => resetPassword((await issueResetToken(user.id)).secret, newPassword()),
+    'VALIDATION_ERROR',
+  ],
+  'a refresh': [
+    'sessions',
+    (id) => refreshSession(makeRefreshToken({ sessionId: id, generation: 0 })),
+    'REFRESH_INVALID',
+  ],
+}
+
+for (const [what, [table, start, error]] of Object.entries(operations))
+  for (const [when, isFirst] of Object.entries({ before: true, after: false }))
+    test(`${what} that began before a connection was added leaves no session, ${when} the sessions end`, async ({
+      sql,
+    }) => {
+      const insert = `INSERT INTO sessions (user_id, expires_at, method)
+        VALUES ($1, now() + interval '1 day', 'password') RETURNING id`
+      const sessionId = (await sql(insert, [user.id]))[0]!.id as string
+      const hash = await hashOf(sql)
+      const lock = await lockRow(table, 'id = $1', table === 'users' ? user.id : sessionId)
+      const operation = start(sessionId).then(
+        () => null,
+        (cause) => cause.code,
+      )
+      await lock.waiting(1)
+      await addTestConnection(domain)
+      const ending = isFirst ? endPasswordSessions([domain]) : null
+      if (ending) await lock.waiting(2)
+      else await lock.sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [sessionId])
+      await lock.release()
+      expect(await operation).toBe(what === 'a refresh' && isFirst ? null : error)
+      if (ending) expect(await ending).toBe(1)
+      expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
+      expect(await hashOf(sql)).toEqual(hash)
+    })
