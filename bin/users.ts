@@ -1,11 +1,12 @@
-// `npm run users -- add|allow-password|disable|enable|invite|link|list|show|sign-out|unlink`: manages users
-// by hand.
+// `npm run users -- add|allow-password|delete|disable|enable|import|invite|link|list|rename|show|sign-out|unlink`:
+// manages users by hand.
+import { readFileSync } from 'node:fs'
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import type { ListedConnection } from '../lib/sso/manage'
 import { UsageError } from '../lib/sso/usage-error'
-import type { User } from '../lib/user'
+import type { User, UserSession } from '../lib/user'
 import { runCommand } from './command-line'
 import { withDatabaseAsOwner } from './local'
 
@@ -14,15 +15,19 @@ npm run users -- allow-password EMAIL
 npm run users -- allow-password --domain DOMAIN
                                   lets a user, or all of a domain, have a password although SSO is required: for
                                   emergencies. --undo: takes that back
+npm run users -- delete EMAIL     deletes the user, with sessions, password and links to identity providers
 npm run users -- disable EMAIL    ends all sessions of the user, and lets no new one begin
 npm run users -- enable EMAIL     lets a disabled user sign in again
+npm run users -- import FILE.csv  adds the users of a file, or none: lines of email,password_hash (bcrypt), - for stdin
 npm run users -- invite EMAIL     mails the user a link to choose a password. Adds the user if needed
                                   --language: of the mail, such as de
 npm run users -- link EMAIL CONNECTION SUBJECT
                                   links the user to a subject at an identity provider, which can sign in from then on
                                   --issuer: of the subject, if the connection has several tenants of Entra ID
 npm run users -- list             lists all users, and who is disabled or may only use SSO. --json: one object a line
-npm run users -- show EMAIL       shows a user and the live sessions
+npm run users -- rename OLD NEW   gives the user another email address, ends all sessions, and mails both addresses
+                                  --language: of the mails, such as de
+npm run users -- show EMAIL       shows a user, the last sign-in and the live sessions. --json: as an object
 npm run users -- sign-out EMAIL   ends all sessions of the user, who can sign in again
 npm run users -- unlink EMAIL CONNECTION
                                   rejects the subject of the user at an identity provider, until it is linked again:
@@ -33,8 +38,12 @@ Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 const pageSize = 1_000
 /** Runs `work` with the database, if an address is one. An imported one can be of a form that is not added. */
 function withAddress(email: string, work: () => Promise<void>, isAddress: (text: string) => unknown = isLikeAddress) {
-  if (!isAddress(email)) throw new UsageError('That is not an e-mail address, like ada@example.com.')
+  checkAddress(email, isAddress)
   return withDatabaseAsOwner(work)
+}
+
+function checkAddress(email: string, isAddress: (text: string) => unknown): void {
+  if (!isAddress(email)) throw new UsageError('That is not an e-mail address, like ada@example.com.')
 }
 
 const isLikeAddress = (text: string) => /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
@@ -79,6 +88,46 @@ function reportEnded(done: string, ended: number): void {
     console.log(
       `Services that check only the signature accept their JWTs for up to ${inUnits(lifetimes.sessionToken, 'en')}.`,
     )
+}
+
+async function rename(user: User, email: string, language = 'en'): Promise<void> {
+  const { findUserByEmail, renameUser } = await import('../lib/user')
+  const { sendDueMails } = await import('../lib/mail/sender')
+  const { sendsMail } = await import('../lib/settings/env')
+  checkLanguage(language)
+  const ended = await renameUser(user, email, language)
+  if (ended === null) throw new UsageError(`Another user has ${email}.`)
+  reportEnded(`Renamed ${user.email} to ${(await findUserByEmail(email))!.email}.`, ended)
+  if (!sendsMail()) return console.log('No mail server is set up: tell the user.')
+  console.log('A notice to both addresses is on its way.')
+  await sendDueMails(30_000)
+}
+
+async function remove(user: User): Promise<void> {
+  const { deleteUser } = await import('../lib/user')
+  const { sessions, identities } = await deleteUser(user.id)
+  reportEnded(`Deleted ${user.email}, with ${identities} links to identity providers.`, sessions)
+  console.log(`What remains: lines in logs and backups with the user ID ${user.id}, and what dashboards stored.`)
+  console.log('A connection that provisions adds the user again at the next sign-in: remove the person there first.')
+}
+
+async function importFile(file: string): Promise<void> {
+  const { importUsers, readUsers } = await import('../lib/user-import')
+  let csv: string
+  try {
+    csv = readFileSync(file === '-' ? 0 : file, 'utf8')
+  } catch {
+    throw new UsageError(`${file} can’t be read.`)
+  }
+  const users = readUsers(csv)
+  const unusable = await importUsers(users)
+  console.log(`Imported ${users.length} users.`)
+  if (unusable.length > 0)
+    console.log(['Their domain requires SSO, so their password can’t be used:', ...unusable].join('\n  '))
+}
+
+function checkLanguage(language: string): void {
+  if (!/^[a-z]{2,3}$/.test(language)) throw new UsageError(`“${language}” is not a language, such as en or de.`)
 }
 
 async function existing(email: string): Promise<User> {
@@ -135,7 +184,7 @@ async function invite(email: string, language = 'en'): Promise<void> {
   const { sendDueMails } = await import('../lib/mail/sender')
   const { sendsMail } = await import('../lib/settings/env')
   if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
-  if (!/^[a-z]{2,3}$/.test(language)) throw new UsageError(`“${language}” is not a language, such as en or de.`)
+  checkLanguage(language)
   const added = await createUser(email)
   const user = (await findUserByEmail(email))!
   if (user.disabledAt) throw new UsageError(`${user.email} is disabled: npm run users -- enable ${user.email}`)
@@ -157,15 +206,32 @@ async function list(json = false): Promise<void> {
   } while (users.length === pageSize && process.stdout.writable)
 }
 
-async function show(user: User): Promise<void> {
-  const { sessionsOfUser } = await import('../lib/user')
-  console.log([user.email, user.id, ...stateOf(user)].join('  '))
+async function show(user: User, json = false): Promise<void> {
+  const { identitiesOfUser, sessionsOfUser } = await import('../lib/user')
+  const identities = await identitiesOfUser(user.id)
   const sessions = await sessionsOfUser(user.id)
-  console.log(`Live sessions: ${sessions.length}`)
-  for (const { id, createdAt, rotatedAt, expiresAt } of sessions) {
+  const [last] = sessions
+  const live = sessions.filter(({ isLive }) => isLive)
+  if (json) return console.log(JSON.stringify({ ...user, identities, lastSignIn: last ?? null, sessions: live }))
+  console.log([user.email, user.id, ...stateOf(user)].join('  '))
+  console.log(`Created ${user.createdAt.toISOString()}, ${user.hasPassword ? 'has a password' : 'has no password'}`)
+  for (const { connection, subject } of identities) console.log(`Linked to ${connection} as ${subject}`)
+  console.log(
+    `Last sign-in: ${last ? `${last.createdAt.toISOString()}, ${wayOf(last)}` : 'none in the past two weeks'}`,
+  )
+  console.log(`Live sessions: ${live.length}`)
+  for (const session of live) {
+    const { id, createdAt, rotatedAt, expiresAt } = session
     const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
-    console.log(`  ${id}  began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}`)
+    const times = `began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}`
+    console.log(`  ${id}  ${times}, ${wayOf(session)}`)
   }
+}
+
+/** How a session began, and from which device. */
+function wayOf({ method, connection, device }: UserSession): string {
+  const ways = { password: 'password', sso: connection ?? 'a removed connection', code: 'a callback of another app' }
+  return device ? `${ways[method]}, ${device}` : ways[method]
 }
 
 function stateOf({ disabledAt, ssoOnly }: User): string[] {
@@ -197,8 +263,10 @@ runCommand({
       flags: ['domain', 'undo'],
       run: (flags, email?: string) => withDatabaseAsOwner(() => allowPassword(flags, email)),
     },
+    delete: ofUser(remove),
     disable: ofUser(disable),
     enable: ofUser(enable),
+    import: { parameters: ['FILE'], run: (_, file) => withDatabaseAsOwner(() => importFile(file)) },
     invite: {
       parameters: ['EMAIL'],
       flags: ['language'],
@@ -211,7 +279,19 @@ runCommand({
         withAddress(email, async () => link(await existing(email), slug, subject, issuer)),
     },
     list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
-    show: ofUser(show),
+    rename: {
+      parameters: ['OLD', 'NEW'],
+      flags: ['language'],
+      run: ({ language }, old, email) => {
+        checkAddress(email, parseEmailAddress)
+        return withAddress(old, async () => rename(await existing(old), email, language))
+      },
+    },
+    show: {
+      parameters: ['EMAIL'],
+      flags: ['json'],
+      run: ({ json }, email) => withAddress(email, async () => show(await existing(email), json)),
+    },
     'sign-out': ofUser(signOut),
     unlink: {
       parameters: ['EMAIL', 'CONNECTION'],

@@ -11,6 +11,8 @@ export type User = {
   disabledAt: Date | null
   /** May not use a password now, by the own policy or by the connection of the domain. */
   ssoOnly: boolean
+  hasPassword: boolean
+  createdAt: Date
 }
 
 /** Returns the user with an e-mail address, ignoring case and the form of its domain, or null. */
@@ -26,10 +28,16 @@ export async function listUsers(after: string, count: number): Promise<User[]> {
 }
 
 async function findUsers(where: Prisma.Sql): Promise<User[]> {
-  const rows = await prisma().$queryRaw<(Omit<User, 'disabledAt'> & { disabledAt: number | null })[]>`
-    SELECT id, email, extract(epoch FROM disabled_at)::float8 AS "disabledAt", NOT ${mayUsePassword} AS "ssoOnly"
+  type Row = Omit<User, 'disabledAt' | 'createdAt'> & { disabledAt: number | null; createdAt: number }
+  const rows = await prisma().$queryRaw<Row[]>`
+    SELECT id, email, extract(epoch FROM disabled_at)::float8 AS "disabledAt", NOT ${mayUsePassword} AS "ssoOnly",
+      password_hash IS NOT NULL AS "hasPassword", extract(epoch FROM created_at)::float8 AS "createdAt"
     FROM users WHERE ${where}`
-  return rows.map((row) => ({ ...row, disabledAt: row.disabledAt === null ? null : dateFromEpoch(row.disabledAt) }))
+  return rows.map(({ disabledAt, createdAt, ...row }) => ({
+    ...row,
+    disabledAt: disabledAt === null ? null : dateFromEpoch(disabledAt),
+    createdAt: dateFromEpoch(createdAt),
+  }))
 }
 
 /**
@@ -87,20 +95,74 @@ async function endSessionsOf(tx: Prisma.TransactionClient, userId: string): Prom
   return tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`)} SELECT id FROM revoked`
 }
 
-export type UserSession = { id: string; createdAt: Date; rotatedAt: Date | null; expiresAt: Date }
+/**
+ * Gives a user another e-mail address, whose domain is stored in ASCII. Ends all sessions, invalidates the codes and
+ * the reset token, and queues a notice to both addresses. Returns the number of ended sessions, or null if another
+ * user has that address.
+ */
+export async function renameUser(user: User, email: string, language: string): Promise<number | null> {
+  const other = await findUserByEmail(email)
+  if (other && other.id !== user.id) return null
+  const stored = emailForms(email)![1]
+  return transaction(async (tx) => {
+    const ended = await endSessionsOf(tx, user.id)
+    await tx.resetToken.deleteMany({ where: { userId: user.id } })
+    await tx.mail.deleteMany({ where: { userId: user.id, dueAt: { not: null } } })
+    await tx.user.update({ where: { id: user.id }, data: { email: stored, emailDomain: emailDomain(stored) } })
+    const notice = { kind: 'email-changed', userId: user.id, language }
+    await tx.mail.createMany({ data: [notice, { ...notice, formerEmail: user.email }] })
+    return ended
+  })
+}
 
-/** Returns the live sessions of a user, the newest first, without those that dashboards got from them. */
+/**
+ * Deletes a user, with all that refers to it: sessions, codes, the reset token, mails and identities. Returns how many
+ * live sessions and identities that were.
+ */
+export async function deleteUser(userId: string): Promise<{ sessions: number; identities: number }> {
+  return transaction(async (tx) => {
+    const sessions = await endSessionsOf(tx, userId)
+    const identities = await tx.identity.count({ where: { userId } })
+    await tx.user.delete({ where: { id: userId } })
+    return { sessions, identities }
+  })
+}
+
+/** A sign-in of the past weeks. Times of what is not live are history. */
+export type UserSession = {
+  id: string
+  isLive: boolean
+  createdAt: Date
+  rotatedAt: Date | null
+  expiresAt: Date
+  method: 'password' | 'sso' | 'code'
+  /** The slug of the connection, unless it was removed. */
+  connection: string | null
+  device: string | null
+}
+
+/** Returns the sessions of a user, the newest first, without those that dashboards got from them. */
 export async function sessionsOfUser(userId: string): Promise<UserSession[]> {
-  const sessions = await prisma().$queryRaw<{ id: string; began: number; renewed: number | null; ends: number }[]>`
-    SELECT id, extract(epoch FROM created_at)::float8 AS began, extract(epoch FROM rotated_at)::float8 AS renewed,
-      extract(epoch FROM expires_at)::float8 AS ends
-    FROM sessions
-    WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now() AND parent_id IS NULL
-    ORDER BY created_at DESC`
-  return sessions.map(({ id, began, renewed, ends }) => ({
-    id,
+  type Row = Omit<UserSession, 'createdAt' | 'rotatedAt' | 'expiresAt'> & { times: [number, number, number | null] }
+  const sessions = await prisma().$queryRaw<Row[]>`
+    SELECT id, revoked_at IS NULL AND expires_at > now() AS "isLive", device,
+      coalesce(method, CASE WHEN connection_id IS NULL THEN 'password' ELSE 'sso' END) AS method,
+      (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
+      ARRAY[extract(epoch FROM created_at), extract(epoch FROM expires_at), extract(epoch FROM rotated_at)]::float8[] AS times
+    FROM sessions WHERE user_id = ${userId} AND parent_id IS NULL ORDER BY created_at DESC`
+  return sessions.map(({ times: [began, ends, renewed], ...session }) => ({
+    ...session,
     createdAt: dateFromEpoch(began),
     rotatedAt: renewed === null ? null : dateFromEpoch(renewed),
     expiresAt: dateFromEpoch(ends),
   }))
+}
+
+/** Returns where a user is linked to a subject. */
+export async function identitiesOfUser(userId: string): Promise<{ connection: string; subject: string }[]> {
+  const rows = await prisma().identity.findMany({
+    where: { userId },
+    include: { connection: { select: { slug: true } } },
+  })
+  return rows.map(({ subject, connection }) => ({ connection: connection.slug, subject }))
 }

@@ -1,9 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { embeddedPostgresUrl, startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { project } from '../../bin/local'
@@ -11,6 +13,7 @@ import * as paths from '../../lib/contract/paths'
 import { readRefreshToken } from '../../lib/session/refresh-token'
 import { createUser } from '../../lib/user'
 import { runScript } from '../support/command'
+import { addTestConnection } from '../support/connection'
 import { exchangePath, expect, newCode, newPassword, newToken, resetPath, test, type User } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { keepSecret } from '../support/secrets'
@@ -123,11 +126,130 @@ test.describe('npm run users', () => {
     const { sessionId } = readRefreshToken(body.refreshToken!)!
     await post(paths.refreshSession, { refreshToken: body.refreshToken })
     const shown = await users('show', user.email)
-    expect(shown.stdout).toMatch(new RegExp(`^${user.email}  ${user.id}\nLive sessions: 2\n`))
-    expect(shown.stdout).toMatch(new RegExp(`^  ${sessionId}  began 2.*Z, renewed 2.*Z, ends 2.*Z$`, 'm'))
+    const head = `^${user.email}  ${user.id}\nCreated 2.*Z, has no password\nLast sign-in: 2.*Z, a callback of another app\n`
+    expect(shown.stdout).toMatch(new RegExp(`${head}Live sessions: 2\n`))
+    const times = 'began 2.*Z, renewed 2.*Z, ends 2.*Z'
+    expect(shown.stdout).toMatch(new RegExp(`^  ${sessionId}  ${times}, a callback of another app$`, 'm'))
+    const { sessions, ...object } = JSON.parse((await users('show', user.email, '--json')).stdout)
+    expect(object).toMatchObject({ email: user.email, hasPassword: false, identities: [], lastSignIn: sessions[0] })
+    expect(sessions).toMatchObject([{}, { id: sessionId, method: 'code', connection: null, device: null }])
     expect((await users('sign-out', user.email)).stdout).toContain('Sessions ended: 2.')
     expect((await users('show', user.email)).stdout).toContain('Live sessions: 0')
     expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
+  })
+
+  test('show names the way, the connection and the device of a sign-in, also of an ended one', async ({
+    user,
+    sql,
+  }) => {
+    const connection = await addTestConnection(`${randomUUID()}.example.com`, { allowPasswords: true })
+    await sql('UPDATE users SET password_hash = $2 WHERE id = $1', [user.id, 'any'])
+    const identity = { connectionId: connection.id, issuer: 'https://idp.example.com', subject: 'ada' }
+    await sql('INSERT INTO identities (connection_id, issuer, subject, user_id) VALUES ($1, $2, $3, $4)', [
+      ...Object.values(identity),
+      user.id,
+    ])
+    const add = (method: string, connectionId: string | null, device: string | null, age: string, revoked: boolean) =>
+      sql(
+        `INSERT INTO sessions (user_id, method, connection_id, device, created_at, expires_at, revoked_at)
+         VALUES ($1, $2, $3, $4, now() - $5::interval, now() + interval '1 day', CASE WHEN $6 THEN now() END)`,
+        [user.id, method, connectionId, device, age, revoked],
+      )
+    await add('password', null, 'Safari on iPhone', '3 hours', false)
+    await add('sso', randomUUID(), null, '2 hours', false)
+    await add('sso', connection.id, 'Edge on Windows', '1 hour', true)
+    const { stdout } = await users('show', user.email)
+    expect(stdout).toContain('has a password\nLinked to ')
+    expect(stdout).toContain(`Linked to ${connection.slug} as ada\n`)
+    expect(stdout).toMatch(new RegExp(`Last sign-in: .*Z, ${connection.slug}, Edge on Windows\nLive sessions: 2\n`))
+    expect(stdout).toMatch(/ends .*Z, a removed connection\n.*ends .*Z, password, Safari on iPhone\n/)
+  })
+
+  test('rename keeps the user, and ends sessions, codes and tokens', async ({ user, post, sql }) => {
+    const address = `Ada.${Date.now()}@Bücher.example`
+    const stored = address.toLowerCase().replace('bücher', 'xn--bcher-kva')
+    const { body } = await post(exchangePath, { code: await newCode(user) })
+    const [code, token] = [await newCode(user), await newToken(user)]
+    const renamed = await users('rename', user.email, address)
+    expect(renamed.stdout).toContain(`Renamed ${user.email} to ${stored}. Sessions ended: 1.\n`)
+    expect((await post(paths.refreshSession, { refreshToken: body.refreshToken })).status).toBe(400)
+    expect((await post(exchangePath, { code })).status).toBe(400)
+    expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
+    const [row] = await sql('SELECT email, email_domain FROM users WHERE id = $1', [user.id])
+    expect(row).toEqual({ email: stored, email_domain: 'xn--bcher-kva.example' })
+    expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
+  })
+
+  test('rename tells both addresses, and sends nothing that waits for the old one', async () => {
+    const database = await openOwnDatabase()
+    const smtp = await startSmtp()
+    const withMail = (...command: string[]) =>
+      run(['users', '--', ...command], { DATABASE_URL: database.url(), ...smtp.settings })
+    try {
+      smtp.respondWith(() => 451)
+      expect((await withMail('invite', 'ada@example.com')).code).toBe(0)
+      smtp.respondWith(() => undefined)
+      const { stdout } = await withMail('rename', 'ada@example.com', 'ada@example.org', '--language', 'de')
+      expect(stdout).toContain('A notice to both addresses is on its way.\n')
+      for (const address of ['ada@example.com', 'ada@example.org'])
+        expect(smtp.mailsTo(address).map(({ subject }) => subject)).toEqual([expect.stringContaining('wurde geändert')])
+    } finally {
+      await smtp.stop()
+      await database.drop()
+    }
+  })
+
+  test('rename takes no address of another user, in any form', async ({ user, sql }) => {
+    const domain = `${Date.now()}.example.com`
+    await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`, [`ada@bücher.${domain}`])
+    const taken = await users('rename', user.email, `Ada@xn--bcher-kva.${domain}`)
+    expect(taken).toMatchObject({ code: 2, stderr: `Another user has Ada@xn--bcher-kva.${domain}.\n` })
+    expect(await users('rename', user.email, 'nobody')).toMatchObject({ code: 2 })
+    expect((await users('show', user.email)).code).toBe(0)
+  })
+
+  test('delete removes the user and everything of it', async ({ user, post, sql }) => {
+    const { body } = await post(exchangePath, { code: await newCode(user) })
+    const [code, token] = [await newCode(user), await newToken(user)]
+    const deleted = await users('delete', user.email)
+    expect(deleted.stdout).toContain(`Deleted ${user.email}, with 0 links to identity providers. Sessions ended: 1.\n`)
+    expect(deleted.stdout).toContain(user.id)
+    expect((await post(paths.refreshSession, { refreshToken: body.refreshToken })).status).toBe(400)
+    expect((await post(exchangePath, { code })).status).toBe(400)
+    expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
+    const tables = await sql(`
+      SELECT table_name AS name FROM information_schema.columns WHERE column_name = 'user_id' AND table_schema = 'public'`)
+    expect(tables.length).toBeGreaterThan(4)
+    for (const { name } of tables) expect(await sql(`SELECT 1 FROM ${name} WHERE user_id = $1`, [user.id])).toEqual([])
+  })
+
+  test('import adds all users of a file, or none, and overwrites nobody', async ({ user, sql }) => {
+    const stamp = Date.now()
+    const domain = `sso-${stamp}.example.com`
+    await addTestConnection(domain)
+    const file = join(tmpdir(), `users-${stamp}.csv`)
+    const imported = async (...lines: string[]) => {
+      writeFileSync(file, lines.join('\r\n'))
+      return users('import', file)
+    }
+    const [ada, bob, eve] = [`ada-${stamp}@example.com`, `Bob@bücher-${stamp}.example`, `eve@${domain}`]
+    const hash = await bcrypt.hash('lantern meadow otter', 4)
+    const existing = await imported(ada, `${user.email},${hash}`)
+    expect(existing).toMatchObject({ code: 2, stderr: `Nothing was imported.\n${user.email} is already a user.\n` })
+    expect(await sql('SELECT 1 FROM users WHERE email = $1', [ada])).toEqual([])
+    const added = await imported(
+      'email,password_hash',
+      `"${ada}","${hash.replace('$2b', '$2y')}"`,
+      bob,
+      `${eve},${hash}`,
+    )
+    expect(added.stdout).toBe(
+      `Imported 3 users.\nTheir domain requires SSO, so their password can’t be used:\n  ${eve}\n`,
+    )
+    expect(await sql('SELECT password_hash FROM users WHERE email = $1', [ada])).toEqual([
+      { password_hash: hash.replace('$2b', '$2y') },
+    ])
+    expect((await users('show', bob)).stdout).toContain('has no password')
   })
 
   test('lists more users than it reads at once, in order', async () => {

@@ -22,6 +22,8 @@ export type MailKind = {
 const minute = 60
 const hour = 60 * minute
 
+const signInUrl = () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
+
 /** Every kind of mail in the outbox. A new one is an entry here, and its texts in each language. */
 export const mailKinds = {
   reset: {
@@ -40,7 +42,7 @@ export const mailKinds = {
   'sign-in': {
     retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute],
     lifetimeSeconds: hour,
-    link: async () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href,
+    link: async () => signInUrl(),
     content: ({ signIn }, requested) => ({
       ...signIn,
       paragraphs: [signIn.body],
@@ -55,6 +57,16 @@ export const mailKinds = {
       ...changed,
       paragraphs: [changed.body, requested(changed.requested), changed.notYou],
       notes: [changed.support],
+    }),
+  },
+  'email-changed': {
+    retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute, 2 * hour, 12 * hour],
+    lifetimeSeconds: 24 * hour,
+    link: async () => signInUrl(),
+    content: ({ emailChanged, changed }, requested) => ({
+      ...emailChanged,
+      paragraphs: [emailChanged.body, emailChanged.next, requested(changed.requested)],
+      notes: [emailChanged.support],
     }),
   },
 } satisfies Record<string, MailKind>

@@ -10,7 +10,7 @@ export type MailRequest = { language: string; device: string | null }
 /** A claim of a mail: it ends when another sender claims the mail, which counts an attempt. */
 export type MailClaim = { id: string; attempts: number }
 
-/** A mail that this process has claimed. `email` is the user's current address. */
+/** A mail that this process has claimed. `email` is the user's current address, or the former one. */
 export type ClaimedMail = MailRequest &
   MailClaim & { kind: MailKindName; requestedAt: Date; ageSeconds: number; email: string }
 
@@ -103,7 +103,7 @@ export async function claimMail(): Promise<ClaimedMail | null> {
     )
     RETURNING id, kind, language, device, attempts, extract(epoch FROM requested_at)::float8 AS "requestedAt",
       extract(epoch FROM now() - requested_at)::float8 AS "ageSeconds",
-      (SELECT email FROM users WHERE id = user_id) AS email`
+      coalesce(former_email, (SELECT email FROM users WHERE id = user_id)) AS email`
   return mail ? { ...mail, requestedAt: dateFromEpoch(mail.requestedAt) } : null
 }
 

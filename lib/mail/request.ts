@@ -1,5 +1,5 @@
+import { deviceOf } from '../device'
 import { languageOf } from '../page/language'
-import { deviceOf } from './device'
 import type { MailRequest } from './outbox'
 
 /** Returns what a mail says about the request that caused it. */

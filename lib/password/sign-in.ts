@@ -5,17 +5,17 @@ import { mayUsePassword } from '../database/password-policy'
 import { Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log'
 import { issueTokens, type SessionTokens } from '../session/issue-tokens'
-import { startSession } from '../session/start'
+import { type Holder, startSession } from '../session/start'
 import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
 import { type Verified, verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 import { parseEmail } from './parse-email'
 
-/** Who signs in: the network, the sessions that the browser holds, and its cookie `__Host-known`. */
-export type Client = { subnet: string; sessionIds: string[]; knownBrowser: string | null }
+/** Who signs in: the network, the browser, and its cookie `__Host-known`. */
+export type Client = Holder & { subnet: string; knownBrowser: string | null }
 
 type SignIn = SessionTokens & { userId: string; sessionId: string; knownBrowser: string }
-type StoredUser = { userId: string; passwordHash: string }
+type StoredUser = { userId: string; email: string; passwordHash: string }
 
 /**
  * Starts a session for a user who knows the password, and ends the sessions that the browser held
@@ -37,7 +37,7 @@ export async function signIn(email: string, password: string, client: Client): P
       throw error
     })
     if (!user || !verified) break
-    const session = await start(user, client.sessionIds, attempt)
+    const session = await start(user, client, attempt)
     if (!session) continue
     if (verified.upgraded) await upgrade(user, verified.upgraded)
     return { ...session, knownBrowser: makeKnownBrowser(account, browser, session.startedAt) }
@@ -62,14 +62,14 @@ async function findKnownBrowser(cookie: string | null, account: string, emails: 
 
 async function verify(emails: string[], password: string): Promise<{ user?: StoredUser; verified: Verified | null }> {
   const [user] = await prisma().$queryRaw<StoredUser[]>`
-    SELECT id AS "userId", password_hash AS "passwordHash" FROM users
+    SELECT id AS "userId", email, password_hash AS "passwordHash" FROM users
     WHERE email = ANY (${emails}) AND disabled_at IS NULL AND ${mayUsePassword} AND password_hash IS NOT NULL
     ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NothingChanged.rethrow)
   return { user, verified: await verifyPassword(password, user?.passwordHash ?? null) }
 }
 
 /** Starts the session, unless the user was changed since the password was verified. */
-async function start({ userId, passwordHash }: StoredUser, heldSessionIds: string[], attempt: Counted) {
+async function start({ userId, email, passwordHash }: StoredUser, holder: Holder, attempt: Counted) {
   const sessionId = randomUUID()
   // `claimed` locks the user first, like everything that ends all sessions of a user: of a sign-in
   // and a reset at the same time, the later one sees what the earlier one did.
@@ -78,9 +78,10 @@ async function start({ userId, passwordHash }: StoredUser, heldSessionIds: strin
       SELECT id AS user_id, email, 'password' AS method, NULL::uuid AS connection_id,
         NULL::timestamptz AS renewable_until, NULL::uuid AS parent_id, NULL AS redirect_uri
       FROM users
-      WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL AND ${mayUsePassword}
+      WHERE id = ${userId} AND email = ${email} AND password_hash = ${passwordHash} AND disabled_at IS NULL
+        AND ${mayUsePassword}
       FOR KEY SHARE
-    ), ${startSession(sessionId, heldSessionIds)},
+    ), ${startSession(sessionId, holder)},
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
     SELECT (SELECT email FROM claimed) AS email, now, ends_at AS "endsAt" FROM started`
   if (!row) return null

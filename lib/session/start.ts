@@ -6,19 +6,26 @@ import { revokeSessions } from './revoke'
 // not see each other, can add.
 const revokedPerStart = 1_000
 
+/** The sessions that the browser holds, and what kind of device it is on, if that is known. */
+export type Holder = { sessionIds: string[]; device?: string | null }
+
 /**
  * Returns the CTEs that start the session of the CTE `claimed (user_id, method, connection_id, renewable_until,
  * parent_id, redirect_uri)`, and revoke the sessions that the browser held and the user's oldest beyond
  * `maxLiveSessions`. `started (user_id, now, ends_at)` has one row if `claimed` has one; otherwise nothing changes. The
  * session of a dashboard replaces the one that it had from the same parent.
  */
-export function startSession(sessionId: string, heldSessionIds: string[], isOfDashboard = false): Prisma.Sql {
+export function startSession(
+  sessionId: string,
+  { sessionIds, device = null }: Holder,
+  isOfDashboard = false,
+): Prisma.Sql {
   // Sorted by revoked_at too, although it is null in each: the index has this order.
   const replaced = Prisma.sql`
-    SELECT unnest(${heldSessionIds}::uuid[]) UNION ALL (
+    SELECT unnest(${sessionIds}::uuid[]) UNION ALL (
       SELECT id FROM sessions
       WHERE user_id = (SELECT user_id FROM claimed) AND revoked_at IS NULL AND parent_id IS NULL
-        AND id <> ALL (${heldSessionIds}::uuid[])
+        AND id <> ALL (${sessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
   const endOfParent = Prisma.sql`SELECT expires_at FROM sessions AS parent WHERE parent.id = claimed.parent_id`
@@ -28,8 +35,8 @@ export function startSession(sessionId: string, heldSessionIds: string[], isOfDa
       generation = 0, rotated_at = NULL, renewable_until = excluded.renewable_until`
   return Prisma.sql`
     started AS (
-      INSERT INTO sessions (id, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, expires_at)
-      SELECT ${sessionId}::uuid, user_id, method, connection_id, renewable_until, parent_id, redirect_uri,
+      INSERT INTO sessions (id, device, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, expires_at)
+      SELECT ${sessionId}::uuid, ${device}, user_id, method, connection_id, renewable_until, parent_id, redirect_uri,
         ${isOfDashboard ? Prisma.sql`least(${end}, (${endOfParent}))` : end}
       FROM claimed
       ${isOfDashboard ? replaces : Prisma.empty}

@@ -9,7 +9,7 @@ import { hashSecret, newSecret } from '../secret'
 import { issueTokens, type SessionTokens } from '../session/issue-tokens'
 import { isParentLive } from '../session/parent'
 import { revokeSessions } from '../session/revoke'
-import { startSession } from '../session/start'
+import { type Holder, startSession } from '../session/start'
 import { isSameSubject, type Subject } from './identity'
 import { SignInRejected } from './rejection'
 
@@ -59,7 +59,7 @@ async function isLinked(userId: string, identity: Subject & { connectionId: stri
  * Who presents a code: a browser, which may have an identity and hold sessions, or the server of a dashboard, which has
  * the verifier of its PKCE challenge (RFC 7636).
  */
-export type Presenter = { browser: string | null; sessionIds: string[]; codeVerifier?: string }
+export type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
 type Exchange = SessionTokens & { userId: string; sessionId: string }
 type ExchangeRow = {
@@ -109,7 +109,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
                    AND identities.connection_id = exchange_codes.connection_id
                    AND identities.created_at <= exchange_codes.created_at))
       RETURNING user_id, ${method} AS method, connection_id, renewable_until, parent_id, redirect_uri
-    ), ${startSession(sessionId, presenter.sessionIds, challenge !== null)}
+    ), ${startSession(sessionId, presenter, challenge !== null)}
     SELECT (SELECT user_id FROM started) AS "userId", (SELECT email FROM locked_user) AS email,
       (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection,
       (SELECT now FROM started) AS now, (SELECT ends_at FROM started) AS "endsAt",

@@ -348,5 +348,13 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       support:
         'Wer Ihr Passwort geändert hat, konnte eine E‑Mail an diese Adresse öffnen. Wenn Sie das nicht waren, ändern Sie auch das Passwort Ihres Postfachs und informieren Sie den Support.',
     },
+    emailChanged: {
+      subject: `Die E‑Mail-Adresse Ihres Kontos bei ${app} wurde geändert`,
+      title: 'Ihre E‑Mail-Adresse wurde geändert',
+      body: `Die E‑Mail-Adresse Ihres Kontos bei ${app} wurde von der Administration geändert. Diese Nachricht geht an die alte und an die neue Adresse.`,
+      next: 'Alle Geräte wurden abgemeldet. Melden Sie sich ab jetzt mit der neuen Adresse an.',
+      button: 'Anmelden',
+      support: 'Wenn Sie das nicht erwartet haben, informieren Sie den Support.',
+    },
   },
 })

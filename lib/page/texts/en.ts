@@ -344,6 +344,14 @@ export const en = (app: string, passwordMinLength: number) => ({
       support:
         'Whoever changed it could open an email to this address. If that wasn’t you, change the password of your mailbox too, and tell your support.',
     },
+    emailChanged: {
+      subject: `The email address of your ${app} account was changed`,
+      title: 'Your email address was changed',
+      body: `An administrator changed the email address of your ${app} account. This message goes to the old address and to the new one.`,
+      next: 'Every device was signed out. From now on, sign in with the new address.',
+      button: 'Sign in',
+      support: 'If you didn’t expect this, tell your support.',
+    },
   },
 })
 

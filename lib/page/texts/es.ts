@@ -356,5 +356,13 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       support:
         'Si otra persona cambió la contraseña, tuvo acceso a un correo enviado a esta dirección: cambie también la contraseña de su cuenta de correo electrónico y avise a soporte.',
     },
+    emailChanged: {
+      subject: `Se ha cambiado la dirección de correo electrónico de su cuenta de ${app}`,
+      title: 'Se ha cambiado su dirección de correo electrónico',
+      body: `Un administrador ha cambiado la dirección de correo electrónico de su cuenta de ${app}. Este mensaje se envía a la dirección anterior y a la nueva.`,
+      next: 'Se ha cerrado la sesión en todos los dispositivos. A partir de ahora, inicie sesión con la dirección nueva.',
+      button: 'Iniciar sesión',
+      support: 'Si no esperaba este cambio, avise a soporte.',
+    },
   },
 })

@@ -357,5 +357,13 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       support:
         'Si vous n’êtes pas à l’origine de cette modification, son auteur a pu ouvrir un e‑mail envoyé à cette adresse : modifiez aussi le mot de passe de votre messagerie et prévenez l’assistance.',
     },
+    emailChanged: {
+      subject: `L’adresse e‑mail de votre compte ${app} a été modifiée`,
+      title: 'Votre adresse e‑mail a été modifiée',
+      body: `Un administrateur a modifié l’adresse e‑mail de votre compte ${app}. Ce message est envoyé à l’ancienne et à la nouvelle adresse.`,
+      next: 'Vos sessions ont été fermées sur tous vos appareils. Connectez-vous désormais avec la nouvelle adresse.',
+      button: 'Se connecter',
+      support: 'Si vous ne vous attendiez pas à cette modification, prévenez l’assistance.',
+    },
   },
 })

@@ -1,4 +1,5 @@
 import { operations } from '@/lib/contract/operations'
+import { deviceOf } from '@/lib/device'
 import { clientSubnet } from '@/lib/http/client-key'
 import { route } from '@/lib/http/route'
 import { signIn } from '@/lib/password/sign-in'
@@ -14,6 +15,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const { userId, sessionId, knownBrowser, ...tokens } = await signIn(email, password, {
       subnet: clientSubnet(request),
       sessionIds: await sessionIdsOfBrowser(headers),
+      device: deviceOf(headers.get('user-agent')),
       knownBrowser: cookieOf(headers, 'known'),
     })
     addToLog({ userId, sessionId })

@@ -1,4 +1,5 @@
 import { operations } from '@/lib/contract/operations'
+import { deviceOf } from '@/lib/device'
 import { route } from '@/lib/http/route'
 import { browserOf, sessionCookies } from '@/lib/session/cookie'
 import { sessionIdsOfBrowser } from '@/lib/session/session-from-request'
@@ -13,7 +14,11 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   async ({ request: { headers }, body: { code, codeVerifier }, respond, setCookies, addToLog }) => {
     const isBrowser = codeVerifier === undefined
     const presenter = isBrowser
-      ? { browser: browserOf(headers), sessionIds: await sessionIdsOfBrowser(headers) }
+      ? {
+          browser: browserOf(headers),
+          sessionIds: await sessionIdsOfBrowser(headers),
+          device: deviceOf(headers.get('user-agent')),
+        }
       : { browser: null, sessionIds: [], codeVerifier }
     const { userId, sessionId, ...tokens } = await exchangeSsoCode(code, presenter)
     addToLog({ userId, sessionId })
