@@ -60,7 +60,11 @@ async function run<Given extends Options>({ usage, options, commands }: Program<
 
 function readArguments(options: Options, wrong: (problem: string) => UsageError) {
   try {
-    return parseArgs({ allowPositionals: true, options: { ...options, help: { type: 'boolean', short: 'h' } } })
+    return parseArgs({
+      allowPositionals: true,
+      allowNegative: true,
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
+    })
   } catch (error) {
     throw wrong(`${(error as Error).message.split('. ')[0]}.`)
   }

@@ -15,8 +15,13 @@ const usageOfAll = `  Every add:
     --list              shows a button on the sign-in page
     --provision         creates a user for everybody of the domains who signs in
     --allow-passwords   lets users of the domains have a password too; by default they may only use SSO
-npm run connections -- update SLUG --metadata FILE
-    replaces the endpoint and the certificates of a SAML provider with those of its current metadata
+npm run connections -- update SLUG [--FLAG …]
+    changes a connection: takes the flags of its add, except for another issuer. What has no flag stays, and so do
+    users and sessions. --no-FLAG switches a flag off; an empty text removes one that is optional.
+    --domain DOMAIN         adds a domain; --remove-domain DOMAIN removes one
+    --tenant ID             replaces the list of tenants
+    --metadata FILE or URL  replaces the endpoint and the certificates of a SAML provider
+    --new-secret            reads a client secret from stdin, as does --client-id, or no flag at all: update SLUG < SECRET
 npm run connections -- list            lists all connections. --json: one object a line
 npm run connections -- show SLUG       shows a connection, and what to enter at the provider
 npm run connections -- check SLUG      asks the provider, and names what is wrong
@@ -34,9 +39,11 @@ const flagsOfAdd = {
   provision: { type: 'boolean' },
   'allow-passwords': { type: 'boolean' },
 } as const
+const removeDomain = { 'remove-domain': { type: 'string', multiple: true } } as const
 
 type Flags = ProviderFlags & {
   domain?: string[]
+  'remove-domain'?: string[]
   name?: string
   list?: boolean
   provision?: boolean
@@ -44,71 +51,126 @@ type Flags = ProviderFlags & {
 }
 
 async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
-  const { asciiDomain, slugPattern } = await import('../lib/sso/connection')
-  const { addConnection, ConnectionConflict, endPasswordSessions } = await import('../lib/sso/manage')
+  const { slugPattern } = await import('../lib/sso/connection')
+  const { addConnection } = await import('../lib/sso/manage')
   if (!slugPattern.test(slug))
     throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
-  const { domain: given = [] } = flags
-  if (given.length === 0) throw new UsageError('Name at least one --domain.')
-  const ascii = given.map((name) => {
-    const domain = asciiDomain(name.trim())
-    if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
-    return domain
-  })
-  const domains = [...new Set(ascii)]
-  const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
-  const name = NewConnectionName.safeParse(flags.name ?? slug)
-  if (!name.success) throw new UsageError(`--name ${name.error.issues[0]!.message}.`)
-  await addConnection({
-    slug,
-    name: name.data,
-    ...(await provider.add.settingsFrom(slug, flags, read)),
-    domains,
-    provision: flags.provision ?? false,
-    listed: flags.list ?? false,
-    allowPasswords: flags['allow-passwords'] ?? false,
-  }).catch((error) => {
-    throw error instanceof ConnectionConflict ? new UsageError(error.message) : error
-  })
-  console.log(`Added ${slug}.`)
-  const restricted = flags['allow-passwords'] ? 0 : await endPasswordSessions(domains)
-  if (restricted > 0) {
-    console.log(`Users of its domains who can’t use a password: ${restricted}.`)
-    console.log('To exempt one, for emergencies: npm run users -- allow-password EMAIL')
-  }
+  const domains = await domainsOf(flags.domain)
+  if (domains.length === 0) throw new UsageError('Name at least one --domain.')
+  const { settings, secrets, notes } = await provider.add.settingsFrom({ slug, domains }, flags, read)
+  const { name = slug, provision = false, listed = false, allowPasswords = false } = await ownSettings(flags)
+  const connection = { slug, settings, secrets: secrets!, domains, name, provision, listed, allowPasswords }
+  await addConnection(connection).catch(asUsageError)
+  for (const line of [...notes, `Added ${slug}.`]) console.log(line)
+  await endPasswords(allowPasswords ? [] : domains)
   await printEntries(await existing(slug))
   console.log(`\nThen: npm run connections -- check ${slug}`)
 }
 
-/** Returns the bytes of a file, or of stdin for -. */
+async function domainsOf(given: string[] = []): Promise<string[]> {
+  const { asciiDomain } = await import('../lib/sso/connection')
+  const domains = given.map((name) => {
+    const domain = asciiDomain(name.trim())
+    if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
+    return domain
+  })
+  return [...new Set(domains)]
+}
+
+/** Returns the settings that every kind has, as far as flags name them. */
+async function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPasswords }: Flags) {
+  const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
+  const label = NewConnectionName.optional().safeParse(name)
+  if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
+  return { name: label.data, provision, listed, allowPasswords }
+}
+
+async function asUsageError(error: Error): Promise<never> {
+  const { ConnectionConflict } = await import('../lib/sso/manage')
+  throw error instanceof ConnectionConflict ? new UsageError(error.message) : error
+}
+
+const maxMetadataBytes = 1024 * 1024
+
+/** Returns the bytes of a file, of an https URL, or of stdin for -. */
 async function read(file: string): Promise<Buffer> {
+  if (/^https?:/i.test(file)) return download(file)
   return (file === '-' ? buffer(process.stdin) : readFile(file)).catch(() => {
     throw new UsageError(`${file === '-' ? 'stdin' : file} can’t be read.`)
   })
 }
 
-/** Prints what an operator has to enter at the provider. */
-async function printEntries(connection: ListedConnection): Promise<void> {
-  const { providerOf } = await import('../lib/sso/kinds')
-  console.log('\nAt the identity provider, enter:')
-  for (const [label, value] of Object.entries((await providerOf(connection)).describe(connection).entries))
-    console.log(`  ${label.padEnd(28)} ${value}`)
+async function download(url: string): Promise<Buffer> {
+  const { ProviderUrl } = await import('../lib/sso/provider-url')
+  const { fetchBounded } = await import('../lib/outgoing')
+  const { error } = ProviderUrl.safeParse(url)
+  if (error) throw new UsageError(`--metadata ${error.issues[0]!.message}.`)
+  const response = await fetchBounded(url, { signal: AbortSignal.timeout(10_000) }, maxMetadataBytes).catch((cause) => {
+    throw new Error(`${url} can’t be fetched: ${cause.message}`)
+  })
+  if (!response.ok) throw new Error(`${url} can’t be fetched: the response is ${response.status}.`)
+  return Buffer.from(await response.arrayBuffer())
 }
 
-/** Replaces the endpoint and the certificates of a SAML provider with those of its current metadata. */
-async function update(connection: ListedConnection, { metadata }: ProviderFlags): Promise<void> {
-  const { isSaml } = await import('../lib/sso/connection')
-  const { updateProvider } = await import('../lib/sso/manage')
-  const { describe, withMetadata } = await import('../lib/sso/saml/operator')
-  const { slug } = connection
-  if (!isSaml(connection)) throw new UsageError(`${slug} has no metadata to update: it is not a SAML connection.`)
-  const settings = await withMetadata(connection.settings, metadata, read)
-  const { issuer, ssoUrl, certificates } = settings
-  if (!(await updateProvider(connection, { issuer, ssoUrl, certificates })))
-    throw new UsageError(
-      `The metadata is of ${issuer}, but ${slug} is ${connection.settings.issuer}. Add it as another connection.`,
-    )
-  for (const line of [`Updated ${slug}.`, ...describe({ ...connection, settings }).settings]) console.log(line)
+/** Prints what an operator has to enter at the provider; after an update, only what is different `since` then. */
+async function printEntries(connection: ListedConnection, since?: ListedConnection): Promise<void> {
+  const { providerOf } = await import('../lib/sso/kinds')
+  const { describe } = await providerOf(connection)
+  const known = since ? describe(since).entries : {}
+  const entries = Object.entries(describe(connection).entries).filter(([label, value]) => value !== known[label])
+  if (entries.length > 0) console.log('\nAt the identity provider, enter:')
+  for (const [label, value] of entries) console.log(`  ${label.padEnd(28)} ${value}`)
+}
+
+/** Ends the sessions that began with a password, in domains that require SSO from now on. */
+async function endPasswords(domains: string[]): Promise<void> {
+  const { endPasswordSessions } = await import('../lib/sso/manage')
+  const restricted = await endPasswordSessions(domains)
+  if (restricted === 0) return
+  console.log(`Users of its domains who can’t use a password: ${restricted}.`)
+  console.log('To exempt one, for emergencies: npm run users -- allow-password EMAIL')
+}
+
+async function update(before: ListedConnection, flags: Flags): Promise<void> {
+  const { providerOf } = await import('../lib/sso/kinds')
+  const { updateConnection } = await import('../lib/sso/manage')
+  const { slug, settings: stored } = before
+  const { add } = await providerOf(before)
+  const unknown = Object.keys(flags).find((flag) => !(flag in { ...add.flags, ...flagsOfAdd, ...removeDomain }))
+  if (unknown) throw new UsageError(`--${unknown} is not a flag of a connection of the kind ${stored.kind}.`)
+  const removedDomains = await domainsOf(flags['remove-domain'])
+  const added = await domainsOf(flags.domain)
+  const domains = [...new Set([...before.domains, ...added])].filter((domain) => !removedDomains.includes(domain))
+  const { notes, ...entered } = await add.settingsFrom({ slug, domains, stored }, flags, read)
+  const change = { ...entered, ...(await ownSettings(flags)), domains: added, removedDomains }
+  await updateConnection(before, change).catch(asUsageError)
+  const after = await existing(slug)
+  const lines = await differences(before, after)
+  console.log(`Updated ${slug}.${lines.length > 0 || entered.secrets ? '' : ' Nothing has changed.'}`)
+  for (const line of [...lines, ...(entered.secrets ? ['client secret: replaced'] : [])]) console.log(`  ${line}`)
+  for (const note of notes) console.log(note)
+  if (!after.allowPasswords) await endPasswords(before.allowPasswords ? after.domains : added)
+  // a new client at the provider knows nothing of us
+  const clientOf = (settings: object) => ('clientId' in settings ? settings.clientId : null)
+  await printEntries(after, clientOf(stored) === clientOf(entered.settings) ? before : undefined)
+}
+
+/** Returns what differs between a connection and what it was, a line each. */
+async function differences(before: ListedConnection, after: ListedConnection): Promise<string[]> {
+  const { certificateText } = await import('../lib/sso/saml/operator')
+  const textOf = (value: unknown): string => {
+    if (Array.isArray(value)) return value.map(textOf).join(', ')
+    if (typeof value === 'object') return JSON.stringify(value)
+    const text = String(value ?? 'none')
+    return text.startsWith('-----BEGIN ') ? certificateText(text) : text
+  }
+  const valuesOf = ({ name, domains, listed, provision, allowPasswords, settings }: ListedConnection) =>
+    new Map<string, unknown>(Object.entries({ name, domains, listed, provision, allowPasswords, ...settings }))
+  const [old, current] = [valuesOf(before), valuesOf(after)]
+  return [...new Set([...old.keys(), ...current.keys()])]
+    .map((key) => [key, textOf(old.get(key)), textOf(current.get(key))])
+    .filter(([, was, is]) => was !== is)
+    .map(([key, was, is]) => `${key}: ${was} → ${is}`)
 }
 
 async function existing(slug: string): Promise<ListedConnection> {
@@ -216,13 +278,13 @@ const additionOf = ([name, provider]: (typeof providers)[number]) => [
 ]
 runCommand({
   usage: [...providers.map(([, { add }]) => add.usage), usageOfAll].join('\n'),
-  options: { ...flagsOfKinds, ...flagsOfAdd, json: { type: 'boolean' } },
+  options: { ...flagsOfKinds, ...flagsOfAdd, ...removeDomain, json: { type: 'boolean' } },
   commands: {
     ...Object.fromEntries(providers.map(additionOf)),
     update: {
       parameters: ['SLUG'],
-      flags: ['metadata'],
-      run: (flags, slug) => withDatabaseAsOwner(async () => update(await existing(slug), flags)),
+      flags: Object.keys({ ...flagsOfAdd, ...removeDomain, ...flagsOfKinds }),
+      run: (flags: Flags, slug: string) => withDatabaseAsOwner(async () => update(await existing(slug), flags)),
     },
     list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
     show: ofConnection(show),

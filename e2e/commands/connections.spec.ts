@@ -1,7 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { emailDomain } from '../../lib/contract/email-address'
+import * as paths from '../../lib/contract/paths'
 import { asciiDomain } from '../../lib/sso/connection'
-import { endPasswordSessions, linkUser, listConnections, type NewConnection, unlinkUser } from '../../lib/sso/manage'
+import {
+  endPasswordSessions,
+  linkUser,
+  listConnections,
+  type NewConnection,
+  unlinkUser,
+  updateConnection,
+} from '../../lib/sso/manage'
 import { allowPassword } from '../../lib/user'
 import { runScript as run } from '../support/command'
 import { addTestConnection } from '../support/connection'
@@ -178,6 +186,113 @@ test('adds nothing that it can’t use', async ({ sql }) => {
   }
   expect(await sql('SELECT 1 FROM connections WHERE slug = $1', [other])).toEqual([])
   expect(await sql('SELECT domain FROM connection_domains WHERE domain LIKE $1', [`%${domain}`])).toEqual([{ domain }])
+})
+
+const added = async () => (await listConnections(slug))[0]!
+const update = (parameters: string[], stdin = '') => run(['connections', 'update', slug, ...parameters], stdin)
+
+test('updates a connection, and keeps its users, sessions and domains', async ({ sql, url, post }) => {
+  await addHere({ provision: true, allowPasswords: true })
+  const visitor = new Visitor(url)
+  const { body: session } = await visitor.exchange(await visitor.signIn(slug))
+  const linked = async () => (await usersOf(sql, slug)).map(({ id, subject }) => [id, subject])
+  const before = await linked()
+  const bob = await addUser(sql, 'bob', `new.${domain}`)
+  await sql(`INSERT INTO sessions (user_id, method, expires_at) VALUES ($1, 'password', now() + interval '1 day')`, [
+    bob.id,
+  ])
+  const outcome = async () => errorOf(await new Visitor(url).signIn(slug))
+
+  const flags = ['--domain', `NEW.${domain}`, '--name', 'Acme', '--list', '--no-provision', '--no-allow-passwords']
+  const changed = await update([...flags, '--email-claim', 'upn', '--trust-claim'])
+  expect([changed.code, changed.stderr]).toEqual([0, ''])
+  expect(changed.stdout).toBe(
+    `Updated ${slug}.
+  name: Test → Acme
+  domains: ${domain} → ${domain}, new.${domain}
+  listed: false → true
+  provision: true → false
+  allowPasswords: true → false
+  emailClaim: none → upn
+  trustClaim: none → true
+Users of its domains who can’t use a password: 2.
+To exempt one, for emergencies: npm run users -- allow-password EMAIL
+`,
+  )
+  expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [bob.id])).toEqual([])
+  expect((await update(['--remove-domain', domain, '--email-claim', ''])).stdout).toContain(
+    `  domains: ${domain}, new.${domain} → new.${domain}\n  emailClaim: upn → none\n  trustClaim: true → none\n`,
+  )
+  expect((await update(['--list'])).stdout).toBe(`Updated ${slug}. Nothing has changed.\n`)
+
+  expect((await update([], 'wrong')).stdout).toBe(`Updated ${slug}.\n  client secret: replaced\n`)
+  expect(await outcome()).toBe('server_error')
+  await update([], clientSecret)
+  expect(await outcome()).toBeNull()
+  const client = await update(['--client-id', 'y'], clientSecret)
+  for (const text of ['clientId: x → y', 'identity_other_subject', `/api/auth/sso/${slug}/callback`])
+    expect(client.stdout).toContain(text)
+  expect(client.stdout).not.toContain(clientSecret)
+  expect(await outcome()).toBeNull()
+  expect(await linked()).toEqual(before)
+  expect((await post(paths.refreshSession, { refreshToken: session.refreshToken })).status).toBe(200)
+})
+
+test('replaces a secret that no key opens', async ({ sql, url }) => {
+  await addHere({ provision: true })
+  await sql('UPDATE connections SET sealed_secrets = $2 WHERE slug = $1', [slug, 'lost'])
+  const outcome = async () => errorOf(await new Visitor(url).signIn(slug))
+  expect(await outcome()).toBe('unavailable')
+  await update([], clientSecret)
+  expect(await outcome()).toBeNull()
+})
+
+test('updates nothing that it can’t use', async ({ sql }) => {
+  await addHere()
+  const other = `other.${domain}`
+  await addHere({ slug: `${slug}-2`, domains: [other] })
+  const stored = () =>
+    sql(
+      `SELECT connections.*, domain FROM connections JOIN connection_domains ON connection_id = id
+       WHERE slug LIKE $1 ORDER BY slug`,
+      [`${slug}%`],
+    )
+  const before = await stored()
+  for (const [parameters, message] of [
+    [[], 'Pass the client secret on stdin'],
+    [['--client-id', 'y'], 'Pass the client secret on stdin'],
+    [['--issuer', 'https://other.example'], `${slug} is ${provider.issuer}. Another issuer has other users`],
+    [['--metadata', 'idp.xml'], '--metadata is not a flag of a connection of the kind oidc.'],
+    [['--remove-domain', domain], `${slug} would have no domain.`],
+    [['--domain', 'localhost'], '“localhost” is not a domain'],
+    [['--name', ''], '--name must have at least one character'],
+    [['--trust-claim'], '--trust-claim needs --email-claim'],
+    [['--domain', other, '--name', 'Acme'], `Another connection has ${other}.`],
+  ] as [string[], string][]) {
+    const { code, stdout, stderr } = await update(parameters)
+    expect([code, stdout], message).toEqual([2, ''])
+    expect(stderr).toContain(message)
+  }
+  expect(await stored()).toEqual(before)
+})
+
+test('overwrites nothing that another command has changed since it read the connection', async () => {
+  await addHere()
+  const read = await added()
+  const { clientId, ...settings } = read.settings as { clientId: string } & typeof read.settings
+  await updateConnection(read, { settings: { ...settings, clientId: 'y' } as never, secrets: { clientSecret } })
+  for (const change of [{ settings: read.settings }, { secrets: { clientSecret } }, { name: 'Late' }])
+    await expect(updateConnection(read, change)).rejects.toThrow('Another command has changed')
+  expect(await added()).toMatchObject({ name: 'Test', settings: { clientId: 'y' } })
+  // what is in columns of their own does not conflict
+  const [one, two] = [await added(), await added()]
+  await updateConnection(one, { provision: true, domains: [`one.${domain}`] })
+  await updateConnection(two, { listed: true, domains: [`two.${domain}`] })
+  expect(await added()).toMatchObject({
+    provision: true,
+    listed: true,
+    domains: [domain, `one.${domain}`, `two.${domain}`],
+  })
 })
 
 test('checks a connection, and prints what is wrong', async () => {

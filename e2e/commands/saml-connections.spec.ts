@@ -72,7 +72,8 @@ test('adds a connection that signs in, and updates the certificate of the provid
   expect(await signIn(url, nextKey)).toBe('response_invalid')
   const both = metadataOf(provider, { certificates: [...certificates, nextKey.certificate] })
   const updated = await connections(['update', slug, '--metadata', '-'], both)
-  expect([updated.code, updated.stderr, updated.stdout.match(/certificate .* until/g)?.length]).toEqual([0, '', 2])
+  expect([updated.code, updated.stderr]).toEqual([0, ''])
+  expect(updated.stdout).toMatch(/^ {2}certificates: (\S+… until \S+) → \1, \S+… until \S+$/m)
   for (const key of [{}, nextKey]) expect(await signIn(url, key)).toBeNull()
   await connections(['update', slug, '--metadata', '-'], metadataOf(provider, { certificates: [nextKey.certificate] }))
   expect(await signIn(url)).toBe('response_invalid')
@@ -111,6 +112,45 @@ test('signs requests if the metadata demands it, and relaxes nothing', async ({ 
   expect(row!.settings).toMatchObject({ signRequests: true, signed: 'either' })
 })
 
+test('updates what flags name, signs requests if new metadata demands it, and fetches metadata', async ({ sql }) => {
+  let [status, body] = [200, metadataOf(provider)]
+  const { url: host, stop } = await listen(createServer((_, response) => response.writeHead(status).end(body)))
+  const update = (...parameters: string[]) => connections(['update', slug, ...parameters])
+  const fetched = ['--metadata', `${host}/metadata`]
+  expect((await connections(['add', 'saml', slug, ...fetched, '--domain', domain])).code).toBe(0)
+  const keys = () => sql('SELECT sealed_secrets FROM connections WHERE slug = $1', [slug])
+  const sealed = await keys()
+  body = metadataOf(provider, {
+    certificates: [provider.nextKey.certificate],
+    attributes: ' WantAuthnRequestsSigned="true"',
+  })
+  const updated = (await update(...fetched)).stdout
+  expect(updated).toMatch(/^ {2}certificates: .*… until .* → .*… until /m)
+  expect(updated).toContain('The metadata demands signed requests: they are signed.')
+  expect(updated).toMatch(
+    /At the identity provider, enter:\n {2}requests +signed with the certificate in our metadata\n$/,
+  )
+  expect((await update('--want-signed', 'both')).stdout).toContain('signed: either → both')
+  expect((await update('--want-signed', 'either', '--email-attribute', 'upn')).stdout).toContain(
+    'signed: both → either',
+  )
+  expect((await update('--email-attribute', '')).stdout).toContain('emailAttribute: upn → none')
+  expect((await update(...fetched)).stdout).toBe(`Updated ${slug}. Nothing has changed.\n`)
+  expect(await keys()).toEqual(sealed)
+  for (const [parameters, message] of [
+    [[], 'Pass what is to be changed'],
+    [['--client-id', 'x'], '--client-id is not a flag of a connection of the kind saml.'],
+    [['--metadata', 'http://idp.example.com/'], '--metadata must begin with https://.'],
+  ] as const) {
+    const { code, stderr } = await update(...parameters)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+  }
+  ;[status, body] = [404, '']
+  expect(await update(...fetched)).toMatchObject({ code: 1, stderr: expect.stringContaining('the response is 404') })
+  await stop()
+  expect(await update(...fetched)).toMatchObject({ code: 1, stderr: expect.stringContaining('can’t be fetched') })
+})
+
 test('leaves out certificates that it can’t use, and names them', async ({ sql }) => {
   const expired = (await newKeyPair('idp', new Date('2010-01-01T00:00:00Z'))).certificate
   const { certificates } = provider.settings.provider
@@ -136,7 +176,7 @@ test('adds nothing that it can’t use', async ({ sql }) => {
     [add([], metadataOf(provider, { certificates: [expired] })), 'Every signing certificate has expired.'],
     [add([], metadataOf(provider, { entityId: 'https://x.example/\u202e' })), 'no control or invisible characters'],
     [add([], metadataOf(provider, { ssoUrl: 'https://x.example/&#155;2J' })), 'no control or invisible characters'],
-    [add(['--want-signed', 'nothing']), '--want-signed must be one of: response, assertion, both.'],
+    [add(['--want-signed', 'nothing']), '--want-signed must be one of: either, response, assertion, both.'],
     [add(['--issuer', 'https://idp.example']), 'npm run connections'],
     [connections(['update', slug, '--metadata', '-'], metadataOf(provider)), `There is no connection ${slug}.`],
   ] as const) {

@@ -5,7 +5,6 @@ import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
 import type { Connection } from './connection'
 import { ConnectionSettings } from './connection-settings'
 import type { Subject } from './identity'
-import type { SamlSettings } from './saml/settings'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
 
 const batchSize = 500
@@ -34,11 +33,7 @@ export async function addConnection({ secrets, domains, ...connection }: NewConn
       skipDuplicates: true,
     })
     if (added.count === 0) throw new ConnectionConflict(`There is already a connection ${slug}.`)
-    const claimed = await tx.$queryRaw<{ domain: string }[]>`
-      INSERT INTO connection_domains (domain, connection_id) SELECT unnest(${domains}::text[]), ${id}
-      ON CONFLICT (domain) DO NOTHING RETURNING domain`
-    const taken = domains.filter((domain) => !claimed.some((row) => row.domain === domain))
-    if (taken.length > 0) throw new ConnectionConflict(`Another connection has ${taken.join(', ')}.`)
+    await claimDomains(tx, id, domains)
   })
 }
 
@@ -79,18 +74,47 @@ export async function countWithoutWayIn(domains: string[]): Promise<number> {
   return row!.count
 }
 
+/** Gives domains to a connection, which may have them already. */
+async function claimDomains(tx: Prisma.TransactionClient, id: string, domains: string[]): Promise<void> {
+  const claimed = await tx.$queryRaw<{ domain: string }[]>`
+    INSERT INTO connection_domains (domain, connection_id) SELECT unnest(${domains}::text[]), ${id}
+    ON CONFLICT (domain) DO UPDATE SET domain = excluded.domain
+      WHERE connection_domains.connection_id = excluded.connection_id
+    RETURNING domain`
+  const taken = domains.filter((domain) => !claimed.some((row) => row.domain === domain))
+  if (taken.length > 0) throw new ConnectionConflict(`Another connection has ${taken.join(', ')}.`)
+}
+
+/** What is left out, or null, stays as it is. `domains` are added. */
+export type ConnectionChange = Partial<Pick<NewConnection, 'name' | 'provision' | 'listed' | 'allowPasswords'>> & {
+  settings?: ConnectionSettings
+  secrets?: Secrets | null
+  domains?: string[]
+  removedDomains?: string[]
+}
+
 /**
- * Replaces what a SAML provider says in its metadata. Returns false if it is another provider by
- * now: its subjects would be other users.
+ * Changes a connection. Throws ConnectionConflict if a domain is taken or none is left, or if another command
+ * has changed the settings or secrets since `before` was read. Then: `endPasswordSessions`.
  */
-export async function updateProvider(
-  { id }: Pick<Connection, 'id'>,
-  { issuer, ...provider }: Pick<SamlSettings, 'issuer' | 'ssoUrl' | 'certificates'>,
-): Promise<boolean> {
-  const updated = await prisma().$executeRaw`
-    UPDATE connections SET settings = settings || ${JSON.stringify(provider)}::jsonb
-    WHERE id = ${id} AND kind = 'saml' AND settings->>'issuer' = ${issuer}`
-  return updated === 1
+export async function updateConnection(before: ListedConnection, change: ConnectionChange): Promise<void> {
+  const { id, slug } = before
+  const { settings = before.settings, secrets, domains = [], removedDomains = [], ...columns } = change
+  const sealedSecrets = secrets ? await sealSecrets(secrets, bindingOf({ id, settings })) : before.sealedSecrets
+  const { kind: _, ...known } = before.settings
+  const { kind, ...stored } = ConnectionSettings.parse(settings)
+  await transaction(async (tx) => {
+    const updated = await tx.connection.updateMany({
+      where: { id, kind, settings: { equals: known }, sealedSecrets: before.sealedSecrets },
+      data: { ...columns, settings: stored, sealedSecrets },
+    })
+    if (updated.count === 0)
+      throw new ConnectionConflict(`Another command has changed ${slug} meanwhile: run this one again.`)
+    await tx.connectionDomain.deleteMany({ where: { connectionId: id, domain: { in: removedDomains } } })
+    await claimDomains(tx, id, domains)
+    if ((await tx.connectionDomain.count({ where: { connectionId: id } })) === 0)
+      throw new ConnectionConflict(`${slug} would have no domain. To end it: npm run connections -- remove ${slug}`)
+  })
 }
 
 export type ListedConnection = Omit<Connection, 'settings' | 'sealedSecrets'> & {

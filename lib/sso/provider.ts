@@ -3,6 +3,7 @@ import type { Connection } from './connection'
 import type { Contact, Subject } from './identity'
 import type { NewConnection } from './manage'
 import type { Ask } from './next-sign-in'
+import type { Secrets } from './sealed-secrets'
 import type { AttemptSecrets } from './sso-attempt'
 
 /**
@@ -22,8 +23,18 @@ export type ResponseFields = Pick<URLSearchParams, 'get' | 'toString'>
 /** The flags of a command, by name. */
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>
 
-/** Returns the bytes of a file, or of stdin for -. */
+/** Returns the bytes of a file, of an https URL, or of stdin for -. */
 export type Read = (file: string) => Promise<Buffer>
+
+/** The connection that an operator enters. `stored`: an update. `domains` are those that it has afterwards. */
+export type Entry<Of extends Connection = Connection> = {
+  slug: string
+  domains: string[]
+  stored?: Of['settings'] | undefined
+}
+
+/** What an operator entered. `secrets` are null if they stay; `notes` are for the operator. */
+export type Entered = Pick<NewConnection, 'settings'> & { secrets: Secrets | null; notes: string[] }
 
 /** A kind of identity provider: what a sign-in and `npm run connections` need of it. */
 export type Provider<Of extends Connection = Connection> = {
@@ -37,11 +48,11 @@ export type Provider<Of extends Connection = Connection> = {
   describe(connection: Of): { settings: string[]; entries: Record<string, string> }
   /** Asks the provider. Returns whether users can sign in, what it says, and what is wrong. */
   check(connection: Of): Promise<{ works: boolean; summary: string; problems: string[] }>
-  /** How `npm run connections -- add` makes the settings and secrets of a connection. */
+  /** How `npm run connections -- add` and `update` make the settings and secrets of a connection. */
   add: {
     usage: string
     flags: NonNullable<ParseArgsConfig['options']>
-    /** Throws UsageError. */
-    settingsFrom(slug: string, flags: Flags, read: Read): Promise<Pick<NewConnection, 'settings' | 'secrets'>>
+    /** What `update` leaves out stays as it is `stored`. Throws UsageError. */
+    settingsFrom(entry: Entry<Of>, flags: Flags, read: Read): Promise<Entered>
   }
 }

@@ -4,8 +4,9 @@ import type { Flags } from '../provider'
 import { add, describe as describeConnection } from './operator'
 
 const good = { issuer: 'https://idp.example.com', 'client-id': 'x' }
+const secret = async () => Buffer.from('secret\n')
 const settingsFrom = async (flags: Flags) =>
-  (await add.settingsFrom('acme', { ...good, ...flags }, async () => Buffer.from('secret\n'))).settings
+  (await add.settingsFrom({ slug: 'acme', domains: [] }, { ...good, ...flags }, secret)).settings
 const common = { issuer: 'https://login.microsoftonline.com/common/v2.0', 'email-claim': 'upn' }
 
 test('reads the flags of a provider, without white space around them', async () => {
@@ -39,6 +40,27 @@ test('names the flag that it can’t use', async () => {
     [{ 'client-id': ' ' }, '--client-id '],
   ] as [Flags, string][])
     await expect(settingsFrom(flags), JSON.stringify(flags)).rejects.toThrow(message)
+})
+
+test('keeps what an update does not name, and reads a secret for another client, on demand, or without flags', async () => {
+  const stored = { kind: 'oidc' as const, issuer: good.issuer, clientId: 'x', emailClaim: 'upn', trustClaim: true }
+  for (const [flags, settings, readsSecret] of [
+    [{}, {}, true],
+    [{ 'new-secret': true }, {}, true],
+    [{ 'client-id': 'y' }, { clientId: 'y' }, true],
+    [{ 'client-id': 'x' }, {}, false],
+    [{ name: 'Acme', issuer: good.issuer }, {}, false],
+    [{ 'token-auth': 'post' }, { tokenAuth: 'post' }, false],
+    [{ 'trust-claim': false }, { trustClaim: undefined }, false],
+    [{ 'email-claim': 'mail' }, { emailClaim: 'mail', trustClaim: undefined }, false],
+    [{ 'email-claim': '' }, { emailClaim: undefined, trustClaim: undefined }, false],
+  ] as [Flags, object, boolean][]) {
+    const { settings: entered, secrets } = await add.settingsFrom({ slug: 'acme', domains: [], stored }, flags, secret)
+    expect(entered, JSON.stringify(flags)).toEqual({ ...stored, ...settings })
+    expect(secrets, JSON.stringify(flags)).toEqual(readsSecret ? { clientSecret: 'secret' } : null)
+  }
+  const another = add.settingsFrom({ slug: 'acme', domains: [], stored }, { issuer: `${good.issuer}/` }, secret)
+  await expect(another).rejects.toThrow('add it as another connection')
 })
 
 test('shows how the client authenticates, and what its claim may do', () => {

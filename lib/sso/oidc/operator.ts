@@ -1,6 +1,6 @@
 import { env } from '../../settings/env'
 import type { OidcConnection } from '../connection'
-import type { Provider } from '../provider'
+import type { Provider, Read } from '../provider'
 import { SignInRejected } from '../rejection'
 import { asEntered } from '../settings-as-entered'
 import { redirectUri } from '../urls'
@@ -77,29 +77,48 @@ export const add: OidcProvider['add'] = {
     'token-auth': { type: 'string' },
     'email-claim': { type: 'string' },
     'trust-claim': { type: 'boolean' },
+    'new-secret': { type: 'boolean' },
   },
-  async settingsFrom(_slug, flags, read) {
-    const { issuer, 'client-id': clientId, tenant: tenants, 'email-claim': emailClaim } = flags
-    const tokenAuth = flags['token-auth']
+  async settingsFrom({ slug, stored }, flags, read) {
+    const textOf = (flag: string) => (flags[flag] === undefined ? undefined : String(flags[flag]).trim())
+    const { tenant: tenants } = flags
+    const issuer = textOf('issuer') ?? stored?.issuer
+    const clientId = textOf('client-id') ?? stored?.clientId
     if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
-    const settings = asEntered(OidcSettings).safeParse({
+    if (stored && issuer !== stored.issuer)
+      throw new UsageError(`${slug} is ${stored.issuer}. Another issuer has other users: add it as another connection.`)
+    // trust in one claim says nothing about another one
+    const trusted = flags['email-claim'] === undefined ? stored?.trustClaim : undefined
+    const given = {
       kind: 'oidc',
-      issuer: String(issuer).trim(),
-      clientId: String(clientId).trim(),
-      ...(tenants && { tenants: [tenants].flat().map((tenant) => String(tenant).trim()) }),
-      ...(tokenAuth !== undefined && { tokenAuth: String(tokenAuth).trim().toLowerCase() }),
-      ...(emailClaim !== undefined && { emailClaim: String(emailClaim).trim() }),
-      ...(flags['trust-claim'] === true && { trustClaim: true }),
-    })
+      issuer,
+      clientId,
+      tenants: tenants ? [tenants].flat().map((tenant) => String(tenant).trim()) : stored?.tenants,
+      tokenAuth: textOf('token-auth')?.toLowerCase() ?? stored?.tokenAuth,
+      emailClaim: textOf('email-claim') ?? stored?.emailClaim,
+      trustClaim: (flags['trust-claim'] ?? trusted) || undefined,
+    }
+    const isGiven = ([, value]: [string, unknown]) => value !== undefined && !(stored && value === '')
+    const settings = asEntered(OidcSettings).safeParse(Object.fromEntries(Object.entries(given).filter(isGiven)))
     if (!settings.success) {
       const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
       throw new UsageError(problems.join('\n'))
     }
-    if (process.stdin.isTTY) console.error('Paste the client secret, press Enter, then Ctrl-D:')
-    const clientSecret = (await read('-')).toString().trim()
-    if (!clientSecret || /\s/.test(clientSecret)) throw new UsageError('Pass the client secret on stdin, alone.')
-    return { settings: settings.data, secrets: { clientSecret } }
+    const isOtherClient = stored && clientId !== stored.clientId
+    const keepsSecret = stored && !isOtherClient && !flags['new-secret'] && Object.keys(flags).length > 0
+    const secrets = keepsSecret ? null : { clientSecret: await readSecret(read) }
+    return { settings: settings.data, secrets, notes: isOtherClient ? [pairwise] : [] }
   },
+}
+
+const pairwise = `A provider can name its users differently to each client (the oid of Entra ID stays). Then their sign-ins end with
+identity_other_subject. Try one now: the earlier client ID, with its secret, undoes this.`
+
+async function readSecret(read: Read): Promise<string> {
+  if (process.stdin.isTTY) console.error('Paste the client secret, press Enter, then Ctrl-D:')
+  const clientSecret = (await read('-')).toString().trim()
+  if (!clientSecret || /\s/.test(clientSecret)) throw new UsageError('Pass the client secret on stdin, alone.')
+  return clientSecret
 }
 
 function flagOf(setting: string): string {

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { sendRequest } from '../../outgoing'
 import { newSecret } from '../../secret'
 import type { SamlConnection } from '../connection'
-import type { Flags, Provider, Read } from '../provider'
+import type { Provider } from '../provider'
 import { SignInRejected } from '../rejection'
 import { asEntered } from '../settings-as-entered'
 import { acsUrl, entityId } from '../urls'
@@ -15,7 +15,7 @@ type SamlProvider = Provider<SamlConnection>
 
 const soonMs = 30 * 24 * 60 * 60 * 1000
 const timeoutMs = 5_000
-const signedParts = ['response', 'assertion', 'both'] as const
+const signedParts = ['either', 'response', 'assertion', 'both'] as const
 const signedText = {
   either: 'the response, the assertion, or both',
   response: 'the response',
@@ -77,7 +77,8 @@ export const check: SamlProvider['check'] = async (connection) => {
 export const add: SamlProvider['add'] = {
   usage: `npm run connections -- add saml SLUG --metadata FILE --domain DOMAIN [--domain …]
     adds a SAML provider from its metadata (- for stdin), and prints what to enter at the provider.
-    --want-signed WHAT  response, assertion or both; by default, one of them suffices
+    --metadata          also takes an https URL
+    --want-signed WHAT  response, assertion, both or, by default, either
     --sign-requests     signs requests, as metadata may also demand
     --email-attribute NAME   the attribute with the e-mail address, if it is none of the usual ones; or NameID`,
   flags: {
@@ -86,15 +87,42 @@ export const add: SamlProvider['add'] = {
     'sign-requests': { type: 'boolean' },
     'email-attribute': { type: 'string' },
   },
-  /** Reads the provider's metadata, and makes a key pair of ours. */
-  async settingsFrom(slug, flags, read) {
-    const { 'want-signed': wanted, 'sign-requests': signRequests, 'email-attribute': emailAttribute } = flags
-    const signed = wanted === undefined ? 'either' : signedParts.find((part) => part === wanted)
+  /** Reads the provider's metadata, and makes a key pair of ours for a new connection. */
+  async settingsFrom({ slug, stored }, flags, read) {
+    const { metadata, 'want-signed': wanted = stored?.signed ?? 'either', 'sign-requests': signRequests } = flags
+    if (stored && Object.keys(flags).length === 0)
+      throw new UsageError('Pass what is to be changed, such as --metadata.')
+    const signed = signedParts.find((part) => part === wanted)
     if (!signed) throw new UsageError(`--want-signed must be one of: ${signedParts.join(', ')}.`)
+    const emailAttribute = (flags['email-attribute'] ?? stored?.emailAttribute) || undefined
+    const own = { ...stored, signed, signRequests: signRequests ?? stored?.signRequests ?? false, emailAttribute }
+    if (stored && metadata === undefined) return { settings: settingsOf(own), secrets: null, notes: [] }
+    if (!metadata) throw new UsageError('--metadata is required: a file or an https URL, or - for stdin.')
+    const {
+      entityId: issuer,
+      ssoUrl,
+      certificates,
+      wantsSignedRequests,
+      leftOut,
+    } = readProviderMetadata(await read(String(metadata)))
+    if (stored && issuer !== stored.issuer)
+      throw new UsageError(
+        `The metadata is of ${issuer}, but ${slug} is ${stored.issuer}. Add it as another connection.`,
+      )
     const { newKeyPair } = await import('./key-pair')
-    const { privateKey, certificate } = await newKeyPair(slug)
-    const own = { certificate, signed, signRequests: signRequests === true, ...(emailAttribute && { emailAttribute }) }
-    return { settings: await withMetadata(own, flags.metadata, read), secrets: { privateKey } }
+    const pair = stored ? null : await newKeyPair(slug)
+    const settings = settingsOf({
+      ...own,
+      ...(pair && { certificate: pair.certificate }),
+      ...(wantsSignedRequests && { signRequests: true }),
+      kind: 'saml',
+      issuer,
+      ssoUrl,
+      certificates: certificates.map(({ pem }) => pem),
+    })
+    const switchesOn = wantsSignedRequests && !own.signRequests
+    const notes = [...leftOut, ...(switchesOn ? ['The metadata demands signed requests: they are signed.'] : [])]
+    return { settings, secrets: pair && { privateKey: pair.privateKey }, notes }
   },
 }
 
@@ -104,20 +132,8 @@ const names: Record<string, string> = {
   certificates: 'certificates',
 }
 
-/** Returns settings with what the provider says in its metadata. Throws UsageError. */
-export async function withMetadata(own: object, file: Flags[string], read: Read): Promise<SamlSettings> {
-  if (!file) throw new UsageError('--metadata is required: a file with the metadata of the provider, or - for stdin.')
-  const metadata = readProviderMetadata(await read(String(file)))
-  const { entityId: issuer, ssoUrl, certificates, wantsSignedRequests } = metadata
-  for (const line of metadata.leftOut) console.log(line)
-  const settings = asEntered(SamlSettings).safeParse({
-    ...own,
-    ...(wantsSignedRequests && { signRequests: true }),
-    kind: 'saml',
-    issuer,
-    ssoUrl,
-    certificates: certificates.map(({ pem }) => pem),
-  })
+function settingsOf(entered: object): SamlSettings {
+  const settings = asEntered(SamlSettings).safeParse(entered)
   if (settings.success) return settings.data
   const problems = settings.error.issues.map(
     ({ path, message }) => `The provider’s ${names[String(path[0])] ?? 'metadata'} ${message}.`,
@@ -126,10 +142,12 @@ export async function withMetadata(own: object, file: Flags[string], read: Read)
 }
 
 function certificateLines(certificates: string[]): string[] {
-  return certificates.map((pem) => {
-    const { fingerprint256 } = new X509Certificate(pem)
-    return `certificate ${fingerprint256.slice(0, 23)}… until ${dateOf(endOf(pem))}`
-  })
+  return certificates.map((pem) => `certificate ${certificateText(pem)}`)
+}
+
+/** Returns how an operator recognizes a certificate. */
+export function certificateText(pem: string): string {
+  return `${new X509Certificate(pem).fingerprint256.slice(0, 23)}… until ${dateOf(endOf(pem))}`
 }
 
 function endOf(pem: string): number {
