@@ -512,6 +512,7 @@ test.describe('accounts', () => {
     'a letter that becomes ASCII in lower case': ['email_malformed', (domain) => ({ email: `\u212Aelvin@${domain}` })],
     'a domain with a path': ['email_malformed', (domain) => ({ email: `ada@${domain}/x` })],
     'an address of 270 characters': ['email_malformed', (domain) => ({ email: `${'a'.repeat(250)}@${domain}` })],
+    'an address for which another tenant vouches': ['email_tenant', () => ({ domains: ['other.example'] })],
     // Google: a private account with a company address is not the employee.
     'no hosted domain': ['email_hosted_domain', () => ({ hostedDomain: null })],
     'another hosted domain': ['email_hosted_domain', () => ({ hostedDomain: 'gmail.com' })],
@@ -527,7 +528,7 @@ test.describe('accounts', () => {
         error: 'no_access',
       })
     expect(await usersOf(sql, slug)).toEqual([])
-    expect(await arrive(slug, 'one', 'ada', { hostedDomain: domain })).toBe(id)
+    expect(await arrive(slug, 'one', 'ada', { hostedDomain: domain, domains: [domain] })).toBe(id)
   })
 
   test('knows an identity by connection, issuer and subject, and asks for no address again', async () => {

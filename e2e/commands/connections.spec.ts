@@ -238,6 +238,25 @@ To exempt one, for emergencies: npm run users -- allow-password EMAIL
   expect((await post(paths.refreshSession, { refreshToken: session.refreshToken })).status).toBe(200)
 })
 
+test('rejects sign-ins of several tenants until each has its domains', async ({ sql, url }) => {
+  const [one, two] = [randomUUID(), randomUUID()]
+  await addHere({ provision: true })
+  await sql(`UPDATE connections SET settings = settings || $2 WHERE slug = $1`, [slug, { tenants: [one, two] }])
+  const outcome = async () => errorOf(await new Visitor(url).signIn(slug))
+  provider.behaviour.claims = (claims) => ({ ...claims, tid: two })
+  expect(await outcome()).toBe('unavailable')
+  const refused = await connections('check', slug)
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('tenant_domains. Name the domains')])
+  expect((await connections('show', slug)).stdout).toContain(`tenant: ${one}, which vouches for no domain`)
+  expect((await update(['--name', 'Acme'])).stderr).toContain('--tenant must name the domains')
+
+  const other = `other.${domain}`
+  await update(['--domain', other, '--tenant', `${one}=${domain}`, '--tenant', `${two}=${other}`])
+  expect(await outcome(), 'an address of the other tenant').toBe('no_access')
+  provider.person.email = `ada@${other}`
+  expect(await outcome()).toBeNull()
+})
+
 test('replaces a secret that no key opens', async ({ sql, url }) => {
   await addHere({ provision: true })
   await sql('UPDATE connections SET sealed_secrets = $2 WHERE slug = $1', [slug, 'lost'])

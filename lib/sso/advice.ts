@@ -9,5 +9,6 @@ export const advice: Partial<Record<string, string>> = {
   email_elsewhere:
     'An email address came under another name: --email-claim NAME (OpenID Connect), --email-attribute NAME or NameID (SAML).',
   email_several: 'Two different email addresses came: name one with --email-claim or --email-attribute.',
+  tenant_domains: 'Name the domains of each tenant: npm run connections -- update SLUG --tenant ID=DOMAIN [--tenant …]',
   email_claim_untrusted: 'The claim of --email-claim links and creates users only with --trust-claim.',
 }

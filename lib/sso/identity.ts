@@ -7,8 +7,11 @@ import { SignInRejected } from './rejection'
 /** Who the identity provider says that the user is. `isEmail`: the letter case of the subject may change. */
 export type Subject = { issuer: string; subject: string; isEmail?: boolean }
 
-/** The user's e-mail address by the provider. Only linking and creating a user need it. */
-export type Contact = { email: string; isVerified: boolean; hostedDomain?: string | null }
+/**
+ * The user's e-mail address by the provider. Only linking and creating a user need it. `domains`: those for
+ * which the user's tenant vouches, if that is not all of the connection.
+ */
+export type Contact = { email: string; isVerified: boolean; hostedDomain?: string | null; domains?: string[] }
 
 // The characters of RFC 5322's dot-atom: whoever resembles another address through other letters is no
 // match for it, also not through letters that become ASCII in lower case.
@@ -99,7 +102,10 @@ async function link(
 }
 
 /** Returns the address that may identify a user, in lower case. Throws SignInRejected otherwise. */
-async function linkableEmail(connection: Connection, { email, isVerified, hostedDomain }: Contact): Promise<string> {
+async function linkableEmail(
+  connection: Connection,
+  { email, isVerified, hostedDomain, domains }: Contact,
+): Promise<string> {
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
   const local = email.slice(0, email.lastIndexOf('@'))
   const domain = domainOf(email)
@@ -107,6 +113,7 @@ async function linkableEmail(connection: Connection, { email, isVerified, hosted
   if (!domain || address.length > maxAddressLength || !plainLocalPart.test(local))
     throw new SignInRejected('email_malformed', 'no_access')
   if (!(await owns(connection, domain))) throw new SignInRejected('email_domain', 'no_access')
+  if (domains && !domains.includes(domain)) throw new SignInRejected('email_tenant', 'no_access')
   if (hostedDomain !== undefined && !(await owns(connection, asciiDomain(hostedDomain ?? ''))))
     throw new SignInRejected('email_hosted_domain', 'no_access')
   return address

@@ -63,6 +63,29 @@ test('keeps what an update does not name, and reads a secret for another client,
   await expect(another).rejects.toThrow('add it as another connection')
 })
 
+test('needs the domains for which each of several tenants vouches', async () => {
+  const [one, two] = [randomUUID(), randomUUID()]
+  const domains = ['a.example', 'b.example', 'xn--bcher-kva.example']
+  const enter = async (tenant: string[]) =>
+    (await add.settingsFrom({ slug: 'acme', domains }, { ...good, tenant }, secret)).settings
+  expect(await enter([`${one}=A.example, bücher.example`, `${two.toUpperCase()}=b.example`])).toMatchObject({
+    tenants: [one, two],
+    tenantDomains: { [one]: ['a.example', 'xn--bcher-kva.example'], [two]: ['b.example'] },
+  })
+  expect(await enter([`${one}=a.example`, `${one}=b.example`, `${two}=b.example`])).toMatchObject({
+    tenants: [one, two],
+    tenantDomains: { [one]: ['a.example', 'b.example'], [two]: ['b.example'] },
+  })
+  for (const [tenants, message] of [
+    [[one, two], '--tenant must name the domains of each of several tenants'],
+    [[`${one}=a.example`, two], '--tenant must name the domains of each of several tenants'],
+    [[`${one}=c.example`], 'c.example is not a domain of the connection'],
+    [[`${one}=`], ' is not a domain of the connection'],
+    [['acme=a.example'], '--tenant'],
+  ] as [string[], string][])
+    await expect(enter(tenants), String(tenants)).rejects.toThrow(message)
+})
+
 test('shows how the client authenticates, and what its claim may do', () => {
   const lines = (settings: object) =>
     describeConnection({ slug: 'acme', settings: { kind: 'oidc', clientId: 'x', ...settings } } as never).settings
@@ -71,5 +94,10 @@ test('shows how the client authenticates, and what its claim may do', () => {
     'client authentication: client_secret_post',
     'email claim: upn, which links and creates nobody',
   ])
+  expect(lines({ tenants: ['A', 'B'], tenantDomains: { a: ['a.example', 'b.example'] } }).slice(1)).toEqual([
+    'tenant: A, which vouches for a.example, b.example',
+    'tenant: B, which vouches for no domain',
+  ])
+  expect(lines({ tenants: ['A'] }).at(-1)).toBe('tenant: A, which vouches for all domains')
   expect(lines({ emailClaim: 'upn', trustClaim: true }).at(-1)).toBe('email claim: upn, which links and creates users')
 })

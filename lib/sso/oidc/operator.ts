@@ -1,11 +1,13 @@
+import { domainInAscii } from '../../contract/email-address'
 import { env } from '../../settings/env'
+import { advice as signInAdvice } from '../advice'
 import type { OidcConnection } from '../connection'
 import type { Provider, Read } from '../provider'
 import { SignInRejected } from '../rejection'
 import { asEntered } from '../settings-as-entered'
 import { redirectUri } from '../urls'
 import { UsageError } from '../usage-error'
-import { OidcSettings } from './settings'
+import { OidcSettings, separatesTenants } from './settings'
 import { discover } from './sign-in'
 
 type OidcProvider = Provider<OidcConnection>
@@ -13,6 +15,7 @@ type OidcProvider = Provider<OidcConnection>
 export const describe: OidcProvider['describe'] = ({ slug, settings }) => ({
   settings: [
     `client ID: ${settings.clientId}`,
+    ...(settings.tenants ?? []).map((tenant) => `tenant: ${tenant}, which vouches for ${domainsOf(settings, tenant)}`),
     ...(settings.tokenAuth ? [`client authentication: client_secret_${settings.tokenAuth}`] : []),
     ...(settings.emailClaim
       ? [`email claim: ${settings.emailClaim}, which links and creates ${settings.trustClaim ? 'users' : 'nobody'}`]
@@ -27,7 +30,13 @@ export const describe: OidcProvider['describe'] = ({ slug, settings }) => ({
   },
 })
 
-const advice: Record<string, string> = {
+function domainsOf(settings: OidcSettings, tenant: string): string {
+  const domains = settings.tenantDomains?.[tenant.toLowerCase()]
+  return domains?.join(', ') ?? (separatesTenants(settings) ? 'all domains' : 'no domain')
+}
+
+const advice: Partial<Record<string, string>> = {
+  ...signInAdvice,
   secrets:
     'The client secret can’t be opened: CONNECTION_SECRETS_KEY has changed. Remove the connection, and add it again.',
   discovery_issuer: 'The metadata names another issuer. Compare --issuer with “issuer” there, to the last slash.',
@@ -66,7 +75,8 @@ export const check: OidcProvider['check'] = async (connection) => {
 export const add: OidcProvider['add'] = {
   usage: `npm run connections -- add oidc SLUG --issuer URL --client-id ID --domain DOMAIN [--domain …] < SECRET
     adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
-    --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID
+    --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID. Several
+                        need the domains for which each vouches: --tenant ID=DOMAIN,DOMAIN
     --token-auth WHAT   post or basic: how the client is registered, if the provider announces both
     --email-claim NAME  the claim with the e-mail address, if it is not email; it links and creates nobody
     --trust-claim       lets that claim link and create users: only if users can't edit it at the provider`,
@@ -79,9 +89,8 @@ export const add: OidcProvider['add'] = {
     'trust-claim': { type: 'boolean' },
     'new-secret': { type: 'boolean' },
   },
-  async settingsFrom({ slug, stored }, flags, read) {
+  async settingsFrom({ slug, domains, stored }, flags, read) {
     const textOf = (flag: string) => (flags[flag] === undefined ? undefined : String(flags[flag]).trim())
-    const { tenant: tenants } = flags
     const issuer = textOf('issuer') ?? stored?.issuer
     const clientId = textOf('client-id') ?? stored?.clientId
     if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
@@ -93,7 +102,9 @@ export const add: OidcProvider['add'] = {
       kind: 'oidc',
       issuer,
       clientId,
-      tenants: tenants ? [tenants].flat().map((tenant) => String(tenant).trim()) : stored?.tenants,
+      ...(flags.tenant === undefined
+        ? { tenants: stored?.tenants, tenantDomains: stored?.tenantDomains }
+        : tenantsFrom([flags.tenant].flat().map(String))),
       tokenAuth: textOf('token-auth')?.toLowerCase() ?? stored?.tokenAuth,
       emailClaim: textOf('email-claim') ?? stored?.emailClaim,
       trustClaim: (flags['trust-claim'] ?? trusted) || undefined,
@@ -104,11 +115,27 @@ export const add: OidcProvider['add'] = {
       const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
       throw new UsageError(problems.join('\n'))
     }
+    if (!separatesTenants(settings.data))
+      throw new UsageError('--tenant must name the domains of each of several tenants: --tenant ID=DOMAIN,DOMAIN')
+    const missing = Object.values(settings.data.tenantDomains ?? {})
+      .flat()
+      .find((domain) => !domains.includes(domain))
+    if (missing !== undefined) throw new UsageError(`--tenant: ${missing} is not a domain of the connection.`)
     const isOtherClient = stored && clientId !== stored.clientId
     const keepsSecret = stored && !isOtherClient && !flags['new-secret'] && Object.keys(flags).length > 0
     const secrets = keepsSecret ? null : { clientSecret: await readSecret(read) }
     return { settings: settings.data, secrets, notes: isOtherClient ? [pairwise] : [] }
   },
+}
+
+/** Reads ID, or ID=DOMAIN,DOMAIN. */
+function tenantsFrom(given: string[]): Pick<OidcSettings, 'tenants' | 'tenantDomains'> {
+  const pairs = given.map((text) => text.split('=')).map(([id, list]) => [id!.trim().toLowerCase(), list] as const)
+  const tenants = [...new Set(pairs.map(([id]) => id))]
+  const domainsOf = (tenant: string) => pairs.flatMap(([id, list]) => (id === tenant && list?.split(',')) || [])
+  const inAscii = (text: string) => domainInAscii(text.trim()) ?? text
+  const entries = tenants.map((id) => [id, domainsOf(id).map(inAscii)] as const).filter(([, { length }]) => length > 0)
+  return { tenants, ...(entries.length > 0 && { tenantDomains: Object.fromEntries(entries) }) }
 }
 
 const pairwise = `A provider can name its users differently to each client (the oid of Entra ID stays). Then their sign-ins end with

@@ -19,6 +19,8 @@ export const OidcSettings = z
     clientId: z.string().min(1).max(255),
     /** The tenants of Entra ID that may sign in, for an issuer that serves several. */
     tenants: z.array(z.guid()).min(1).optional(),
+    /** The domains for whose addresses each tenant vouches, by its ID in lower case. Without, for all of the connection. */
+    tenantDomains: z.record(z.guid(), z.array(z.string()).min(1)).optional(),
     /** How the client is registered. By default, what the provider announces, and Basic first. */
     tokenAuth: z.enum(['post', 'basic'], { error: 'must be post or basic' }).optional(),
     /** The claim with the email address, if it is not `email`. */
@@ -40,6 +42,11 @@ export const OidcSettings = z
   })
 
 export type OidcSettings = z.output<typeof OidcSettings>
+
+/** Whether each of several tenants has its domains: without, one could claim addresses of another. */
+export function separatesTenants({ tenants = [], tenantDomains = {} }: OidcSettings): boolean {
+  return tenants.length <= 1 || tenants.every((tenant) => tenantDomains[tenant.toLowerCase()])
+}
 
 /** Whether the issuer is Entra ID, whose `sub` differs per app and whose `oid` is the user. */
 export function isEntra(issuer: string): boolean {

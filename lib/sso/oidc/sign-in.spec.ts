@@ -220,6 +220,32 @@ test('rejects a token of a tenant that is not listed', async () => {
   }
 })
 
+test('passes on the domains for which the tenant of the token vouches', async () => {
+  const [one, two, single] = [randomUUID(), randomUUID(), randomUUID()]
+  const connection = await connect({
+    tenants: [one, two],
+    tenantDomains: { [one]: ['a.example'], [two]: ['b.example'] },
+  })
+  for (const [tid, domains] of [
+    [one.toUpperCase(), ['a.example']],
+    [two, ['b.example']],
+  ]) {
+    provider.behaviour = claims({ tid })
+    expect((await signIn(connection)).contact).toMatchObject({ domains })
+  }
+  provider.behaviour = claims({ tid: single })
+  expect((await signIn(await connect({ tenants: [single] }))).contact).not.toHaveProperty('domains')
+})
+
+test('rejects every sign-in with several tenants that have no domains', async () => {
+  const [one, two] = [randomUUID(), randomUUID()]
+  provider.behaviour = claims({ tid: one })
+  for (const tenantDomains of [undefined, { [one]: ['a.example'] }]) {
+    const connection = await connect({ tenants: [one, two], ...(tenantDomains && { tenantDomains }) })
+    expect(await outcomeOf(signIn(connection))).toEqual(['tenant_domains', 'unavailable'])
+  }
+})
+
 // Responses of the provider
 
 test('sends the client secret as the provider announces, or as the connection says', async () => {

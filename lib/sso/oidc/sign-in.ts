@@ -11,7 +11,7 @@ import { openSecrets } from '../sealed-secrets'
 import type { AttemptSecrets } from '../sso-attempt'
 import { redirectUri } from '../urls'
 import { oidcRejection } from './rejection'
-import { isEntra, isGoogle, type OidcSettings } from './settings'
+import { isEntra, isGoogle, type OidcSettings, separatesTenants } from './settings'
 
 const timeoutSeconds = 5 // for each request to the provider
 const clockToleranceSeconds = 60
@@ -131,7 +131,7 @@ async function contactOf(
   idToken: Claims,
   userInfo: () => Promise<Claims>,
   { issuer, userinfo_endpoint: endpoint }: ServerMetadata,
-  { emailClaim, trustClaim }: OidcSettings,
+  { emailClaim, trustClaim, tenantDomains }: OidcSettings,
 ): Promise<Contact> {
   const documents = [idToken]
   if (addressesIn(idToken, emailClaim).length === 0 && endpoint) {
@@ -145,6 +145,7 @@ async function contactOf(
   return {
     email,
     isVerified,
+    ...(tenantDomains && { domains: tenantDomains[String(idToken.tid).toLowerCase()] ?? [] }),
     ...(isGoogle(issuer) && { hostedDomain: typeof idToken.hd === 'string' ? idToken.hd : null }),
   }
 }
@@ -237,6 +238,7 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
 export async function discover(connection: OidcConnection, keys: KeyCopies = new Map()): Promise<Discovered> {
   const client = await import('openid-client')
   const { issuer, clientId, tokenAuth } = connection.settings
+  if (!separatesTenants(connection.settings)) throw new SignInRejected('tenant_domains', 'unavailable')
   const { clientSecret } = await openSecrets(connection)
   const extensions = [client.enableNonRepudiationChecks]
   // which lib/sso/provider-url.ts allows on this machine only
