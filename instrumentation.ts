@@ -4,10 +4,12 @@ const proxySettings = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']
 export async function register(): Promise<void> {
   if (process.env.NEXT_RUNTIME !== 'nodejs') return
   if (process.env.NODE_ENV === 'production') (await import('./lib/quiet-console')).printNoQueries()
-  const { emptySettings, stopUnlessConfigured } = await import('./lib/settings/env')
+  const { emptySettings, renamedSetting, stopUnlessConfigured } = await import('./lib/settings/env')
   const empty = emptySettings(process.env)
   if (empty.length > 0)
     (await import('./lib/log')).log.warn({ settings: empty }, 'settings are present but empty: their defaults apply')
+  const renamed = renamedSetting(process.env)
+  if (renamed) (await import('./lib/log')).log.warn(renamed)
   stopUnlessConfigured()
   const ignored = (await import('./lib/settings/database-url')).ignoredParameters(process.env.DATABASE_URL)
   if (ignored.length > 0)

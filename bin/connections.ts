@@ -22,6 +22,8 @@ npm run connections -- update SLUG [--FLAG …]
     --tenant ID             replaces the list of tenants
     --metadata FILE or URL  replaces the endpoint and the certificates of a SAML provider
     --new-secret            reads a client secret from stdin, as does --client-id, or no flag at all: update SLUG < SECRET
+npm run connections -- rotate-key SLUG   makes a second key of ours for a SAML connection; --drop drops the first one
+npm run connections -- reseal          encrypts the secrets of all connections with the first key of ENCRYPTION_KEY
 npm run connections -- list            lists all connections. --json: one object a line
 npm run connections -- show SLUG       shows a connection, and what to enter at the provider
 npm run connections -- check SLUG      asks the provider, and names what is wrong
@@ -173,6 +175,43 @@ async function differences(before: ListedConnection, after: ListedConnection): P
     .map(([key, was, is]) => `${key}: ${was} → ${is}`)
 }
 
+async function rotateKey(connection: ListedConnection, drop = false): Promise<void> {
+  const { isSaml } = await import('../lib/sso/connection')
+  const { updateConnection } = await import('../lib/sso/manage')
+  const saml = await import('../lib/sso/saml/operator')
+  const { slug } = connection
+  if (!isSaml(connection)) throw new UsageError(`${slug} has no key of ours: it is not a SAML connection.`)
+  await updateConnection(connection, await saml.rotateKey(connection, drop)).catch(asUsageError)
+  const { settings } = (await existing(slug)) as typeof connection
+  const { certificate, nextCertificate } = settings
+  console.log(
+    `${slug} has ${nextCertificate ? 'two keys of ours. The first one signs, both decrypt' : 'one key of ours'}.`,
+  )
+  const isKnown = drop || nextCertificate
+  if (!isKnown) console.log('The earlier one could not be opened: it is gone.')
+  for (const line of saml.describe({ ...connection, settings }).settings)
+    if (/^our /.test(line)) console.log(`  ${line}`)
+  if (drop) return
+  const entries = saml.describe(connection).entries['entity ID, metadata URL']
+  console.log(`\nLet the identity provider read our metadata again, or enter the new certificate:\n  ${entries}`)
+  console.log(nextCertificate ?? certificate)
+  if (nextCertificate) console.log(`Then: npm run connections -- rotate-key ${slug} --drop`)
+}
+
+async function reseal(): Promise<void> {
+  const { listConnections, updateConnection } = await import('../lib/sso/manage')
+  const { openSecrets } = await import('../lib/sso/sealed-secrets')
+  const connections = await listConnections()
+  const problems: string[] = []
+  for (const connection of connections)
+    await openSecrets(connection)
+      .then((secrets) => updateConnection(connection, { secrets }))
+      .catch((error) => problems.push(`${connection.slug}: ${(error.cause ?? error).message}`))
+  console.log(`Connections encrypted with the first key: ${connections.length - problems.length}.`)
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  console.log('Once every process has that key first, ENCRYPTION_KEY needs no other.')
+}
+
 async function existing(slug: string): Promise<ListedConnection> {
   const { listConnections } = await import('../lib/sso/manage')
   const [connection] = await listConnections(slug)
@@ -278,7 +317,7 @@ const additionOf = ([name, provider]: (typeof providers)[number]) => [
 ]
 runCommand({
   usage: [...providers.map(([, { add }]) => add.usage), usageOfAll].join('\n'),
-  options: { ...flagsOfKinds, ...flagsOfAdd, ...removeDomain, json: { type: 'boolean' } },
+  options: { ...flagsOfKinds, ...flagsOfAdd, ...removeDomain, json: { type: 'boolean' }, drop: { type: 'boolean' } },
   commands: {
     ...Object.fromEntries(providers.map(additionOf)),
     update: {
@@ -286,6 +325,12 @@ runCommand({
       flags: Object.keys({ ...flagsOfAdd, ...removeDomain, ...flagsOfKinds }),
       run: (flags: Flags, slug: string) => withDatabaseAsOwner(async () => update(await existing(slug), flags)),
     },
+    'rotate-key': {
+      parameters: ['SLUG'],
+      flags: ['drop'],
+      run: ({ drop }, slug) => withDatabaseAsOwner(async () => rotateKey(await existing(slug), drop)),
+    },
+    reseal: { run: () => withDatabaseAsOwner(reseal) },
     list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
     show: ofConnection(show),
     check: ofConnection(check),

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { connect, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
+import { renamedSetting } from '../lib/settings/env'
 import { newSigningKeys } from '../lib/settings/signing-keys'
 import { embeddedPostgresUrl, startEmbeddedPostgres } from './embedded-postgres'
 
@@ -26,6 +27,8 @@ type Needs = { port: number; purpose: 'server' | 'command'; report: Report }
 export async function prepareLocally(needs: Needs): Promise<() => Promise<void>> {
   generateClient(needs.report)
   const isInProduction = process.env.NODE_ENV === 'production' && needs.purpose === 'command'
+  const renamed = needs.purpose === 'command' && renamedSetting(process.env)
+  if (renamed) needs.report(renamed)
   const embedded = isInProduction ? null : await prepareDatabase(needs)
   if (isInProduction) {
     // what no command uses
@@ -51,7 +54,8 @@ async function prepareDatabase({ port, purpose, report }: Needs): Promise<Embedd
     process.env.DATABASE_URL = url
     process.env.SESSION_SIGNING_KEYS ||= localKeys('signing-keys.json', newSigningKeys)
     process.env.WIDGET_SIGNING_KEYS ||= localKeys('widget-signing-keys.json', newSigningKeys)
-    process.env.CONNECTION_SECRETS_KEY ||= localKeys('connection-secrets-key', () => randomBytes(32).toString('base64'))
+    if (!process.env.CONNECTION_SECRETS_KEY)
+      process.env.ENCRYPTION_KEY ||= localKeys('connection-secrets-key', () => randomBytes(32).toString('base64'))
     process.env.PUBLIC_URL ||= `http://localhost:${port}`
     process.env.PASSWORD_BREACH_CHECK ||= 'false' // the machine may be offline
     if (purpose === 'server') await migrateDatabase((!isEmbedded && process.env.DIRECT_DATABASE_URL) || url, report)

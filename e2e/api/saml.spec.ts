@@ -1,7 +1,9 @@
 import { verify, X509Certificate } from 'node:crypto'
 import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
-import { disableConnection, listConnections } from '../../lib/sso/manage'
+import type { SamlConnection } from '../../lib/sso/connection'
+import { disableConnection, type ListedConnection, listConnections, updateConnection } from '../../lib/sso/manage'
+import { rotateKey } from '../../lib/sso/saml/operator'
 import { expect, postTo, type Sql, test } from '../support/fixtures'
 import { connect, startProvider } from '../support/oidc-provider'
 import {
@@ -88,6 +90,32 @@ test('signs requests with the key whose certificate is in our metadata, unless t
   }
   const unsigned = await connectSaml(provider, server.url, { settings: { signRequests: false } })
   expect((await visitor.begin(unsigned)).url.searchParams.has('Signature')).toBe(false)
+})
+
+test('decrypts with both of two keys, and signs with the first until it is dropped', async () => {
+  const stored = async () => (await listConnections(slug))[0] as ListedConnection & SamlConnection
+  const rotate = async (drop?: boolean) => updateConnection(await stored(), await rotateKey(await stored(), drop))
+  const { certificate: first } = provider.settings
+  const signInFor = async (certificate: string) => {
+    provider.settings.certificate = certificate
+    return errorOf(await signIn({ encrypted: true }))
+  }
+  const signs = async (certificate: string) => {
+    const { search } = (await visitor.begin(slug)).url
+    const [signed, signature] = search.slice(search.indexOf('SAMLRequest=')).split('&Signature=')
+    const { publicKey } = new X509Certificate(certificate)
+    return verify('sha256', Buffer.from(signed!), publicKey, Buffer.from(decodeURIComponent(signature!), 'base64'))
+  }
+  await expect(rotate(true)).rejects.toThrow('no second key')
+  await rotate()
+  const { nextCertificate: second } = (await stored()).settings
+  await expect(rotate()).rejects.toThrow('has two keys')
+  expect([await signInFor(first), await signInFor(second!), await signs(first)]).toEqual([null, null, true])
+  await rotate(true)
+  expect((await stored()).settings).toMatchObject({ certificate: second, signRequests: true })
+  expect((await stored()).settings).not.toHaveProperty('nextCertificate')
+  expect([await signInFor(second!), await signs(second!)]).toEqual([null, true])
+  expect(await signInFor(first)).toBe('response_invalid')
 })
 
 test('requires the signatures that the connection wants', async () => {

@@ -15,6 +15,7 @@ import { runScript as run } from '../support/command'
 import { addTestConnection } from '../support/connection'
 import { expect, newPassword, newToken, resetPath, type Sql, test, type User } from '../support/fixtures'
 import { clientSecret, type Provider, startProvider } from '../support/oidc-provider'
+import { openOwnDatabase } from '../support/own-database'
 import { errorOf, usersOf, Visitor } from '../support/sso-visitor'
 
 const connections = (command: string, ...parameters: string[]) => run(['connections', command, ...parameters])
@@ -257,6 +258,29 @@ test('rejects sign-ins of several tenants until each has its domains', async ({ 
   expect(await outcome()).toBeNull()
 })
 
+test('encrypts all secrets with the first key, and names those that it can’t open', async () => {
+  const database = await openOwnDatabase()
+  const [own, next] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'))
+  const withKey = (key: string, parameters: string[], stdin = '') =>
+    run(['connections', ...parameters], stdin, {
+      DATABASE_URL: database.url(),
+      DIRECT_DATABASE_URL: '',
+      ENCRYPTION_KEY: key,
+    })
+  for (const each of [slug, `${slug}-2`])
+    await withKey(own!, ['add', 'oidc', each, ...good(), '--domain', `${each}.example.org`], clientSecret)
+  expect((await withKey(`${next}, ${own}`, ['reseal'])).stdout).toContain(
+    'encrypted with the first key: 2.\nOnce every',
+  )
+  expect((await withKey(next!, ['check', slug])).code).toBe(0)
+  expect((await withKey(own!, ['check', slug])).stderr).toContain('ENCRYPTION_KEY has changed')
+  await database.sql(`UPDATE connections SET sealed_secrets = 'lost' WHERE slug = $1`, [slug])
+  const { code, stdout, stderr } = await withKey(next!, ['reseal'])
+  expect([code, stdout]).toEqual([1, 'Connections encrypted with the first key: 1.\n'])
+  expect(stderr).toContain(`${slug}: The secrets can’t be opened`)
+  await database.drop()
+})
+
 test('replaces a secret that no key opens', async ({ sql, url }) => {
   await addHere({ provision: true })
   await sql('UPDATE connections SET sealed_secrets = $2 WHERE slug = $1', [slug, 'lost'])
@@ -326,11 +350,11 @@ test('checks a connection, and prints what is wrong', async () => {
   expect([wrong.code, wrong.stdout]).toEqual([1, ''])
   expect(wrong.stderr).toContain('discovery_issuer. The metadata names another issuer.')
   const otherKey = await run(['connections', 'check', slug], '', {
-    CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64'),
+    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
   })
-  expect(otherKey.stderr).toContain('CONNECTION_SECRETS_KEY has changed')
+  expect(otherKey.stderr).toContain('ENCRYPTION_KEY has changed')
   const newKeyFirst = await run(['connections', 'check', slug], '', {
-    CONNECTION_SECRETS_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.CONNECTION_SECRETS_KEY}`,
+    ENCRYPTION_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.ENCRYPTION_KEY}`,
   })
   expect(newKeyFirst.stderr).toContain('discovery_issuer') // the secret could be opened
   await provider.stop()

@@ -151,6 +151,29 @@ test('updates what flags name, signs requests if new metadata demands it, and fe
   expect(await update(...fetched)).toMatchObject({ code: 1, stderr: expect.stringContaining('can’t be fetched') })
 })
 
+test('rotates our key, and replaces one that can’t be opened', async ({ sql }) => {
+  await add()
+  const rotate = (...more: string[]) => connections(['rotate-key', slug, ...more])
+  const settings = async () => (await sql('SELECT settings FROM connections WHERE slug = $1', [slug]))[0]!.settings
+  const { certificate } = await settings()
+  const rotated = await rotate()
+  expect([rotated.code, rotated.stderr]).toEqual([0, ''])
+  const { nextCertificate } = await settings()
+  for (const text of [nextCertificate, `api/auth/sso/${slug}/metadata`, `rotate-key ${slug} --drop`])
+    expect(rotated.stdout).toContain(text)
+  expect(await settings()).toMatchObject({ certificate })
+  expect((await connections(['show', slug])).stdout).toMatch(/^our certificate .*\nour next certificate .* until /m)
+  expect((await rotate('--drop')).stdout).toContain(`${slug} has one key of ours.`)
+  expect((await settings()).certificate).toBe(nextCertificate)
+  await sql(`UPDATE connections SET sealed_secrets = 'lost' WHERE slug = $1`, [slug])
+  const checked = await connections(['check', slug])
+  expect(checked.stderr).toContain(
+    'ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key',
+  )
+  expect((await rotate()).stdout).toContain('The earlier one could not be opened: it is gone.')
+  expect((await connections(['check', slug])).stderr).not.toContain('secrets')
+})
+
 test('leaves out certificates that it can’t use, and names them', async ({ sql }) => {
   const expired = (await newKeyPair('idp', new Date('2010-01-01T00:00:00Z'))).certificate
   const { certificates } = provider.settings.provider

@@ -36,7 +36,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
     DIRECT_DATABASE_URL: '', // overrides .env
     SESSION_SIGNING_KEYS: newSigningKeys(),
     WIDGET_SIGNING_KEYS: newSigningKeys(),
-    CONNECTION_SECRETS_KEY: randomBytes(32).toString('base64'),
+    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     DASHBOARD_CALLBACK_URLS: `${dashboards.app},${dashboards.reports}`,
     RATE_LIMIT: 'in-process',
     TRUSTED_PROXIES: '1', // lets every test have its own IP address

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ignoredParameters } from './database-url'
-import { emptySettings, parseEnv } from './env'
+import { emptySettings, parseEnv, renamedSetting } from './env'
 import { newSigningKeys } from './signing-keys'
 
 const good = {
@@ -163,17 +163,21 @@ test('the settings of a Redis decide where requests are counted; counting in pro
     expect(problems(settings)).toEqual(expected)
 })
 
-test('CONNECTION_SECRETS_KEY is a list of 256-bit keys in base64 or base64url', () => {
+test('ENCRYPTION_KEY is a list of 256-bit keys in base64 or base64url, and has an old name', () => {
   const [first, second] = [Buffer.alloc(32, 250), Buffer.alloc(32, 7)]
   const list = `${first.toString('base64')}, ${second.toString('base64url')}`
-  expect(parseEnv({ ...good, CONNECTION_SECRETS_KEY: list }).CONNECTION_SECRETS_KEY).toEqual([
-    new Uint8Array(first),
-    new Uint8Array(second),
-  ])
-  expect(parseEnv(good).CONNECTION_SECRETS_KEY).toBeUndefined()
+  const keys = [new Uint8Array(first), new Uint8Array(second)]
+  const old = { CONNECTION_SECRETS_KEY: list }
+  const both = { ENCRYPTION_KEY: list, CONNECTION_SECRETS_KEY: 'ignored' }
+  for (const settings of [{ ENCRYPTION_KEY: list }, old, both, { ...old, ENCRYPTION_KEY: ' ' }])
+    expect(parseEnv({ ...good, ...settings }).ENCRYPTION_KEY, JSON.stringify(settings)).toEqual(keys)
+  expect(parseEnv(good).ENCRYPTION_KEY).toBeUndefined()
+  for (const settings of [{}, both, { CONNECTION_SECRETS_KEY: '' }]) expect(renamedSetting(settings)).toBeNull()
+  for (const settings of [old, { ...old, ENCRYPTION_KEY: '' }])
+    expect(renamedSetting(settings)).toMatch(/ENCRYPTION_KEY/)
   for (const wrong of ['secret', first.subarray(1).toString('base64'), `${list},`, first.toString('hex')])
-    expect(problems({ ...good, CONNECTION_SECRETS_KEY: wrong })).toEqual([
-      'CONNECTION_SECRETS_KEY must be 32 random bytes in base64, or several of these separated by commas',
+    expect(problems({ ...good, ENCRYPTION_KEY: wrong })).toEqual([
+      'ENCRYPTION_KEY must be 32 random bytes in base64, or several of these separated by commas',
     ])
 })
 

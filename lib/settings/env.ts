@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseEmailAddress } from '../contract/email-address'
-import { parseConnectionSecretsKeys } from './connection-secrets-keys'
 import { databaseUrlProblem, isPooled } from './database-url'
+import { parseEncryptionKeys } from './encryption-keys'
 import { parseSigningKeys } from './signing-keys'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
@@ -66,7 +66,7 @@ const Settings = z.object({
   PAGE_DATABASE_TIMEOUT_MS: z.coerce.number().int().min(1).max(6_000).default(2_000),
   PUBLIC_URL: origin,
   SESSION_SIGNING_KEYS: parsedBy(parseSigningKeys),
-  CONNECTION_SECRETS_KEY: parsedBy(parseConnectionSecretsKeys).optional(),
+  ENCRYPTION_KEY: parsedBy(parseEncryptionKeys).optional(),
   WIDGET_SIGNING_KEYS: parsedBy(parseSigningKeys).optional(),
   SESSION_AUDIENCE: z.string().default('dashboard'),
   RATE_LIMIT: z.enum(['redis', 'upstash', 'in-process']).default('in-process'),
@@ -125,6 +125,7 @@ export function env(): Env {
 export function parseEnv(source: Record<string, string | undefined>): Env {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
   given.PUBLIC_URL ??= vercelUrl(given)
+  given.ENCRYPTION_KEY ??= given.CONNECTION_SECRETS_KEY // its name before 0.2.0
   if (isPooled(given.DATABASE_URL)) given.DATABASE_POOLED ??= 'true'
   // PgBouncer loses prepared statements before 1.21, and from 1.21 to 1.23 by default.
   given.DATABASE_PREPARED_STATEMENTS ??= String(given.DATABASE_POOLED !== 'true')
@@ -149,6 +150,12 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
   throw new Error(
     `These settings are missing or invalid (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`,
   )
+}
+
+/** What to log of an old name of a setting that is still in use, or null. */
+export function renamedSetting(source: Record<string, string | undefined>): string | null {
+  const isOld = source.CONNECTION_SECRETS_KEY?.trim() && !source.ENCRYPTION_KEY?.trim()
+  return isOld ? 'CONNECTION_SECRETS_KEY has a new name: set ENCRYPTION_KEY to its value' : null
 }
 
 /** Returns the names of settings that are present but empty. Without VERCEL, which bin/server.ts empties. */

@@ -1,24 +1,27 @@
 import { X509Certificate } from 'node:crypto'
+import { deriveKey } from '../settings/encryption-keys'
 import { env } from '../settings/env'
 import type { Connection } from './connection'
 import { SignInRejected } from './rejection'
 
 /** What sealed secrets belong to. Opening fails if any of it has changed. */
-export type Binding = { connection: string; issuer: string; clientId?: string; certificate?: string }
+export type Binding = Record<string, string>
 
-/** The secrets of a connection: with OpenID Connect our client secret, with SAML our private key. */
+/** The secrets of a connection: with OpenID Connect our client secret, with SAML our private keys. */
 export type Secrets = Record<string, string>
 
+const purpose = 'connection-secrets'
+
 /**
- * Encrypts the secrets of a connection with the first key of CONNECTION_SECRETS_KEY (JWE, RFC 7516).
+ * Encrypts the secrets of a connection with the first key of ENCRYPTION_KEY (JWE, RFC 7516).
  * The protected header holds the binding, so that no other issuer can receive them.
  */
 export async function sealSecrets(secrets: Secrets, binding: Binding): Promise<string> {
   const { CompactEncrypt } = await import('jose')
-  const [key] = secretsKeys()
+  const [key] = encryptionKeys()
   return new CompactEncrypt(new TextEncoder().encode(JSON.stringify(secrets)))
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', ...binding })
-    .encrypt(key!)
+    .encrypt(deriveKey(key!, purpose))
 }
 
 /** Decrypts the secrets of a connection. Throws SignInRejected if no key fits, or if the binding has changed. */
@@ -32,7 +35,8 @@ export async function openSecrets(connection: Pick<Connection, 'id' | 'settings'
 
 async function opened(sealed: string, binding: Binding): Promise<Secrets> {
   const { compactDecrypt } = await import('jose')
-  for (const key of secretsKeys()) {
+  // before 0.2.0, the key itself sealed
+  for (const key of encryptionKeys().flatMap((each) => [deriveKey(each, purpose), each])) {
     const decrypted = await compactDecrypt(sealed, key, {
       keyManagementAlgorithms: ['dir'],
       contentEncryptionAlgorithms: ['A256GCM'],
@@ -43,22 +47,21 @@ async function opened(sealed: string, binding: Binding): Promise<Secrets> {
     if (!isBound) throw new Error('The secrets were sealed for another connection, issuer, client or certificate.')
     return JSON.parse(new TextDecoder().decode(plaintext))
   }
-  throw new Error('The secrets can’t be opened: none of the keys in CONNECTION_SECRETS_KEY sealed them.')
+  throw new Error('The secrets can’t be opened: none of the keys in ENCRYPTION_KEY sealed them.')
 }
 
 /** What the secrets of a connection are sealed for. */
 export function bindingOf({ id, settings }: Pick<Connection, 'id' | 'settings'>): Binding {
-  return {
-    connection: id,
-    issuer: settings.issuer,
-    ...('clientId' in settings && { clientId: settings.clientId }),
-    ...('certificate' in settings && { certificate: new X509Certificate(settings.certificate).fingerprint256 }),
-  }
+  const { issuer } = settings
+  if (settings.kind === 'oidc') return { connection: id, issuer, clientId: settings.clientId }
+  const [certificate, next] = [settings.certificate, settings.nextCertificate].map(
+    (pem) => pem && new X509Certificate(pem).fingerprint256,
+  )
+  return { connection: id, issuer, certificate: certificate!, ...(next && { nextCertificate: next }) }
 }
 
-function secretsKeys(): Uint8Array[] {
-  const { CONNECTION_SECRETS_KEY } = env()
-  if (!CONNECTION_SECRETS_KEY)
-    throw new Error('CONNECTION_SECRETS_KEY is not set. Create it with: openssl rand -base64 32')
-  return CONNECTION_SECRETS_KEY
+function encryptionKeys(): Uint8Array[] {
+  const { ENCRYPTION_KEY } = env()
+  if (!ENCRYPTION_KEY) throw new Error('ENCRYPTION_KEY is not set. Create it with: openssl rand -base64 32')
+  return ENCRYPTION_KEY
 }

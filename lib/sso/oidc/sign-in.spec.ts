@@ -24,7 +24,7 @@ import { redirectUri } from '../urls'
 import type { OidcSettings } from './settings'
 import { authenticate, authorize, emailOf, promptOf } from './sign-in'
 
-process.env.CONNECTION_SECRETS_KEY = randomBytes(32).toString('base64')
+process.env.ENCRYPTION_KEY = randomBytes(32).toString('base64')
 
 let provider: Provider
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { namespaces } from './namespaces'
 import { ensure, SamlRejected } from './rejected'
+import type { ServiceProviderSettings } from './service-provider'
 import { checkUnsigned } from './signature'
 import { childrenOf, onlyChild, selfAndDescendants, type XmlElement } from './xml'
 
@@ -54,7 +55,10 @@ function algorithmOf(element: XmlElement): string {
 }
 
 /** Returns the encrypted assertion of a response as XML. */
-export async function decryptAssertion(responseXml: string, privateKey: string): Promise<string> {
+export async function decryptAssertion(
+  responseXml: string,
+  { privateKey, nextPrivateKey }: Pick<ServiceProviderSettings, 'privateKey' | 'nextPrivateKey'>,
+): Promise<string> {
   const [{ default: xmlenc }, { parseDomFromString, xpath }] = await Promise.all([
     import('xml-encryption'),
     import('@node-saml/node-saml/lib/xml.js'),
@@ -63,9 +67,14 @@ export async function decryptAssertion(responseXml: string, privateKey: string):
     const document = await parseDomFromString(responseXml)
     const [encrypted] = xpath.selectElements(document, "/*/*[local-name()='EncryptedAssertion']")
     // By default, it rejects CBC. checkEncryption accepts no other of the algorithms that it calls insecure.
-    const options = { key: privateKey, disallowDecryptionWithInsecureAlgorithm: false, warnInsecureAlgorithm: false }
-    return await new Promise<string>((resolve, reject) => {
-      xmlenc.decrypt(String(encrypted), options, (error, xml) => (error ? reject(error) : resolve(xml)))
+    const options = { disallowDecryptionWithInsecureAlgorithm: false, warnInsecureAlgorithm: false }
+    const decrypt = (key: string) =>
+      new Promise<string>((resolve, reject) => {
+        xmlenc.decrypt(String(encrypted), { ...options, key }, (error, xml) => (error ? reject(error) : resolve(xml)))
+      })
+    return await decrypt(privateKey).catch((error) => {
+      if (!nextPrivateKey) throw error
+      return decrypt(nextPrivateKey)
     })
   } catch {
     throw new SamlRejected('saml_decryption')

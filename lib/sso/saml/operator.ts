@@ -2,8 +2,9 @@ import { X509Certificate } from 'node:crypto'
 import { sendRequest } from '../../outgoing'
 import { newSecret } from '../../secret'
 import type { SamlConnection } from '../connection'
-import type { Provider } from '../provider'
+import type { Entered, Provider } from '../provider'
 import { SignInRejected } from '../rejection'
+import { openSecrets } from '../sealed-secrets'
 import { asEntered } from '../settings-as-entered'
 import { acsUrl, entityId } from '../urls'
 import { UsageError } from '../usage-error'
@@ -24,7 +25,12 @@ const signedText = {
 }
 
 export const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
-  settings: [`sign-on endpoint: ${settings.ssoUrl}`, ...certificateLines(settings.certificates)],
+  settings: [
+    `sign-on endpoint: ${settings.ssoUrl}`,
+    ...settings.certificates.map((pem) => `certificate ${certificateText(pem)}`),
+    `our certificate ${certificateText(settings.certificate)}`,
+    ...(settings.nextCertificate ? [`our next certificate ${certificateText(settings.nextCertificate)}`] : []),
+  ],
   entries: {
     'entity ID, metadata URL': entityId(slug),
     'ACS URL (HTTP-POST)': acsUrl(slug),
@@ -66,7 +72,7 @@ export const check: SamlProvider['check'] = async (connection) => {
     if (error instanceof SignInRejected)
       return fails(
         error.check,
-        'Our key can’t be opened: CONNECTION_SECRETS_KEY has changed. Remove the connection, and add it again.',
+        'Our key can’t be opened: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key SLUG',
       )
     if ((error as Error).name === 'TimeoutError')
       return fails('provider_timeout', `The provider did not respond within ${timeoutMs / 1000} seconds.`)
@@ -141,8 +147,24 @@ function settingsOf(entered: object): SamlSettings {
   throw new UsageError(problems.join('\n'))
 }
 
-function certificateLines(certificates: string[]): string[] {
-  return certificates.map((pem) => `certificate ${certificateText(pem)}`)
+/**
+ * Makes a second key pair of ours: the first one signs, both decrypt. With `drop`, the second one takes the
+ * place of the first. A new pair replaces keys that can't be opened at once. Throws UsageError.
+ */
+export async function rotateKey(connection: SamlConnection, drop = false): Promise<Omit<Entered, 'notes'>> {
+  const { slug } = connection
+  const { nextCertificate, ...settings } = connection.settings
+  const secrets = await openSecrets(connection).catch(() => null)
+  if (drop) {
+    if (!nextCertificate || !secrets) throw new UsageError(`${slug} has no second key that can be opened.`)
+    return { settings: { ...settings, certificate: nextCertificate }, secrets: { privateKey: secrets.nextPrivateKey! } }
+  }
+  const { newKeyPair } = await import('./key-pair')
+  const { privateKey, certificate } = await newKeyPair(slug)
+  if (!secrets) return { settings: { ...settings, certificate }, secrets: { privateKey } }
+  if (nextCertificate) throw new UsageError(`${slug} has two keys: drop the first one, with --drop.`)
+  const both = { privateKey: secrets.privateKey!, nextPrivateKey: privateKey }
+  return { settings: { ...settings, nextCertificate: certificate }, secrets: both }
 }
 
 /** Returns how an operator recognizes a certificate. */

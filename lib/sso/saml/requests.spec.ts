@@ -117,6 +117,17 @@ test('our metadata holds the entity ID, the ACS for HTTP-POST, and our certifica
   expect(await serviceMetadata(settings)).toBe(xml)
 })
 
+test('during a rotation, our metadata has both certificates for signing, and the next one for encryption', async () => {
+  const nextCertificate = provider.nextKey.certificate
+  const xml = await serviceMetadata({ ...provider.settings, nextCertificate })
+  const base64 = (pem: string) => pem.replace(/-----.*-----|\s/g, '')
+  const published = [...xml.matchAll(/use="(\w+)"|<ds:X509Certificate>([^<]*)</g)].map(
+    ([, use, text]) => use ?? base64(text!),
+  )
+  const [current, next] = [provider.settings.certificate, nextCertificate].map(base64)
+  expect(published).toEqual(['signing', current, 'signing', next, 'encryption', next])
+})
+
 test('our metadata says what is signed', async () => {
   const { settings } = provider
   const unsigned = serviceIn(await serviceMetadata({ ...settings, signRequests: false }))

@@ -13,6 +13,9 @@ export type ServiceProviderSettings = {
   /** Signs our requests and decrypts assertions. */
   privateKey: string
   certificate: string
+  /** During a rotation: it decrypts too, and providers encrypt for it and learn it from our metadata. */
+  nextPrivateKey?: string | undefined
+  nextCertificate?: string | undefined
   provider: {
     entityId: string
     /** Its single sign-on endpoint with the binding HTTP-Redirect. */
@@ -30,6 +33,9 @@ export type ServiceProviderSettings = {
   /** The attribute that holds the e-mail address, if it is none of the usual ones. */
   emailAttribute?: string
 }
+
+/** What our metadata needs. */
+export type PublicSettings = Omit<ServiceProviderSettings, 'privateKey' | 'nextPrivateKey'>
 
 /**
  * Returns the URL that sends a browser to the provider with an AuthnRequest (HTTP-Redirect). The ID
@@ -64,7 +70,7 @@ export async function verifyResponse(
   const expected = { acsUrl, entityId, issuer: provider.entityId, requestId }
   const xml = decodeResponse(samlResponse)
   const response = checkResponse(parseXml(xml), expected)
-  const decrypted = response.isEncrypted ? await decryptAssertion(xml, settings.privateKey) : null
+  const decrypted = response.isEncrypted ? await decryptAssertion(xml, settings) : null
   const assertion = decrypted === null ? response.assertion : parseXml(decrypted)
   const signed = { response: response.isSigned, assertion: checkAssertionForm(assertion, expected) }
   ensure(signed.response || signed.assertion, 'saml_unsigned')
@@ -85,9 +91,10 @@ const nameIdFormats = [
 ]
 
 /** Returns our metadata (XML), which an operator enters at the provider or lets it fetch. */
-export async function serviceMetadata(settings: Omit<ServiceProviderSettings, 'privateKey'>): Promise<string> {
+export async function serviceMetadata(settings: PublicSettings): Promise<string> {
   const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
-  const { entityId, acsUrl, certificate, signRequests, wantResponseSigned, wantAssertionSigned } = settings
+  const { entityId, acsUrl, certificate, nextCertificate, signRequests } = settings
+  const { wantResponseSigned, wantAssertionSigned } = settings
   // The library looks only at whether there is one. The real one stays sealed.
   const privateKey = 'not in the metadata'
   const metadata = generateServiceProviderMetadata({
@@ -95,8 +102,9 @@ export async function serviceMetadata(settings: Omit<ServiceProviderSettings, 'p
     callbackUrl: acsUrl,
     identifierFormat: nameIdFormats as unknown as string, // the library writes each into an element
     decryptionPvk: privateKey,
-    decryptionCert: certificate,
-    ...(signRequests && { privateKey, publicCerts: certificate }),
+    // one certificate: many providers take the first, and the other key will be dropped
+    decryptionCert: nextCertificate ?? certificate,
+    ...(signRequests && { privateKey, publicCerts: [certificate, ...(nextCertificate ? [nextCertificate] : [])] }),
     wantAssertionsSigned: wantAssertionSigned || !wantResponseSigned,
     generateUniqueId: () => '_metadata', // the same document each time
   })
@@ -110,7 +118,7 @@ export async function serviceMetadata(settings: Omit<ServiceProviderSettings, 'p
  * covers, or as it was encrypted in a signed response.
  */
 async function verifiedAssertion(
-  { provider, privateKey }: ServiceProviderSettings,
+  settings: ServiceProviderSettings,
   posted: string,
   decrypted: string | null,
   signed: { response: boolean; assertion: boolean },
@@ -118,7 +126,7 @@ async function verifiedAssertion(
   const { getVerifiedXml, parseDomFromString, xpath } = await import('@node-saml/node-saml/lib/xml.js')
   const elementAt = async (xml: string, path: string) => xpath.selectElements(await parseDomFromString(xml), path)[0]!
   const verify = async (xml: string, path: string) => {
-    const verified = getVerifiedXml(xml, await elementAt(xml, path), provider.certificates)
+    const verified = getVerifiedXml(xml, await elementAt(xml, path), settings.provider.certificates)
     ensure(verified, 'saml_signature')
     return verified
   }
@@ -126,7 +134,7 @@ async function verifiedAssertion(
   try {
     const response = signed.response ? await verify(posted, '/*') : posted
     // decrypted again, because the ciphertext has to be what was signed
-    const inside = decrypted !== null && signed.response ? await decryptAssertion(response, privateKey) : decrypted
+    const inside = decrypted !== null && signed.response ? await decryptAssertion(response, settings) : decrypted
     if (signed.assertion) return await (inside === null ? verify(posted, assertionPath) : verify(inside, '/*'))
     return inside ?? String(await elementAt(response, assertionPath))
   } catch (error) {

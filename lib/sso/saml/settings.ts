@@ -16,6 +16,8 @@ export const SamlSettings = z.strictObject({
   signRequests: z.boolean(),
   /** Of the key pair that signs our requests, and for which the provider may encrypt. PEM. */
   certificate,
+  /** Of a second key pair of ours, until the first one is dropped. */
+  nextCertificate: certificate.optional(),
   /** The attribute with the e-mail address, if it is none of the usual ones. */
   emailAttribute: z.string().min(1).max(255).optional(),
 })

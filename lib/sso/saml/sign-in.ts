@@ -5,7 +5,7 @@ import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
 import type { AttemptSecrets } from '../sso-attempt'
 import { acsUrl, entityId } from '../urls'
-import { authnRequestUrl, type ServiceProviderSettings, serviceMetadata, verifyResponse } from './service-provider'
+import { authnRequestUrl, type PublicSettings, serviceMetadata, verifyResponse } from './service-provider'
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
 export async function authorize(
@@ -26,8 +26,8 @@ export async function authenticate(
   response: ResponseFields,
   { requestId }: Pick<AttemptSecrets, 'requestId'>,
 ): Promise<Authenticated> {
-  const { privateKey } = await openSecrets(connection)
-  const settings = { ...publicSettings(connection), privateKey: privateKey! }
+  const { privateKey, nextPrivateKey } = await openSecrets(connection)
+  const settings = { ...publicSettings(connection), privateKey: privateKey!, nextPrivateKey }
   const posted = response.get('SAMLResponse') ?? ''
   const { issuer, subject, isEmail, email, emailProblem, sessionNotOnOrAfter } = await verifyResponse(
     settings,
@@ -48,12 +48,13 @@ export async function samlMetadata(connection: SamlConnection): Promise<string> 
   return serviceMetadata(publicSettings(connection))
 }
 
-function publicSettings({ slug, settings }: SamlConnection): Omit<ServiceProviderSettings, 'privateKey'> {
-  const { issuer, ssoUrl, certificates, signed, signRequests, certificate, emailAttribute } = settings
+function publicSettings({ slug, settings }: SamlConnection): PublicSettings {
+  const { issuer, ssoUrl, certificates, signed, signRequests, certificate, nextCertificate, emailAttribute } = settings
   return {
     entityId: entityId(slug),
     acsUrl: acsUrl(slug),
     certificate,
+    nextCertificate,
     provider: { entityId: issuer, ssoUrl, certificates },
     signRequests,
     wantResponseSigned: signed === 'response' || signed === 'both',
