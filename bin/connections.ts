@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
-import type { ListedConnection } from '../lib/sso/manage'
-import type { Provider, Flags as ProviderFlags } from '../lib/sso/provider'
+import type { ConnectionChange, ListedConnection } from '../lib/sso/manage'
+import type { Entered, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
 import { UsageError } from '../lib/sso/usage-error'
 import { runCommand } from './command-line'
 import { withDatabaseAsOwner } from './local'
@@ -135,7 +135,6 @@ async function endPasswords(domains: string[]): Promise<void> {
 
 async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const { providerOf } = await import('../lib/sso/kinds')
-  const { updateConnection } = await import('../lib/sso/manage')
   const { slug, settings: stored } = before
   const { add } = await providerOf(before)
   const unknown = Object.keys(flags).find((flag) => !(flag in { ...add.flags, ...flagsOfAdd, ...removeDomain }))
@@ -143,18 +142,25 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const removedDomains = await domainsOf(flags['remove-domain'])
   const added = await domainsOf(flags.domain)
   const domains = [...new Set([...before.domains, ...added])].filter((domain) => !removedDomains.includes(domain))
-  const { notes, ...entered } = await add.settingsFrom({ slug, domains, stored }, flags, read)
+  const entered = await add.settingsFrom({ slug, domains, stored }, flags, read)
   const change = { ...entered, ...(await ownSettings(flags)), domains: added, removedDomains }
-  await updateConnection(before, change).catch(asUsageError)
-  const after = await existing(slug)
-  const lines = await differences(before, after)
-  console.log(`Updated ${slug}.${lines.length > 0 || entered.secrets ? '' : ' Nothing has changed.'}`)
-  for (const line of [...lines, ...(entered.secrets ? ['client secret: replaced'] : [])]) console.log(`  ${line}`)
-  for (const note of notes) console.log(note)
-  if (!after.allowPasswords) await endPasswords(before.allowPasswords ? after.domains : added)
+  const after = await apply(change, before)
   // a new client at the provider knows nothing of us
   const clientOf = (settings: object) => ('clientId' in settings ? settings.clientId : null)
   await printEntries(after, clientOf(stored) === clientOf(entered.settings) ? before : undefined)
+}
+
+/** Changes a connection, and prints what has changed. */
+async function apply({ notes, ...change }: ConnectionChange & Entered, before: ListedConnection) {
+  const { updateConnection } = await import('../lib/sso/manage')
+  await updateConnection(before, change).catch(asUsageError)
+  const after = await existing(before.slug)
+  const lines = [...(await differences(before, after)), ...(change.secrets ? ['secrets: replaced'] : [])]
+  console.log(`Updated ${before.slug}.${lines.length > 0 ? '' : ' Nothing has changed.'}`)
+  for (const line of [...lines.map((line) => `  ${line}`), ...notes]) console.log(line)
+  const isNew = (domain: string) => before.allowPasswords || !before.domains.includes(domain)
+  if (!after.allowPasswords) await endPasswords(after.domains.filter(isNew))
+  return after
 }
 
 /** Returns what differs between a connection and what it was, a line each. */
@@ -175,27 +181,11 @@ async function differences(before: ListedConnection, after: ListedConnection): P
     .map(([key, was, is]) => `${key}: ${was} → ${is}`)
 }
 
-async function rotateKey(connection: ListedConnection, drop = false): Promise<void> {
+async function rotate(connection: ListedConnection, drop = false): Promise<void> {
   const { isSaml } = await import('../lib/sso/connection')
-  const { updateConnection } = await import('../lib/sso/manage')
-  const saml = await import('../lib/sso/saml/operator')
-  const { slug } = connection
-  if (!isSaml(connection)) throw new UsageError(`${slug} has no key of ours: it is not a SAML connection.`)
-  await updateConnection(connection, await saml.rotateKey(connection, drop)).catch(asUsageError)
-  const { settings } = (await existing(slug)) as typeof connection
-  const { certificate, nextCertificate } = settings
-  console.log(
-    `${slug} has ${nextCertificate ? 'two keys of ours. The first one signs, both decrypt' : 'one key of ours'}.`,
-  )
-  const isKnown = drop || nextCertificate
-  if (!isKnown) console.log('The earlier one could not be opened: it is gone.')
-  for (const line of saml.describe({ ...connection, settings }).settings)
-    if (/^our /.test(line)) console.log(`  ${line}`)
-  if (drop) return
-  const entries = saml.describe(connection).entries['entity ID, metadata URL']
-  console.log(`\nLet the identity provider read our metadata again, or enter the new certificate:\n  ${entries}`)
-  console.log(nextCertificate ?? certificate)
-  if (nextCertificate) console.log(`Then: npm run connections -- rotate-key ${slug} --drop`)
+  const { rotateKey } = await import('../lib/sso/saml/operator')
+  if (!isSaml(connection)) throw new UsageError(`${connection.slug} has no key of ours: it is not a SAML connection.`)
+  await apply(await rotateKey(connection, drop), connection)
 }
 
 async function reseal(): Promise<void> {
@@ -328,7 +318,7 @@ runCommand({
     'rotate-key': {
       parameters: ['SLUG'],
       flags: ['drop'],
-      run: ({ drop }, slug) => withDatabaseAsOwner(async () => rotateKey(await existing(slug), drop)),
+      run: ({ drop }, slug) => withDatabaseAsOwner(async () => rotate(await existing(slug), drop)),
     },
     reseal: { run: () => withDatabaseAsOwner(reseal) },
     list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },

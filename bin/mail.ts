@@ -8,6 +8,9 @@ const usage = `npm run mail -- status         counts the mails of the past day b
 npm run mail -- retry          sends what waits, without waiting for its next attempt if that is minutes away
 npm run mail -- test ADDRESS   sends a test mail, and explains what fails`
 
+const adviceOnPasswords = `Microsoft 365 needs smtp://…@smtp.office365.com:587, and SMTP AUTH switched on for the mailbox. Google and others with
+two-step verification need an app password. Special characters in SMTP_URL are encoded: %40 for @, %25 for %.`
+
 async function withDatabase(work: () => Promise<void>): Promise<void> {
   readEnvFiles(process.env.NODE_ENV === 'production')
   const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
@@ -49,7 +52,8 @@ async function test(recipient: string): Promise<void> {
     // Here, unlike in the log, the server's own words may be shown: the operator gave the address.
     if (!(error instanceof MailError)) throw error
     const { code, cause } = error
-    throw new Error(`${code ?? 'Not sent'}: ${cause instanceof Error ? cause.message : error.message}`)
+    const problem = `${code ?? 'Not sent'}: ${cause instanceof Error ? cause.message : error.message}`
+    throw new Error(code === 'EAUTH' ? `${problem}\n${adviceOnPasswords}` : problem)
   }
   console.log(`The server accepted a test mail to ${recipient}.`)
 }

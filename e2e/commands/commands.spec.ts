@@ -44,6 +44,13 @@ test.describe('npm run mail', () => {
       expect(await mailWith(remote, 'test', 'ada@example.com')).toMatchObject(failure(1, 'ETLS'))
       expect(smtp.recipients).toHaveLength(named)
 
+      const withPassword = (password: string) => ({
+        SMTP_URL: smtp.settings.SMTP_URL.replace('//', `//ada:${password}@`),
+      })
+      expect(await mailWith(withPassword('x'), 'test', 'ada@example.com')).toMatchObject(failure(1, 'an app password'))
+      const malformed = failure(1, 'SMTP_URL has a % that encodes nothing; write %25 for %')
+      expect(await mailWith(withPassword('100%'), 'test', 'ada@example.com')).toMatchObject(malformed)
+
       // with TLS, only a certificate that can be verified will do, even on this host
       expect(await mailWith(untrusted.settings, 'test', 'ada@example.com')).toMatchObject(failure(1, 'certificate'))
       expect(untrusted.recipients).toEqual([])

@@ -226,7 +226,7 @@ To exempt one, for emergencies: npm run users -- allow-password EMAIL
   )
   expect((await update(['--list'])).stdout).toBe(`Updated ${slug}. Nothing has changed.\n`)
 
-  expect((await update([], 'wrong')).stdout).toBe(`Updated ${slug}.\n  client secret: replaced\n`)
+  expect((await update([], 'wrong')).stdout).toBe(`Updated ${slug}.\n  secrets: replaced\n`)
   expect(await outcome()).toBe('server_error')
   await update([], clientSecret)
   expect(await outcome()).toBeNull()
@@ -341,8 +341,18 @@ test('overwrites nothing that another command has changed since it read the conn
 test('checks a connection, and prints what is wrong', async () => {
   await addHere()
   expect((await connections('check', slug)).stdout).toContain(
-    `${slug}: the provider responds, and names itself ${provider.issuer}.`,
+    `${slug}: the provider responds, and names itself ${provider.issuer}. It accepts the client secret.\n`,
   )
+  const isRegistered = provider.behaviour
+  provider.behaviour = { tokenAuth: 'post' } // as if the secret were wrong
+  const rejected = await connections('check', slug)
+  expect([rejected.code, rejected.stderr]).toEqual([
+    1,
+    expect.stringContaining('token_invalid_client. Is the client secret right?'),
+  ])
+  provider.behaviour = { metadata: (metadata) => ({ ...metadata, token_endpoint: `${provider.issuer}/nowhere` }) }
+  expect((await connections('check', slug)).stdout).toContain('Whether the client secret is right is unknown')
+  provider.behaviour = isRegistered
   provider.behaviour.metadata = (metadata) => ({ ...metadata, scopes_supported: ['openid'] })
   expect((await connections('check', slug)).stdout).toContain('does not announce the scope email')
   provider.behaviour.metadata = (metadata) => ({ ...metadata, issuer: `${metadata.issuer}/another` })
@@ -354,9 +364,10 @@ test('checks a connection, and prints what is wrong', async () => {
   })
   expect(otherKey.stderr).toContain('ENCRYPTION_KEY has changed')
   const newKeyFirst = await run(['connections', 'check', slug], '', {
-    ENCRYPTION_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.ENCRYPTION_KEY}`,
+    ENCRYPTION_KEY: '',
+    CONNECTION_SECRETS_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.ENCRYPTION_KEY}`,
   })
-  expect(newKeyFirst.stderr).toContain('discovery_issuer') // the secret could be opened
+  expect(newKeyFirst.stderr).toMatch(/^CONNECTION_SECRETS_KEY has a new name.*\n.*discovery_issuer/) // it could be opened
   await provider.stop()
   expect((await connections('check', slug)).stderr).toContain('provider_unreachable')
 })

@@ -163,14 +163,14 @@ test('rotates our key, and replaces one that can’t be opened', async ({ sql })
     expect(rotated.stdout).toContain(text)
   expect(await settings()).toMatchObject({ certificate })
   expect((await connections(['show', slug])).stdout).toMatch(/^our certificate .*\nour next certificate .* until /m)
-  expect((await rotate('--drop')).stdout).toContain(`${slug} has one key of ours.`)
+  expect((await rotate('--drop')).stdout).toMatch(/nextCertificate: .* → none\n/)
   expect((await settings()).certificate).toBe(nextCertificate)
   await sql(`UPDATE connections SET sealed_secrets = 'lost' WHERE slug = $1`, [slug])
   const checked = await connections(['check', slug])
   expect(checked.stderr).toContain(
     'ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key',
   )
-  expect((await rotate()).stdout).toContain('The earlier one could not be opened: it is gone.')
+  expect((await rotate()).stdout).toContain('The earlier key is lost.')
   expect((await connections(['check', slug])).stderr).not.toContain('secrets')
 })
 
@@ -242,8 +242,16 @@ test('requests the endpoint of the provider, and prints what is wrong', async ({
     return (await check()).stdout
   }
   expect(await checkWith([soon])).toContain('The last certificate expires on ')
+  const logged = async () =>
+    (await runScript(['clean-up'])).stdout.split('\n').find((line) => line.includes(`"${slug}"`))
+  expect(JSON.parse((await logged())!)).toMatchObject({
+    level: 'warn',
+    check: 'certificate_expires',
+    whose: 'provider',
+  })
   expect(await checkWith([ended])).toContain('The last certificate expired on ')
   expect(await checkWith([ended, soon, late])).not.toContain('certificate')
+  expect(await logged()).toBeUndefined()
 
   await stop()
   expect((await check()).stderr).toContain('provider_unreachable')

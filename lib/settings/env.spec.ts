@@ -239,6 +239,12 @@ test('e-mail needs both settings, and brings the forgot-password page', () => {
   for (const SMTP_URL of ['smtp://localhost:1025', 'smtp://[::1]:25', 'smtp://smtp.example.com:587/'])
     expect(problems({ ...good, ...mail, SMTP_URL }), SMTP_URL).toEqual([])
   // nodemailer would read options from the parameters, such as one that accepts any certificate
+  for (const SMTP_URL of ['smtp://u:pa/ss@host', 'smtp://u:1/2@host', 'smtp://u:p#ss@host', 'smtp://u:p?ss@host'])
+    expect(problems({ ...good, ...mail, SMTP_URL })[0], SMTP_URL).toMatch(/^SMTP_URL must .*%2F for \//)
+  for (const SMTP_URL of ['smtp://u:100%@host', 'smtp://u:%zz@host'])
+    expect(problems({ ...good, ...mail, SMTP_URL }), SMTP_URL).toEqual([
+      expect.stringMatching(/^SMTP_URL has a %.*%25/),
+    ])
   for (const SMTP_URL of ['https://smtp.example.com', 'smtp.example.com', 'smtp://secret@host/?ignoreTLS=true']) {
     const lines = problems({ ...good, ...mail, SMTP_URL })
     expect(lines[0], SMTP_URL).toMatch(/^SMTP_URL must /)

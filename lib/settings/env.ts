@@ -57,6 +57,8 @@ function isCallbackUrl(value: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 }
 
+const encoded = '; write %25 for %, %2F for /, %3F for ? and %23 for # in its user name and password'
+
 const Settings = z.object({
   DATABASE_URL: postgresUrl,
   DIRECT_DATABASE_URL: postgresUrl.optional(),
@@ -97,8 +99,9 @@ const Settings = z.object({
   SIGN_IN_URL: linkTarget.default('/sign-in'),
   FORGOT_PASSWORD_URL: linkTarget.optional(),
   SMTP_URL: z
-    .url({ protocol: /^smtps?$/, error: 'must be a URL like smtps://user:password@smtp.example.com' })
-    .refine((value) => /^smtps?:\/\/[^/?#]+\/?$/i.test(value), 'must not have a path or parameters')
+    .url({ protocol: /^smtps?$/, error: `must be a URL like smtps://user:password@smtp.example.com${encoded}` })
+    .refine((value) => /^smtps?:\/\/[^/?#]+\/?$/i.test(value), `must not have a path or parameters${encoded}`)
+    .refine((value) => !/%(?![0-9a-f]{2})/i.test(value), `has a % that encodes nothing${encoded}`)
     .optional(),
   MAIL_FROM: z
     .string()

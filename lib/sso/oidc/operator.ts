@@ -1,4 +1,5 @@
 import { domainInAscii } from '../../contract/email-address'
+import { newSecret } from '../../secret'
 import { env } from '../../settings/env'
 import { advice as signInAdvice } from '../advice'
 import type { OidcConnection } from '../connection'
@@ -7,6 +8,7 @@ import { SignInRejected } from '../rejection'
 import { asEntered } from '../settings-as-entered'
 import { redirectUri } from '../urls'
 import { UsageError } from '../usage-error'
+import { oidcRejection } from './rejection'
 import { OidcSettings, separatesTenants } from './settings'
 import { discover } from './sign-in'
 
@@ -53,12 +55,20 @@ const advice: Partial<Record<string, string>> = {
 export const check: OidcProvider['check'] = async (connection) => {
   try {
     const { emailClaim } = connection.settings
-    const { metadata } = await discover(connection)
+    const { metadata, configuration } = await discover(connection)
     const { code_challenge_methods_supported: challenges, scopes_supported: scopes } = metadata
+    // A provider authenticates the client before it looks at a code, which here is none of its own.
+    const { genericGrantRequest } = await import('openid-client')
+    const grant = { code: newSecret(), code_verifier: newSecret(), redirect_uri: redirectUri(connection.slug) }
+    const rejection = await genericGrantRequest(configuration, 'authorization_code', grant).catch(oidcRejection)
+    const { check: outcome = 'token_response' } = rejection as Partial<SignInRejected>
+    if (outcome === 'token_invalid_client') throw rejection
+    const isAccepted = outcome === 'token_invalid_grant'
     return {
       works: true,
-      summary: `the provider responds, and names itself ${metadata.issuer}.`,
+      summary: `the provider responds, and names itself ${metadata.issuer}.${isAccepted ? ' It accepts the client secret.' : ''}`,
       problems: [
+        ...(isAccepted ? [] : [`Whether the client secret is right is unknown: a test request ended with ${outcome}.`]),
         ...(challenges && !challenges.includes('S256') ? ['It does not announce PKCE with S256.'] : []),
         ...(!emailClaim && scopes && !scopes.includes('email')
           ? ['It does not announce the scope email: nobody can be linked.']

@@ -8,13 +8,13 @@ import { openSecrets } from '../sealed-secrets'
 import { asEntered } from '../settings-as-entered'
 import { acsUrl, entityId } from '../urls'
 import { UsageError } from '../usage-error'
+import { endOf, expiringCertificates } from './expiring-certificates'
 import { readProviderMetadata } from './provider-metadata'
 import { SamlSettings } from './settings'
 import { authorize } from './sign-in'
 
 type SamlProvider = Provider<SamlConnection>
 
-const soonMs = 30 * 24 * 60 * 60 * 1000
 const timeoutMs = 5_000
 const signedParts = ['either', 'response', 'assertion', 'both'] as const
 const signedText = {
@@ -45,9 +45,6 @@ export const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
 /** Sends the provider a request. */
 export const check: SamlProvider['check'] = async (connection) => {
   const fails = (check: string, advice: string) => ({ works: false, summary: `${check}. ${advice}`, problems: [] })
-  const { certificates } = connection.settings
-  const now = Date.now()
-  const lastEnd = Math.max(...certificates.map(endOf))
   try {
     const url = await authorize(connection, { requestId: `_${newSecret()}`, state: newSecret() })
     const { statusCode, body } = await sendRequest(url, { signal: AbortSignal.timeout(timeoutMs) })
@@ -61,11 +58,11 @@ export const check: SamlProvider['check'] = async (connection) => {
           : []),
         // Only the key of a certificate counts (SAML Metadata Interoperability §2.6.1): this breaks nothing,
         // but the provider is likely to sign with another one soon.
-        ...(lastEnd <= now + soonMs
-          ? [
-              `The last certificate ${lastEnd <= now ? 'expired' : 'expires'} on ${dateOf(lastEnd)}: import new metadata.`,
-            ]
-          : []),
+        ...expiringCertificates(connection.settings).map(({ whose, endsAt }) => {
+          const ends = `${endsAt.getTime() <= Date.now() ? 'expired' : 'expires'} on ${dateOf(endsAt.getTime())}`
+          if (whose === 'provider') return `The last certificate ${ends}: import new metadata.`
+          return `Our certificate ${ends}: npm run connections -- rotate-key ${connection.slug}`
+        }),
       ],
     }
   } catch (error) {
@@ -151,29 +148,35 @@ function settingsOf(entered: object): SamlSettings {
  * Makes a second key pair of ours: the first one signs, both decrypt. With `drop`, the second one takes the
  * place of the first. A new pair replaces keys that can't be opened at once. Throws UsageError.
  */
-export async function rotateKey(connection: SamlConnection, drop = false): Promise<Omit<Entered, 'notes'>> {
+export async function rotateKey(connection: SamlConnection, drop = false): Promise<Entered> {
   const { slug } = connection
   const { nextCertificate, ...settings } = connection.settings
   const secrets = await openSecrets(connection).catch(() => null)
   if (drop) {
     if (!nextCertificate || !secrets) throw new UsageError(`${slug} has no second key that can be opened.`)
-    return { settings: { ...settings, certificate: nextCertificate }, secrets: { privateKey: secrets.nextPrivateKey! } }
+    const second = { privateKey: secrets.nextPrivateKey! }
+    return { settings: { ...settings, certificate: nextCertificate }, secrets: second, notes: [] }
   }
+  if (nextCertificate && secrets) throw new UsageError(`${slug} has two keys: drop the first one, with --drop.`)
   const { newKeyPair } = await import('./key-pair')
   const { privateKey, certificate } = await newKeyPair(slug)
-  if (!secrets) return { settings: { ...settings, certificate }, secrets: { privateKey } }
-  if (nextCertificate) throw new UsageError(`${slug} has two keys: drop the first one, with --drop.`)
-  const both = { privateKey: secrets.privateKey!, nextPrivateKey: privateKey }
-  return { settings: { ...settings, nextCertificate: certificate }, secrets: both }
+  const enter = `Let the provider read ${entityId(slug)} again, or enter there:\n${certificate}`
+  if (!secrets)
+    return {
+      settings: { ...settings, certificate },
+      secrets: { privateKey },
+      notes: ['The earlier key is lost.', enter],
+    }
+  return {
+    settings: { ...settings, nextCertificate: certificate },
+    secrets: { privateKey: secrets.privateKey!, nextPrivateKey: privateKey },
+    notes: [enter, `Then: npm run connections -- rotate-key ${slug} --drop`],
+  }
 }
 
 /** Returns how an operator recognizes a certificate. */
 export function certificateText(pem: string): string {
   return `${new X509Certificate(pem).fingerprint256.slice(0, 23)}… until ${dateOf(endOf(pem))}`
-}
-
-function endOf(pem: string): number {
-  return Date.parse(new X509Certificate(pem).validTo)
 }
 
 function dateOf(time: number): string {

@@ -1,0 +1,13 @@
+import { log } from '../log'
+import { isSaml } from './connection'
+import { listConnections } from './manage'
+import { expiringCertificates } from './saml/expiring-certificates'
+
+/** Logs the connections whose certificates end within 30 days. Call it daily. */
+export async function logExpiringCertificates(): Promise<void> {
+  for (const { slug, settings } of (await listConnections()).filter(isSaml).filter(({ disabledAt }) => !disabledAt))
+    for (const { whose, endsAt } of expiringCertificates(settings)) {
+      const found = { connection: slug, check: 'certificate_expires', whose, endsAt: endsAt.toISOString() }
+      log.warn(found, 'a certificate of a connection ends soon')
+    }
+}

@@ -1,0 +1,26 @@
+import { beforeAll, expect, test } from 'vitest'
+import { expiringCertificates } from './expiring-certificates'
+import { newKeyPair } from './key-pair'
+import type { SamlSettings } from './settings'
+
+let [ended, soon, late]: string[] = []
+beforeAll(async () => {
+  // certificates of 10 years that end in so many days
+  const endingIn = async (days: number) => {
+    const start = new Date(Date.now() + days * 86_400_000)
+    start.setUTCFullYear(start.getUTCFullYear() - 10)
+    return (await newKeyPair('idp', start)).certificate
+  }
+  ;[ended, soon, late] = await Promise.all([-1, 29, 32].map(endingIn))
+})
+
+test('names certificates from 30 days before their end, if there is no later one', () => {
+  const expiring = (certificates: unknown[], certificate = late, nextCertificate?: string) =>
+    expiringCertificates({ certificates, certificate, nextCertificate } as SamlSettings).map(({ whose }) => whose)
+  expect(expiring([soon])).toEqual(['provider'])
+  expect(expiring([ended])).toEqual(['provider'])
+  expect(expiring([ended, soon, late])).toEqual([])
+  expect(expiring([late], soon)).toEqual(['own'])
+  expect(expiring([soon], ended)).toEqual(['provider', 'own'])
+  expect(expiring([late], soon, late)).toEqual([])
+})
