@@ -41,7 +41,7 @@ const flagsOfAdd = {
   provision: { type: 'boolean' },
   'allow-passwords': { type: 'boolean' },
 } as const
-const removeDomain = { 'remove-domain': { type: 'string', multiple: true } } as const
+const flagsOfUpdate = { ...flagsOfAdd, 'remove-domain': { type: 'string', multiple: true } } as const
 
 type Flags = ProviderFlags & {
   domain?: string[]
@@ -62,7 +62,7 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
   const { settings, secrets, notes } = await provider.add.settingsFrom({ slug, domains }, flags, read)
   const { name = slug, provision = false, listed = false, allowPasswords = false } = await ownSettings(flags)
   const connection = { slug, settings, secrets: secrets!, domains, name, provision, listed, allowPasswords }
-  await addConnection(connection).catch(asUsageError)
+  await addConnection(connection)
   for (const line of [...notes, `Added ${slug}.`]) console.log(line)
   await endPasswords(allowPasswords ? [] : domains)
   await printEntries(await existing(slug))
@@ -85,11 +85,6 @@ async function ownSettings({ name, provision, list: listed, 'allow-passwords': a
   const label = NewConnectionName.optional().safeParse(name)
   if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
   return { name: label.data, provision, listed, allowPasswords }
-}
-
-async function asUsageError(error: Error): Promise<never> {
-  const { ConnectionConflict } = await import('../lib/sso/manage')
-  throw error instanceof ConnectionConflict ? new UsageError(error.message) : error
 }
 
 const maxMetadataBytes = 1024 * 1024
@@ -137,7 +132,7 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const { providerOf } = await import('../lib/sso/kinds')
   const { slug, settings: stored } = before
   const { add } = await providerOf(before)
-  const unknown = Object.keys(flags).find((flag) => !(flag in { ...add.flags, ...flagsOfAdd, ...removeDomain }))
+  const unknown = Object.keys(flags).find((flag) => !(flag in { ...add.flags, ...flagsOfUpdate }))
   if (unknown) throw new UsageError(`--${unknown} is not a flag of a connection of the kind ${stored.kind}.`)
   const removedDomains = await domainsOf(flags['remove-domain'])
   const added = await domainsOf(flags.domain)
@@ -153,7 +148,7 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
 /** Changes a connection, and prints what has changed. */
 async function apply({ notes, ...change }: ConnectionChange & Entered, before: ListedConnection) {
   const { updateConnection } = await import('../lib/sso/manage')
-  await updateConnection(before, change).catch(asUsageError)
+  await updateConnection(before, change)
   const after = await existing(before.slug)
   const lines = [...(await differences(before, after)), ...(change.secrets ? ['secrets: replaced'] : [])]
   console.log(`Updated ${before.slug}.${lines.length > 0 ? '' : ' Nothing has changed.'}`)
@@ -307,12 +302,12 @@ const additionOf = ([name, provider]: (typeof providers)[number]) => [
 ]
 runCommand({
   usage: [...providers.map(([, { add }]) => add.usage), usageOfAll].join('\n'),
-  options: { ...flagsOfKinds, ...flagsOfAdd, ...removeDomain, json: { type: 'boolean' }, drop: { type: 'boolean' } },
+  options: { ...flagsOfKinds, ...flagsOfUpdate, json: { type: 'boolean' }, drop: { type: 'boolean' } },
   commands: {
     ...Object.fromEntries(providers.map(additionOf)),
     update: {
       parameters: ['SLUG'],
-      flags: Object.keys({ ...flagsOfAdd, ...removeDomain, ...flagsOfKinds }),
+      flags: Object.keys({ ...flagsOfUpdate, ...flagsOfKinds }),
       run: (flags: Flags, slug: string) => withDatabaseAsOwner(async () => update(await existing(slug), flags)),
     },
     'rotate-key': {

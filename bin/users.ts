@@ -145,13 +145,11 @@ async function existingConnection(slug: string): Promise<ListedConnection> {
 }
 
 async function link(user: User, slug: string, subject: string, given: string | undefined): Promise<void> {
-  const { ConnectionConflict, issuersOf, linkUser } = await import('../lib/sso/manage')
+  const { issuersOf, linkUser } = await import('../lib/sso/manage')
   const connection = await existingConnection(slug)
   const [known, ...others] = await issuersOf(connection.id, subject)
   const issuer = given ?? (known && others.length === 0 ? known : await issuerOf(connection))
-  await linkUser(user.id, connection, { issuer, subject }).catch((error) => {
-    throw error instanceof ConnectionConflict ? new UsageError(error.message) : error
-  })
+  await linkUser(user.id, connection, { issuer, subject })
   console.log(`Linked ${user.email} to the subject ${subject} at ${slug}.`)
 }
 

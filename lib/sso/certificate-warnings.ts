@@ -7,7 +7,7 @@ import { expiringCertificates } from './saml/expiring-certificates'
 export async function logExpiringCertificates(): Promise<void> {
   for (const { slug, settings } of (await listConnections()).filter(isSaml).filter(({ disabledAt }) => !disabledAt))
     for (const { whose, endsAt } of expiringCertificates(settings)) {
-      const found = { connection: slug, check: 'certificate_expires', whose, endsAt: endsAt.toISOString() }
+      const found = { connection: slug, check: 'certificate_expires', whose, endsAt: new Date(endsAt).toISOString() }
       log.warn(found, 'a certificate of a connection ends soon')
     }
 }

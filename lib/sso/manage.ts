@@ -6,6 +6,7 @@ import type { Connection } from './connection'
 import { ConnectionSettings } from './connection-settings'
 import type { Subject } from './identity'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
+import { UsageError } from './usage-error'
 
 const batchSize = 500
 const rowsAtOnce = 10_000
@@ -19,7 +20,7 @@ export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'pro
 }
 
 /** A change that contradicts what is stored. The message is for the operator. */
-export class ConnectionConflict extends Error {}
+export class ConnectionConflict extends UsageError {}
 
 /** Adds a connection. Throws ConnectionConflict if the slug or a domain is taken. Then: `endPasswordSessions`. */
 export async function addConnection({ secrets, domains, ...connection }: NewConnection): Promise<void> {

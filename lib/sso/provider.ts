@@ -26,13 +26,6 @@ export type Flags = Record<string, string | boolean | (string | boolean)[] | und
 /** Returns the bytes of a file, of an https URL, or of stdin for -. */
 export type Read = (file: string) => Promise<Buffer>
 
-/** The connection that an operator enters. `stored`: an update. `domains` are those that it has afterwards. */
-export type Entry<Of extends Connection = Connection> = {
-  slug: string
-  domains: string[]
-  stored?: Of['settings'] | undefined
-}
-
 /** What an operator entered. `secrets` are null if they stay; `notes` are for the operator. */
 export type Entered = Pick<NewConnection, 'settings'> & { secrets: Secrets | null; notes: string[] }
 
@@ -52,7 +45,11 @@ export type Provider<Of extends Connection = Connection> = {
   add: {
     usage: string
     flags: NonNullable<ParseArgsConfig['options']>
-    /** What `update` leaves out stays as it is `stored`. Throws UsageError. */
-    settingsFrom(entry: Entry<Of>, flags: Flags, read: Read): Promise<Entered>
+    /** What an update leaves out stays as it is `stored`. `domains` are those afterwards. Throws UsageError. */
+    settingsFrom(
+      entry: { slug: string; domains: string[]; stored?: Of['settings'] },
+      flags: Flags,
+      read: Read,
+    ): Promise<Entered>
   }
 }

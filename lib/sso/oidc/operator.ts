@@ -3,7 +3,7 @@ import { newSecret } from '../../secret'
 import { env } from '../../settings/env'
 import { advice as signInAdvice } from '../advice'
 import type { OidcConnection } from '../connection'
-import type { Provider, Read } from '../provider'
+import type { Provider } from '../provider'
 import { SignInRejected } from '../rejection'
 import { asEntered } from '../settings-as-entered'
 import { redirectUri } from '../urls'
@@ -133,8 +133,11 @@ export const add: OidcProvider['add'] = {
     if (missing !== undefined) throw new UsageError(`--tenant: ${missing} is not a domain of the connection.`)
     const isOtherClient = stored && clientId !== stored.clientId
     const keepsSecret = stored && !isOtherClient && !flags['new-secret'] && Object.keys(flags).length > 0
-    const secrets = keepsSecret ? null : { clientSecret: await readSecret(read) }
-    return { settings: settings.data, secrets, notes: isOtherClient ? [pairwise] : [] }
+    if (keepsSecret) return { settings: settings.data, secrets: null, notes: [] }
+    if (process.stdin.isTTY) console.error('Paste the client secret, press Enter, then Ctrl-D:')
+    const clientSecret = (await read('-')).toString().trim()
+    if (!clientSecret || /\s/.test(clientSecret)) throw new UsageError('Pass the client secret on stdin, alone.')
+    return { settings: settings.data, secrets: { clientSecret }, notes: isOtherClient ? [pairwise] : [] }
   },
 }
 
@@ -150,13 +153,6 @@ function tenantsFrom(given: string[]): Pick<OidcSettings, 'tenants' | 'tenantDom
 
 const pairwise = `A provider can name its users differently to each client (the oid of Entra ID stays). Then their sign-ins end with
 identity_other_subject. Try one now: the earlier client ID, with its secret, undoes this.`
-
-async function readSecret(read: Read): Promise<string> {
-  if (process.stdin.isTTY) console.error('Paste the client secret, press Enter, then Ctrl-D:')
-  const clientSecret = (await read('-')).toString().trim()
-  if (!clientSecret || /\s/.test(clientSecret)) throw new UsageError('Pass the client secret on stdin, alone.')
-  return clientSecret
-}
 
 function flagOf(setting: string): string {
   return setting === 'tenants' ? 'tenant' : setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

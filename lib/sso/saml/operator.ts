@@ -59,7 +59,7 @@ export const check: SamlProvider['check'] = async (connection) => {
         // Only the key of a certificate counts (SAML Metadata Interoperability §2.6.1): this breaks nothing,
         // but the provider is likely to sign with another one soon.
         ...expiringCertificates(connection.settings).map(({ whose, endsAt }) => {
-          const ends = `${endsAt.getTime() <= Date.now() ? 'expired' : 'expires'} on ${dateOf(endsAt.getTime())}`
+          const ends = `${endsAt <= Date.now() ? 'expired' : 'expires'} on ${dateOf(endsAt)}`
           if (whose === 'provider') return `The last certificate ${ends}: import new metadata.`
           return `Our certificate ${ends}: npm run connections -- rotate-key ${connection.slug}`
         }),
@@ -101,13 +101,8 @@ export const add: SamlProvider['add'] = {
     const own = { ...stored, signed, signRequests: signRequests ?? stored?.signRequests ?? false, emailAttribute }
     if (stored && metadata === undefined) return { settings: settingsOf(own), secrets: null, notes: [] }
     if (!metadata) throw new UsageError('--metadata is required: a file or an https URL, or - for stdin.')
-    const {
-      entityId: issuer,
-      ssoUrl,
-      certificates,
-      wantsSignedRequests,
-      leftOut,
-    } = readProviderMetadata(await read(String(metadata)))
+    const found = readProviderMetadata(await read(String(metadata)))
+    const { entityId: issuer, ssoUrl, wantsSignedRequests } = found
     if (stored && issuer !== stored.issuer)
       throw new UsageError(
         `The metadata is of ${issuer}, but ${slug} is ${stored.issuer}. Add it as another connection.`,
@@ -121,10 +116,10 @@ export const add: SamlProvider['add'] = {
       kind: 'saml',
       issuer,
       ssoUrl,
-      certificates: certificates.map(({ pem }) => pem),
+      certificates: found.certificates.map(({ pem }) => pem),
     })
     const switchesOn = wantsSignedRequests && !own.signRequests
-    const notes = [...leftOut, ...(switchesOn ? ['The metadata demands signed requests: they are signed.'] : [])]
+    const notes = [...found.leftOut, ...(switchesOn ? ['The metadata demands signed requests: they are signed.'] : [])]
     return { settings, secrets: pair && { privateKey: pair.privateKey }, notes }
   },
 }
@@ -152,11 +147,11 @@ export async function rotateKey(connection: SamlConnection, drop = false): Promi
   const { slug } = connection
   const { nextCertificate, ...settings } = connection.settings
   const secrets = await openSecrets(connection).catch(() => null)
-  if (drop) {
-    if (!nextCertificate || !secrets) throw new UsageError(`${slug} has no second key that can be opened.`)
+  if (drop && nextCertificate && secrets) {
     const second = { privateKey: secrets.nextPrivateKey! }
     return { settings: { ...settings, certificate: nextCertificate }, secrets: second, notes: [] }
   }
+  if (drop) throw new UsageError(`${slug} has no second key that can be opened.`)
   if (nextCertificate && secrets) throw new UsageError(`${slug} has two keys: drop the first one, with --drop.`)
   const { newKeyPair } = await import('./key-pair')
   const { privateKey, certificate } = await newKeyPair(slug)
