@@ -205,15 +205,16 @@ async function list(json = false): Promise<void> {
 }
 
 async function show(user: User, json = false): Promise<void> {
-  const { identitiesOfUser, sessionsOfUser } = await import('../lib/user')
-  const identities = await identitiesOfUser(user.id)
-  const sessions = await sessionsOfUser(user.id)
+  const { detailsOfUser } = await import('../lib/user')
+  const { sessions, ...details } = await detailsOfUser(user.id)
   const [last] = sessions
   const live = sessions.filter(({ isLive }) => isLive)
-  if (json) return console.log(JSON.stringify({ ...user, identities, lastSignIn: last ?? null, sessions: live }))
+  if (json) return console.log(JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }))
   console.log([user.email, user.id, ...stateOf(user)].join('  '))
-  console.log(`Created ${user.createdAt.toISOString()}, ${user.hasPassword ? 'has a password' : 'has no password'}`)
-  for (const { connection, subject } of identities) console.log(`Linked to ${connection} as ${subject}`)
+  console.log(
+    `Created ${details.createdAt.toISOString()}, ${details.hasPassword ? 'has a password' : 'has no password'}`,
+  )
+  for (const { connection, subject } of details.identities) console.log(`Linked to ${connection} as ${subject}`)
   console.log(
     `Last sign-in: ${last ? `${last.createdAt.toISOString()}, ${wayOf(last)}` : 'none in the past two weeks'}`,
   )

@@ -11,8 +11,6 @@ export type User = {
   disabledAt: Date | null
   /** May not use a password now, by the own policy or by the connection of the domain. */
   ssoOnly: boolean
-  hasPassword: boolean
-  createdAt: Date
 }
 
 /** Returns the user with an e-mail address, ignoring case and the form of its domain, or null. */
@@ -28,16 +26,10 @@ export async function listUsers(after: string, count: number): Promise<User[]> {
 }
 
 async function findUsers(where: Prisma.Sql): Promise<User[]> {
-  type Row = Omit<User, 'disabledAt' | 'createdAt'> & { disabledAt: number | null; createdAt: number }
-  const rows = await prisma().$queryRaw<Row[]>`
-    SELECT id, email, extract(epoch FROM disabled_at)::float8 AS "disabledAt", NOT ${mayUsePassword} AS "ssoOnly",
-      password_hash IS NOT NULL AS "hasPassword", extract(epoch FROM created_at)::float8 AS "createdAt"
+  const rows = await prisma().$queryRaw<(Omit<User, 'disabledAt'> & { disabledAt: number | null })[]>`
+    SELECT id, email, extract(epoch FROM disabled_at)::float8 AS "disabledAt", NOT ${mayUsePassword} AS "ssoOnly"
     FROM users WHERE ${where}`
-  return rows.map(({ disabledAt, createdAt, ...row }) => ({
-    ...row,
-    disabledAt: disabledAt === null ? null : dateFromEpoch(disabledAt),
-    createdAt: dateFromEpoch(createdAt),
-  }))
+  return rows.map((row) => ({ ...row, disabledAt: row.disabledAt === null ? null : dateFromEpoch(row.disabledAt) }))
 }
 
 /**
@@ -142,7 +134,7 @@ export type UserSession = {
 }
 
 /** Returns the sessions of a user, the newest first, without those that dashboards got from them. */
-export async function sessionsOfUser(userId: string): Promise<UserSession[]> {
+async function sessionsOfUser(userId: string): Promise<UserSession[]> {
   type Row = Omit<UserSession, 'createdAt' | 'rotatedAt' | 'expiresAt'> & { times: [number, number, number | null] }
   const sessions = await prisma().$queryRaw<Row[]>`
     SELECT id, revoked_at IS NULL AND expires_at > now() AS "isLive", device,
@@ -158,11 +150,15 @@ export async function sessionsOfUser(userId: string): Promise<UserSession[]> {
   }))
 }
 
-/** Returns where a user is linked to a subject. */
-export async function identitiesOfUser(userId: string): Promise<{ connection: string; subject: string }[]> {
-  const rows = await prisma().identity.findMany({
-    where: { userId },
-    include: { connection: { select: { slug: true } } },
-  })
-  return rows.map(({ subject, connection }) => ({ connection: connection.slug, subject }))
+/** Returns what only an operator may know about a user. */
+export async function detailsOfUser(id: string) {
+  const identities = { select: { subject: true, connection: { select: { slug: true } } } }
+  const select = { createdAt: true, passwordHash: true, identities }
+  const user = await prisma().user.findUniqueOrThrow({ where: { id }, select })
+  return {
+    createdAt: user.createdAt,
+    hasPassword: user.passwordHash !== null,
+    identities: user.identities.map(({ subject, connection }) => ({ connection: connection.slug, subject })),
+    sessions: await sessionsOfUser(id),
+  }
 }

@@ -28,7 +28,8 @@ let provider: SamlProvider
 let slug: string
 let visitor: SamlVisitor
 test.beforeAll(async () => {
-  server = await startServer()
+  // with the key under its old name
+  server = await startServer({ ENCRYPTION_KEY: '', CONNECTION_SECRETS_KEY: process.env.ENCRYPTION_KEY! })
 })
 test.afterAll(() => server?.stop())
 test.beforeEach(async () => {
@@ -90,6 +91,10 @@ test('signs requests with the key whose certificate is in our metadata, unless t
   }
   const unsigned = await connectSaml(provider, server.url, { settings: { signRequests: false } })
   expect((await visitor.begin(unsigned)).url.searchParams.has('Signature')).toBe(false)
+})
+
+test('logs that ENCRYPTION_KEY has its old name', () => {
+  expect(server.output()).toContain('CONNECTION_SECRETS_KEY has a new name: set ENCRYPTION_KEY to its value')
 })
 
 test('decrypts with both of two keys, and signs with the first until it is dropped', async () => {

@@ -100,14 +100,15 @@ export type ConnectionChange = Partial<Pick<NewConnection, 'name' | 'provision' 
  */
 export async function updateConnection(before: ListedConnection, change: ConnectionChange): Promise<void> {
   const { id, slug } = before
-  const { settings = before.settings, secrets, domains = [], removedDomains = [], ...columns } = change
+  const { settings = before.settings, secrets, domains = [], removedDomains = [] } = change
+  const { name, provision, listed, allowPasswords } = change
   const sealedSecrets = secrets ? await sealSecrets(secrets, bindingOf({ id, settings })) : before.sealedSecrets
   const { kind: _, ...known } = before.settings
   const { kind, ...stored } = ConnectionSettings.parse(settings)
   await transaction(async (tx) => {
     const updated = await tx.connection.updateMany({
       where: { id, kind, settings: { equals: known }, sealedSecrets: before.sealedSecrets },
-      data: { ...columns, settings: stored, sealedSecrets },
+      data: { name, provision, listed, allowPasswords, settings: stored, sealedSecrets },
     })
     if (updated.count === 0)
       throw new ConnectionConflict(`Another command has changed ${slug} meanwhile: run this one again.`)
