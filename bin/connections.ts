@@ -14,6 +14,7 @@ const usageOfAll = `  Every add:
     --name TEXT         the label of its button; by default the slug
     --list              shows a button on the sign-in page
     --provision         creates a user for everybody of the domains who signs in
+    --session-hours N   renews its sessions for N hours at most, 1 to 168; the last JWT ends up to 12 hours later
     --allow-passwords   lets users of the domains have a password too; by default they may only use SSO
 npm run connections -- update SLUG [--FLAG …]
     changes a connection: takes the flags of its add, except for another issuer. What has no flag stays, and so do
@@ -40,6 +41,7 @@ const flagsOfAdd = {
   list: { type: 'boolean' },
   provision: { type: 'boolean' },
   'allow-passwords': { type: 'boolean' },
+  'session-hours': { type: 'string' },
 } as const
 const flagsOfUpdate = { ...flagsOfAdd, 'remove-domain': { type: 'string', multiple: true } } as const
 
@@ -50,6 +52,7 @@ type Flags = ProviderFlags & {
   list?: boolean
   provision?: boolean
   'allow-passwords'?: boolean
+  'session-hours'?: string
 }
 
 async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
@@ -60,8 +63,15 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
   const domains = await domainsOf(flags.domain)
   if (domains.length === 0) throw new UsageError('Name at least one --domain.')
   const { settings, secrets, notes } = await provider.add.settingsFrom({ slug, domains }, flags, read)
-  const { name = slug, provision = false, listed = false, allowPasswords = false } = await ownSettings(flags)
-  const connection = { slug, settings, secrets: secrets!, domains, name, provision, listed, allowPasswords }
+  const {
+    name = slug,
+    provision = false,
+    listed = false,
+    allowPasswords = false,
+    sessionHours,
+  } = await ownSettings(flags)
+  const own = { name, provision, listed, allowPasswords, sessionHours }
+  const connection = { slug, settings, secrets: secrets!, domains, ...own }
   await addConnection(connection)
   for (const line of [...notes, `Added ${slug}.`]) console.log(line)
   await endPasswords(allowPasswords ? [] : domains)
@@ -80,11 +90,15 @@ async function domainsOf(given: string[] = []): Promise<string[]> {
 }
 
 /** Returns the settings that every kind has, as far as flags name them. */
-async function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPasswords }: Flags) {
+async function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPasswords, ...flags }: Flags) {
   const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
   const label = NewConnectionName.optional().safeParse(name)
   if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
-  return { name: label.data, provision, listed, allowPasswords }
+  const hours = flags['session-hours']
+  if (hours && !(/^\d{1,3}$/.test(hours) && +hours >= 1 && +hours <= 168))
+    throw new UsageError('--session-hours must be a whole number from 1 to 168.')
+  const sessionHours = hours === undefined ? undefined : hours === '' ? null : Number(hours)
+  return { name: label.data, provision, listed, allowPasswords, sessionHours }
 }
 
 const maxMetadataBytes = 1024 * 1024
@@ -167,8 +181,10 @@ async function differences(before: ListedConnection, after: ListedConnection): P
     const text = String(value ?? 'none')
     return text.startsWith('-----BEGIN ') ? certificateText(text) : text
   }
-  const valuesOf = ({ name, domains, listed, provision, allowPasswords, settings }: ListedConnection) =>
-    new Map<string, unknown>(Object.entries({ name, domains, listed, provision, allowPasswords, ...settings }))
+  const valuesOf = ({ name, domains, listed, provision, allowPasswords, sessionHours, settings }: ListedConnection) =>
+    new Map<string, unknown>(
+      Object.entries({ name, domains, listed, provision, allowPasswords, sessionHours, ...settings }),
+    )
   const [old, current] = [valuesOf(before), valuesOf(after)]
   return [...new Set([...old.keys(), ...current.keys()])]
     .map((key) => [key, textOf(old.get(key)), textOf(current.get(key))])
@@ -245,15 +261,17 @@ function reportEnded(done: string, ended: number): void {
 async function list(json = false): Promise<void> {
   const { listConnections } = await import('../lib/sso/manage')
   for (const connection of await listConnections()) {
-    const { slug, name, settings, domains, users, provision, listed, allowPasswords, disabledAt } = connection
+    const { slug, name, settings, domains, users, provision, listed, allowPasswords, sessionHours, disabledAt } =
+      connection
     const { kind, issuer } = settings
-    const shown = { slug, name, kind, issuer, domains, users, provision, listed, allowPasswords, disabledAt }
+    const own = { provision, listed, allowPasswords, sessionHours, disabledAt }
+    const shown = { slug, name, kind, issuer, domains, users, ...own }
     console.log(json ? JSON.stringify(shown) : summaryOf(connection))
   }
 }
 
 function summaryOf(connection: ListedConnection): string {
-  const { slug, settings, domains, users, provision, listed, allowPasswords, disabledAt } = connection
+  const { slug, settings, domains, users, provision, listed, allowPasswords, sessionHours, disabledAt } = connection
   return [
     slug,
     settings.kind,
@@ -262,6 +280,7 @@ function summaryOf(connection: ListedConnection): string {
     `${users} users`,
     ...(provision ? ['provisions'] : []),
     ...(listed ? ['has a button'] : []),
+    ...(sessionHours ? [`renewed for ${sessionHours} hours`] : []),
     ...(allowPasswords ? ['passwords allowed'] : []),
     ...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []),
   ].join('  ')

@@ -393,14 +393,22 @@ test('renews no session after the provider has ended its own', async ({ sql }) =
   expect([await refresh(), await renewsPage()]).toEqual([400, false])
 })
 
-test('limits no session whose end the provider does not name', async ({ sql }) => {
-  await visitor.exchange(await signIn({ edit: replace(/ SessionNotOnOrAfter="[^"]*"/, '') }))
-  const [session] = await sql(
-    'SELECT renewable_until FROM sessions WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)',
-    [slug],
-  )
-  expect(session).toEqual({ renewable_until: null })
-})
+const limits = [
+  { who: 'neither', isEnded: false, sessionHours: null, expected: null },
+  { who: 'the connection', isEnded: false, sessionHours: 8, expected: 8 },
+  { who: 'the provider, which is earlier,', isEnded: true, sessionHours: 8, expected: 1 },
+]
+for (const { who, isEnded, sessionHours, expected } of limits)
+  test(`${who} limits for how long a session is renewed: ${expected} hours`, async ({ sql }) => {
+    await sql('UPDATE connections SET session_hours = $2 WHERE slug = $1', [slug, sessionHours])
+    await visitor.exchange(await signIn(isEnded ? {} : { edit: replace(/ SessionNotOnOrAfter="[^"]*"/, '') }))
+    const [session] = await sql(
+      `SELECT round(extract(epoch FROM renewable_until - created_at) / 3600)::int AS hours FROM sessions
+       WHERE connection_id = (SELECT id FROM connections WHERE slug = $1)`,
+      [slug],
+    )
+    expect(session).toEqual({ hours: expected })
+  })
 
 // Users
 

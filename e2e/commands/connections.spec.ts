@@ -225,6 +225,8 @@ To exempt one, for emergencies: npm run users -- allow-password EMAIL
     `  domains: ${domain}, new.${domain} → new.${domain}\n  emailClaim: upn → none\n  trustClaim: true → none\n`,
   )
   expect((await update(['--list'])).stdout).toBe(`Updated ${slug}. Nothing has changed.\n`)
+  expect((await update(['--session-hours', '8'])).stdout).toContain('  sessionHours: none → 8\n')
+  expect((await update(['--session-hours', ''])).stdout).toContain('  sessionHours: 8 → none\n')
 
   expect((await update([], 'wrong')).stdout).toBe(`Updated ${slug}.\n  secrets: replaced\n`)
   expect(await outcome()).toBe('server_error')
@@ -310,6 +312,7 @@ test('updates nothing that it can’t use', async ({ sql }) => {
     [['--domain', 'localhost'], '“localhost” is not a domain'],
     [['--name', ''], '--name must have at least one character'],
     [['--trust-claim'], '--trust-claim needs --email-claim'],
+    [['--session-hours', '169'], '--session-hours must be a whole number from 1 to 168.'],
     [['--domain', other, '--name', 'Acme'], `Another connection has ${other}.`],
   ] as [string[], string][]) {
     const { code, stdout, stderr } = await update(parameters)

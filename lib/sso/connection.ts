@@ -16,6 +16,8 @@ export type Connection = {
   sealedSecrets: string | null
   provision: boolean
   allowPasswords: boolean
+  /** How long its sessions can be renewed, if not as long as any session. */
+  sessionHours: number | null
 }
 
 export type OidcConnection = Connection & { settings: OidcSettings }

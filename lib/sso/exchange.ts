@@ -21,7 +21,7 @@ const doubleSubmitSeconds = 10
  * `__Host-browser`) or its hash, the code works in that browser only. With `identity`, it works while
  * the connection is enabled, and as long as the user stays linked to that identity: throws
  * SignInRejected if it is not. Its session can be renewed while the connection is enabled, until
- * `renewableUntil`.
+ * `renewableUntil` and for `sessionHours`.
  */
 export async function issueSsoCode(
   userId: string,
@@ -30,18 +30,21 @@ export async function issueSsoCode(
     browserHash = browser ? hashSecret(browser) : null,
     identity,
     renewableUntil,
+    sessionHours = null,
   }: {
     browser?: string
     browserHash?: Uint8Array | null
     identity?: Subject & { connectionId: string }
-    renewableUntil?: Date
+    renewableUntil?: Date | undefined
+    sessionHours?: number | null
   } = {},
 ): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
   const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
     INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, renewable_until, expires_at)
     VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${identity?.connectionId ?? null},
-            to_timestamp(${renewableUntil ? renewableUntil.getTime() / 1_000 : null}), now() + make_interval(secs => ${lifetimes.code}))
+      least(to_timestamp(${renewableUntil ? renewableUntil.getTime() / 1_000 : null}), now() + make_interval(hours => ${sessionHours})),
+      now() + make_interval(secs => ${lifetimes.code}))
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
   // The insert waits for an `unlink` that holds the user. This is a statement of its own, to see every
   // `unlink` that ended before it; every later one deletes the code.

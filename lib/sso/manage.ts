@@ -15,6 +15,7 @@ const lowestId = '00000000-0000-0000-0000-000000000000'
 export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'provision' | 'allowPasswords'> & {
   secrets: Secrets
   listed: boolean
+  sessionHours?: number | null | undefined
   /** In their ASCII form. */
   domains: string[]
 }
@@ -24,16 +25,16 @@ export class ConnectionConflict extends UsageError {}
 
 /** Adds a connection. Throws ConnectionConflict if the slug or a domain is taken. Then: `endPasswordSessions`. */
 export async function addConnection({ secrets, domains, ...connection }: NewConnection): Promise<void> {
-  const { slug, name, settings, provision, listed, allowPasswords } = connection
+  const { settings, ...columns } = connection
   const id = randomUUID()
   const { kind, ...stored } = ConnectionSettings.parse(settings)
   const sealed = await sealSecrets(secrets, bindingOf({ id, settings }))
   await transaction(async (tx) => {
     const added = await tx.connection.createMany({
-      data: [{ id, slug, name, kind, settings: stored, sealedSecrets: sealed, provision, listed, allowPasswords }],
+      data: [{ id, kind, settings: stored, sealedSecrets: sealed, ...columns }],
       skipDuplicates: true,
     })
-    if (added.count === 0) throw new ConnectionConflict(`There is already a connection ${slug}.`)
+    if (added.count === 0) throw new ConnectionConflict(`There is already a connection ${connection.slug}.`)
     await claimDomains(tx, id, domains)
   })
 }
@@ -87,7 +88,7 @@ async function claimDomains(tx: Prisma.TransactionClient, id: string, domains: s
 }
 
 /** What is left out, or null, stays as it is. `domains` are added. */
-export type ConnectionChange = Partial<Pick<NewConnection, 'name' | 'provision' | 'listed' | 'allowPasswords'>> & {
+export type ConnectionChange = Partial<Omit<NewConnection, 'slug' | 'settings' | 'secrets' | 'domains'>> & {
   settings?: ConnectionSettings
   secrets?: Secrets | null
   domains?: string[]
@@ -101,14 +102,14 @@ export type ConnectionChange = Partial<Pick<NewConnection, 'name' | 'provision' 
 export async function updateConnection(before: ListedConnection, change: ConnectionChange): Promise<void> {
   const { id, slug } = before
   const { settings = before.settings, secrets, domains = [], removedDomains = [] } = change
-  const { name, provision, listed, allowPasswords } = change
+  const { name, provision, listed, allowPasswords, sessionHours } = change
   const sealedSecrets = secrets ? await sealSecrets(secrets, bindingOf({ id, settings })) : before.sealedSecrets
   const { kind: _, ...known } = before.settings
   const { kind, ...stored } = ConnectionSettings.parse(settings)
   await transaction(async (tx) => {
     const updated = await tx.connection.updateMany({
       where: { id, kind, settings: { equals: known }, sealedSecrets: before.sealedSecrets },
-      data: { name, provision, listed, allowPasswords, settings: stored, sealedSecrets },
+      data: { name, provision, listed, allowPasswords, sessionHours, settings: stored, sealedSecrets },
     })
     if (updated.count === 0)
       throw new ConnectionConflict(`Another command has changed ${slug} meanwhile: run this one again.`)

@@ -49,6 +49,7 @@ async function connect(settings: Partial<OidcSettings> = {}): Promise<OidcConnec
     name: 'Acme',
     provision: true,
     allowPasswords: false,
+    sessionHours: null,
     settings: { kind: 'oidc' as const, issuer: provider.issuer, clientId: 'the-client', ...settings },
   }
   return { ...connection, sealedSecrets: await sealSecrets({ clientSecret }, bindingOf(connection)) }

@@ -90,7 +90,8 @@ export async function finishSignIn(
   const { secret: code } = await issueSsoCode(userId, {
     browserHash,
     identity: { connectionId: connection.id, ...identity },
-    ...(sessionEnd && { renewableUntil: sessionEnd }),
+    renewableUntil: sessionEnd,
+    sessionHours: connection.sessionHours,
   })
   addToLog({ userId })
   return landing({ code, next })
