@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
+import { disableConnection, listConnections } from '../../lib/sso/manage'
+import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { documentedFetch } from '../support/documented'
 import { expect, newToken, test } from '../support/fixtures'
+import { newSamlProvider } from '../support/saml-provider'
+import { connectSaml } from '../support/saml-visitor'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
@@ -123,6 +127,25 @@ test.describe('the cron jobs', () => {
       expect(response.headers.get('ratelimit')).toMatch(/^"platform";r=\d+;t=\d+$/)
     }
     expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
+  })
+
+  test('log certificates that end soon, of connections that are not disabled', async () => {
+    const start = new Date()
+    start.setUTCFullYear(start.getUTCFullYear() - 10)
+    start.setUTCDate(start.getUTCDate() + 20)
+    const { certificate } = await newKeyPair('idp', start)
+    const add = async () =>
+      connectSaml(await newSamlProvider(), server.url, { settings: { certificates: [certificate] } })
+    const [slug, disabled] = [await add(), await add()]
+    await disableConnection((await listConnections(disabled))[0]!)
+    await fetch(`${server.url}/api/cron/clean-up`, { headers: { Authorization: `Bearer ${secret}` } })
+    const lines = server
+      .output()
+      .split('\n')
+      .filter((line) => line.includes(slug) || line.includes(disabled))
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 'warn', connection: slug, whose: 'provider', endsAt: expect.any(String) },
+    ])
   })
 
   test('respond with 404 without the right secret, or if no secret is set', async ({ url }) => {
