@@ -144,7 +144,7 @@ test.describe('the cron jobs', () => {
       .split('\n')
       .filter((line) => line.includes(slug) || line.includes(disabled))
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { level: 'warn', connection: slug, whose: 'provider', endsAt: expect.any(String) },
+      { level: 'warn', connection: slug, check: 'certificate_expires', whose: 'provider', endsAt: expect.any(String) },
     ])
   })
 
