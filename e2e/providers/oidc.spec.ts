@@ -48,7 +48,9 @@ test('LemonLDAP::NG: from /sign-in to the dashboard; the second sign-in is the s
   browserProcess,
 }) => {
   await connect(secret)
-  expect(await connections(['check', slug])).toContain(`the provider responds, and names itself ${lemonLdap.issuer}.`)
+  expect(await connections(['check', slug])).toContain(
+    `the provider responds, and names itself ${lemonLdap.issuer}. It accepts the client secret.`,
+  )
   await page.goto(`${server.url}/sign-in?next=/reports?year=2026`)
   await page.getByLabel('Email address').fill(lemonLdap.email)
   await page.getByRole('button', { name: 'Continue' }).click()
@@ -76,8 +78,12 @@ test('LemonLDAP::NG: from /sign-in to the dashboard; the second sign-in is the s
   })
 })
 
-test('LemonLDAP::NG: a wrong client secret is named in the log, and not to the user', async ({ page, sql }) => {
+test('LemonLDAP::NG: a wrong client secret is named by `check` and in the log, and not to the user', async ({
+  page,
+  sql,
+}) => {
   await connect(keepSecret(`wrong-${secret}`))
+  await expect(connections(['check', slug])).rejects.toThrow('token_invalid_client')
   await page.goto(`${server.url}/api/auth/sso/${slug}/start?next=/reports`)
   await signInAtProvider(page)
   await expect(heading(page)).toHaveText('Sign-in at your organisation had a problem')
