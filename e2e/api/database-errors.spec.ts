@@ -129,6 +129,9 @@ test('every constraint rejects what it is for', async () => {
     sessions_method_is_known: [
       `INSERT INTO sessions (user_id, expires_at, method) VALUES (gen_random_uuid(), ${later}, 'x')`,
     ],
+    sessions_device_is_short: [
+      `INSERT INTO sessions (user_id, expires_at, device) VALUES (gen_random_uuid(), ${later}, 'Mozilla/5.0')`,
+    ],
     widget_tokens_token_hash_is_sha256: [
       `INSERT INTO widget_tokens (widget_id, token_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
     ],
@@ -136,6 +139,10 @@ test('every constraint rejects what it is for', async () => {
       connection(slug, 'oidc', '{}'),
     ),
     connections_settings_is_an_object: [connection('acme', 'oidc', '[]'), connection('acme', 'saml', '"x"')],
+    connections_session_hours_are_of_a_week: [0, 169].map(
+      (hours) =>
+        `INSERT INTO connections (name, slug, kind, settings, session_hours) VALUES ('x', 'x', 'oidc', '{}', ${hours})`,
+    ),
     connection_domains_domain_is_ascii: ['Acme.example', 'acme', 'münchen.example', 'acme.example.'].map(domain),
     identities_subject_is_not_empty: [identity('', 'x'), identity('x', '')],
     sso_attempts_state_hash_is_sha256: [signIn(short, hash)],
