@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { issueResetToken, resetPassword } from '../../lib/password/reset'
+import { resetPassword } from '../../lib/password/reset'
 import { signIn } from '../../lib/password/sign-in'
 import { refreshSession } from '../../lib/session/refresh'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
 import { endPasswordSessions } from '../../lib/sso/manage'
 import { addTestConnection } from '../support/connection'
-import { expect, newPassword, type Sql, test } from '../support/fixtures'
+import { expect, newPassword, newToken, type Sql, test } from '../support/fixtures'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { lockRow } from '../support/row-lock'
 
@@ -13,9 +13,11 @@ import { lockRow } from '../support/row-lock'
 
 let domain: string
 let user: PasswordUser
+let token: string
 test.beforeEach(async ({ sql }) => {
   domain = `${randomUUID()}.example.org`
   user = await newPasswordUser(sql, { cost: 4, email: `${randomUUID()}@${domain}` })
+  token = await newToken(user)
 })
 
 const hashOf = async (sql: Sql) => (await sql('SELECT password_hash FROM users WHERE id = $1', [user.id]))[0]
@@ -27,11 +29,7 @@ const operations: Record<string, [table: string, start: (sessionId: string) => P
     () => signIn(user.email, user.password, { subnet: '192.0.2.0/24', sessionIds: [], knownBrowser: null }),
     'SIGN_IN_INVALID',
   ],
-  'a reset': [
-    'users',
-    async () => resetPassword((await issueResetToken(user.id)).secret, newPassword()),
-    'VALIDATION_ERROR',
-  ],
+  'a reset': ['users', () => resetPassword(token, newPassword()), 'VALIDATION_ERROR'],
   'a refresh': [
     'sessions',
     (id) => refreshSession(makeRefreshToken({ sessionId: id, generation: 0 })),
