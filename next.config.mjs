@@ -2,8 +2,8 @@ import { existsSync, readdirSync } from 'node:fs'
 
 const migrations = readdirSync(new URL('prisma/migrations', import.meta.url)).filter((name) => /^\d{14}_/.test(name))
 
-// Tests build with PREVIEW=true.
-const hasPreview = process.env.NODE_ENV === 'development' || process.env.PREVIEW === 'true'
+// Tests build with BUILD_TEST_PREVIEW=true.
+const hasPreview = process.env.NODE_ENV === 'development' || process.env.BUILD_TEST_PREVIEW === 'true'
 
 /** @type {import('next').NextConfig} */
 const config = {

@@ -3,7 +3,7 @@ import { resetPassword } from '../../lib/password/reset'
 import { signIn } from '../../lib/password/sign-in'
 import { refreshSession } from '../../lib/session/refresh'
 import { makeRefreshToken } from '../../lib/session/refresh-token'
-import { endPasswordSessions } from '../../lib/sso/manage'
+import { endPasswordSessions, updateConnection } from '../../lib/sso/manage'
 import { addTestConnection } from '../support/connection'
 import { expect, newPassword, newToken, type Sql, test } from '../support/fixtures'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
@@ -37,28 +37,46 @@ const operations: Record<string, [table: string, start: (sessionId: string) => P
   ],
 }
 
-for (const [what, [table, start, error]] of Object.entries(operations))
-  for (const [when, isFirst] of Object.entries({ before: true, after: false }))
-    test(`${what} that began before a connection was added leaves no session, ${when} the sessions end`, async ({
-      sql,
-    }) => {
-      const insert = `INSERT INTO sessions (user_id, expires_at, method)
+/** What forbids a password: prepares it, and returns what does it. */
+const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
+  add: async () => () => addTestConnection(domain),
+  'update --domain': async () => {
+    const connection = await addTestConnection(`other.${domain}`)
+    return () => updateConnection(connection, { domains: [domain] })
+  },
+  'update --no-allow-passwords': async () => {
+    const connection = await addTestConnection(domain, { allowPasswords: true })
+    return () => updateConnection(connection, { allowPasswords: false })
+  },
+}
+
+const cases = Object.entries(operations).flatMap(([what, operation]) =>
+  Object.entries(changes).flatMap(([name, prepare]) =>
+    [true, false].map((isFirst) => [what, operation, name, prepare, isFirst] as const),
+  ),
+)
+for (const [what, [table, start, error], name, prepare, isFirst] of cases)
+  test(`${what} that began before ${name} leaves no session, ${isFirst ? 'before' : 'after'} the sessions end`, async ({
+    sql,
+  }) => {
+    const change = await prepare()
+    const insert = `INSERT INTO sessions (user_id, expires_at, method)
         VALUES ($1, now() + interval '1 day', 'password') RETURNING id`
-      const sessionId = (await sql(insert, [user.id]))[0]!.id as string
-      const hash = await hashOf(sql)
-      const lock = await lockRow(table, 'id = $1', table === 'users' ? user.id : sessionId)
-      const operation = start(sessionId).then(
-        () => null,
-        (cause) => cause.code,
-      )
-      await lock.waiting(1)
-      await addTestConnection(domain)
-      const ending = isFirst ? endPasswordSessions([domain]) : null
-      if (ending) await lock.waiting(2)
-      else await lock.sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [sessionId])
-      await lock.release()
-      expect(await operation).toBe(what === 'a refresh' && isFirst ? null : error)
-      if (ending) expect(await ending).toBe(1)
-      expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
-      expect(await hashOf(sql)).toEqual(hash)
-    })
+    const sessionId = (await sql(insert, [user.id]))[0]!.id as string
+    const hash = await hashOf(sql)
+    const lock = await lockRow(table, 'id = $1', table === 'users' ? user.id : sessionId)
+    const operation = start(sessionId).then(
+      () => null,
+      (cause) => cause.code,
+    )
+    await lock.waiting(1)
+    await change()
+    const ending = isFirst ? endPasswordSessions([domain]) : null
+    if (ending) await lock.waiting(2)
+    else await lock.sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [sessionId])
+    await lock.release()
+    expect(await operation).toBe(what === 'a refresh' && isFirst ? null : error)
+    if (ending) expect(await ending).toBe(1)
+    expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
+    expect(await hashOf(sql)).toEqual(hash)
+  })

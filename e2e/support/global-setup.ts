@@ -95,7 +95,7 @@ function command(...parameters: string[]): void {
     execFileSync(process.execPath, parameters, {
       cwd: project,
       stdio: 'pipe',
-      env: { ...process.env, NODE_ENV: 'production', PREVIEW: 'true' },
+      env: { ...process.env, NODE_ENV: 'production', BUILD_TEST_PREVIEW: 'true' },
     })
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
