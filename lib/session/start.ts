@@ -30,7 +30,7 @@ export function startSession(
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
   const endOfParent = Prisma.sql`SELECT expires_at FROM sessions AS parent WHERE parent.id = claimed.parent_id`
   const replaces = Prisma.sql`
-    ON CONFLICT (parent_id, redirect_uri) DO UPDATE SET
+    ON CONFLICT (parent_id, redirect_uri) WHERE parent_id IS NOT NULL DO UPDATE SET
       id = excluded.id, created_at = now(), expires_at = excluded.expires_at, revoked_at = NULL,
       generation = 0, rotated_at = NULL, renewable_until = excluded.renewable_until`
   return Prisma.sql`
