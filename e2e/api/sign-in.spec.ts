@@ -59,7 +59,8 @@ const logLineOf = (requestId: unknown) => {
   return JSON.parse(lines.find((line) => line.includes(String(requestId)))!)
 }
 
-const ofUser = 'SELECT id, revoked_at, connection_id, expires_at - created_at AS life FROM sessions WHERE user_id = $1'
+const ofUser =
+  'SELECT id, revoked_at, connection_id, device, expires_at - created_at AS life FROM sessions WHERE user_id = $1'
 const sessionsOf = ({ id }: { id: string }) => sql(ofUser, [id])
 
 /** The cookies that a response sets, as a browser would send them. */
@@ -95,12 +96,14 @@ test('starts a session for the right password, like an exchange', async () => {
   const user = await newUser({ cost: 12 })
   let response!: ApiResponse
   const email = ` ${user.email.toUpperCase()} `
-  expect(await workOf(async () => (response = await signIn({ ...user, email })))).toEqual([12])
+  expect(
+    await workOf(async () => (response = await signIn({ ...user, email }, { 'User-Agent': 'Firefox/140.0' }))),
+  ).toEqual([12])
   const { status, headers, body } = response
   expect(status).toBe(200)
   expect(body).toEqual({ ok: true, token: expect.any(String), refreshToken: expect.any(String) })
   const [session] = await sessionsOf(user)
-  expect(session).toMatchObject({ revoked_at: null, connection_id: null, life: { days: 7 } })
+  expect(session).toMatchObject({ revoked_at: null, connection_id: null, device: 'Firefox', life: { days: 7 } })
 
   const [token, refresh, known] = headers.getSetCookie()
   expect(token).toMatch(/^session=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax$/)

@@ -128,6 +128,13 @@ test('stores only the hash of a code, and nothing of a refresh token', async ({ 
   for (const form of ['hex', 'base64', 'base64url'] as const) expect(stored!.sessions).not.toContain(mac.toString(form))
 })
 
+test('stores the kind of device, in our own words', async ({ user, post, sql }) => {
+  const agents = ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', '<b>curl/8']
+  for (const agent of agents) await post(exchangePath, { code: await newCode(user) }, { 'User-Agent': agent })
+  const stored = await sql('SELECT device FROM sessions WHERE user_id = $1 ORDER BY created_at', [user.id])
+  expect(stored).toEqual([{ device: 'Firefox on Linux' }, { device: null }])
+})
+
 test('sends the same response for unknown, used, expired and disabled', async ({ user, post, sql }) => {
   const used = await newCode(user)
   const expired = await newCode(user)
