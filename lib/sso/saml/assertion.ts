@@ -1,11 +1,10 @@
 import { emailOf, type SamlEmail } from './email'
-import { namespaces } from './namespaces'
 import { ensure, type SamlCheck, SamlRejected } from './rejected'
 import type { Expected } from './response'
-import { childrenOf, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
+import { childrenOf, namespaces, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
 
 /** The difference between our clock and the provider's that is accepted. */
-export const clockSkewMs = 60_000
+const clockSkewMs = 60_000
 
 /** Who signed in, according to the provider. A user is known by (connection, issuer, subject). */
 export type SamlIdentity = SamlEmail & {

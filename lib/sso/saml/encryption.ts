@@ -1,8 +1,7 @@
-import { namespaces } from './namespaces'
 import { ensure, SamlRejected } from './rejected'
 import type { ServiceProviderSettings } from './service-provider'
 import { checkUnsigned } from './signature'
-import { childrenOf, onlyChild, selfAndDescendants, type XmlElement } from './xml'
+import { childrenOf, namespaces, onlyChild, selfAndDescendants, type XmlElement } from './xml'
 
 // CBC has no integrity of its own, but ADFS and Entra use nothing else. An attacker learns nothing
 // from it, because every failure gets the same response. No RSA PKCS #1 v1.5 and no triple DES.

@@ -1,8 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { UsageError } from '../usage-error'
-import { namespaces } from './namespaces'
 import type { SamlRejected } from './rejected'
-import { childrenOf, parseXml, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
+import { childrenOf, namespaces, parseXml, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
 
 /**
  * What a provider's metadata says. Nothing in it can switch a check of responses off: the operator

@@ -1,8 +1,16 @@
 import { checkEncryption } from './encryption'
-import { namespaces } from './namespaces'
 import { ensure, SamlRejected } from './rejected'
 import { checkSignature, checkUnsigned } from './signature'
-import { childrenOf, maxDocumentBytes, onlyChild, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
+import {
+  childrenOf,
+  maxDocumentBytes,
+  namespaces,
+  onlyChild,
+  selfAndDescendants,
+  trimmed,
+  uriIn,
+  type XmlElement,
+} from './xml'
 
 /** What a response must say to be the response to our request. */
 export type Expected = { acsUrl: string; entityId: string; issuer: string; requestId: string }

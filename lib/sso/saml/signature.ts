@@ -1,6 +1,5 @@
-import { namespaces } from './namespaces'
 import { ensure } from './rejected'
-import { childrenOf, selfAndDescendants, type XmlElement } from './xml'
+import { childrenOf, namespaces, selfAndDescendants, type XmlElement } from './xml'
 
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 const signedInfoShape =

@@ -1,5 +1,14 @@
 import { ensure, type SamlCheck } from './rejected'
 
+/** The XML namespaces of SAML 2.0, XML Signature and XML Encryption. */
+export const namespaces = {
+  protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',
+  assertion: 'urn:oasis:names:tc:SAML:2.0:assertion',
+  metadata: 'urn:oasis:names:tc:SAML:2.0:metadata',
+  signature: 'http://www.w3.org/2000/09/xmldsig#',
+  encryption: 'http://www.w3.org/2001/04/xmlenc#',
+}
+
 /** An element. `text` is its own text, without that of its children. */
 export type XmlElement = {
   /** The local name. */
@@ -229,11 +238,5 @@ export function onlyChild(element: XmlElement, namespace: string, name: string, 
 
 /** Returns an element and all its descendants, in document order. */
 export function selfAndDescendants(element: XmlElement): XmlElement[] {
-  const elements: XmlElement[] = []
-  const visit = (visited: XmlElement) => {
-    elements.push(visited)
-    visited.children.forEach(visit)
-  }
-  visit(element)
-  return elements
+  return [element, ...element.children.flatMap(selfAndDescendants)]
 }
