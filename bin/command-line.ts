@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import { UsageError } from '../lib/sso/usage-error'
+import { UsageError } from '../lib/usage-error'
 
 type Options = NonNullable<ParseArgsConfig['options']>
 type FlagsOf<Given extends Options> = ReturnType<typeof parseArgs<{ options: Given }>>['values']

@@ -6,7 +6,7 @@ import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import type { ConnectionChange, ListedConnection } from '../lib/sso/manage'
 import type { Entered, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
-import { UsageError } from '../lib/sso/usage-error'
+import { UsageError } from '../lib/usage-error'
 import { runCommand } from './command-line'
 import { withDatabaseAsOwner } from './local'
 
@@ -174,7 +174,7 @@ async function apply(change: ConnectionChange & Entered, before: ListedConnectio
 
 /** Returns what differs between a connection and what it was, a line each. */
 async function differences(before: ListedConnection, after: ListedConnection): Promise<string[]> {
-  const { certificateText } = await import('../lib/sso/saml/operator')
+  const { certificateText } = await import('../lib/sso/saml/provider')
   const textOf = (value: unknown): string => {
     if (Array.isArray(value)) return value.map(textOf).join(', ')
     if (typeof value === 'object') return JSON.stringify(value)
@@ -194,7 +194,7 @@ async function differences(before: ListedConnection, after: ListedConnection): P
 
 async function rotate(connection: ListedConnection, drop = false): Promise<void> {
   const { isSaml } = await import('../lib/sso/connection')
-  const { rotateKey } = await import('../lib/sso/saml/operator')
+  const { rotateKey } = await import('../lib/sso/saml/provider')
   if (!isSaml(connection)) throw new UsageError(`${connection.slug} has no key of ours: it is not a SAML connection.`)
   await apply(await rotateKey(connection, drop), connection)
 }

@@ -1,7 +1,7 @@
 // `npm run issue -- sso-code|reset-token EMAIL`: issues by hand the links that the SSO callback and
 // the forgot-password e-mail issue in production.
 import { parseEmailAddress } from '../lib/contract/email-address'
-import { UsageError } from '../lib/sso/usage-error'
+import { UsageError } from '../lib/usage-error'
 import { runCommand } from './command-line'
 import { prepareLocally, readEnvFiles, rememberedPublicUrl } from './local'
 

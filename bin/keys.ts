@@ -10,7 +10,7 @@ import {
   type RotationStep,
   rotateSigningKeys,
 } from '../lib/settings/signing-keys'
-import { UsageError } from '../lib/sso/usage-error'
+import { UsageError } from '../lib/usage-error'
 import { runCommand } from './command-line'
 import { readEnvFiles } from './local'
 

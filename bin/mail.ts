@@ -1,6 +1,6 @@
 // `npm run mail -- status|retry|test ADDRESS`: looks after the outbox of e-mails.
 import { parseEmailAddress } from '../lib/contract/email-address'
-import { UsageError } from '../lib/sso/usage-error'
+import { UsageError } from '../lib/usage-error'
 import { runCommand } from './command-line'
 import { prepareLocally, readEnvFiles } from './local'
 

@@ -1,7 +1,7 @@
 // `npm run migration -- NAME`: writes a migration for the changes in prisma/schema.prisma since the
 // newest committed migration. Works offline.
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { UsageError } from '../lib/sso/usage-error'
+import { UsageError } from '../lib/usage-error'
 import { draftMigration } from '../prisma/migrate'
 import { runCommand } from './command-line'
 import { startEmbeddedPostgres } from './embedded-postgres'

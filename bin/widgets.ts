@@ -1,6 +1,6 @@
 // `npm run widgets -- add|list|show|add-origin|remove-origin|rotate|revoke|disable|enable|remove|check`: manages
 // the widgets that customers embed into their pages (docs/widgets.md).
-import { UsageError } from '../lib/sso/usage-error'
+import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
 import { runCommand } from './command-line'
 import { withDatabaseAsOwner } from './local'

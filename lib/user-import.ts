@@ -1,7 +1,7 @@
 import { emailDomain, emailForms, parseEmailAddress } from './contract/email-address'
 import { mayUsePassword } from './database/password-policy'
 import { transaction } from './database/prisma'
-import { UsageError } from './sso/usage-error'
+import { UsageError } from './usage-error'
 
 const maxUsers = 50_000 // more would not end within the time of one transaction
 const maxProblems = 20

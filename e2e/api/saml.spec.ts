@@ -3,7 +3,7 @@ import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import type { SamlConnection } from '../../lib/sso/connection'
 import { disableConnection, type ListedConnection, listConnections, updateConnection } from '../../lib/sso/manage'
-import { rotateKey } from '../../lib/sso/saml/operator'
+import { rotateKey } from '../../lib/sso/saml/provider'
 import { expect, postTo, type Sql, test } from '../support/fixtures'
 import { connect, startProvider } from '../support/oidc-provider'
 import {

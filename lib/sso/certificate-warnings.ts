@@ -1,7 +1,7 @@
 import { log } from '../log'
 import { isSaml } from './connection'
 import { listConnections } from './manage'
-import { expiringCertificates } from './saml/expiring-certificates'
+import { expiringCertificates } from './saml/provider'
 
 /** Logs the connections whose certificates end within 30 days. Call it daily. */
 export async function logExpiringCertificates(): Promise<void> {

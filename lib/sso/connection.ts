@@ -1,6 +1,6 @@
 import { domainInAscii } from '../contract/email-address'
 import { prisma } from '../database/prisma'
-import { ConnectionSettings } from './connection-settings'
+import { ConnectionSettings } from './kinds'
 import type { OidcSettings } from './oidc/settings'
 import type { SamlSettings } from './saml/settings'
 

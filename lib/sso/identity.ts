@@ -1,7 +1,6 @@
-import { emailDomain, inUnicode } from '../contract/email-address'
+import { emailDomain, foldCase, inUnicode } from '../contract/email-address'
 import { type Prisma, prisma, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
-import { foldCase } from './fold-case'
 import { SignInRejected } from './rejection'
 
 /** Who the identity provider says that the user is. `isEmail`: the letter case of the subject may change. */

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { beganWithPassword, mayUsePassword } from '../database/password-policy'
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
+import { UsageError } from '../usage-error'
 import type { Connection } from './connection'
-import { ConnectionSettings } from './connection-settings'
 import type { Subject } from './identity'
+import { ConnectionSettings } from './kinds'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
-import { UsageError } from './usage-error'
 
 const batchSize = 500
 const rowsAtOnce = 10_000

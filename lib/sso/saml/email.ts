@@ -1,4 +1,4 @@
-import { foldCase } from '../fold-case'
+import { foldCase } from '../../contract/email-address'
 import { trimmed } from './xml'
 
 /** The usual names of the attribute, in lower case. */

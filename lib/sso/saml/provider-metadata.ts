@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { UsageError } from '../usage-error'
+import { UsageError } from '../../usage-error'
 import type { SamlRejected } from './rejected'
 import { childrenOf, namespaces, parseXml, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
 

@@ -1,7 +1,193 @@
+import { X509Certificate } from 'node:crypto'
+import { sendRequest } from '../../outgoing'
+import { newSecret } from '../../secret'
+import { UsageError } from '../../usage-error'
 import type { SamlConnection } from '../connection'
-import type { Provider } from '../provider'
-import { add, check, describe } from './operator'
+import type { Entered, Provider } from '../provider'
+import { SignInRejected } from '../rejection'
+import { openSecrets } from '../sealed-secrets'
+import { asEntered } from '../settings-as-entered'
+import { acsUrl, entityId } from '../urls'
+import { readProviderMetadata } from './provider-metadata'
+import { SamlSettings } from './settings'
 import { authenticate, authorize } from './sign-in'
 
+type SamlProvider = Provider<SamlConnection>
+
+const timeoutMs = 5_000
+const soonMs = 30 * 24 * 60 * 60 * 1000
+const signedParts = ['either', 'response', 'assertion', 'both'] as const
+const signedText = {
+  either: 'the response, the assertion, or both',
+  response: 'the response',
+  assertion: 'the assertion',
+  both: 'the response and the assertion',
+}
+
+const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
+  settings: [
+    `sign-on endpoint: ${settings.ssoUrl}`,
+    ...settings.certificates.map((pem) => `certificate ${certificateText(pem)}`),
+    `our certificate ${certificateText(settings.certificate)}`,
+    ...(settings.nextCertificate ? [`our next certificate ${certificateText(settings.nextCertificate)}`] : []),
+  ],
+  entries: {
+    'entity ID, metadata URL': entityId(slug),
+    'ACS URL (HTTP-POST)': acsUrl(slug),
+    NameID: 'persistent; not transient',
+    'attribute mail or email': `the e-mail address${settings.emailAttribute ? `; here: ${settings.emailAttribute}` : ''}`,
+    sign: `${signedText[settings.signed]}, with RSA-SHA256`,
+    'encrypt assertions': 'optional, with the certificate in our metadata',
+    requests: settings.signRequests ? 'signed with the certificate in our metadata' : 'not signed',
+  },
+})
+
+/** Sends the provider a request. */
+const check: SamlProvider['check'] = async (connection) => {
+  const fails = (check: string, advice: string) => ({ works: false, summary: `${check}. ${advice}`, problems: [] })
+  try {
+    const url = await authorize(connection, { requestId: `_${newSecret()}`, state: newSecret() })
+    const { statusCode, body } = await sendRequest(url, { signal: AbortSignal.timeout(timeoutMs) })
+    body.on('error', () => {}).destroy() // only its status counts
+    return {
+      works: true,
+      summary: `the provider’s sign-on endpoint responds with ${statusCode}.`,
+      problems: [
+        ...(statusCode >= 400
+          ? ['It rejects our request: is this service registered there? If so, import its current metadata.']
+          : []),
+        // Only the key of a certificate counts (SAML Metadata Interoperability §2.6.1): this breaks nothing,
+        // but the provider is likely to sign with another one soon.
+        ...expiringCertificates(connection.settings).map(({ whose, endsAt }) => {
+          const ends = `${endsAt <= Date.now() ? 'expired' : 'expires'} on ${dateOf(endsAt)}`
+          if (whose === 'provider') return `The last certificate ${ends}: import new metadata.`
+          return `Our certificate ${ends}: npm run connections -- rotate-key ${connection.slug}`
+        }),
+      ],
+    }
+  } catch (error) {
+    if (error instanceof SignInRejected)
+      return fails(
+        error.check,
+        'Our key can’t be opened: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key SLUG',
+      )
+    if ((error as Error).name === 'TimeoutError')
+      return fails('provider_timeout', `The provider did not respond within ${timeoutMs / 1000} seconds.`)
+    return fails('provider_unreachable', 'The provider can’t be reached from here. Its users’ browsers might reach it.')
+  }
+}
+
+const add: SamlProvider['add'] = {
+  usage: `npm run connections -- add saml SLUG --metadata FILE --domain DOMAIN [--domain …]
+    adds a SAML provider from its metadata (- for stdin), and prints what to enter at the provider.
+    --metadata          also takes an https URL
+    --want-signed WHAT  response, assertion, both or, by default, either
+    --sign-requests     signs requests, as metadata may also demand
+    --email-attribute NAME   the attribute with the e-mail address, if it is none of the usual ones; or NameID`,
+  flags: {
+    metadata: { type: 'string' },
+    'want-signed': { type: 'string' },
+    'sign-requests': { type: 'boolean' },
+    'email-attribute': { type: 'string' },
+  },
+  /** Reads the provider's metadata, and makes a key pair of ours for a new connection. */
+  async settingsFrom({ slug, stored }, flags, read) {
+    const { metadata, 'want-signed': wanted = stored?.signed ?? 'either', 'sign-requests': signRequests } = flags
+    if (stored && Object.keys(flags).length === 0)
+      throw new UsageError('Pass what is to be changed, such as --metadata.')
+    const signed = signedParts.find((part) => part === wanted)
+    if (!signed) throw new UsageError(`--want-signed must be one of: ${signedParts.join(', ')}.`)
+    const emailAttribute = (flags['email-attribute'] ?? stored?.emailAttribute) || undefined
+    const own = { ...stored, signed, signRequests: signRequests ?? stored?.signRequests ?? false, emailAttribute }
+    if (stored && metadata === undefined) return { settings: settingsOf(own), secrets: null, notes: [] }
+    if (!metadata) throw new UsageError('--metadata is required: a file or an https URL, or - for stdin.')
+    const found = readProviderMetadata(await read(String(metadata)))
+    const { entityId: issuer, ssoUrl, wantsSignedRequests } = found
+    if (stored && issuer !== stored.issuer)
+      throw new UsageError(
+        `The metadata is of ${issuer}, but ${slug} is ${stored.issuer}. Add it as another connection.`,
+      )
+    const { newKeyPair } = await import('./key-pair')
+    const pair = stored ? null : await newKeyPair(slug)
+    const settings = settingsOf({
+      ...own,
+      ...(pair && { certificate: pair.certificate }),
+      ...(wantsSignedRequests && { signRequests: true }),
+      kind: 'saml',
+      issuer,
+      ssoUrl,
+      certificates: found.certificates.map(({ pem }) => pem),
+    })
+    const switchesOn = wantsSignedRequests && !own.signRequests
+    const notes = [...found.leftOut, ...(switchesOn ? ['The metadata demands signed requests: they are signed.'] : [])]
+    return { settings, secrets: pair && { privateKey: pair.privateKey }, notes }
+  },
+}
+
+const names: Record<string, string> = {
+  issuer: 'entityID',
+  ssoUrl: 'SingleSignOnService',
+  certificates: 'certificates',
+}
+
+function settingsOf(entered: object): SamlSettings {
+  const settings = asEntered(SamlSettings).safeParse(entered)
+  if (settings.success) return settings.data
+  const problems = settings.error.issues.map(
+    ({ path, message }) => `The provider’s ${names[String(path[0])] ?? 'metadata'} ${message}.`,
+  )
+  throw new UsageError(problems.join('\n'))
+}
+
+/**
+ * Makes a second key pair of ours: the first one signs, both decrypt. With `drop`, the second one takes the
+ * place of the first. A new pair replaces keys that can't be opened at once. Throws UsageError.
+ */
+export async function rotateKey(connection: SamlConnection, drop = false): Promise<Entered> {
+  const { slug } = connection
+  const { nextCertificate, ...settings } = connection.settings
+  const secrets = await openSecrets(connection).catch(() => null)
+  if (drop && nextCertificate && secrets) {
+    const second = { privateKey: secrets.nextPrivateKey! }
+    return { settings: { ...settings, certificate: nextCertificate }, secrets: second, notes: [] }
+  }
+  if (drop) throw new UsageError(`${slug} has no second key that can be opened.`)
+  if (nextCertificate && secrets) throw new UsageError(`${slug} has two keys: drop the first one, with --drop.`)
+  const { newKeyPair } = await import('./key-pair')
+  const { privateKey, certificate } = await newKeyPair(slug)
+  const enter = `Let the provider read ${entityId(slug)} again, or enter there:\n${certificate}`
+  if (!secrets)
+    return {
+      settings: { ...settings, certificate },
+      secrets: { privateKey },
+      notes: ['The earlier key is lost.', enter],
+    }
+  return {
+    settings: { ...settings, nextCertificate: certificate },
+    secrets: { privateKey: secrets.privateKey!, nextPrivateKey: privateKey },
+    notes: [enter, `Then: npm run connections -- rotate-key ${slug} --drop`],
+  }
+}
+
+/** Returns whose certificates end within 30 days, and when. Of several of the provider, only the last end counts. */
+export function expiringCertificates({ certificates, certificate, nextCertificate }: SamlSettings) {
+  const ends = { provider: Math.max(...certificates.map(endOf)), own: endOf(nextCertificate ?? certificate) }
+  return Object.entries(ends).flatMap(([whose, endsAt]) => (endsAt <= Date.now() + soonMs ? [{ whose, endsAt }] : []))
+}
+
+/** When a certificate (PEM) ends. */
+function endOf(pem: string): number {
+  return Date.parse(new X509Certificate(pem).validTo)
+}
+
+/** Returns how an operator recognizes a certificate. */
+export function certificateText(pem: string): string {
+  return `${new X509Certificate(pem).fingerprint256.slice(0, 23)}… until ${dateOf(endOf(pem))}`
+}
+
+function dateOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
+}
+
 /** SAML 2.0. */
-export const saml: Provider<SamlConnection> = { response: 'form', authorize, authenticate, describe, check, add }
+export const saml: SamlProvider = { response: 'form', authorize, authenticate, describe, check, add }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Flags } from '../provider'
-import { add, describe as describeConnection } from './operator'
+import { oidc } from './provider'
 
 const good = { issuer: 'https://idp.example.com', 'client-id': 'x' }
 const secret = async () => Buffer.from('secret\n')
 const settingsFrom = async (flags: Flags) =>
-  (await add.settingsFrom({ slug: 'acme', domains: [] }, { ...good, ...flags }, secret)).settings
+  (await oidc.add.settingsFrom({ slug: 'acme', domains: [] }, { ...good, ...flags }, secret)).settings
 const common = { issuer: 'https://login.microsoftonline.com/common/v2.0', 'email-claim': 'upn' }
 
 test('reads the flags of a provider, without white space around them', async () => {
@@ -55,11 +55,15 @@ test('keeps what an update does not name, and reads a secret for another client,
     [{ 'email-claim': 'mail' }, { emailClaim: 'mail', trustClaim: undefined }, false],
     [{ 'email-claim': '' }, { emailClaim: undefined, trustClaim: undefined }, false],
   ] as [Flags, object, boolean][]) {
-    const { settings: entered, secrets } = await add.settingsFrom({ slug: 'acme', domains: [], stored }, flags, secret)
+    const { settings: entered, secrets } = await oidc.add.settingsFrom(
+      { slug: 'acme', domains: [], stored },
+      flags,
+      secret,
+    )
     expect(entered, JSON.stringify(flags)).toEqual({ ...stored, ...settings })
     expect(secrets, JSON.stringify(flags)).toEqual(readsSecret ? { clientSecret: 'secret' } : null)
   }
-  const another = add.settingsFrom({ slug: 'acme', domains: [], stored }, { issuer: `${good.issuer}/` }, secret)
+  const another = oidc.add.settingsFrom({ slug: 'acme', domains: [], stored }, { issuer: `${good.issuer}/` }, secret)
   await expect(another).rejects.toThrow('add it as another connection')
 })
 
@@ -67,7 +71,7 @@ test('needs the domains for which each of several tenants vouches', async () => 
   const [one, two] = [randomUUID(), randomUUID()]
   const domains = ['a.example', 'b.example', 'xn--bcher-kva.example']
   const enter = async (tenant: string[]) =>
-    (await add.settingsFrom({ slug: 'acme', domains }, { ...good, tenant }, secret)).settings
+    (await oidc.add.settingsFrom({ slug: 'acme', domains }, { ...good, tenant }, secret)).settings
   expect(await enter([`${one}=A.example, bücher.example`, `${two.toUpperCase()}=b.example`])).toMatchObject({
     tenants: [one, two],
     tenantDomains: { [one]: ['a.example', 'xn--bcher-kva.example'], [two]: ['b.example'] },
@@ -88,7 +92,7 @@ test('needs the domains for which each of several tenants vouches', async () => 
 
 test('shows how the client authenticates, and what its claim may do', () => {
   const lines = (settings: object) =>
-    describeConnection({ slug: 'acme', settings: { kind: 'oidc', clientId: 'x', ...settings } } as never).settings
+    oidc.describe({ slug: 'acme', settings: { kind: 'oidc', clientId: 'x', ...settings } } as never).settings
   expect(lines({})).toEqual(['client ID: x'])
   expect(lines({ tokenAuth: 'post', emailClaim: 'upn' }).slice(1)).toEqual([
     'client authentication: client_secret_post',
