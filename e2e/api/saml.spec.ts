@@ -64,7 +64,7 @@ test('signs in with an encrypted assertion', async ({ sql }) => {
     next: '/reports?year=2026',
   })
   const [user] = await usersOf(sql, slug)
-  const { entityId: issuer } = provider.settings.provider
+  const { issuer } = provider.settings
   expect(user).toMatchObject({ email: `ada@${slug}.example.org`, password_policy: null, issuer, subject: 'ada' })
   expect(await logged()).toMatchObject({ route: 'sso-acs', status: 303, connection: slug, userId: user!.id })
 })
@@ -455,7 +455,7 @@ test('stores our private key sealed for this provider and this certificate, and 
       value,
     ])
   for (const [name, value, genuine] of [
-    ['issuer', 'https://other.example', provider.settings.provider.entityId],
+    ['issuer', 'https://other.example', provider.settings.issuer],
     ['certificate', provider.nextKey.certificate, provider.settings.certificate],
   ] as const) {
     await set(name, value)

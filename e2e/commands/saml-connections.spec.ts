@@ -23,15 +23,14 @@ test.beforeEach(async () => {
 type Metadata = { entityId?: string; ssoUrl?: string; certificates?: string[]; attributes?: string }
 
 function metadataOf(
-  { settings }: SamlProvider,
+  { settings: own }: SamlProvider,
   { entityId, ssoUrl, certificates, attributes = '' }: Metadata = {},
 ): string {
-  const { provider: own } = settings
   const keys = (certificates ?? own.certificates).map(
     (pem) =>
       `<KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${pem.replace(/-----.*-----/g, '')}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></KeyDescriptor>`,
   )
-  return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId ?? own.entityId}"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"${attributes}>${keys.join('')}<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${ssoUrl ?? own.ssoUrl}"/></IDPSSODescriptor></EntityDescriptor>`
+  return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId ?? own.issuer}"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"${attributes}>${keys.join('')}<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${ssoUrl ?? own.ssoUrl}"/></IDPSSODescriptor></EntityDescriptor>`
 }
 
 const add = (more: string[] = [], metadata = metadataOf(provider)) =>
@@ -61,7 +60,7 @@ test('adds a connection that signs in, and updates the certificate of the provid
   ])
     expect(added.stdout).toContain(text)
   const [row] = await sql('SELECT kind, settings FROM connections WHERE slug = $1', [slug])
-  const { entityId: issuer, ssoUrl, certificates } = provider.settings.provider
+  const { issuer, ssoUrl, certificates } = provider.settings
   expect(row).toMatchObject({
     kind: 'saml',
     settings: { issuer, ssoUrl, certificates, signed: 'either', signRequests: false },
@@ -176,7 +175,7 @@ test('rotates our key, and replaces one that can’t be opened', async ({ sql })
 
 test('leaves out certificates that it can’t use, and names them', async ({ sql }) => {
   const expired = (await newKeyPair('idp', new Date('2010-01-01T00:00:00Z'))).certificate
-  const { certificates } = provider.settings.provider
+  const { certificates } = provider.settings
   const { code, stdout } = await add(
     [],
     `\uFEFF${metadataOf(provider, { certificates: [expired, ...certificates, ''] })}`,

@@ -69,7 +69,7 @@ test.beforeAll(async ({ sql }) => {
     const response = keepSecret(saml.respond({ response: true, requestId: requestIdIn(request), email }))
     return { acsUrl: saml.settings.acsUrl, response, relayState }
   })
-  saml.settings.provider.ssoUrl = samlPages.ssoUrl
+  saml.settings.ssoUrl = samlPages.ssoUrl
   samlSlug = await connectSaml(saml, login.url)
   withPassword = await newPasswordUser(sql, { cost: 4 })
 })

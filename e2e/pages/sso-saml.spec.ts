@@ -29,7 +29,7 @@ test.beforeEach(async ({ url, page }) => {
       relayState: isAttentive ? (relayState ?? '') : '',
     }
   })
-  provider.settings.provider.ssoUrl = pages.ssoUrl
+  provider.settings.ssoUrl = pages.ssoUrl
   slug = await connectSaml(provider, url, { name: 'Acme SAML' })
   posted = []
   page.on('request', async (request) => {
@@ -96,7 +96,7 @@ test('shows an error when the provider never responds to our request', async ({ 
 })
 
 test('shows an error and keeps `next` when the response is rejected', async ({ page, sql }) => {
-  provider.settings.provider.entityId = 'https://other.example'
+  provider.settings.issuer = 'https://other.example'
   await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
   await expect(heading(page)).toHaveText('We couldn’t verify your sign-in')
   await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute('href', '/sign-in?next=%2Freports')

@@ -88,14 +88,12 @@ export async function newSamlProvider(): Promise<SamlProvider> {
     entityId: 'https://app.example/api/auth/sso/acme/metadata',
     acsUrl: 'https://app.example/api/auth/sso/acme/acs',
     ...ours!,
-    provider: {
-      entityId: 'https://idp.example/metadata',
-      ssoUrl: 'https://idp.example/sso?tenant=acme',
-      certificates: [current!.certificate],
-    },
+    kind: 'saml',
+    issuer: 'https://idp.example/metadata',
+    ssoUrl: 'https://idp.example/sso?tenant=acme',
+    certificates: [current!.certificate],
     signRequests: true,
-    wantResponseSigned: false,
-    wantAssertionSigned: false,
+    signed: 'either',
   }
   const respond = (options: ResponseOptions) => {
     const edit = options.edit ?? unchanged
@@ -128,7 +126,7 @@ const unchanged = (xml: string) => xml
 export const seconds = (count: number) => new Date(Date.now() + count * 1000).toISOString()
 
 function responseXml(
-  { acsUrl, entityId, provider }: ServiceProviderSettings,
+  { acsUrl, entityId, issuer: provider }: ServiceProviderSettings,
   {
     requestId: inResponseTo = requestId,
     nameId = 'ada',
@@ -137,7 +135,7 @@ function responseXml(
     notOnOrAfter = 300,
   }: ResponseOptions,
 ): string {
-  const issuer = `<saml:Issuer>${provider.entityId}</saml:Issuer>`
+  const issuer = `<saml:Issuer>${provider}</saml:Issuer>`
   const attribute = (name: string, value: string) =>
     `<saml:Attribute Name="${name}"><saml:AttributeValue xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string">${value}</saml:AttributeValue></saml:Attribute>`
   return `<?xml version="1.0" encoding="UTF-8"?>

@@ -18,12 +18,12 @@ export async function connectSaml(
   { settings, ...overriding }: Overriding = {},
 ): Promise<string> {
   const slug = overriding.slug ?? `saml-${randomBytes(6).toString('hex')}`
-  const { privateKey, certificate, signRequests, provider } = ours
+  const { privateKey, certificate, signRequests } = ours
   Object.assign(ours, {
     entityId: `${url}/api/auth/sso/${slug}/metadata`,
     acsUrl: `${url}/api/auth/sso/${slug}/acs`,
   })
-  const { entityId: issuer, ssoUrl, certificates } = provider
+  const { issuer, ssoUrl, certificates } = ours
   await addConnection({
     slug,
     name: 'Test',

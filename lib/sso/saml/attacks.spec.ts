@@ -273,7 +273,7 @@ rejects('saml_assertion_count', ofAssertion, {
 test('accepts neither a foreign key in KeyInfo nor our certificate as a secret', async () => {
   const hmac = {
     signatureMethod: 'http://www.w3.org/2000/09/xmldsig#hmac-sha1',
-    privateKey: provider.settings.provider.certificates[0],
+    privateKey: provider.settings.certificates[0],
   }
   for (const mode of [ofResponse, ofAssertion, ofBoth, encryptedOnly, encryptedInSigned]) {
     const foreign = provider.respond({ ...mode, signing: provider.nextKey })
@@ -283,7 +283,7 @@ test('accepts neither a foreign key in KeyInfo nor our certificate as a secret',
 })
 
 test('rejects a response of which only one of two signatures is valid', async () => {
-  const own = { privateKey: provider.privateKey, certificate: provider.settings.provider.certificates[0] }
+  const own = { privateKey: provider.privateKey, certificate: provider.settings.certificates[0] }
   for (const [inner, outer] of [
     [provider.nextKey, own],
     [own, provider.nextKey],
@@ -294,19 +294,20 @@ test('rejects a response of which only one of two signatures is valid', async ()
 })
 
 test('requires the signatures that the connection wants', async () => {
-  const cases: [ResponseOptions, ofResponse: string, ofAssertion: string][] = [
-    [ofResponse, 'accepted', 'saml_unsigned'],
-    [ofAssertion, 'saml_unsigned', 'accepted'],
-    [ofBoth, 'accepted', 'accepted'],
-    [encryptedInSigned, 'accepted', 'saml_unsigned'],
-    [encryptedOnly, 'saml_unsigned', 'accepted'],
-    [{ ...ofBoth, tamper: unsigned }, 'saml_unsigned', 'accepted'],
+  const cases: [ResponseOptions, ofResponse: string, ofAssertion: string, ofBoth: string][] = [
+    [ofResponse, 'accepted', 'saml_unsigned', 'saml_unsigned'],
+    [ofAssertion, 'saml_unsigned', 'accepted', 'saml_unsigned'],
+    [ofBoth, 'accepted', 'accepted', 'accepted'],
+    [encryptedInSigned, 'accepted', 'saml_unsigned', 'saml_unsigned'],
+    [encryptedOnly, 'saml_unsigned', 'accepted', 'saml_unsigned'],
+    [{ ...ofBoth, tamper: unsigned }, 'saml_unsigned', 'accepted', 'saml_unsigned'],
   ]
   for (const [options, ...outcomes] of cases) {
     const posted = provider.respond(options)
     expect([
-      await outcomeOf(provider, posted, { wantResponseSigned: true }),
-      await outcomeOf(provider, posted, { wantAssertionSigned: true }),
+      await outcomeOf(provider, posted, { signed: 'response' }),
+      await outcomeOf(provider, posted, { signed: 'assertion' }),
+      await outcomeOf(provider, posted, { signed: 'both' }),
     ]).toEqual(outcomes)
   }
 })

@@ -3,83 +3,51 @@ import { UsageError } from '../../usage-error'
 import type { SamlRejected } from './rejected'
 import { childrenOf, namespaces, parseXml, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
 
-/**
- * What a provider's metadata says. Nothing in it can switch a check of responses off: the operator
- * alone decides what must be signed.
- */
+/** What a provider's metadata says. Nothing in it switches a check of responses off: only the operator can. */
 export type ProviderMetadata = {
   entityId: string
   ssoUrl: string
-  certificates: { pem: string; expiresAt: Date }[]
+  /** PEM. */
+  certificates: string[]
   /** The certificates that can't be used, and why, for the operator. */
   leftOut: string[]
   /** Whether the provider rejects requests without a signature. */
   wantsSignedRequests: boolean
 }
 
-const problems = {
-  empty: 'This file is empty.',
-  'web-page': 'This is a web page (HTML). Save the metadata itself, not the page that shows it.',
-  json: 'This is JSON, such as the metadata of an OpenID provider. Use the SAML metadata (XML).',
-  escaped: 'The XML in this file is escaped (&lt;). Save the metadata itself, not the page that shows it.',
-  encoding: 'This file is not in the encoding that it names. Save it as UTF-8.',
-  'cut-off': 'This file is incomplete: its last element does not end.',
-  markup: 'This file has a DTD, CDATA, or a processing instruction inside. Remove it.',
-  'not-xml': 'This is not XML that can be read. Save the metadata itself, not the page that shows it.',
-  'too-large': 'This file is too large for the metadata of one identity provider.',
-  'not-metadata': 'This is XML, but not SAML metadata: it has no EntityDescriptor.',
-  'several-entities': 'This file describes several identity providers. Use the metadata of one.',
-  'not-a-provider': 'This is metadata, but not of a SAML 2.0 identity provider: it has no IDPSSODescriptor.',
-  'service-provider':
-    'This is the metadata of a service provider, such as this service. Use the metadata of the identity provider.',
-  'no-entity-id': 'The identity provider has no entityID.',
-  'no-redirect-endpoint': 'The identity provider has no sign-on endpoint (SingleSignOnService) for HTTP-Redirect.',
-  'bad-endpoint': 'The sign-on endpoint for HTTP-Redirect is not an https URL.',
-  'no-certificate': 'The identity provider has no signing certificate (X509Certificate in a KeyDescriptor).',
-  'bad-certificate': 'A signing certificate can’t be read.',
-  'unsupported-key': 'A signing certificate does not hold an RSA key of 2048 bits or more.',
-  'expired-certificate': 'Every signing certificate has expired. Get the current metadata.',
-}
-
-/** Metadata of a provider can't be used. The message is for the operator. */
-export class ProviderMetadataError extends UsageError {
-  readonly problem: keyof typeof problems
-
-  constructor(problem: keyof typeof problems) {
-    super(problems[problem])
-    this.name = 'ProviderMetadataError'
-    this.problem = problem
-  }
-}
-
-function ensure(condition: unknown, problem: keyof typeof problems): asserts condition {
-  if (!condition) throw new ProviderMetadataError(problem)
+function ensure(condition: unknown, problem: string): asserts condition {
+  if (!condition) throw new UsageError(problem)
 }
 
 /**
  * Reads the metadata of one identity provider from a file. Leaves unusable certificates out. Throws
- * ProviderMetadataError. Does not verify a signature: get metadata from a place that you trust.
+ * UsageError. Does not verify a signature: get metadata from a place that you trust.
  */
 export function readProviderMetadata(file: Buffer | string, now = new Date()): ProviderMetadata {
   const elements = selfAndDescendants(parseMetadata(decoded(Buffer.from(file))))
   const entities = elements.filter(
     ({ name, namespace }) => name === 'EntityDescriptor' && namespace === namespaces.metadata,
   )
-  ensure(entities.length > 0, 'not-metadata')
+  ensure(entities.length > 0, 'This is XML, but not SAML metadata: it has no EntityDescriptor.')
   const providers = entities.filter((entity) => rolesOf(entity, 'IDPSSODescriptor').length > 0)
-  ensure(providers.length <= 1, 'several-entities')
+  ensure(providers.length <= 1, 'This file describes several identity providers. Use the metadata of one.')
   const [provider] = providers
   const isService = entities.some((entity) => rolesOf(entity, 'SPSSODescriptor').length > 0)
-  ensure(provider, isService ? 'service-provider' : 'not-a-provider')
+  ensure(
+    provider,
+    isService
+      ? 'This is the metadata of a service provider, such as this service. Use the metadata of the identity provider.'
+      : 'This is metadata, but not of a SAML 2.0 identity provider: it has no IDPSSODescriptor.',
+  )
   const roles = rolesOf(provider, 'IDPSSODescriptor')
   const role = roles.find((each) => endpointsOf(each).length > 0) ?? roles[0]!
 
   const entityId = uriIn(provider, 'entityID')
-  ensure(entityId, 'no-entity-id')
+  ensure(entityId, 'The identity provider has no entityID.')
   const endpoints = endpointsOf(role)
-  ensure(endpoints.length > 0, 'no-redirect-endpoint')
+  ensure(endpoints.length > 0, 'The identity provider has no sign-on endpoint (SingleSignOnService) for HTTP-Redirect.')
   const ssoUrl = endpoints.find(isHttpsOrLocal)
-  ensure(ssoUrl, 'bad-endpoint')
+  ensure(ssoUrl, 'The sign-on endpoint for HTTP-Redirect is not an https URL.')
   return {
     entityId,
     ssoUrl,
@@ -90,7 +58,7 @@ export function readProviderMetadata(file: Buffer | string, now = new Date()): P
 
 /** Returns the text of a file, in the encoding that its first bytes show, or else that it declares. */
 function decoded(file: Buffer): string {
-  ensure(file.length > 0, 'empty')
+  ensure(file.length > 0, 'This file is empty.')
   const start = file.subarray(0, 400).toString('latin1')
   const declared = /<\?xml[^>]*\sencoding=["']([\w.:-]+)["']/.exec(start)?.[1] ?? 'utf-8'
   // A declaration that can be read byte by byte is not in UTF-16, whatever it says.
@@ -100,32 +68,40 @@ function decoded(file: Buffer): string {
   try {
     return new TextDecoder(label, { fatal: true }).decode(file)
   } catch {
-    throw new ProviderMetadataError('encoding')
+    throw new UsageError('This file is not in the encoding that it names. Save it as UTF-8.')
   }
 }
 
 function parseMetadata(text: string): XmlElement {
   // The text has been decoded. Browsers and stylesheets add processing instructions before the root.
   const xml = text.replace(/^[\s\uFEFF]*(?:<\?[^>]*\?>\s*)*/, '').trim()
-  ensure(xml !== '', 'empty')
+  ensure(xml !== '', 'This file is empty.')
   // What people copy along is outside of the root.
   const [root] =
     /<(?:[\w-]+:)?Entit(?:y|ies)Descriptor\b[\s\S]*<\/(?:[\w-]+:)?Entit(?:y|ies)Descriptor\s*>/.exec(xml) ?? []
-  let problem: keyof typeof problems = 'not-xml'
+  let isMarkup = false
   for (const candidate of [xml, ...(root && !/<!DOCTYPE/i.test(xml) ? [root] : [])]) {
     try {
       return parseXml(candidate, { skipComments: true })
     } catch (error) {
       const { check } = error as SamlRejected
-      ensure(!/^saml_too_/.test(check), 'too-large')
-      problem = check === 'saml_markup' ? 'markup' : 'not-xml'
+      ensure(!/^saml_too_/.test(check), 'This file is too large for the metadata of one identity provider.')
+      isMarkup = check === 'saml_markup'
     }
   }
-  if (/<html\b|<!DOCTYPE html/i.test(xml)) problem = 'web-page'
-  else if (/^[[{]/.test(xml)) problem = 'json'
-  else if (/&lt;(?:[\w-]+:)?Entit/.test(xml)) problem = 'escaped'
-  else if (problem === 'not-xml' && !root && /<(?:[\w-]+:)?Entit/.test(xml)) problem = 'cut-off'
-  throw new ProviderMetadataError(problem)
+  throw new UsageError(unreadable(xml, isMarkup, root === undefined))
+}
+
+/** Returns what an operator has saved in place of metadata. */
+function unreadable(xml: string, isMarkup: boolean, isCutOff: boolean): string {
+  if (/<html\b|<!DOCTYPE html/i.test(xml))
+    return 'This is a web page (HTML). Save the metadata itself, not the page that shows it.'
+  if (/^[[{]/.test(xml)) return 'This is JSON, such as the metadata of an OpenID provider. Use the SAML metadata (XML).'
+  if (/&lt;(?:[\w-]+:)?Entit/.test(xml))
+    return 'The XML in this file is escaped (&lt;). Save the metadata itself, not the page that shows it.'
+  if (isMarkup) return 'This file has a DTD, CDATA, or a processing instruction inside. Remove it.'
+  if (isCutOff && /<(?:[\w-]+:)?Entit/.test(xml)) return 'This file is incomplete: its last element does not end.'
+  return 'This is not XML that can be read. Save the metadata itself, not the page that shows it.'
 }
 
 /** The roles of a kind that speak SAML 2.0. An entity may have another one for SAML 1.1. */
@@ -158,35 +134,40 @@ function signingCertificates(role: XmlElement, now: Date): Pick<ProviderMetadata
     const chain = children.filter(({ name }) => name === 'X509Certificate').map(({ text }) => trimmed(text))
     return chain.find((text) => text !== '') ?? chain.slice(0, 1)
   })
-  const usable = new Map<string, X509Certificate>()
-  const found: { problem: keyof typeof problems; line: string }[] = []
+  const usable = new Map<string, string>()
+  const found: { problem: Problem; line: string }[] = []
   for (const [index, text] of texts.entries()) {
     const certificate = parseCertificate(text)
     const problem = problemOf(certificate, text, now)
-    if (!problem) usable.set(certificate!.fingerprint256, certificate!)
-    else found.push({ problem, line: `Left out certificate ${index + 1} of ${texts.length}: ${lacks[problem]}.` })
+    if (problem) found.push({ problem, line: `Left out certificate ${index + 1} of ${texts.length}: ${problem.lack}.` })
+    else usable.set(certificate!.fingerprint256, certificate!.toString())
   }
-  ensure(usable.size > 0, found.find(({ problem }) => problem !== 'no-certificate')?.problem ?? 'no-certificate')
-  const certificates = [...usable.values()].map((certificate) => ({
-    pem: certificate.toString(),
-    expiresAt: new Date(certificate.validTo),
-  }))
-  return { certificates, leftOut: found.map(({ line }) => line) }
+  const { problem = unusable.empty } = found.find(({ problem }) => problem !== unusable.empty) ?? {}
+  ensure(usable.size > 0, problem.ofAll)
+  return { certificates: [...usable.values()], leftOut: found.map(({ line }) => line) }
 }
 
-const lacks = {
-  'no-certificate': 'it is empty',
-  'bad-certificate': 'it can’t be read',
-  'unsupported-key': 'it holds no RSA key of 2048 bits or more',
-  'expired-certificate': 'it has expired',
+/** Why a certificate is left out, and what the operator reads if no other one is usable. */
+type Problem = { lack: string; ofAll: string }
+const unusable = {
+  empty: {
+    lack: 'it is empty',
+    ofAll: 'The identity provider has no signing certificate (X509Certificate in a KeyDescriptor).',
+  },
+  unreadable: { lack: 'it can’t be read', ofAll: 'A signing certificate can’t be read.' },
+  otherKey: {
+    lack: 'it holds no RSA key of 2048 bits or more',
+    ofAll: 'A signing certificate does not hold an RSA key of 2048 bits or more.',
+  },
+  expired: { lack: 'it has expired', ofAll: 'Every signing certificate has expired. Get the current metadata.' },
 }
 
-function problemOf(certificate: X509Certificate | undefined, text: string, now: Date): keyof typeof lacks | undefined {
-  if (text === '') return 'no-certificate'
-  if (!certificate) return 'bad-certificate'
+function problemOf(certificate: X509Certificate | undefined, text: string, now: Date): Problem | undefined {
+  if (text === '') return unusable.empty
+  if (!certificate) return unusable.unreadable
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey
-  if (asymmetricKeyType !== 'rsa' || (asymmetricKeyDetails?.modulusLength ?? 0) < 2048) return 'unsupported-key'
-  return new Date(certificate.validTo) > now ? undefined : 'expired-certificate'
+  if (asymmetricKeyType !== 'rsa' || (asymmetricKeyDetails?.modulusLength ?? 0) < 2048) return unusable.otherKey
+  return new Date(certificate.validTo) > now ? undefined : unusable.expired
 }
 
 /** Reads base64, which may be in PEM with other text around it. */

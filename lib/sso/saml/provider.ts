@@ -116,7 +116,7 @@ const add: SamlProvider['add'] = {
       kind: 'saml',
       issuer,
       ssoUrl,
-      certificates: found.certificates.map(({ pem }) => pem),
+      certificates: found.certificates,
     })
     const switchesOn = wantsSignedRequests && !own.signRequests
     const notes = [...found.leftOut, ...(switchesOn ? ['The metadata demands signed requests: they are signed.'] : [])]

@@ -1,41 +1,15 @@
-import type { SamlConfig } from '@node-saml/node-saml'
 import { readIdentity, type SamlIdentity } from './assertion'
 import { decryptAssertion, keyCiphers } from './encryption'
 import { ensure, SamlRejected } from './rejected'
 import { checkAssertionForm, checkResponse, decodeResponse } from './response'
+import type { SamlSettings } from './settings'
 import { parseXml } from './xml'
 
-/** A SAML connection: we are the service provider. Keys and certificates are PEM. */
-export type ServiceProviderSettings = {
-  /** Our entity ID, which is also the URL of our metadata. */
-  entityId: string
-  acsUrl: string
-  /** Signs our requests and decrypts assertions. */
-  privateKey: string
-  certificate: string
-  /** During a rotation: it decrypts too, and providers encrypt for it and learn it from our metadata. */
-  nextPrivateKey?: string | undefined
-  nextCertificate?: string | undefined
-  provider: {
-    entityId: string
-    /** Its single sign-on endpoint with the binding HTTP-Redirect. */
-    ssoUrl: string
-    /** A signature by any of them is accepted, so that the provider can change its key. */
-    certificates: string[]
-  }
-  signRequests: boolean
-  /**
-   * What has to be signed. One of them is required in any case, and every signature that is there
-   * must be valid.
-   */
-  wantResponseSigned: boolean
-  wantAssertionSigned: boolean
-  /** The attribute that holds the e-mail address, if it is none of the usual ones. */
-  emailAttribute?: string
-}
+/** A SAML connection: we are the service provider. */
+export type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
 
-/** What our metadata needs. */
-export type PublicSettings = Omit<ServiceProviderSettings, 'privateKey' | 'nextPrivateKey'>
+/** With our private keys (PEM). During a rotation, the next one decrypts too. */
+export type ServiceProviderSettings = PublicSettings & { privateKey: string; nextPrivateKey?: string | undefined }
 
 /**
  * Returns the URL that sends a browser to the provider with an AuthnRequest (HTTP-Redirect). The ID
@@ -49,7 +23,14 @@ export async function authnRequestUrl(
   if (!/^[A-Za-z_][\w.-]*$/.test(id)) throw new Error('the ID of an AuthnRequest must be an XML name')
   const { SAML } = await import('@node-saml/node-saml')
   const saml = new SAML({
-    ...options(settings),
+    issuer: settings.entityId,
+    callbackUrl: settings.acsUrl,
+    entryPoint: settings.ssoUrl,
+    idpCert: settings.certificates,
+    signatureAlgorithm: 'sha256', // the library's default is SHA-1
+    digestAlgorithm: 'sha256',
+    identifierFormat: null,
+    disableRequestedAuthnContext: true, // ADFS and Entra fail otherwise
     ...(settings.signRequests && { privateKey: settings.privateKey }),
     ...(forceAuthn && { forceAuthn }),
     generateUniqueId: () => id,
@@ -66,21 +47,17 @@ export async function verifyResponse(
   samlResponse: string,
   { requestId }: { requestId: string },
 ): Promise<SamlIdentity> {
-  const { acsUrl, entityId, provider } = settings
-  const expected = { acsUrl, entityId, issuer: provider.entityId, requestId }
+  const { acsUrl, entityId, issuer, signed: wanted, emailAttribute } = settings
+  const expected = { acsUrl, entityId, issuer, requestId }
   const xml = decodeResponse(samlResponse)
   const response = checkResponse(parseXml(xml), expected)
   const decrypted = response.isEncrypted ? await decryptAssertion(xml, settings) : null
   const assertion = decrypted === null ? response.assertion : parseXml(decrypted)
   const signed = { response: response.isSigned, assertion: checkAssertionForm(assertion, expected) }
   ensure(signed.response || signed.assertion, 'saml_unsigned')
-  ensure(signed.response || !settings.wantResponseSigned, 'saml_unsigned')
-  ensure(signed.assertion || !settings.wantAssertionSigned, 'saml_unsigned')
-  return readIdentity(
-    parseXml(await verifiedAssertion(settings, xml, decrypted, signed)),
-    expected,
-    settings.emailAttribute,
-  )
+  ensure(signed.response || wanted === 'either' || wanted === 'assertion', 'saml_unsigned')
+  ensure(signed.assertion || wanted === 'either' || wanted === 'response', 'saml_unsigned')
+  return readIdentity(parseXml(await verifiedAssertion(settings, xml, decrypted, signed)), expected, emailAttribute)
 }
 
 // What a provider may choose from. The first one is the best for us: it stays with one person.
@@ -93,8 +70,7 @@ const nameIdFormats = [
 /** Returns our metadata (XML), which an operator enters at the provider or lets it fetch. */
 export async function serviceMetadata(settings: PublicSettings): Promise<string> {
   const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
-  const { entityId, acsUrl, certificate, nextCertificate, signRequests } = settings
-  const { wantResponseSigned, wantAssertionSigned } = settings
+  const { entityId, acsUrl, certificate, nextCertificate, signed, signRequests } = settings
   // The library looks only at whether there is one. The real one stays sealed.
   const privateKey = 'not in the metadata'
   const metadata = generateServiceProviderMetadata({
@@ -105,7 +81,7 @@ export async function serviceMetadata(settings: PublicSettings): Promise<string>
     // one certificate: many providers take the first, and the other key will be dropped
     decryptionCert: nextCertificate ?? certificate,
     ...(signRequests && { privateKey, publicCerts: [certificate, ...(nextCertificate ? [nextCertificate] : [])] }),
-    wantAssertionsSigned: wantAssertionSigned || !wantResponseSigned,
+    wantAssertionsSigned: signed !== 'response',
     generateUniqueId: () => '_metadata', // the same document each time
   })
   // The library lists the ciphers of the content only.
@@ -126,7 +102,7 @@ async function verifiedAssertion(
   const { getVerifiedXml, parseDomFromString, xpath } = await import('@node-saml/node-saml/lib/xml.js')
   const elementAt = async (xml: string, path: string) => xpath.selectElements(await parseDomFromString(xml), path)[0]!
   const verify = async (xml: string, path: string) => {
-    const verified = getVerifiedXml(xml, await elementAt(xml, path), settings.provider.certificates)
+    const verified = getVerifiedXml(xml, await elementAt(xml, path), settings.certificates)
     ensure(verified, 'saml_signature')
     return verified
   }
@@ -141,18 +117,5 @@ async function verifiedAssertion(
     if (error instanceof SamlRejected) throw error
     // Without the error as a cause, because its message quotes the document.
     throw new SamlRejected(/^Invalid signature/.test((error as Error).message) ? 'saml_signature' : 'saml_library')
-  }
-}
-
-function options(settings: ServiceProviderSettings): SamlConfig {
-  return {
-    issuer: settings.entityId,
-    callbackUrl: settings.acsUrl,
-    entryPoint: settings.provider.ssoUrl,
-    idpCert: settings.provider.certificates,
-    signatureAlgorithm: 'sha256', // the library's default is SHA-1
-    digestAlgorithm: 'sha256',
-    identifierFormat: null,
-    disableRequestedAuthnContext: true, // ADFS and Entra fail otherwise
   }
 }

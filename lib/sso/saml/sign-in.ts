@@ -29,11 +29,8 @@ export async function authenticate(
   const { privateKey, nextPrivateKey } = await openSecrets(connection)
   const settings = { ...publicSettings(connection), privateKey: privateKey!, nextPrivateKey }
   const posted = response.get('SAMLResponse') ?? ''
-  const { issuer, subject, isEmail, email, emailProblem, sessionNotOnOrAfter } = await verifyResponse(
-    settings,
-    posted,
-    { requestId },
-  )
+  const verified = await verifyResponse(settings, posted, { requestId })
+  const { issuer, subject, isEmail, email, emailProblem, sessionNotOnOrAfter } = verified
   // SAML has no word for “unverified”: the provider vouches for the addresses of its domains.
   const contact = async () => {
     if (!email) throw new SignInRejected(emailProblem!, 'no_access')
@@ -49,16 +46,5 @@ export async function samlMetadata(connection: SamlConnection): Promise<string> 
 }
 
 function publicSettings({ slug, settings }: SamlConnection): PublicSettings {
-  const { issuer, ssoUrl, certificates, signed, signRequests, certificate, nextCertificate, emailAttribute } = settings
-  return {
-    entityId: entityId(slug),
-    acsUrl: acsUrl(slug),
-    certificate,
-    nextCertificate,
-    provider: { entityId: issuer, ssoUrl, certificates },
-    signRequests,
-    wantResponseSigned: signed === 'response' || signed === 'both',
-    wantAssertionSigned: signed === 'assertion' || signed === 'both',
-    ...(emailAttribute && { emailAttribute }),
-  }
+  return { ...settings, entityId: entityId(slug), acsUrl: acsUrl(slug) }
 }
