@@ -29,35 +29,41 @@ export type Operation = {
   crossOrigin?: boolean
   /** The errors specific to the operation. The OpenAPI document adds the common ones. */
   errors: readonly ErrorCode[]
-  badRequestDescription?: string
+  /** When a body that matches the schema is a 400. */
+  badRequest?: string
   issueExamples?: Record<string, Issue>
 }
 
-const exampleTokens = {
-  ok: true,
-  token: 'eyJhbGci.eyJzdWIi.MEUCIQDX',
-  refreshToken: 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRtYu1Io',
+const token = 'eyJhbGci.eyJzdWIi.MEUCIQDX'
+const exampleTokens = { ok: true, token, refreshToken: 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRtYu1Io' }
+const exampleKey = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+  y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+  kid: 'oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U',
+  alg: 'ES256',
+  use: 'sig',
 }
-const exampleKeys = {
-  keys: [
-    {
-      kty: 'EC',
-      crv: 'P-256',
-      x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
-      y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
-      kid: 'oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U',
-      alg: 'ES256',
-      use: 'sig',
-    },
-  ],
-}
-const bodyIssueExamples = {
+const exampleIssues = {
   json: { path: [], code: 'invalid_json', message: 'The body is not JSON in UTF-8.' },
-}
+  email: { path: ['email'], code: 'invalid_email', message: 'Enter one e-mail address, like name@example.com.' },
+} satisfies Record<string, Issue>
+const bodyIssueExamples = { json: exampleIssues.json }
 
-/**
- * Every public operation. Routes, 405 responses, the log, `/openapi.json` and tests use this table.
- */
+// What several operations have in common.
+const ok = { response: schemas.OkResponse, responseExample: { ok: true } } as const
+const publicKeys = {
+  method: 'GET',
+  tag: 'Keys',
+  response: schemas.JwksResponse,
+  responseExample: { keys: [exampleKey] },
+  publicSeconds: 5 * 60,
+  mediaType: 'application/jwk-set+json',
+  errors: [],
+} as const
+
+/** Every public operation. Routes, 405 responses, the log, `/openapi.json` and tests use this table. */
 export const operations = {
   exchangeSsoCode: {
     name: 'sso-exchange',
@@ -78,11 +84,8 @@ export const operations = {
     responseExample: exampleTokens,
     cookies: 'sets for browsers',
     errors: ['SSO_EXCHANGE_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
-    badRequestDescription: [
-      'The code is unknown, used, expired or for another browser, its verifier is wrong or missing, or the user is',
-      'disabled;',
-      'or the body does not match the schema.',
-    ].join('\n'),
+    badRequest:
+      'The code is unknown, used, expired, of another browser or a disabled user, or its verifier is missing or wrong',
     issueExamples: {
       code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' },
       ...bodyIssueExamples,
@@ -108,17 +111,9 @@ export const operations = {
     responseExample: exampleTokens,
     cookies: 'sets',
     errors: ['SIGN_IN_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
-    badRequestDescription: [
-      'There is no such user, the user may not sign in with a password, or the password is wrong;',
-      'or this is not one e-mail address; or the body does not match the schema.',
-    ].join('\n'),
-    issueExamples: {
-      email: {
-        path: ['email'],
-        code: 'invalid_email',
-        message: 'Enter one e-mail address, like name@example.com.',
-      },
-    },
+    badRequest:
+      'There is no such user, the user may use no password, or it is wrong; or this is not one e-mail address',
+    issueExamples: { email: exampleIssues.email },
   },
   resetPassword: {
     name: 'reset-password',
@@ -132,12 +127,10 @@ export const operations = {
     ].join('\n'),
     request: schemas.ResetPasswordRequest,
     requestExample: { token: 'tH5eN1kV8oJ3iX6aU0yC9zQ2wM4rS7dF_bG-lPqKxEv', password: 'lantern meadow otter' },
-    response: schemas.OkResponse,
     responseDescription: 'The password is changed.',
-    responseExample: { ok: true },
+    ...ok,
     errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
-    badRequestDescription:
-      'The token is unknown, used or expired; or the password is rejected; or the body does not match the schema.',
+    badRequest: 'The token is unknown, used or expired; or the password is rejected',
     issueExamples: {
       token: { path: ['token'], code: 'invalid_or_expired', message: invalidTokenMessage },
       password: { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' },
@@ -155,18 +148,11 @@ export const operations = {
     ].join('\n'),
     request: schemas.ForgotPasswordRequest,
     requestExample: { email: 'ada@example.com' },
-    response: schemas.OkResponse,
     responseDescription: 'If there is such a user who may set a password, an e-mail is on its way.',
-    responseExample: { ok: true },
+    ...ok,
     errors: ['VALIDATION_ERROR'],
-    badRequestDescription: 'This is not one e-mail address; or the body does not match the schema.',
-    issueExamples: {
-      email: {
-        path: ['email'],
-        code: 'invalid_email',
-        message: 'Enter one e-mail address, like name@example.com.',
-      },
-    },
+    badRequest: 'This is not one e-mail address',
+    issueExamples: { email: exampleIssues.email },
   },
   refreshSession: {
     name: 'refresh',
@@ -178,7 +164,7 @@ export const operations = {
       `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds: until then, the current and the`,
       'previous token both return the current one, so that parallel requests and lost responses do no harm.',
       'Any older token ends the session (RFC 9700 §4.14.2). The session itself is never extended.',
-      'A refresh by cookie returns the refresh token only as a cookie.',
+      'A refresh by cookie returns the refresh token only as a cookie. A rejected one keeps the cookies.',
     ].join('\n'),
     request: schemas.RefreshTokenRequest,
     requestExample: { refreshToken: exampleTokens.refreshToken },
@@ -188,10 +174,7 @@ export const operations = {
     responseExample: exampleTokens,
     cookies: 'sets',
     errors: ['REFRESH_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
-    badRequestDescription: [
-      'The refresh token is missing, unknown or outdated, or its session has ended; or the body does not match the',
-      'schema. The cookies are kept.',
-    ].join('\n'),
+    badRequest: 'The refresh token is missing, unknown or outdated, or its session has ended',
     issueExamples: bodyIssueExamples,
   },
   getSession: {
@@ -200,10 +183,8 @@ export const operations = {
     path: paths.getSession,
     tag: 'Sessions',
     summary: 'Whose session this is, and until when.',
-    description: [
-      'Looks the session up in the database, so that a revoked one is rejected at once. For browsers: all requests',
-      'of one server count against the limit of its one address.',
-    ].join('\n'),
+    description:
+      'Rejects a revoked session at once. For browsers: all requests of one server count against the limit of its address.',
     response: schemas.SessionResponse,
     responseDescription: 'The session is live.',
     responseExample: {
@@ -223,19 +204,16 @@ export const operations = {
     tag: 'Sessions',
     summary: 'End the sessions of the request.',
     description: [
-      'Ends every session for which the request has a valid credential: the refresh token in the body, the Bearer',
-      'token, the session cookie, the refresh cookie. Ignores invalid and expired ones. Deletes the cookies in any',
-      'case. Send `{}` without a token.',
+      'Ends the session of each valid credential: the refresh token in the body, the Bearer token, the cookies.',
+      'Ignores invalid and expired ones. Deletes the cookies in any case. Send `{}` without a token.',
     ].join('\n'),
     request: schemas.RefreshTokenRequest,
     requestExample: {},
-    response: schemas.OkResponse,
     responseDescription: 'The sessions have ended, or there was none.',
-    responseExample: { ok: true },
+    ...ok,
     cookies: 'deletes',
     acceptsSession: true,
     errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
-    badRequestDescription: 'The body does not match the schema.',
     issueExamples: bodyIssueExamples,
   },
   startWidgetSession: {
@@ -253,44 +231,27 @@ export const operations = {
     requestExample: { widgetToken: 'wgt_uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
     response: schemas.WidgetSessionResponse,
     responseDescription: 'The page may use the widget.',
-    responseExample: {
-      ok: true,
-      token: 'eyJhbGci.eyJzdWIi.MEUCIQDX',
-      expiresAt: '2026-11-22T08:15:00.000Z',
-    },
+    responseExample: { ok: true, token, expiresAt: '2026-11-22T08:15:00.000Z' },
     crossOrigin: true,
     errors: ['WIDGET_TOKEN_INVALID', 'VALIDATION_ERROR', 'ORIGIN_REJECTED', 'SERVICE_UNAVAILABLE'],
-    badRequestDescription:
-      'The token is unknown, revoked or expired, or the widget is disabled; or the body does not match the schema.',
+    badRequest: 'The token is unknown, revoked or expired, or the widget is disabled',
     issueExamples: bodyIssueExamples,
   },
   getWidgetKeys: {
+    ...publicKeys,
     name: 'widget-jwks',
-    method: 'GET',
     path: paths.getWidgetKeys,
-    tag: 'Keys',
     summary: 'The public keys of the widget JWTs (RFC 7517).',
     description: 'Never those of the session JWTs. Without the setting `WIDGET_SIGNING_KEYS`, the path is 404.',
-    response: schemas.JwksResponse,
     responseDescription: 'Every key that may have signed a valid widget JWT, and the next one.',
-    responseExample: exampleKeys,
-    publicSeconds: 5 * 60,
-    mediaType: 'application/jwk-set+json',
-    errors: [],
   },
   getSigningKeys: {
+    ...publicKeys,
     name: 'jwks',
-    method: 'GET',
     path: paths.getSigningKeys,
-    tag: 'Keys',
     summary: 'The public keys of the session JWTs (RFC 7517).',
     description: 'A key is published for longer than the response may be cached before it signs.',
-    response: schemas.JwksResponse,
     responseDescription: 'Every key that may have signed a valid session, and the next one.',
-    responseExample: exampleKeys,
-    publicSeconds: 5 * 60,
-    mediaType: 'application/jwk-set+json',
-    errors: [],
   },
   getHealth: {
     name: 'health',
@@ -299,9 +260,8 @@ export const operations = {
     tag: 'Health',
     summary: 'Whether the process is alive.',
     description: 'Does not look at the database.',
-    response: schemas.OkResponse,
     responseDescription: 'Alive.',
-    responseExample: { ok: true },
+    ...ok,
     errors: [],
   },
   getReadiness: {
@@ -311,17 +271,13 @@ export const operations = {
     tag: 'Health',
     summary: 'Whether the process can serve.',
     description: 'The database responds, is writable, and has every migration of this version.',
-    response: schemas.OkResponse,
     responseDescription: 'Ready.',
-    responseExample: { ok: true },
+    ...ok,
     errors: ['SERVICE_UNAVAILABLE'],
   },
 } as const satisfies Record<string, Operation>
 
-/**
- * Returns the value of `Allow` for an operation. A path that accepts GET accepts HEAD too (RFC 9110
- * §9.3.2).
- */
+/** Returns the value of `Allow` for an operation. A path that accepts GET accepts HEAD too (RFC 9110 §9.3.2). */
 export function allowedMethods({ method, crossOrigin }: Pick<Operation, 'method' | 'crossOrigin'>): string {
   return method === 'GET' ? 'GET, HEAD' : crossOrigin ? `${method}, OPTIONS` : method
 }

@@ -4,12 +4,12 @@ import { type ErrorCode, errors, type Issue } from './errors'
 const text = z.string({
   error: ({ input }) => (input === undefined ? 'This field is required.' : 'This field must be a string.'),
 })
+const jwt = z.string().regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
+const instant = z.iso.datetime({ precision: 3 })
+const email = text.meta({ description: 'One e-mail address. Upper and lower case count as equal.' })
 const object = { error: 'The body must be a JSON object.' }
 
-/**
- * Ignores unknown fields. Accepts a `code` and a `codeVerifier` of any length and alphabet: a wrong one
- * is an SSO_EXCHANGE_INVALID.
- */
+/** Ignores unknown fields. Accepts any `code` and `codeVerifier`: a wrong one is an SSO_EXCHANGE_INVALID. */
 export const SsoExchangeRequest = z.object(
   {
     code: text.meta({ description: 'The one-time code from the SSO callback redirect.' }),
@@ -37,17 +37,14 @@ export const ResetPasswordRequest = z.object(
 /** Ignores unknown fields. lib/password checks the address. Any password may be tried. */
 export const SignInRequest = z.object(
   {
-    email: text.meta({ description: 'One e-mail address. Upper and lower case count as equal.' }),
+    email,
     password: text.meta({ description: 'The password. Never trimmed. Verified as typed, then in Unicode NFC.' }),
   },
   object,
 )
 
 /** Ignores unknown fields. lib/password checks the address. */
-export const ForgotPasswordRequest = z.object(
-  { email: text.meta({ description: 'One e-mail address. Upper and lower case count as equal.' }) },
-  object,
-)
+export const ForgotPasswordRequest = z.object({ email }, object)
 
 /** Ignores unknown fields. Without a token, the operation uses the cookies of the browser. */
 export const RefreshTokenRequest = z.object(
@@ -68,15 +65,12 @@ export const WidgetSessionRequest = z.object(
 /** The response of every operation that starts a session. */
 export const SessionTokensResponse = z.object({
   ok: z.literal(true),
-  token: z
-    .string()
-    .regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
-    .meta({
-      description: [
-        'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,',
-        '`email`, and, after a sign-in through an identity provider, `connection` (its slug).',
-      ].join('\n'),
-    }),
+  token: jwt.meta({
+    description: [
+      'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,',
+      '`email`, and, after a sign-in through an identity provider, `connection` (its slug).',
+    ].join('\n'),
+  }),
   refreshToken: z
     .string()
     .regex(/^[\w-]{48}$/)
@@ -90,8 +84,6 @@ export const RefreshResponse = SessionTokensResponse.extend({
   }),
 })
 
-const instant = z.iso.datetime({ precision: 3 })
-
 export const SessionResponse = z.object({
   ok: z.literal(true),
   user: z.object({ id: z.uuid(), email: z.string() }),
@@ -102,15 +94,12 @@ export const SessionResponse = z.object({
 
 export const WidgetSessionResponse = z.object({
   ok: z.literal(true),
-  token: z
-    .string()
-    .regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
-    .meta({
-      description: [
-        'The widget JWT (ES256, `typ` is `widget+jwt`). Claims: `iss` (`PUBLIC_URL/widget`), `aud` (`widget`), `sub`',
-        '(the widget), `widget` (its slug), `origin` (of the page), `iat`, `exp`.',
-      ].join('\n'),
-    }),
+  token: jwt.meta({
+    description: [
+      'The widget JWT (ES256, `typ` is `widget+jwt`). Claims: `iss` (`PUBLIC_URL/widget`), `aud` (`widget`), `sub`',
+      '(the widget), `widget` (its slug), `origin` (of the page), `iat`, `exp`.',
+    ].join('\n'),
+  }),
   expiresAt: instant.meta({ description: 'When the JWT expires.' }),
 })
 
@@ -145,10 +134,7 @@ const IssueSchema = z.object({
   message: z.string().meta({ description: 'For users. It may change.' }),
 }) satisfies z.ZodType<Issue>
 
-/**
- * Returns the schema of an error body. Only VALIDATION_ERROR has `issues`; only SERVICE_UNAVAILABLE
- * has `outcome`.
- */
+/** Returns the schema of an error body. Only VALIDATION_ERROR has `issues`; only SERVICE_UNAVAILABLE has `outcome`. */
 export function errorSchema(code: ErrorCode) {
   const common = z.object({
     ok: z.literal(false),

@@ -15,12 +15,9 @@ const commonHeaders = ['Cache-Control', 'X-Request-Id', 'X-Content-Type-Options'
 
 const headerObjects = {
   'Cache-Control': header('Never cached.', { const: 'no-store' }),
-  'X-Request-Id': header(
-    'Names the request in the log: the X-Request-Id of the request where it has this form, else a new one.',
-    {
-      pattern: '^[\\w.-]{8,40}$',
-    },
-  ),
+  'X-Request-Id': header('Names the request in the log: that of the request if it has this form, else a new one.', {
+    pattern: '^[\\w.-]{8,40}$',
+  }),
   'X-Content-Type-Options': header('The body is what Content-Type says.', { const: 'nosniff' }),
   'RateLimit-Policy': header('The platform limit (draft-ietf-httpapi-ratelimit-headers-10).', {
     pattern: `^"platform";q=[1-9]\\d*;w=${windowSeconds}$`,
@@ -69,18 +66,12 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
   SESSION_INVALID: ['The JWT is missing, invalid or expired, or its session has ended.', 'WWW-Authenticate'],
   INTERNAL_ERROR: ['An unexpected server error. The log has its cause, under the request ID.'],
   SERVICE_UNAVAILABLE: [
-    [
-      'The database is unreachable or too slow, or too many passwords are being hashed.',
-      'Nothing was changed, unless `outcome` is `unknown`.',
-    ].join('\n'),
+    'The database is unreachable or slow, or too many passwords are hashed. Nothing was changed, unless `outcome` is `unknown`.',
     'Retry-After',
   ],
 }
 
-/**
- * The contract as an OpenAPI 3.1 document, generated from the operations and schemas that the
- * routes use.
- */
+/** The contract as an OpenAPI 3.1 document, generated from the operations and schemas that the routes use. */
 export const openApiDocument = {
   openapi: '3.1.1',
   info: {
@@ -130,12 +121,8 @@ export const openApiDocument = {
 function pathItem(operationId: string, operation: Operation) {
   const { method, tag, summary, description, request, requestExample, acceptsSession, errors: own } = operation
   const isApi = operation.path.startsWith('/api/')
-  const shared: ErrorCode[] = [
-    ...(isApi ? (['NOT_FOUND'] as const) : []),
-    'METHOD_NOT_ALLOWED',
-    'RATE_LIMITED',
-    'INTERNAL_ERROR',
-  ]
+  const shared: ErrorCode[] = ['METHOD_NOT_ALLOWED', 'RATE_LIMITED', 'INTERNAL_ERROR']
+  if (isApi) shared.unshift('NOT_FOUND')
   if (request) shared.push('PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE')
   const badRequests = own.filter((code) => errors[code].status === 400)
   const others = [...shared, ...own].filter((code) => code in sharedErrors)
@@ -192,7 +179,7 @@ function errorOf(code: ErrorCode, { cookies, crossOrigin }: Operation) {
 }
 
 /** Several error codes can share status 400. */
-function badRequestOf({ badRequestDescription, issueExamples = {}, crossOrigin }: Operation, codes: ErrorCode[]) {
+function badRequestOf({ badRequest, issueExamples = {}, crossOrigin }: Operation, codes: ErrorCode[]) {
   const invalid = Object.entries(issueExamples).map(([name, issue]) => [
     name,
     { value: { ...exampleOf('VALIDATION_ERROR'), message: issue.message, issues: [issue] } },
@@ -202,7 +189,8 @@ function badRequestOf({ badRequestDescription, issueExamples = {}, crossOrigin }
   const schema = codes.length === 1 ? ref('schemas', only!) : { oneOf: codes.map((code) => ref('schemas', code)) }
   const content = { 'application/json': { schema, examples: Object.fromEntries([...others, ...invalid]) } }
   const headers = { ...headersWith(), ...(crossOrigin && crossOriginHeaders) }
-  return { description: badRequestDescription, headers, content }
+  const description = `${badRequest ? `${badRequest}; or the` : 'The'} body does not match the schema.`
+  return { description, headers, content }
 }
 
 /** Returns the JSON Schemas: requests and responses by name, errors by code. */
