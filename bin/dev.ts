@@ -75,13 +75,16 @@ async function startDashboard(loginPort: number): Promise<string | undefined> {
  */
 async function connectLocalProvider(): Promise<() => Promise<void>> {
   if (!(await isLocal())) return async () => {}
-  const [{ startLocalProvider }, { redirectUri }, { addConnection, listConnections, removeConnection }] =
-    await Promise.all([import('./local-provider'), import('../lib/sso/urls'), import('../lib/sso/manage')])
+  const [{ startLocalProvider }, { ssoUrl }, { addConnection, listConnections, removeConnection }] = await Promise.all([
+    import('./local-provider'),
+    import('../lib/sso/urls'),
+    import('../lib/sso/manage'),
+  ])
   const remove = async () => {
     for (const connection of await listConnections(localSlug)) await removeConnection(connection)
   }
   const { issuer, clientId, clientSecret, stop } = await startLocalProvider({
-    redirectUris: [redirectUri(localSlug)],
+    redirectUris: [ssoUrl(localSlug, 'callback')],
     people,
   })
   await remove()

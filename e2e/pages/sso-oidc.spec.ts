@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import { type LocalProvider, startLocalProvider } from '../../bin/local-provider'
 import { addConnection, disableConnection, listConnections, type NewConnection } from '../../lib/sso/manage'
-import { redirectUri } from '../../lib/sso/urls'
+import { ssoUrl } from '../../lib/sso/urls'
 import { expect, heading, type Sql, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 
@@ -19,7 +19,7 @@ test.beforeEach(async () => {
     const id = name.toLowerCase()
     return { id, name, email: `${id}@${domain}` }
   })
-  provider = await startLocalProvider({ redirectUris: [redirectUri(slug)], people })
+  provider = await startLocalProvider({ redirectUris: [ssoUrl(slug, 'callback')], people })
 })
 test.afterEach(() => provider.stop())
 

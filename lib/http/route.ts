@@ -78,10 +78,7 @@ export function route<Route extends Definition>(
   })
 }
 
-/**
- * Returns handlers that respond 404 to every method, for a path that does not exist, or not for
- * this client.
- */
+/** Returns handlers that respond 404 to every method, for a path that does not exist, or not for this client. */
 export function notFound(name: string): Handlers {
   const reject = serve({ name }, () => Promise.reject(new ApiError('NOT_FOUND')))
   return handlers(() => reject)
@@ -112,6 +109,11 @@ function success({ publicSeconds, mediaType = 'application/json' }: Definition, 
     headers.set('Access-Control-Allow-Origin', '*')
   }
   return new Response(JSON.stringify(content), { headers })
+}
+
+/** Redirects with 303, so that no browser repeats a body, and tells the next site no URL of ours. */
+export function seeOther(location: string): Response {
+  return new Response(null, { status: 303, headers: { Location: location, 'Referrer-Policy': 'no-referrer' } })
 }
 
 /**
@@ -199,9 +201,7 @@ function errorResponse(error: ApiError, requestId: string, routeHeaders: Record<
   )
 }
 
-/**
- * Accepts the client's request ID only if it is safe to log and too short to be one of our secrets.
- */
+/** Accepts the client's request ID only if it is safe to log and too short to be one of our secrets. */
 function requestIdOf(request: Request): string {
   const given = request.headers.get('x-request-id')
   return given && /^[\w.-]{8,40}$/.test(given) ? given : randomUUID()

@@ -1,16 +1,9 @@
 import { env } from '../settings/env'
 
-/** Returns the URL to which the OpenID provider of a connection sends the browser back. */
-export function redirectUri(slug: string): string {
-  return `${env().PUBLIC_URL}/api/auth/sso/${slug}/callback`
-}
-
-/** Returns the URL to which a SAML provider posts its responses (assertion consumer service). */
-export function acsUrl(slug: string): string {
-  return `${env().PUBLIC_URL}/api/auth/sso/${slug}/acs`
-}
-
-/** Returns our entity ID at a SAML provider, which is also the URL of our metadata. */
-export function entityId(slug: string): string {
-  return `${env().PUBLIC_URL}/api/auth/sso/${slug}/metadata`
+/**
+ * Returns a URL of ours for a connection: where sign-ins `start`, to which the provider sends the browser back
+ * (`callback`, or with SAML `acs`), or our SAML `metadata`, which is also our entity ID.
+ */
+export function ssoUrl(slug: string, endpoint: 'start' | 'callback' | 'acs' | 'metadata'): string {
+  return `${env().PUBLIC_URL}/api/auth/sso/${slug}/${endpoint}`
 }

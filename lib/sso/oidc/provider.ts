@@ -1,12 +1,11 @@
 import { domainInAscii } from '../../contract/email-address'
 import { newSecret } from '../../secret'
-import { env } from '../../settings/env'
 import { UsageError } from '../../usage-error'
 import type { OidcConnection } from '../connection'
 import type { Provider } from '../provider'
 import { SignInRejected, advice as signInAdvice } from '../rejection'
 import { asEntered } from '../settings-as-entered'
-import { redirectUri } from '../urls'
+import { ssoUrl } from '../urls'
 import { oidcRejection } from './rejection'
 import { OidcSettings, separatesTenants } from './settings'
 import { authenticate, authorize, discover } from './sign-in'
@@ -24,8 +23,8 @@ const describe: OidcProvider['describe'] = ({ slug, settings }) => ({
   ],
   entries: {
     'application type': 'Web application (confidential), authorization code flow',
-    'redirect URI': redirectUri(slug),
-    'initiate login URI': `${env().PUBLIC_URL}/api/auth/sso/${slug}/start`,
+    'redirect URI': ssoUrl(slug, 'callback'),
+    'initiate login URI': ssoUrl(slug, 'start'),
     scopes: 'openid, email, profile',
     PKCE: 'S256, if it asks',
   },
@@ -58,7 +57,7 @@ const check: OidcProvider['check'] = async (connection) => {
     const { code_challenge_methods_supported: challenges, scopes_supported: scopes } = metadata
     // A provider authenticates the client before it looks at a code, which here is none of its own.
     const { genericGrantRequest } = await import('openid-client')
-    const grant = { code: newSecret(), code_verifier: newSecret(), redirect_uri: redirectUri(connection.slug) }
+    const grant = { code: newSecret(), code_verifier: newSecret(), redirect_uri: ssoUrl(connection.slug, 'callback') }
     const rejection = await genericGrantRequest(configuration, 'authorization_code', grant).catch(oidcRejection)
     const { check: outcome = 'token_response' } = rejection as Partial<SignInRejected>
     if (outcome === 'token_invalid_client') throw rejection

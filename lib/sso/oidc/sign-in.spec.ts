@@ -19,7 +19,7 @@ import type { OidcConnection } from '../connection'
 import { ConnectionSettings } from '../kinds'
 import { advice, SignInRejected } from '../rejection'
 import { bindingOf, sealSecrets } from '../sealed-secrets'
-import { redirectUri } from '../urls'
+import { ssoUrl } from '../urls'
 import type { OidcSettings } from './settings'
 import { authenticate, authorize, emailOf, promptOf } from './sign-in'
 
@@ -60,7 +60,7 @@ async function visit(connection: OidcConnection, secrets: ReturnType<typeof newS
   const href = await authorize(connection, secrets)
   const response = await fetch(href.replace(connection.settings.issuer, provider.issuer), { redirect: 'manual' })
   const back = new URL(response.headers.get('location')!)
-  expect(back.origin + back.pathname).toBe(redirectUri(connection.slug))
+  expect(back.origin + back.pathname).toBe(ssoUrl(connection.slug, 'callback'))
   return back.searchParams
 }
 

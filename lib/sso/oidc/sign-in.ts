@@ -9,7 +9,7 @@ import type { Authenticated, ResponseFields } from '../provider'
 import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
 import type { AttemptSecrets } from '../sso-attempt'
-import { redirectUri } from '../urls'
+import { ssoUrl } from '../urls'
 import { oidcRejection } from './rejection'
 import { isEntra, isGoogle, type OidcSettings, separatesTenants } from './settings'
 
@@ -39,7 +39,7 @@ export async function authorize(
   const { configuration, metadata } = await discovered(connection)
   const prompt = ask && promptOf(ask, metadata)
   const parameters = {
-    redirect_uri: redirectUri(connection.slug),
+    redirect_uri: ssoUrl(connection.slug, 'callback'),
     scope: 'openid email profile',
     state: secrets.state,
     nonce: secrets.nonce,
@@ -77,7 +77,7 @@ export async function authenticate(
 ): Promise<Authenticated> {
   const client = await import('openid-client')
   const { configuration, metadata } = await discovered(connection)
-  const response = new URL(redirectUri(connection.slug))
+  const response = new URL(ssoUrl(connection.slug, 'callback'))
   response.search = fields.toString()
   try {
     const tokens = await client.authorizationCodeGrant(configuration, response, {

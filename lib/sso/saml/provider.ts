@@ -7,7 +7,7 @@ import type { Entered, Provider } from '../provider'
 import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
 import { asEntered } from '../settings-as-entered'
-import { acsUrl, entityId } from '../urls'
+import { ssoUrl } from '../urls'
 import { readProviderMetadata } from './provider-metadata'
 import { SamlSettings } from './settings'
 import { authenticate, authorize } from './sign-in'
@@ -32,8 +32,8 @@ const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
     ...(settings.nextCertificate ? [`our next certificate ${certificateText(settings.nextCertificate)}`] : []),
   ],
   entries: {
-    'entity ID, metadata URL': entityId(slug),
-    'ACS URL (HTTP-POST)': acsUrl(slug),
+    'entity ID, metadata URL': ssoUrl(slug, 'metadata'),
+    'ACS URL (HTTP-POST)': ssoUrl(slug, 'acs'),
     NameID: 'persistent; not transient',
     'attribute mail or email': `the e-mail address${settings.emailAttribute ? `; here: ${settings.emailAttribute}` : ''}`,
     sign: `${signedText[settings.signed]}, with RSA-SHA256`,
@@ -155,7 +155,7 @@ export async function rotateKey(connection: SamlConnection, drop = false): Promi
   if (nextCertificate && secrets) throw new UsageError(`${slug} has two keys: drop the first one, with --drop.`)
   const { newKeyPair } = await import('./key-pair')
   const { privateKey, certificate } = await newKeyPair(slug)
-  const enter = `Let the provider read ${entityId(slug)} again, or enter there:\n${certificate}`
+  const enter = `Let the provider read ${ssoUrl(slug, 'metadata')} again, or enter there:\n${certificate}`
   if (!secrets)
     return {
       settings: { ...settings, certificate },

@@ -4,7 +4,7 @@ import type { Authenticated, ResponseFields } from '../provider'
 import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
 import type { AttemptSecrets } from '../sso-attempt'
-import { acsUrl, entityId } from '../urls'
+import { ssoUrl } from '../urls'
 import { authnRequestUrl, type PublicSettings, serviceMetadata, verifyResponse } from './service-provider'
 
 /** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
@@ -46,5 +46,5 @@ export async function samlMetadata(connection: SamlConnection): Promise<string> 
 }
 
 function publicSettings({ slug, settings }: SamlConnection): PublicSettings {
-  return { ...settings, entityId: entityId(slug), acsUrl: acsUrl(slug) }
+  return { ...settings, entityId: ssoUrl(slug, 'metadata'), acsUrl: ssoUrl(slug, 'acs') }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import * as paths from '@/lib/contract/paths'
-import { type AddToLog, route } from '@/lib/http/route'
+import { type AddToLog, route, seeOther } from '@/lib/http/route'
 import { isNavigation } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log'
 import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
@@ -52,10 +52,6 @@ function callbackUrl({ redirectUri, state }: AuthorizeRequest, response: { code:
   // not URLSearchParams: not everybody decodes a space that is encoded as a plus sign
   const query = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
-}
-
-function seeOther(location: string): Response {
-  return new Response(null, { status: 303, headers: { Location: location, 'Referrer-Policy': 'no-referrer' } })
 }
 
 /** Responds to what can't be answered at a callback: RFC 6749 §4.1.2.1 forbids to redirect there. */

@@ -1,5 +1,5 @@
 import { ApiError } from '@/lib/contract/errors'
-import type { AddToLog } from '@/lib/http/route'
+import { type AddToLog, seeOther } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log'
 import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
@@ -8,9 +8,9 @@ import { issueSsoCode } from '@/lib/sso/exchange'
 import { userOfIdentity } from '@/lib/sso/identity'
 import { providerOf } from '@/lib/sso/kinds'
 import { askCookie } from '@/lib/sso/next-sign-in'
-import type { Authenticated, Provider } from '@/lib/sso/provider'
+import type { Authenticated, Provider, ResponseFields } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
-import type { Claimed } from '@/lib/sso/sso-attempt'
+import { claimAttempt } from '@/lib/sso/sso-attempt'
 
 type Call = { params: Record<string, string>; addToLog: AddToLog; setCookies: (values: string[]) => void }
 
@@ -69,13 +69,20 @@ export async function providerWith(response: Provider['response'], connection: C
   return provider
 }
 
-/** Returns the landing page with a code for the browser that began a sign-in, once its user is known. */
+/**
+ * Uses up the sign-in that a browser brings back, and verifies the response to it. Returns the landing page with a
+ * code for the browser that began it.
+ */
 export async function finishSignIn(
   { addToLog }: Pick<Call, 'addToLog'>,
-  connection: Connection,
-  { next, browserHash }: Claimed,
-  authenticated: Authenticated,
+  { connection, provider, returnTo }: { connection: Connection; provider: Provider; returnTo: ReturnTo },
+  response: ResponseFields,
+  presented: { state: string | null; browser: string | null },
 ): Promise<string> {
+  const mayLackCookies = provider.response === 'form'
+  const claimed = await claimAttempt({ ...presented, connectionId: connection.id, mayLackCookies })
+  returnTo.next = claimed.next
+  const authenticated = await provider.authenticate(connection, response, claimed)
   const { identity, account, sessionEnd } = authenticated
   let asked: ReturnType<Authenticated['contact']> | undefined // once, because it can be a request
   const contact = () => {
@@ -87,13 +94,13 @@ export async function finishSignIn(
     throw thrown
   })
   const { secret: code } = await issueSsoCode(userId, {
-    browserHash,
+    browserHash: claimed.browserHash,
     identity: { connectionId: connection.id, ...identity },
     renewableUntil: sessionEnd,
     sessionHours: connection.sessionHours,
   })
   addToLog({ userId })
-  return landing({ code, next })
+  return landing({ code, ...returnTo })
 }
 
 type Outcome = ({ error: SignInError } | { code: string }) & ReturnTo
@@ -102,8 +109,4 @@ type Outcome = ({ error: SignInError } | { code: string }) & ReturnTo
 export function landing(outcome: Outcome): string {
   const present = Object.entries(outcome).filter(([, value]) => value !== null)
   return `/sso/callback?${new URLSearchParams(present as [string, string][])}`
-}
-
-function seeOther(location: string): Response {
-  return new Response(null, { status: 303, headers: { Location: location, 'Referrer-Policy': 'no-referrer' } })
 }

@@ -3,7 +3,6 @@ import { route } from '@/lib/http/route'
 import { browserOf } from '@/lib/session/cookie'
 import { startPath } from '@/lib/sso/connection'
 import { beganAgain } from '@/lib/sso/next-sign-in'
-import { claimAttempt } from '@/lib/sso/sso-attempt'
 import { destinationOf, finishSignIn, navigate, providerWith } from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
@@ -26,15 +25,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         return startPath(connection.slug, destinationOf(state), 'unsolicited')
       }
       const browser = browserOf(request.headers)
-      const claimed = await claimAttempt({
-        state,
-        connectionId: connection.id,
-        browser,
-        mayLackCookies: true,
-      })
-      returnTo.next = claimed.next
-      const authenticated = await provider.authenticate(connection, form, claimed)
-      const landing = await finishSignIn(call, connection, claimed, authenticated)
+      const landing = await finishSignIn(call, { connection, provider, returnTo }, form, { state, browser })
       call.setCookies([beganAgain(false)])
       return landing
     }),
