@@ -7,9 +7,8 @@ const localPart = /^[^\s@<>()[\]\\,;:"\p{C}]+$/u
 const hostName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 
 /**
- * Returns an e-mail address with its domain in ASCII and lower case, or null unless the text is
- * exactly one address. Rejects quoted local parts, comments and IP addresses, which no sign-up form
- * produces and parsers disagree about.
+ * Returns an e-mail address with its domain in ASCII and lower case, or null unless the text is exactly one address.
+ * Rejects quoted local parts, comments and IP addresses, which no sign-up form produces and parsers disagree about.
  */
 export function parseEmailAddress(text: string): string | null {
   if (text.length > maxLength) return null
@@ -25,9 +24,8 @@ export function parseEmailAddress(text: string): string | null {
 export type EmailForms = [given: string, ascii: string, unicode: string]
 
 /**
- * Returns the forms in which the e-mail address of a user may be stored: as given, and with its
- * domain in ASCII and in Unicode, all in lower case. Returns null unless the text is exactly one
- * address.
+ * Returns the forms in which the e-mail address of a user may be stored: as given, and with its domain in ASCII and in
+ * Unicode, all in lower case. Returns null unless the text is exactly one address.
  */
 export function emailForms(text: string): EmailForms | null {
   const given = text.toLowerCase() // before the conversion, which maps a capital ẞ to “ss”

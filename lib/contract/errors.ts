@@ -61,9 +61,7 @@ type Details = {
   cause?: unknown
 }
 
-/**
- * Throw it to send an error response. The client receives the message; the `cause` is only logged.
- */
+/** Throw it to send an error response. The client receives the message; the `cause` is only logged. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly issues?: Issue[]

@@ -6,9 +6,8 @@ export const maxBodyBytes = 16 * 1024
 const bodyTimeoutMs = 10_000
 
 /**
- * Reads a JSON body of at most 16 KiB and validates it against `schema`. Throws
- * UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or VALIDATION_ERROR with one issue per invalid field,
- * without its value.
+ * Reads a JSON body of at most 16 KiB and validates it against `schema`. Throws UNSUPPORTED_MEDIA_TYPE,
+ * PAYLOAD_TOO_LARGE, or VALIDATION_ERROR with one issue per invalid field, without its value.
  */
 export async function parseJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
   const [mediaType, ...parameters] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')

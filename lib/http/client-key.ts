@@ -11,10 +11,7 @@ export function clientKey({ headers }: { headers: Headers }): string {
   return forwardedClientKey(headers.get('x-forwarded-for') ?? '', TRUSTED_PROXIES)
 }
 
-/**
- * Returns the network of a client, as attempts to guess passwords are counted: an IPv4 /24 or an
- * IPv6 /64.
- */
+/** Returns the network of a client, as attempts to guess passwords are counted: an IPv4 /24 or an IPv6 /64. */
 export function clientSubnet(request: { headers: Headers }): string {
   return clientKey(request).replace(/^(\d+\.\d+\.\d+)\.\d+$/, '$1.0/24')
 }

@@ -42,9 +42,8 @@ export type AddToLog = (
 ) => void
 
 /**
- * Returns the handlers of a route: `handle` for its method (and for HEAD, with GET), 405 with
- * `Allow` for every other one (RFC 9110 §15.5.6). 404 for all while the settings make the route
- * unavailable.
+ * Returns the handlers of a route: `handle` for its method (and for HEAD, with GET), 405 with `Allow` for every other
+ * one (RFC 9110 §15.5.6). 404 for all while the settings make the route unavailable.
  */
 export function route<Route extends Definition>(
   definition: Route,
@@ -117,9 +116,8 @@ export function seeOther(location: string): Response {
 }
 
 /**
- * Wraps a handler: counts the request against the platform limit, turns thrown errors into error
- * responses, sets the common headers and logs one line. `name` identifies the route in the log,
- * which never holds a path.
+ * Wraps a handler: counts the request against the platform limit, turns thrown errors into error responses, sets the
+ * common headers and logs one line. `name` identifies the route in the log, which never holds a path.
  */
 function serve(
   { name, crossOrigin }: Pick<Definition, 'name' | 'crossOrigin'>,

@@ -33,9 +33,8 @@ export function rejectCrossSite(): Response {
 }
 
 /**
- * Whether the request came from a page of this site. Browsers send `Sec-Fetch-Site`; those before
- * 2023 send only `Origin`. A client without either header is not a browser, so it has no cookie
- * that another site could use.
+ * Whether the request came from a page of this site. Browsers send `Sec-Fetch-Site`; those before 2023 send only
+ * `Origin`. A client without either header is not a browser, so it has no cookie that another site could use.
  */
 export function isSameOrigin(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')

@@ -16,12 +16,11 @@ import { SignInRejected } from './rejection'
 const doubleSubmitSeconds = 10
 
 /**
- * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once
- * the identity provider has authenticated the user. With `browser` (the value of the cookie
- * `__Host-browser`) or its hash, the code works in that browser only. With `identity`, it works while
- * the connection is enabled, and as long as the user stays linked to that identity: throws
- * SignInRejected if it is not. Its session can be renewed while the connection is enabled, until
- * `renewableUntil` and for `sessionHours`.
+ * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once the identity
+ * provider has authenticated the user. With `browser` (the value of the cookie `__Host-browser`) or its hash, the code
+ * works in that browser only. With `identity`, it works while the connection is enabled, and as long as the user stays
+ * linked to that identity: throws SignInRejected if it is not. Its session can be renewed while the connection is
+ * enabled, until `renewableUntil` and for `sessionHours`.
  */
 export async function issueSsoCode(
   userId: string,
@@ -75,11 +74,10 @@ type ExchangeRow = {
 }
 
 /**
- * Exchanges a one-time code for a session JWT and a refresh token, and ends the sessions that the
- * browser held before. Exactly one concurrent call succeeds; there are no partial effects. Throws
- * SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session that it started (RFC 6749
- * §4.1.2), unless the same browser presents it again. The code of a dashboard needs its verifier, and
- * starts a session that ends with the browser's.
+ * Exchanges a one-time code for a session JWT and a refresh token, and ends the sessions that the browser held before.
+ * Exactly one concurrent call succeeds; there are no partial effects. Throws SSO_EXCHANGE_INVALID, whatever the
+ * reason. A used code ends the session that it started (RFC 6749 §4.1.2), unless the same browser presents it again.
+ * The code of a dashboard needs its verifier, and starts a session that ends with the browser's.
  */
 export async function exchangeSsoCode(code: string, presenter: Presenter): Promise<Exchange> {
   const sessionId = randomUUID()
@@ -126,10 +124,9 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
 type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverified: boolean; revoked: boolean }
 
 /**
- * Ends the session that a used code started, if somebody else presents the code now. A statement
- * after the rejected claim, because that one could not see a session that was starting concurrently.
- * Ends nothing if the code was bound to another browser, or to a verifier that is not this one: it can't
- * have been stolen to any effect.
+ * Ends the session that a used code started, if somebody else presents the code now. A statement after the rejected
+ * claim, because that one could not see a session that was starting concurrently. Ends nothing if the code was bound
+ * to another browser, or to a verifier that is not this one: it can't have been stolen to any effect.
  */
 async function endReusedSession(
   codeHash: Uint8Array,

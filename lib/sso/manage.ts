@@ -153,9 +153,8 @@ export async function enableConnection({ id }: Pick<ListedConnection, 'id'>): Pr
 }
 
 /**
- * Disables a connection and ends its sessions. Returns how many it ended. In this order: an exchange
- * that began before the first statement holds its user, and its session is ended; a later one is
- * rejected.
+ * Disables a connection and ends its sessions. Returns how many it ended. In this order: an exchange that began before
+ * the first statement holds its user, and its session is ended; a later one is rejected.
  */
 export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<number> {
   await prisma().$executeRaw`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`

@@ -27,9 +27,8 @@ type Store = { consume: Promise<Consume>; failing: boolean; lastTriedAt: number 
 const globals = globalThis as typeof globalThis & { rateLimitMemory?: Consume; rateLimitStore?: Store }
 
 /**
- * Counts one request of a client (see client-key.ts): pages, routes and public documents
- * together. Never throws, and takes less than half a second: while the store fails, this process
- * counts, and retries the store in the background.
+ * Counts one request of a client (see client-key.ts): pages, routes and public documents together. Never throws, and
+ * takes less than half a second: while the store fails, this process counts, and retries the store in the background.
  */
 export async function countRequest(client: string): Promise<Verdict> {
   const { RATE_LIMIT, RATE_LIMIT_REQUESTS: points } = env()

@@ -55,9 +55,8 @@ export async function authorize(
 }
 
 /**
- * Returns the `prompt` with which a provider asks, or undefined if it has none. Google and Entra ID
- * publish no list, and Google has no `login`, which every other provider must have (OpenID Connect Core
- * §15.1).
+ * Returns the `prompt` with which a provider asks, or undefined if it has none. Google and Entra ID publish no list,
+ * and Google has no `login`, which every other provider must have (OpenID Connect Core §15.1).
  */
 export function promptOf(
   ask: Ask,
@@ -265,8 +264,7 @@ export async function discover(connection: OidcConnection, keys: KeyCopies = new
       },
     )
     const metadata = configuration.serverMetadata()
-    // The library compares issuers as URLs, which drop control characters at their ends. PostgreSQL
-    // stores no NUL.
+    // The library compares issuers as URLs, which drop control characters at their ends. PostgreSQL stores no NUL.
     if (/\p{Cc}/u.test(metadata.issuer)) throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
     if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri)
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')

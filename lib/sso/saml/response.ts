@@ -68,8 +68,7 @@ export function checkResponse(
 }
 
 /**
- * Checks an assertion as it was posted or decrypted, before the library reads it. Returns whether
- * it has a signature.
+ * Checks an assertion as it was posted or decrypted, before the library reads it. Returns whether it has a signature.
  */
 export function checkAssertionForm(assertion: XmlElement, { requestId }: Expected): boolean {
   const elements = selfAndDescendants(assertion)

@@ -12,9 +12,8 @@ export type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
 export type ServiceProviderSettings = PublicSettings & { privateKey: string; nextPrivateKey?: string | undefined }
 
 /**
- * Returns the URL that sends a browser to the provider with an AuthnRequest (HTTP-Redirect). The ID
- * must begin with a letter or an underscore, because it is an XML name. With `forceAuthn`, the provider
- * authenticates the user anew.
+ * Returns the URL that sends a browser to the provider with an AuthnRequest (HTTP-Redirect). The ID must begin with a
+ * letter or an underscore, because it is an XML name. With `forceAuthn`, the provider authenticates the user anew.
  */
 export async function authnRequestUrl(
   settings: ServiceProviderSettings,

@@ -45,9 +45,8 @@ export function checkSignature(parent: XmlElement): boolean {
 }
 
 /**
- * Limits a part that no signature covers, because anybody can write there. The library parses it
- * several times, and evaluates XPath expressions whose cost grows faster than the number of its
- * elements and attributes.
+ * Limits a part that no signature covers, because anybody can write there. The library parses it several times, and
+ * evaluates XPath expressions whose cost grows faster than the number of its elements and attributes.
  */
 export function checkUnsigned(elements: XmlElement[], size: number): void {
   const attributes = elements.reduce((count, { attributes }) => count + attributes.size, 0)
