@@ -46,10 +46,7 @@ export const outcomeUnknownMessage =
 /** The stable `code` of an error response. */
 export type ErrorCode = keyof typeof errors
 
-/**
- * One problem with one field. `path` locates the field. `code` is stable, for programs. `message`
- * is for users and may change.
- */
+/** One problem with one field, at `path`. `code` is stable, for programs. `message` is for users and may change. */
 export type Issue = { path: (string | number)[]; code: string; message: string }
 
 type Details = {

@@ -18,10 +18,7 @@ export const lifetimes = {
   knownBrowser: 180 * 24 * 60 * 60,
 } as const
 
-/**
- * For so long after a rotation, the previous refresh token still returns the current one. Parallel
- * requests and lost responses are answered; the chain never forks.
- */
+/** How long the token before a rotation returns the current one, for parallel requests and lost responses. */
 export const refreshGraceSeconds = 10
 
 /** How many live sessions a user can have (ASVS 7.1.2). When another starts, the oldest ends. */

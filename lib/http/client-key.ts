@@ -1,10 +1,7 @@
 import { env } from '../settings/env'
 import { addressKey, forwardedClientKey } from './forwarded-client'
 
-/**
- * Returns the client of a request, as rate limits count it: an IPv4 address or an IPv6 /64 network.
- * On Vercel it is read from the platform's own header, elsewhere from `X-Forwarded-For`.
- */
+/** Returns the client of a request, as rate limits count it: an IPv4 address or an IPv6 /64 network. */
 export function clientKey({ headers }: { headers: Headers }): string {
   const { VERCEL, TRUSTED_PROXIES } = env()
   if (VERCEL) return addressKey(headers.get('x-vercel-forwarded-for')?.split(',').at(-1)?.trim() ?? '')

@@ -15,10 +15,7 @@ export function isCrossSite(headers: Headers, route: string): boolean {
   return site === 'cross-site' && !(isNavigation && (headers.get('sec-fetch-dest') ?? 'document') === 'document')
 }
 
-/**
- * Whether the request loads a page into a tab (W3C Fetch Metadata). True for a client that does not send
- * both headers: browsers do, but Node.js sends only `Sec-Fetch-Mode`.
- */
+/** Whether the request loads a page into a tab (W3C Fetch Metadata), or lacks one of the headers that browsers send. */
 export function isNavigation(headers: Headers): boolean {
   const [mode, destination] = [headers.get('sec-fetch-mode'), headers.get('sec-fetch-dest')]
   return mode === null || destination === null || (mode === 'navigate' && destination === 'document')

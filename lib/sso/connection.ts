@@ -58,10 +58,7 @@ export async function findConnectionOfEmail(email: string): Promise<string | nul
   return row && !row.connection.disabledAt ? row.connection.slug : null
 }
 
-/**
- * What the sign-in page offers: buttons, and whether an e-mail address can lead anywhere. `gt: ''`
- * is true of every row, and lets PostgreSQL read them by key.
- */
+/** What the sign-in page offers. `gt: ''` is true of every row, and lets PostgreSQL read them by key. */
 export async function signInChoices(): Promise<{ listed: { slug: string; name: string }[]; any: boolean }> {
   const rows = await prisma().connection.findMany({
     where: { slug: { gt: '' }, disabledAt: null },

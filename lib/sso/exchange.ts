@@ -57,10 +57,7 @@ async function isLinked(userId: string, identity: Subject & { connectionId: stri
   return row !== null && isSameSubject(identity, row.subject)
 }
 
-/**
- * Who presents a code: a browser, which may have an identity and hold sessions, or the server of a dashboard, which has
- * the verifier of its PKCE challenge (RFC 7636).
- */
+/** Who presents a code: a browser, or the server of a dashboard with the verifier of its PKCE challenge (RFC 7636). */
 export type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
 type Exchange = SessionTokens & { userId: string; sessionId: string }

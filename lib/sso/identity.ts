@@ -6,10 +6,7 @@ import { SignInRejected } from './rejection'
 /** Who the identity provider says that the user is. `isEmail`: the letter case of the subject may change. */
 export type Subject = { issuer: string; subject: string; isEmail?: boolean }
 
-/**
- * The user's e-mail address by the provider. Only linking and creating a user need it. `domains`: those for
- * which the user's tenant vouches, if that is not all of the connection.
- */
+/** The user's email by the provider, to link and create users. `domains`: for which the tenant vouches, if not all. */
 export type Contact = { email: string; isVerified: boolean; hostedDomain?: string | null; domains?: string[] }
 
 // The characters of RFC 5322's dot-atom: whoever resembles another address through other letters is no

@@ -62,10 +62,7 @@ export async function endPasswordSessions(domains: string[]): Promise<number> {
   return count
 }
 
-/**
- * Returns how many enabled users of these domains have neither a password that they may use nor an identity at an
- * enabled connection.
- */
+/** Returns how many enabled users of these domains have no usable password and no identity at an enabled connection. */
 export async function countWithoutWayIn(domains: string[]): Promise<number> {
   const [row] = await prisma().$queryRaw<{ count: number }[]>`
     SELECT count(*)::int FROM users
@@ -211,10 +208,7 @@ export async function issuersOf(connectionId: string, subject: string): Promise<
   return rows.map(({ issuer }) => issuer)
 }
 
-/**
- * Links a user to a subject, which may have been unlinked. Throws ConnectionConflict if the subject is
- * linked to another user, or the user to another subject at this connection.
- */
+/** Links a user to a subject, even an unlinked one. Throws ConnectionConflict if either is linked otherwise. */
 export async function linkUser(
   userId: string,
   { id, slug }: Pick<ListedConnection, 'id' | 'slug'>,

@@ -1,20 +1,14 @@
 import { lifetimes } from '../contract/lifetimes'
 import { cookieOf, setCookie } from '../session/cookie'
 
-/**
- * What the next sign-in of a browser asks at the provider: for another account, after one without
- * access, or to sign in anew, after a sign-out.
- */
+/** What the next sign-in asks for: another account, after one without access, or a new sign-in, after a sign-out. */
 export type Ask = 'account' | 'login'
 
 const askSeconds = { account: lifetimes.signIn, login: 90 * 24 * 60 * 60 } // sessions of providers last for weeks
 const maxAddressLength = 254
 const again = 'sign-in-began-again'
 
-/**
- * Returns the `Set-Cookie` value that makes the next start ask. `account` is what the provider called the
- * user, which counts only if it is an address.
- */
+/** Returns the `Set-Cookie` value that makes the next start ask. `account` counts only if it is an email address. */
 export function askCookie(ask: Ask, account = ''): string {
   const address = isAddress(account) ? Buffer.from(account).toString('base64url') : ''
   return setCookie('ask', `ask-${ask}.${address}`, askSeconds[ask])

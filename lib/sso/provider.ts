@@ -6,10 +6,7 @@ import type { Ask } from './next-sign-in'
 import type { Secrets } from './sealed-secrets'
 import type { AttemptSecrets } from './sso-attempt'
 
-/**
- * Who a provider says has signed in, how to learn the email address, and when its session ends.
- * `account` is what the provider calls the user, in case there is no email address.
- */
+/** Who has signed in, and until when. `account` is what the provider calls a user without an email address. */
 export type Authenticated = {
   identity: Subject
   contact: () => Promise<Contact>

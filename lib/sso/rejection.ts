@@ -1,7 +1,4 @@
-/**
- * What the page `/sso/callback?error=…` can say about a sign-in. The first four are the provider's
- * own errors (OpenID Connect Core §3.1.2.6, RFC 6749 §4.1.2.1).
- */
+/** What the page `/sso/callback?error=…` can explain. The first four are errors of the provider (RFC 6749 §4.1.2.1). */
 export type SignInError =
   | 'access_denied'
   | 'login_required'

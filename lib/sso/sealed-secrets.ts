@@ -12,10 +12,7 @@ export type Secrets = Record<string, string>
 
 const purpose = 'connection-secrets'
 
-/**
- * Encrypts the secrets of a connection with the first key of ENCRYPTION_KEY (JWE, RFC 7516).
- * The protected header holds the binding, so that no other issuer can receive them.
- */
+/** Encrypts secrets with the first of ENCRYPTION_KEY (JWE, RFC 7516), bound by its header to one issuer and client. */
 export async function sealSecrets(secrets: Secrets, binding: Binding): Promise<string> {
   const { CompactEncrypt } = await import('jose')
   const [key] = encryptionKeys()

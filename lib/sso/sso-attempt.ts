@@ -21,10 +21,7 @@ export type AttemptSecrets = {
 const unsolicitedPerMinute = 3
 const deletedPerStart = 4
 
-/**
- * Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` is where the user goes
- * afterwards; it must have been validated.
- */
+/** Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` must have been validated. */
 export async function startAttempt(
   connectionId: string,
   browser: string,
@@ -104,10 +101,7 @@ async function rejectionOf(
   return reject(row.isClaimed ? 'state_used' : 'state_expired', row.next)
 }
 
-/**
- * Derives the secrets of a sign-in from its state, so that the database holds none of them. Throws
- * SignInRejected if the signing key of its start is gone.
- */
+/** Derives the secrets, so that the database holds none. Throws SignInRejected if the key of the start is gone. */
 function secretsOf(state: string, kid: string): AttemptSecrets {
   const key = env().SESSION_SIGNING_KEYS.signInKeys[kid]
   if (!key) throw new SignInRejected('state_key', 'attempt_invalid')

@@ -8,10 +8,7 @@ const maxOrigins = 50
 /** Why a widget can't be changed as asked, in a sentence for the operator. */
 export class WidgetConflict extends Error {}
 
-/**
- * Throws WidgetConflict unless a text is an origin exactly as browsers send it (RFC 6454): with https,
- * or with http on this machine.
- */
+/** Throws WidgetConflict unless a text is an origin as browsers send it (RFC 6454): https, or http on this machine. */
 export function demandOrigin(text: string): void {
   const example = 'an origin, like https://www.example.com'
   if (!URL.canParse(text)) throw new WidgetConflict(`“${text}” is not ${example}.`)
@@ -23,10 +20,7 @@ export function demandOrigin(text: string): void {
     throw new WidgetConflict(`“${text}” must begin with https://. Only localhost may use http://.`)
 }
 
-/**
- * Creates a token of a widget, which stands in the HTML of its pages: `wgt_` and 43 characters. Returns it once: only
- * its hash and its last four characters are stored.
- */
+/** Creates a token of a widget, `wgt_` and 43 characters. Only its hash and its last four characters are stored. */
 export async function createWidgetToken(widgetId: string, tx: Prisma.TransactionClient = prisma()): Promise<string> {
   const token = `wgt_${newSecret()}`
   await tx.widgetToken.create({ data: { widgetId, tokenHash: hashSecret(token), hint: token.slice(-4) } })

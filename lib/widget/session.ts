@@ -11,10 +11,7 @@ type PresentedWidget = { id: string; slug: string; isApproved: boolean; now: num
 /** A condition: whether a widget token works. */
 export const isTokenLive = Prisma.sql`revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
 
-/**
- * Returns the widget of a token and whether it is approved for an origin, or null if the token is
- * unknown, revoked or expired, or its widget is disabled.
- */
+/** Returns the widget of a live token, and whether it is approved for an origin. Null for other tokens. */
 export async function findPresentedWidget(widgetToken: string, origin: string | null): Promise<PresentedWidget | null> {
   const [row] = await prisma().$queryRaw<PresentedWidget[]>`
     SELECT widget.id, slug, floor(extract(epoch FROM now()))::int AS now,

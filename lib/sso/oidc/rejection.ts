@@ -47,10 +47,7 @@ const invalidResponses: [RegExp, string][] = [
   [/no authorization code/, 'response_code'],
 ]
 
-/**
- * Translates an error of openid-client: into a check for the log, in words of our own, and an error
- * for the page. Returns a SignInRejected as it is.
- */
+/** Translates an error of openid-client into a check for the log, in words of our own, and an error for the page. */
 export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInRejected {
   if (thrown instanceof SignInRejected) return thrown
   const { code, error: oauthError = '', cause } = thrown as Cause

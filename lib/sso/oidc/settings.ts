@@ -58,10 +58,7 @@ export function isGoogle(issuer: string): boolean {
   return issuer === googleIssuer
 }
 
-/**
- * Whether an issuer of Entra ID names one organization by its tenant ID. Every other name may serve
- * several tenants, and has many spellings: `common`, `//Common`, `%63ommon`.
- */
+/** Whether an Entra issuer is one organization, by tenant ID. Others (`common`, `//%63ommon`) may serve several. */
 function namesTenant(issuer: string): boolean {
   const tenant = new URL(issuer).pathname.split('/').find((segment) => segment !== '') ?? ''
   return z.guid().safeParse(tenant).success && tenant.toLowerCase() !== personalTenant

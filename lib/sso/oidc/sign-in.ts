@@ -122,10 +122,7 @@ function accountIn(claims: Claims): string | undefined {
   return ['email', 'preferred_username', 'upn'].flatMap((name) => addressesIn(claims, name))[0]
 }
 
-/**
- * Reads the e-mail address from the ID token, else from the user info endpoint: with the code flow,
- * a provider may have it only there (OpenID Connect Core §5.4).
- */
+/** Reads the email from the ID token, else from user info, where some have it only (OpenID Connect Core §5.4). */
 async function contactOf(
   idToken: Claims,
   userInfo: () => Promise<Claims>,
@@ -161,10 +158,7 @@ function isNotDenied(claim: unknown): boolean {
   return (claim ?? true) === true || (typeof claim === 'string' && /^\s*true\s*$/i.test(claim))
 }
 
-/**
- * Returns the email address of the first document that has one. It is verified unless any of the
- * documents has another `email_verified` than true. Throws SignInRejected if there is not one.
- */
+/** Returns the first email, which is verified unless any document denies that. Throws SignInRejected without one. */
 export function emailOf(documents: Claims[], name?: string): { email: string; isVerified: boolean } {
   const read = (claim?: string) =>
     documents.map((claims) => addressesIn(claims, claim)).find((addresses) => addresses.length > 0) ?? []
@@ -277,10 +271,7 @@ export async function discover(connection: OidcConnection, keys: KeyCopies = new
   }
 }
 
-/**
- * Fetches the keys of a provider. If that fails, returns the last good ones, which are at most a day
- * old. Throws SignInRejected.
- */
+/** Fetches the keys of a provider. Returns the last good ones of at most a day if that fails. Throws SignInRejected. */
 async function fetchKeys(
   slug: string,
   url: string,

@@ -4,10 +4,7 @@ import forge from 'node-forge'
 
 const validYears = 10
 
-/**
- * Makes an RSA key of 2048 bits and a certificate for it that it signed itself, both PEM. Providers
- * take the certificate as a container for the key.
- */
+/** Makes an RSA key of 2048 bits and a self-signed certificate, which providers take as a container for it (PEM). */
 export async function newKeyPair(
   commonName: string,
   now = new Date(),

@@ -67,9 +67,7 @@ export function checkResponse(
   return { isSigned, isEncrypted, assertion }
 }
 
-/**
- * Checks an assertion as it was posted or decrypted, before the library reads it. Returns whether it has a signature.
- */
+/** Checks an assertion, posted or decrypted, before the library reads it. Returns whether it has a signature. */
 export function checkAssertionForm(assertion: XmlElement, { requestId }: Expected): boolean {
   const elements = selfAndDescendants(assertion)
   const isSaml = assertion.name === 'Assertion' && assertion.namespace === namespaces.assertion

@@ -88,10 +88,7 @@ export async function serviceMetadata(settings: PublicSettings): Promise<string>
   return metadata.replace('<EncryptionMethod ', `${keyMethods.join('')}$&`)
 }
 
-/**
- * Verifies the signatures that are there. Returns the assertion in the canonical form that one of them
- * covers, or as it was encrypted in a signed response.
- */
+/** Verifies the signatures. Returns the assertion that one covers, or that was encrypted in a signed response. */
 async function verifiedAssertion(
   settings: ServiceProviderSettings,
   posted: string,

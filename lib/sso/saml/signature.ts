@@ -17,10 +17,7 @@ const maxUnsignedAttributes = 50
 const maxUnsignedSize = 16 * 1024
 const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']
 
-/**
- * Returns whether an element has a signature. Checks that the first one has the form that SAML
- * allows, covers this element and uses the allowed algorithms. The library verifies it later.
- */
+/** Whether an element has a signature. Checks form, coverage and algorithms only: the library verifies it later. */
 export function checkSignature(parent: XmlElement): boolean {
   const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
   if (!signature) return false

@@ -51,9 +51,7 @@ export async function navigate(
   }
 }
 
-/**
- * Returns where a link or a portal of the provider leads, or null: what `next` accepts, also as a URL of this site.
- */
+/** Returns where a link or a portal of the provider leads, or null: what `next` accepts, or a URL of this site. */
 export function destinationOf(given: string | null): string | null {
   const { PUBLIC_URL, DASHBOARD_URL } = env()
   const text = given?.trim() ?? ''

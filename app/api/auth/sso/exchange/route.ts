@@ -5,10 +5,7 @@ import { browserOf, sessionCookies } from '@/lib/session/cookie'
 import { sessionIdsOfBrowser } from '@/lib/session/session-from-request'
 import { exchangeSsoCode } from '@/lib/sso/exchange'
 
-/**
- * Exchanges an SSO code for a session, and sets its cookies. A verifier comes from the server of a dashboard, which
- * has no cookies.
- */
+/** Exchanges an SSO code for a session, and sets its cookies unless the server of a dashboard sent a verifier. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.exchangeSsoCode,
   async ({ request: { headers }, body: { code, codeVerifier }, respond, setCookies, addToLog }) => {
