@@ -1,8 +1,7 @@
 'use client'
 
 import type { Texts } from '@/lib/page/texts/en'
-import { useWait } from './use-wait'
-import { WaitText } from './wait-text'
+import { useWait, WaitText } from './wait'
 
 type Properties = {
   shared: Texts['shared']
@@ -21,7 +20,7 @@ export function RetryButton({ shared, language, waitSeconds = 0, onRetry, childr
   const wait = useWait(waitSeconds, null)
   return (
     <>
-      <WaitText id="wait" {...{ shared, language, wait }} />
+      <WaitText {...{ shared, language, wait }} />
       <div className="actions">
         <button
           className="button"

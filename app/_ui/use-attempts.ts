@@ -41,3 +41,15 @@ export function useAttempts(hasSecret: boolean) {
 export function isRetryable(step: Step): step is Outcome & { kind: 'limited' | 'unavailable' | 'offline' } {
   return step.kind === 'limited' || step.kind === 'unavailable' || step.kind === 'offline'
 }
+
+/**
+ * Marks the page as interactive: early-submit.inline.js then stops blocking forms and reporting stuck
+ * scripts. Returns whether the user submitted a form before that.
+ */
+export function markPageReady(): boolean {
+  const page = document.documentElement.dataset
+  const submittedEarly = 'submittedEarly' in page
+  page.ready = ''
+  for (const mark of ['submittedEarly', 'stuck', 'fragment']) delete page[mark]
+  return submittedEarly
+}

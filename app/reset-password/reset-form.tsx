@@ -3,12 +3,10 @@
 import { useLayoutEffect, useRef, useState } from 'react'
 import { ErrorSummary } from '@/app/_ui/error-summary'
 import { Reference } from '@/app/_ui/reference'
-import { isRetryable, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
-import { useWait } from '@/app/_ui/use-wait'
-import { WaitText } from '@/app/_ui/wait-text'
+import { isRetryable, markPageReady, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
+import { useWait, WaitText } from '@/app/_ui/wait'
 import type { Issue } from '@/lib/contract/errors'
 import * as paths from '@/lib/contract/paths'
-import { markPageReady } from '@/lib/page/page-readiness'
 import { post } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
@@ -98,7 +96,7 @@ export function ResetForm(properties: Properties) {
       {canRetry && (
         <ErrorSummary title={title} className="banner" focus>
           <p>{body}</p>
-          <WaitText id="wait" {...{ shared, language, wait }} />
+          <WaitText {...{ shared, language, wait }} />
           <Reference id={step.requestId} shared={shared} />
         </ErrorSummary>
       )}

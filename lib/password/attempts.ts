@@ -3,8 +3,7 @@ import { ApiError, tooManyPasswordsMessage } from '../contract/errors'
 import { passwordLimits } from '../contract/lifetimes'
 import { deleteExpiredAttempts } from '../database/clean-up'
 import { NothingChanged } from '../database/nothing-changed'
-import { Prisma, prisma } from '../database/prisma'
-import { isUnexpired } from '../database/unexpired'
+import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
 /** Who tries a password for which account. `browser` is the ID of one that is known to the account. */

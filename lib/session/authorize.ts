@@ -1,6 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { prisma } from '../database/prisma'
-import { isUnexpired } from '../database/unexpired'
+import { isUnexpired, prisma } from '../database/prisma'
 import { hashSecret, newSecret } from '../secret'
 import { cookieOf } from './cookie'
 import { findRefreshableSession, findSession, type LiveSession } from './find'

@@ -1,9 +1,7 @@
 import { refreshGraceSeconds } from '../contract/lifetimes'
 import { beganWithPassword, mayUsePassword } from '../database/password-policy'
-import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
-import { isUnexpired } from '../database/unexpired'
+import { dateFromEpoch, isUnexpired, Prisma, prisma } from '../database/prisma'
 import { verifySessionToken } from './jwt'
-import { isParentLive } from './parent'
 import { readRefreshToken } from './refresh-token'
 
 /** A session that is neither expired nor revoked, of a user who is not disabled. Nor has its parent ended. */
@@ -41,4 +39,13 @@ async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveS
     WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND ${condition}
       AND ${isParentLive(Prisma.sql`sessions.parent_id`)}`
   return row ? { ...row, endsAt: dateFromEpoch(row.endsAt) } : null
+}
+
+/**
+ * Returns a condition: whether a session may be used as far as its parent decides. `parentId` is a column. It is null,
+ * or names a session that has not ended.
+ */
+export function isParentLive(parentId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(${parentId} IS NULL
+    OR (SELECT revoked_at IS NULL AND ${isUnexpired} FROM sessions AS parent WHERE parent.id = ${parentId}))`
 }

@@ -1,11 +1,9 @@
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
-import { Prisma, prisma } from '../database/prisma'
-import { isUnexpired } from '../database/unexpired'
+import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { log } from '../log'
-import { isUserAllowed } from './find'
+import { isParentLive, isUserAllowed } from './find'
 import { issueTokens, type SessionTokens, type StoredSession } from './issue-tokens'
-import { isParentLive } from './parent'
 import { readRefreshToken } from './refresh-token'
 
 type Refreshed = SessionTokens & { userId: string; sessionId: string }

@@ -1,7 +1,9 @@
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import { inRelativeTime } from '@/lib/page/relative-time'
+import type { Texts } from '@/lib/page/texts/en'
 
 /** How long a retry has to wait: seconds, and until the browser is online. */
-export type Wait = { seconds: number; online: boolean; isOver: boolean }
+type Wait = { seconds: number; online: boolean; isOver: boolean }
 
 /** Counts down to the earliest retry after an attempt, which is any value that differs per attempt. */
 export function useWait(waitSeconds: number, attempt: unknown): Wait {
@@ -26,4 +28,19 @@ function subscribeToNetwork(onChange: () => void): () => void {
   return () => {
     for (const event of ['online', 'offline']) removeEventListener(event, onChange)
   }
+}
+
+type WaitTextProperties = { shared: Texts['shared']; language: string; wait: Wait }
+
+/** Says when a retry is possible. Not a live region: a screen reader announces only the end of the wait. */
+export function WaitText({ shared, language, wait: { seconds, online, isOver } }: WaitTextProperties) {
+  const waiting = online
+    ? shared.waiting.replace('{when}', inRelativeTime(seconds, language))
+    : shared.waitingForNetwork
+  return (
+    <p id="wait" className="wait">
+      {!isOver && <span>{waiting}</span>}
+      <span role="status">{isOver && shared.waited}</span>
+    </p>
+  )
 }
