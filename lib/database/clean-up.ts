@@ -1,73 +1,46 @@
 import { lifetimes } from '../contract/lifetimes'
-import { prisma } from './prisma'
+import { Prisma, prisma } from './prisma'
 
 const batchSize = 1_000
-
-/**
- * Deletes up to `limit` counters of password sign-ins whose window has ended. Every attempt calls it: an
- * attacker who invents accounts must not fill the table.
- */
-export function deleteExpiredAttempts(limit: number): Promise<number> {
-  return prisma().$executeRaw`
-    DELETE FROM password_attempts WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM password_attempts WHERE expires_at < now()
-      ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
-}
-
-const signInRetentionSeconds = 60 * 60 // a late way back is then told apart from a forged one
-
-/**
- * Deletes up to `limit` sign-ins with identity providers an hour after they expired. Every start calls it:
- * a client that only starts them must not fill the table.
- */
-export function deleteExpiredSsoAttempts(limit: number): Promise<number> {
-  return prisma().$executeRaw`
-    DELETE FROM sso_attempts WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM sso_attempts WHERE expires_at < now() - make_interval(secs => ${signInRetentionSeconds})
-      ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
-}
-
 /** A used code must be recognised for as long as the session that it started can live. */
 const retentionSeconds = lifetimes.session
 
+/** The time from which the retention of a row counts, and how long that is. */
+const tables = {
+  exchange_codes: ['expires_at', retentionSeconds],
+  reset_tokens: ['expires_at', retentionSeconds],
+  sessions: ['expires_at', retentionSeconds],
+  sso_attempts: ['expires_at', 60 * 60], // a late way back is then told apart from a forged one
+  mails: ['requested_at', retentionSeconds], // none is tried for longer than a day, and the caps look back no further
+  password_attempts: ['expires_at', 0], // the window has ended
+} as const
+type Table = keyof typeof tables
+
 /**
- * Small batches, so that no lock is held for long. SKIP LOCKED never waits for another transaction.
+ * Deletes up to `limit` rows of a table that are past their retention. Every attempt to sign in calls it for its
+ * table, which an attacker must not fill. Small batches, so that no lock is held for long. SKIP LOCKED never waits
+ * for another transaction.
  */
-const batches = {
-  exchange_codes: () => prisma().$executeRaw`
-    DELETE FROM exchange_codes WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM exchange_codes WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
-      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
-  reset_tokens: () => prisma().$executeRaw`
-    DELETE FROM reset_tokens WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM reset_tokens WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
-      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
-  sessions: () => prisma().$executeRaw`
-    DELETE FROM sessions WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM sessions WHERE expires_at < now() - make_interval(secs => ${retentionSeconds})
-      ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
-  sso_attempts: () => deleteExpiredSsoAttempts(batchSize),
-  // No mail is tried for longer than a day, and the caps look back no further.
-  mails: () => prisma().$executeRaw`
-    DELETE FROM mails WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM mails WHERE requested_at < now() - make_interval(secs => ${retentionSeconds})
-      ORDER BY requested_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
-  password_attempts: () => deleteExpiredAttempts(batchSize),
+export function deleteExpired(table: Table, limit: number): Promise<number> {
+  const [column, seconds] = tables[table]
+  const [rows, time] = [Prisma.raw(table), Prisma.raw(column)]
+  return prisma().$executeRaw`
+    DELETE FROM ${rows} WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM ${rows} WHERE ${time} < now() - make_interval(secs => ${seconds})
+      ORDER BY ${time} LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
 
 /**
- * Deletes rows that expired, and mails that were requested, more than a week ago, sign-in attempts
- * an hour after they expired, and counters of passwords as their window ends. Returns the number of
- * deleted rows per table. Stops after `withinMs` milliseconds; the next run continues. Concurrent
- * runs share the work.
+ * Deletes the expired rows of all tables. Returns the number of deleted rows per table. Stops after `withinMs`
+ * milliseconds; the next run continues. Concurrent runs share the work.
  */
 export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {
   const endsAt = performance.now() + withinMs
   const deleted: Record<string, number> = {}
-  for (const [table, deleteBatch] of Object.entries(batches)) {
+  for (const table of Object.keys(tables) as Table[]) {
     deleted[table] = 0
     for (let count = batchSize; count === batchSize && performance.now() < endsAt; deleted[table] += count) {
-      count = await deleteBatch()
+      count = await deleteExpired(table, batchSize)
     }
   }
   return deleted

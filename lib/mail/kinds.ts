@@ -22,13 +22,18 @@ export type MailKind = {
 const minute = 60
 const hour = 60 * minute
 
+const whileWanted = { retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute], lifetimeSeconds: hour }
+const forADay = {
+  retryAfterSeconds: [...whileWanted.retryAfterSeconds, 2 * hour, 12 * hour],
+  lifetimeSeconds: 24 * hour,
+}
+
 const signInUrl = () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
 
 /** Every kind of mail in the outbox. A new one is an entry here, and its texts in each language. */
 export const mailKinds = {
   reset: {
-    retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute],
-    lifetimeSeconds: hour,
+    ...whileWanted,
     link: async (claim) => {
       const token = newSecret()
       return (await issueTokenOfMail(claim, token)) ? `${env().PUBLIC_URL}/reset-password?token=${token}` : null
@@ -40,8 +45,7 @@ export const mailKinds = {
     }),
   },
   'sign-in': {
-    retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute],
-    lifetimeSeconds: hour,
+    ...whileWanted,
     link: async () => signInUrl(),
     content: ({ signIn }, requested) => ({
       ...signIn,
@@ -50,8 +54,7 @@ export const mailKinds = {
     }),
   },
   'password-changed': {
-    retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute, 2 * hour, 12 * hour],
-    lifetimeSeconds: 24 * hour,
+    ...forADay,
     link: async () => new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href,
     content: ({ changed }, requested) => ({
       ...changed,
@@ -60,8 +63,7 @@ export const mailKinds = {
     }),
   },
   'email-changed': {
-    retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute, 2 * hour, 12 * hour],
-    lifetimeSeconds: 24 * hour,
+    ...forADay,
     link: async () => signInUrl(),
     content: ({ emailChanged, changed }, requested) => ({
       ...emailChanged,

@@ -1,8 +1,6 @@
 type Rgb = [red: number, green: number, blue: number]
 
-/**
- * The backgrounds that the accent must contrast with: the card, which is the whole page on a phone.
- */
+/** The backgrounds that the accent must contrast with: the card, which is the whole page on a phone. */
 export const surfaces = { light: '#ffffff', dark: '#1c1d1f' }
 
 /**
@@ -56,45 +54,27 @@ function customProperties({ surface, accent, accentEdge, onAccent, accentText }:
   )
 }
 
-/**
- * Darkens the colour on a light surface, or lightens it on a dark one, until the contrast suffices.
- */
+/** Darkens the colour on a light surface, or lightens it on a dark one, until the contrast suffices. */
 function withContrast(color: string, surface: string, minContrast: number): string {
   const step = luminance(parse(surface)) > 0.5 ? -0.01 : 0.01
-  const [hue, saturation, lightness] = toHsl(parse(color))
+  const rgb = parse(color)
   for (let steps = 0; steps <= 100; steps++) {
-    const candidate =
-      steps === 0 ? color : format(fromHsl(hue, saturation, Math.min(1, Math.max(0, lightness + steps * step))))
+    const candidate = format(withLightness(rgb, Math.min(1, Math.max(0, lightnessOf(rgb) + steps * step))))
     if (contrast(candidate, surface) >= minContrast) return candidate
   }
   throw new Error('unreachable: black or white stands out from any surface')
 }
 
-function toHsl(rgb: Rgb): [hue: number, saturation: number, lightness: number] {
-  const [red, green, blue] = rgb.map((value) => value / 255) as Rgb
-  const max = Math.max(red, green, blue)
-  const range = max - Math.min(red, green, blue)
-  const lightness = max - range / 2
-  if (range === 0) return [0, 0, lightness]
-  const sector =
-    max === red
-      ? ((green - blue) / range + 6) % 6
-      : max === green
-        ? (blue - red) / range + 2
-        : (red - green) / range + 4
-  return [sector * 60, range / (1 - Math.abs(2 * lightness - 1)), lightness]
+/** Changes the lightness of a colour (HSL). Keeps its hue and saturation: the chroma follows the lightness. */
+function withLightness(rgb: Rgb, lightness: number): Rgb {
+  const mostChroma = (light: number) => 1 - Math.abs(2 * light - 1)
+  const old = lightnessOf(rgb)
+  const scale = mostChroma(lightness) / (mostChroma(old) || 1)
+  return rgb.map((value) => Math.round(255 * lightness + (value - 255 * old) * scale)) as Rgb
 }
 
-function fromHsl(hue: number, saturation: number, lightness: number): Rgb {
-  const channel = (offset: number) => {
-    const position = (offset + hue / 30) % 12
-    return Math.round(
-      255 *
-        (lightness -
-          saturation * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(position - 3, 9 - position, 1))),
-    )
-  }
-  return [channel(0), channel(8), channel(4)]
+function lightnessOf(rgb: Rgb): number {
+  return (Math.max(...rgb) + Math.min(...rgb)) / 2 / 255
 }
 
 function parse(color: string): Rgb {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { ApiError, tooManyPasswordsMessage } from '../contract/errors'
 import { passwordLimits } from '../contract/lifetimes'
-import { deleteExpiredAttempts } from '../database/clean-up'
+import { deleteExpired } from '../database/clean-up'
 import { NothingChanged } from '../database/nothing-changed'
 import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
@@ -52,7 +52,7 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
     SELECT key, count, is_counted AS "isCounted", extract(epoch FROM max(expires_at) OVER ())::float8 AS "endsAt",
       ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
     FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NothingChanged.rethrow)
-  deleteExpiredAttempts(deletedPerAttempt).catch(() => {}) // a later attempt goes on
+  deleteExpired('password_attempts', deletedPerAttempt).catch(() => {}) // a later attempt goes on
 
   const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
   const counted = { keys, endsAt: rows[0]!.endsAt }

@@ -3,7 +3,6 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
-  hkdfSync,
   type JsonWebKey,
   type KeyObject,
   sign,
@@ -11,6 +10,7 @@ import {
 } from 'node:crypto'
 import { z } from 'zod'
 import type { PublicJwk as PublicJwkSchema } from '../contract/schemas'
+import { deriveKey } from './encryption-keys'
 
 type PublicJwk = z.infer<typeof PublicJwkSchema>
 
@@ -54,15 +54,16 @@ export function parseSigningKeys(json: string): SigningKeys {
   const [first] = keys
   if (!first?.d) throw new Error('the first key must be a private one, because it signs')
   const published = keys.map((jwk) => publicJwk(importKey(jwk)))
+  const derivedKeys = (purpose: Purpose) => keys.flatMap(({ d }) => (d ? [derivedKey(d, purpose)] : []))
   return {
     kid: published[0]!.kid,
     privateKey: createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
     published,
-    refreshKeys: keys.flatMap(({ d }) => (d ? [derivedKey(d, 'refresh-v1')] : [])),
+    refreshKeys: derivedKeys('refresh-v1'),
     signInKeys: Object.fromEntries(
       keys.flatMap(({ d }, index) => (d ? [[published[index]!.kid, derivedKey(d, 'sign-in-v1')]] : [])),
     ),
-    knownBrowserKeys: keys.flatMap(({ d }) => (d ? [derivedKey(d, 'known-browser-v1')] : [])),
+    knownBrowserKeys: derivedKeys('known-browser-v1'),
     attemptKey: derivedKey(first.d, 'password-attempts-v1'),
     rateLimitKey: derivedKey(first.d, 'rate-limit-v1'),
   }
@@ -72,7 +73,7 @@ type Purpose = 'refresh-v1' | 'sign-in-v1' | 'known-browser-v1' | 'password-atte
 
 /** Derives a secret for one purpose (HKDF, RFC 5869), so that no key has two uses. */
 function derivedKey(privatePart: string, purpose: Purpose): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', Buffer.from(privatePart, 'base64url'), '', purpose, 32))
+  return deriveKey(Buffer.from(privatePart, 'base64url'), purpose)
 }
 
 /** Returns a new JWK Set of one private ES256 key, as JSON for `parseSigningKeys`. */

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { lifetimes } from '../contract/lifetimes'
-import { deleteExpiredSsoAttempts } from '../database/clean-up'
+import { deleteExpired } from '../database/clean-up'
 import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { hashSecret, newSecret } from '../secret'
 import { env } from '../settings/env'
@@ -32,7 +32,7 @@ export async function startAttempt(
     INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, expires_at)
     VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
             now() + make_interval(secs => ${lifetimes.signIn}))`
-  deleteExpiredSsoAttempts(deletedPerStart).catch(() => {}) // a later start goes on
+  deleteExpired('sso_attempts', deletedPerStart).catch(() => {}) // a later start goes on
   return secretsOf(state, kid)
 }
 
