@@ -1,8 +1,12 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { parseEmailAddress } from '../lib/contract/email-address'
+import { lifetimes } from '../lib/contract/lifetimes'
+import { inUnits } from '../lib/page/relative-time'
 import { UsageError } from '../lib/usage-error'
 
 type Options = NonNullable<ParseArgsConfig['options']>
-type FlagsOf<Given extends Options> = ReturnType<typeof parseArgs<{ options: Given }>>['values']
+/** The values of a program's options. */
+export type FlagsOf<Given extends Options> = ReturnType<typeof parseArgs<{ options: Given }>>['values']
 
 type Command<Given extends Options> = {
   /** The names of its parameters. The last one may be in brackets: it is optional. */
@@ -73,4 +77,18 @@ function readArguments(options: Options, wrong: (problem: string) => UsageError)
 /** Ends the process when everything is printed: `process.exit` alone loses what a pipe has not taken yet. */
 function exitWhenPrinted(code: number): void {
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
+}
+
+/** Throws UsageError unless a text is an e-mail address. An imported one can be of a form that is not added. */
+export function checkAddress(text: string, isNew: boolean): void {
+  const isAddress = isNew ? parseEmailAddress(text) !== null : /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
+  if (!isAddress) throw new UsageError('That is not an e-mail address, like ada@example.com.')
+}
+
+/** Prints what was done, and how many sessions that has ended. */
+export function reportEnded(done: string, ended: number): void {
+  console.log(`${done} Sessions ended: ${ended}.`)
+  if (ended === 0) return
+  const lifetime = inUnits(lifetimes.sessionToken, 'en')
+  console.log(`Services that check only the signature accept their JWTs for up to ${lifetime}.`)
 }

@@ -2,13 +2,22 @@
 // identity providers that users sign in with.
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { lifetimes } from '../lib/contract/lifetimes'
-import { inUnits } from '../lib/page/relative-time'
+import { fetchBounded } from '../lib/outgoing'
 import type { ConnectionChange, ListedConnection } from '../lib/sso/manage'
 import type { Entered, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
+import { ProviderUrl } from '../lib/sso/provider-url'
 import { UsageError } from '../lib/usage-error'
-import { runCommand } from './command-line'
-import { withDatabaseAsOwner } from './local'
+import { reportEnded, runCommand } from './command-line'
+import { prepareCommand, withDatabaseAsOwner } from './local'
+
+prepareCommand()
+const { asciiDomain, isSaml, slugPattern } = await import('../lib/sso/connection')
+const { kinds, providerOf } = await import('../lib/sso/kinds')
+const connections = await import('../lib/sso/manage')
+const { listConnections, updateConnection } = connections
+const { certificateText, rotateKey } = await import('../lib/sso/saml/provider')
+const { openSecrets } = await import('../lib/sso/sealed-secrets')
+const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
 
 const usageOfAll = `  Every add:
     --name TEXT         the label of its button; by default the slug
@@ -56,8 +65,6 @@ type Flags = ProviderFlags & {
 }
 
 async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
-  const { slugPattern } = await import('../lib/sso/connection')
-  const { addConnection } = await import('../lib/sso/manage')
   if (!slugPattern.test(slug))
     throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
   const domains = await domainsOf(flags.domain)
@@ -72,7 +79,7 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
   } = await ownSettings(flags)
   const own = { name, provision, listed, allowPasswords, sessionHours }
   const connection = { slug, settings, secrets: secrets!, domains, ...own }
-  await addConnection(connection)
+  await connections.addConnection(connection)
   for (const line of [...notes, `Added ${slug}.`]) console.log(line)
   await endPasswords(allowPasswords ? [] : domains)
   await printEntries(await existing(slug))
@@ -80,7 +87,6 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
 }
 
 async function domainsOf(given: string[] = []): Promise<string[]> {
-  const { asciiDomain } = await import('../lib/sso/connection')
   const domains = given.map((name) => {
     const domain = asciiDomain(name.trim())
     if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
@@ -91,7 +97,6 @@ async function domainsOf(given: string[] = []): Promise<string[]> {
 
 /** Returns the settings that every kind has, as far as flags name them. */
 async function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPasswords, ...flags }: Flags) {
-  const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
   const label = NewConnectionName.optional().safeParse(name)
   if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
   const hours = flags['session-hours']
@@ -112,8 +117,6 @@ async function read(file: string): Promise<Buffer> {
 }
 
 async function download(url: string): Promise<Buffer> {
-  const { ProviderUrl } = await import('../lib/sso/provider-url')
-  const { fetchBounded } = await import('../lib/outgoing')
   const { error } = ProviderUrl.safeParse(url)
   if (error) throw new UsageError(`--metadata ${error.issues[0]!.message}.`)
   const response = await fetchBounded(url, { signal: AbortSignal.timeout(10_000) }, maxMetadataBytes).catch((cause) => {
@@ -125,7 +128,6 @@ async function download(url: string): Promise<Buffer> {
 
 /** Prints what an operator has to enter at the provider; after an update, only what is different `since` then. */
 async function printEntries(connection: ListedConnection, since?: ListedConnection): Promise<void> {
-  const { providerOf } = await import('../lib/sso/kinds')
   const { describe } = await providerOf(connection)
   const known = since ? describe(since).entries : {}
   const entries = Object.entries(describe(connection).entries).filter(([label, value]) => value !== known[label])
@@ -135,15 +137,13 @@ async function printEntries(connection: ListedConnection, since?: ListedConnecti
 
 /** Ends the sessions that began with a password, in domains that require SSO from now on. */
 async function endPasswords(domains: string[]): Promise<void> {
-  const { endPasswordSessions } = await import('../lib/sso/manage')
-  const restricted = await endPasswordSessions(domains)
+  const restricted = await connections.endPasswordSessions(domains)
   if (restricted === 0) return
   console.log(`Users of its domains who can’t use a password: ${restricted}.`)
   console.log('To exempt one, for emergencies: npm run users -- allow-password EMAIL')
 }
 
 async function update(before: ListedConnection, flags: Flags): Promise<void> {
-  const { providerOf } = await import('../lib/sso/kinds')
   const { slug, settings: stored } = before
   const { add } = await providerOf(before)
   const unknown = Object.keys(flags).find((flag) => !(flag in { ...add.flags, ...flagsOfUpdate }))
@@ -161,7 +161,6 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
 
 /** Changes a connection, and prints what has changed. */
 async function apply(change: ConnectionChange & Entered, before: ListedConnection): Promise<ListedConnection> {
-  const { updateConnection } = await import('../lib/sso/manage')
   await updateConnection(before, change)
   const after = await existing(before.slug)
   const lines = [...(await differences(before, after)), ...(change.secrets ? ['secrets: replaced'] : [])]
@@ -174,7 +173,6 @@ async function apply(change: ConnectionChange & Entered, before: ListedConnectio
 
 /** Returns what differs between a connection and what it was, a line each. */
 async function differences(before: ListedConnection, after: ListedConnection): Promise<string[]> {
-  const { certificateText } = await import('../lib/sso/saml/provider')
   const textOf = (value: unknown): string => {
     if (Array.isArray(value)) return value.map(textOf).join(', ')
     if (typeof value === 'object') return JSON.stringify(value)
@@ -192,16 +190,12 @@ async function differences(before: ListedConnection, after: ListedConnection): P
     .map(([key, was, is]) => `${key}: ${was} → ${is}`)
 }
 
-async function rotate(connection: ListedConnection, drop = false): Promise<void> {
-  const { isSaml } = await import('../lib/sso/connection')
-  const { rotateKey } = await import('../lib/sso/saml/provider')
+async function rotate(connection: ListedConnection, { drop }: { drop?: boolean }): Promise<void> {
   if (!isSaml(connection)) throw new UsageError(`${connection.slug} has no key of ours: it is not a SAML connection.`)
-  await apply(await rotateKey(connection, drop), connection)
+  await apply(await rotateKey(connection, drop ?? false), connection)
 }
 
 async function reseal(): Promise<void> {
-  const { listConnections, updateConnection } = await import('../lib/sso/manage')
-  const { openSecrets } = await import('../lib/sso/sealed-secrets')
   const connections = await listConnections()
   const problems: string[] = []
   for (const connection of connections)
@@ -214,35 +208,30 @@ async function reseal(): Promise<void> {
 }
 
 async function existing(slug: string): Promise<ListedConnection> {
-  const { listConnections } = await import('../lib/sso/manage')
   const [connection] = await listConnections(slug)
   if (!connection) throw new UsageError(`There is no connection ${slug}. Add it with npm run connections -- add`)
   return connection
 }
 
 async function enable(connection: ListedConnection): Promise<void> {
-  const { enableConnection } = await import('../lib/sso/manage')
-  await enableConnection(connection)
+  await connections.enableConnection(connection)
   const was = connection.disabledAt ? ' again' : '; it was not disabled'
   console.log(`Users can sign in through ${connection.slug}${was}.`)
 }
 
 async function disable(connection: ListedConnection): Promise<void> {
-  const { disableConnection } = await import('../lib/sso/manage')
-  reportEnded(`Disabled ${connection.slug}.`, await disableConnection(connection))
+  reportEnded(`Disabled ${connection.slug}.`, await connections.disableConnection(connection))
   await reportWithoutWayIn(connection, connection.allowPasswords)
 }
 
 async function remove(connection: ListedConnection): Promise<void> {
-  const { removeConnection } = await import('../lib/sso/manage')
-  reportEnded(`Removed ${connection.slug}.`, await removeConnection(connection))
+  reportEnded(`Removed ${connection.slug}.`, await connections.removeConnection(connection))
   await reportWithoutWayIn(connection, true)
 }
 
 /** Prints how many users can't sign in, and what lets them. `mayReset`: their domains permit a password. */
 async function reportWithoutWayIn({ domains }: ListedConnection, mayReset: boolean): Promise<void> {
-  const { countWithoutWayIn } = await import('../lib/sso/manage')
-  const count = await countWithoutWayIn(domains)
+  const count = await connections.countWithoutWayIn(domains)
   if (count === 0) return
   console.log(`Users of its domains who are left without a way in: ${count}.`)
   if (mayReset) return console.log('They can choose a password by a reset link: npm run users -- invite EMAIL')
@@ -250,16 +239,7 @@ async function reportWithoutWayIn({ domains }: ListedConnection, mayReset: boole
     console.log(`To let them in by a password: npm run users -- allow-password --domain ${domain}`)
 }
 
-function reportEnded(done: string, ended: number): void {
-  console.log(`${done} Sessions ended: ${ended}.`)
-  if (ended > 0)
-    console.log(
-      `Services that check only the signature accept their JWTs for up to ${inUnits(lifetimes.sessionToken, 'en')}.`,
-    )
-}
-
 async function list(json = false): Promise<void> {
-  const { listConnections } = await import('../lib/sso/manage')
   for (const connection of await listConnections()) {
     const { slug, name, settings, domains, users, provision, listed, allowPasswords, sessionHours, disabledAt } =
       connection
@@ -287,14 +267,12 @@ function summaryOf(connection: ListedConnection): string {
 }
 
 async function show(connection: ListedConnection): Promise<void> {
-  const { providerOf } = await import('../lib/sso/kinds')
   const { settings } = (await providerOf(connection)).describe(connection)
   for (const line of [summaryOf(connection), ...settings]) console.log(line)
   await printEntries(connection)
 }
 
 async function check(connection: ListedConnection): Promise<void> {
-  const { providerOf } = await import('../lib/sso/kinds')
   const { works, summary, problems } = await (await providerOf(connection)).check(connection)
   if (!works) throw new Error(`${connection.slug}: ${summary}`)
   console.log(`${connection.slug}: ${summary}`)
@@ -302,14 +280,17 @@ async function check(connection: ListedConnection): Promise<void> {
     console.log(`  ${problem}`)
 }
 
-const { kinds } = await import('../lib/sso/kinds')
 const load = async ([name, kind]: [string, (typeof kinds)[keyof typeof kinds]]) =>
   [name, (await kind.provider()) as Provider] as const
 const providers = await Promise.all(Object.entries(kinds).map(load))
 const flagsOfKinds = Object.assign({}, ...providers.map(([, { add }]) => add.flags)) as Provider['add']['flags']
-const ofConnection = (act: (connection: ListedConnection) => Promise<void>) => ({
+const ofConnection = <Given>(
+  act: (connection: ListedConnection, flags: Given) => Promise<void>,
+  flags: string[] = [],
+) => ({
   parameters: ['SLUG'],
-  run: (_: unknown, slug: string) => withDatabaseAsOwner(async () => act(await existing(slug))),
+  flags,
+  run: (given: Given, slug: string) => withDatabaseAsOwner(async () => act(await existing(slug), given)),
 })
 const additionOf = ([name, provider]: (typeof providers)[number]) => [
   `add ${name}`,
@@ -324,16 +305,8 @@ runCommand({
   options: { ...flagsOfKinds, ...flagsOfUpdate, json: { type: 'boolean' }, drop: { type: 'boolean' } },
   commands: {
     ...Object.fromEntries(providers.map(additionOf)),
-    update: {
-      parameters: ['SLUG'],
-      flags: Object.keys({ ...flagsOfUpdate, ...flagsOfKinds }),
-      run: (flags: Flags, slug: string) => withDatabaseAsOwner(async () => update(await existing(slug), flags)),
-    },
-    'rotate-key': {
-      parameters: ['SLUG'],
-      flags: ['drop'],
-      run: ({ drop }, slug) => withDatabaseAsOwner(async () => rotate(await existing(slug), drop)),
-    },
+    update: ofConnection(update, Object.keys({ ...flagsOfUpdate, ...flagsOfKinds })),
+    'rotate-key': ofConnection(rotate, ['drop']),
     reseal: { run: () => withDatabaseAsOwner(reseal) },
     list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
     show: ofConnection(show),

@@ -25,7 +25,6 @@ type Needs = { port: number; purpose: 'server' | 'command'; report: Report }
  * one that `npm run dev` runs; with NODE_ENV=production, only the settings of the server.
  */
 export async function prepareLocally(needs: Needs): Promise<() => Promise<void>> {
-  generateClient(needs.report)
   const isInProduction = process.env.NODE_ENV === 'production' && needs.purpose === 'command'
   const renamed = needs.purpose === 'command' && renamedSetting(process.env)
   if (renamed) needs.report(renamed)
@@ -90,9 +89,9 @@ export function rememberPublicUrl(): void {
   writeFileSync(publicUrlFile, process.env.PUBLIC_URL!)
 }
 
-/** The URL that `rememberPublicUrl` last saved, or undefined. */
-export function rememberedPublicUrl(): string | undefined {
-  return existsSync(publicUrlFile) ? readFileSync(publicUrlFile, 'utf8') : undefined
+/** The URL that `rememberPublicUrl` last saved, or an empty string. */
+function rememberedPublicUrl(): string {
+  return existsSync(publicUrlFile) ? readFileSync(publicUrlFile, 'utf8') : ''
 }
 
 async function isTaken(port: number): Promise<boolean> {
@@ -108,9 +107,7 @@ async function isTaken(port: number): Promise<boolean> {
   })
 }
 
-/**
- * Prisma's client is generated, not committed. A production folder includes it, but not the CLI.
- */
+/** Prisma's client is generated, not committed. A production folder includes it, but not the CLI. */
 function generateClient(report: Report): void {
   const [schema, client] = [`${project}prisma/schema.prisma`, `${project}prisma/client/client.ts`]
   const cli = `${project}node_modules/prisma-cli/build/index.js`
@@ -125,14 +122,27 @@ function generateClient(report: Report): void {
   }
 }
 
-/** Runs `work` with the database, as the role that may change what the serving role may only read. */
-export async function withDatabaseAsOwner(work: () => Promise<void>): Promise<void> {
+/**
+ * Reads the `.env` files and generates the database client. A command calls it before it imports what needs
+ * them: lib/database, lib/log and most features.
+ */
+export function prepareCommand(): void {
   readEnvFiles(process.env.NODE_ENV === 'production')
-  if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
-  if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl() ?? ''
+  generateClient(console.error)
+}
+
+/** Runs `work` of a command with the database, as the role of the server. */
+export async function withDatabase(work: () => Promise<void>): Promise<void> {
+  if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl()
   const port = Number(process.env.PORT || 3000)
   const release = await prepareLocally({ port, purpose: 'command', report: console.error })
   await work().finally(release)
+}
+
+/** Runs `work` of a command with the database, as the role that may change what the serving role may only read. */
+export function withDatabaseAsOwner(work: () => Promise<void>): Promise<void> {
+  if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
+  return withDatabase(work)
 }
 
 /** Returns keys that are made on first use, and kept in .data/. */

@@ -1,8 +1,15 @@
 // `npm run mail -- status|retry|test ADDRESS`: looks after the outbox of e-mails.
 import { parseEmailAddress } from '../lib/contract/email-address'
+import { sendsMail } from '../lib/settings/env'
 import { UsageError } from '../lib/usage-error'
 import { runCommand } from './command-line'
-import { prepareLocally, readEnvFiles } from './local'
+import { prepareCommand, withDatabase } from './local'
+
+prepareCommand()
+const { composeTest } = await import('../lib/mail/messages')
+const { outboxStatus, retryNow } = await import('../lib/mail/outbox')
+const { sendDueMails } = await import('../lib/mail/sender')
+const { MailError, sendMail } = await import('../lib/mail/transport')
 
 const usage = `npm run mail -- status         counts the mails of the past day by what became of them. --json: one object a line
 npm run mail -- retry          sends what waits, without waiting for its next attempt if that is minutes away
@@ -11,19 +18,11 @@ npm run mail -- test ADDRESS   sends a test mail, and explains what fails`
 const adviceOnPasswords = `Microsoft 365 needs smtp://…@smtp.office365.com:587, and SMTP AUTH switched on for the mailbox. Google and others with
 two-step verification need an app password. Special characters in SMTP_URL are encoded: %40 for @, %25 for %.`
 
-async function withDatabase(work: () => Promise<void>): Promise<void> {
-  readEnvFiles(process.env.NODE_ENV === 'production')
-  const release = await prepareLocally({ port: 3000, purpose: 'command', report: console.error })
-  await work().finally(release)
-}
-
-async function requireMail(): Promise<void> {
-  const { sendsMail } = await import('../lib/settings/env')
+function requireMail(): void {
   if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
 }
 
 async function status(json = false): Promise<void> {
-  const { outboxStatus } = await import('../lib/mail/outbox')
   const kinds = await outboxStatus()
   if (kinds.length === 0 && !json) console.log('No mails in the past day.')
   for (const counts of kinds) {
@@ -34,18 +33,14 @@ async function status(json = false): Promise<void> {
 }
 
 async function retry(): Promise<void> {
-  await requireMail()
-  const { retryNow } = await import('../lib/mail/outbox')
-  const { sendDueMails } = await import('../lib/mail/sender')
+  requireMail()
   console.error(`${await retryNow()} mails were waiting for another attempt.`)
   console.log(`Tried: ${await sendDueMails()}`)
   await status()
 }
 
 async function test(recipient: string): Promise<void> {
-  await requireMail()
-  const { composeTest } = await import('../lib/mail/messages')
-  const { MailError, sendMail } = await import('../lib/mail/transport')
+  requireMail()
   try {
     await sendMail(recipient, async () => composeTest())
   } catch (error) {

@@ -1,14 +1,21 @@
 // `npm run users -- add|allow-password|delete|disable|enable|import|invite|link|list|rename|show|sign-out|unlink`:
 // manages users by hand.
 import { readFileSync } from 'node:fs'
-import { parseEmailAddress } from '../lib/contract/email-address'
-import { lifetimes } from '../lib/contract/lifetimes'
-import { inUnits } from '../lib/page/relative-time'
+import { sendsMail } from '../lib/settings/env'
 import type { ListedConnection } from '../lib/sso/manage'
 import { UsageError } from '../lib/usage-error'
 import type { User, UserSession } from '../lib/user'
-import { runCommand } from './command-line'
-import { withDatabaseAsOwner } from './local'
+import { checkAddress, type FlagsOf, reportEnded, runCommand } from './command-line'
+import { prepareCommand, withDatabaseAsOwner } from './local'
+
+prepareCommand()
+const { queueResetMail } = await import('../lib/mail/outbox')
+const { sendDueMails } = await import('../lib/mail/sender')
+const { asciiDomain, isOidc } = await import('../lib/sso/connection')
+const { issuersOf, linkUser, listConnections, unlinkUser } = await import('../lib/sso/manage')
+const users = await import('../lib/user')
+const { createUser, findUserByEmail } = users
+const { importUsers, readUsers } = await import('../lib/user-import')
 
 const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: who may only use SSO, whatever the domain
 npm run users -- allow-password EMAIL
@@ -35,67 +42,51 @@ npm run users -- unlink EMAIL CONNECTION
 
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
+const options = {
+  'sso-only': { type: 'boolean' },
+  language: { type: 'string' },
+  issuer: { type: 'string' },
+  domain: { type: 'string' },
+  undo: { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
+type Flags = FlagsOf<typeof options>
+
 const pageSize = 1_000
-/** Runs `work` with the database, if an address is one. An imported one can be of a form that is not added. */
-function withAddress(email: string, work: () => Promise<void>, isAddress: (text: string) => unknown = isLikeAddress) {
-  checkAddress(email, isAddress)
-  return withDatabaseAsOwner(work)
-}
 
-function checkAddress(email: string, isAddress: (text: string) => unknown): void {
-  if (!isAddress(email)) throw new UsageError('That is not an e-mail address, like ada@example.com.')
-}
-
-const isLikeAddress = (text: string) => /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
-
-async function add(email: string, ssoOnly = false): Promise<void> {
-  const { createUser } = await import('../lib/user')
-  if (!(await createUser(email, { ssoOnly }))) throw new UsageError(`There is already a user ${email}.`)
+async function add(email: string, flags: Flags): Promise<void> {
+  if (!(await createUser(email, { ssoOnly: flags['sso-only'] })))
+    throw new UsageError(`There is already a user ${email}.`)
   console.log(`Added ${(await existing(email)).email}.`)
 }
 
-async function allowPassword(given: { domain?: string; undo?: boolean }, email?: string): Promise<void> {
+async function allowPassword(given: Flags, email?: string): Promise<void> {
   if ((given.domain === undefined) === (email === undefined)) throw new UsageError('Name an EMAIL or a --domain.')
-  const { asciiDomain } = await import('../lib/sso/connection')
-  const { allowPassword } = await import('../lib/user')
   const domain = given.domain === undefined ? null : asciiDomain(given.domain.trim())
   if (domain === null && !email) throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
-  const changed = await allowPassword(domain ? { domain } : { userId: (await existing(email!)).id }, !given.undo)
+  const changed = await users.allowPassword(domain ? { domain } : { userId: (await existing(email!)).id }, !given.undo)
   console.log(
     `${given.undo ? 'Users who are no longer exempt from SSO' : 'Users who may now have a password'}: ${changed}.`,
   )
 }
 
 async function enable(user: User): Promise<void> {
-  const { enableUser } = await import('../lib/user')
-  await enableUser(user.id)
+  await users.enableUser(user.id)
   console.log(`${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`)
 }
 
 async function disable(user: User): Promise<void> {
-  const { disableUser } = await import('../lib/user')
-  reportEnded(`Disabled ${user.email}.`, await disableUser(user.id))
+  reportEnded(`Disabled ${user.email}.`, await users.disableUser(user.id))
 }
 
 async function signOut(user: User): Promise<void> {
-  const { signOutUser } = await import('../lib/user')
-  reportEnded(`Signed out ${user.email}.`, await signOutUser(user.id))
+  reportEnded(`Signed out ${user.email}.`, await users.signOutUser(user.id))
 }
 
-function reportEnded(done: string, ended: number): void {
-  console.log(`${done} Sessions ended: ${ended}.`)
-  if (ended > 0)
-    console.log(
-      `Services that check only the signature accept their JWTs for up to ${inUnits(lifetimes.sessionToken, 'en')}.`,
-    )
-}
-
-async function rename(user: User, email: string, language = 'en'): Promise<void> {
-  const { findUserByEmail, renameUser } = await import('../lib/user')
-  const { sendDueMails } = await import('../lib/mail/sender')
-  const { sendsMail } = await import('../lib/settings/env')
+async function rename(user: User, { language = 'en' }: Flags, email: string): Promise<void> {
+  checkAddress(email, true)
   checkLanguage(language)
-  const ended = await renameUser(user, email, language)
+  const ended = await users.renameUser(user, email, language)
   if (ended === null) throw new UsageError(`Another user has ${email}.`)
   reportEnded(`Renamed ${user.email} to ${(await findUserByEmail(email))!.email}.`, ended)
   if (!sendsMail()) return console.log('No mail server is set up: tell the user.')
@@ -104,24 +95,22 @@ async function rename(user: User, email: string, language = 'en'): Promise<void>
 }
 
 async function remove(user: User): Promise<void> {
-  const { deleteUser } = await import('../lib/user')
-  const { sessions, identities } = await deleteUser(user.id)
+  const { sessions, identities } = await users.deleteUser(user.id)
   reportEnded(`Deleted ${user.email}, with ${identities} links to identity providers.`, sessions)
   console.log(`What remains: lines in logs and backups with the user ID ${user.id}, and what dashboards stored.`)
   console.log('A connection that provisions adds the user again at the next sign-in: remove the person there first.')
 }
 
 async function importFile(file: string): Promise<void> {
-  const { importUsers, readUsers } = await import('../lib/user-import')
   let csv: string
   try {
     csv = readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch {
     throw new UsageError(`${file} can’t be read.`)
   }
-  const users = readUsers(csv)
-  const unusable = await importUsers(users)
-  console.log(`Imported ${users.length} users.`)
+  const imported = readUsers(csv)
+  const unusable = await importUsers(imported)
+  console.log(`Imported ${imported.length} users.`)
   if (unusable.length > 0)
     console.log(['Their domain requires SSO, so their password can’t be used:', ...unusable].join('\n  '))
 }
@@ -131,31 +120,27 @@ function checkLanguage(language: string): void {
 }
 
 async function existing(email: string): Promise<User> {
-  const { findUserByEmail } = await import('../lib/user')
   const user = await findUserByEmail(email)
   if (!user) throw new UsageError(`There is no user ${email}. Add it with npm run users -- add ${email}`)
   return user
 }
 
 async function existingConnection(slug: string): Promise<ListedConnection> {
-  const { listConnections } = await import('../lib/sso/manage')
   const [connection] = await listConnections(slug)
   if (!connection) throw new UsageError(`There is no connection ${slug}. List them with npm run connections -- list`)
   return connection
 }
 
-async function link(user: User, slug: string, subject: string, given: string | undefined): Promise<void> {
-  const { issuersOf, linkUser } = await import('../lib/sso/manage')
+async function link(user: User, flags: Flags, slug: string, subject: string): Promise<void> {
   const connection = await existingConnection(slug)
   const [known, ...others] = await issuersOf(connection.id, subject)
-  const issuer = given ?? (known && others.length === 0 ? known : await issuerOf(connection))
+  const issuer = flags.issuer ?? (known && others.length === 0 ? known : await issuerOf(connection))
   await linkUser(user.id, connection, { issuer, subject })
   console.log(`Linked ${user.email} to the subject ${subject} at ${slug}.`)
 }
 
 /** The issuer that the ID tokens or assertions of a connection name. */
 async function issuerOf(connection: ListedConnection): Promise<string> {
-  const { isOidc } = await import('../lib/sso/connection')
   if (!isOidc(connection)) return connection.settings.issuer
   const { discover } = await import('../lib/sso/oidc/sign-in')
   const { slug } = connection
@@ -167,8 +152,7 @@ async function issuerOf(connection: ListedConnection): Promise<string> {
   return metadata.issuer
 }
 
-async function unlink(user: User, slug: string): Promise<void> {
-  const { unlinkUser } = await import('../lib/sso/manage')
+async function unlink(user: User, _flags: Flags, slug: string): Promise<void> {
   const connection = await existingConnection(slug)
   const unlinked = await unlinkUser(user.id, connection.id)
   if (!unlinked) return console.log(`${user.email} was not linked to ${slug}.`)
@@ -176,11 +160,7 @@ async function unlink(user: User, slug: string): Promise<void> {
   console.log(`Its subject is rejected until: npm run users -- link ${user.email} ${slug} ${unlinked.subject}`)
 }
 
-async function invite(email: string, language = 'en'): Promise<void> {
-  const { createUser, findUserByEmail } = await import('../lib/user')
-  const { queueResetMail } = await import('../lib/mail/outbox')
-  const { sendDueMails } = await import('../lib/mail/sender')
-  const { sendsMail } = await import('../lib/settings/env')
+async function invite(email: string, { language = 'en' }: Flags): Promise<void> {
   if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
   checkLanguage(language)
   const added = await createUser(email)
@@ -194,19 +174,17 @@ async function invite(email: string, language = 'en'): Promise<void> {
 }
 
 async function list(json = false): Promise<void> {
-  const { listUsers } = await import('../lib/user')
-  let users: User[]
+  let page: User[]
   let after = ''
   do {
-    users = await listUsers(after, pageSize)
-    for (const user of users) console.log(json ? JSON.stringify(user) : [user.email, ...stateOf(user)].join('  '))
-    after = users.at(-1)?.email ?? after
-  } while (users.length === pageSize && process.stdout.writable)
+    page = await users.listUsers(after, pageSize)
+    for (const user of page) console.log(json ? JSON.stringify(user) : [user.email, ...stateOf(user)].join('  '))
+    after = page.at(-1)?.email ?? after
+  } while (page.length === pageSize && process.stdout.writable)
 }
 
-async function show(user: User, json = false): Promise<void> {
-  const { detailsOfUser } = await import('../lib/user')
-  const { sessions, ...details } = await detailsOfUser(user.id)
+async function show(user: User, { json }: Flags): Promise<void> {
+  const { sessions, ...details } = await users.detailsOfUser(user.id)
   const [last] = sessions
   const live = sessions.filter(({ isLive }) => isLive)
   if (json) return console.log(JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }))
@@ -237,26 +215,28 @@ function stateOf({ disabledAt, ssoOnly }: User): string[] {
   return [...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []), ...(ssoOnly ? ['SSO only'] : [])]
 }
 
-const ofUser = (act: (user: User) => Promise<void>) => ({
+type Act = (user: User, flags: Flags, ...others: string[]) => Promise<void>
+const ofUser = (act: Act, flags: (keyof Flags)[] = [], parameters = ['EMAIL']) => ({
+  parameters,
+  flags,
+  run: (given: Flags, email: string, ...others: string[]) => {
+    checkAddress(email, false)
+    return withDatabaseAsOwner(async () => act(await existing(email), given, ...others))
+  },
+})
+const ofNewAddress = (act: (email: string, flags: Flags) => Promise<void>, flags: (keyof Flags)[]) => ({
   parameters: ['EMAIL'],
-  run: (_: unknown, email: string) => withAddress(email, async () => act(await existing(email))),
+  flags,
+  run: (given: Flags, email: string) => {
+    checkAddress(email, true)
+    return withDatabaseAsOwner(() => act(email, given))
+  },
 })
 runCommand({
   usage,
-  options: {
-    'sso-only': { type: 'boolean' },
-    language: { type: 'string' },
-    issuer: { type: 'string' },
-    domain: { type: 'string' },
-    undo: { type: 'boolean' },
-    json: { type: 'boolean' },
-  },
+  options,
   commands: {
-    add: {
-      parameters: ['EMAIL'],
-      flags: ['sso-only'],
-      run: (flags, email) => withAddress(email, () => add(email, flags['sso-only']), parseEmailAddress),
-    },
+    add: ofNewAddress(add, ['sso-only']),
     'allow-password': {
       parameters: ['[EMAIL]'],
       flags: ['domain', 'undo'],
@@ -266,35 +246,12 @@ runCommand({
     disable: ofUser(disable),
     enable: ofUser(enable),
     import: { parameters: ['FILE'], run: (_, file) => withDatabaseAsOwner(() => importFile(file)) },
-    invite: {
-      parameters: ['EMAIL'],
-      flags: ['language'],
-      run: ({ language }, email) => withAddress(email, () => invite(email, language), parseEmailAddress),
-    },
-    link: {
-      parameters: ['EMAIL', 'CONNECTION', 'SUBJECT'],
-      flags: ['issuer'],
-      run: ({ issuer }, email, slug, subject) =>
-        withAddress(email, async () => link(await existing(email), slug, subject, issuer)),
-    },
+    invite: ofNewAddress(invite, ['language']),
+    link: ofUser(link, ['issuer'], ['EMAIL', 'CONNECTION', 'SUBJECT']),
     list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
-    rename: {
-      parameters: ['OLD', 'NEW'],
-      flags: ['language'],
-      run: ({ language }, old, email) => {
-        checkAddress(email, parseEmailAddress)
-        return withAddress(old, async () => rename(await existing(old), email, language))
-      },
-    },
-    show: {
-      parameters: ['EMAIL'],
-      flags: ['json'],
-      run: ({ json }, email) => withAddress(email, async () => show(await existing(email), json)),
-    },
+    rename: ofUser(rename, ['language'], ['OLD', 'NEW']),
+    show: ofUser(show, ['json']),
     'sign-out': ofUser(signOut),
-    unlink: {
-      parameters: ['EMAIL', 'CONNECTION'],
-      run: (_, email, slug) => withAddress(email, async () => unlink(await existing(email), slug)),
-    },
+    unlink: ofUser(unlink, [], ['EMAIL', 'CONNECTION']),
   },
 })

@@ -3,7 +3,11 @@
 import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
 import { runCommand } from './command-line'
-import { withDatabaseAsOwner } from './local'
+import { prepareCommand, withDatabaseAsOwner } from './local'
+
+prepareCommand()
+const { slugPattern } = await import('../lib/sso/connection')
+const widgets = await import('../lib/widget/manage')
 
 const usage = `npm run widgets -- add SLUG              adds a widget, and prints its token, which is shown only once
                                          --origin URL: of pages that may use it; repeat it for several
@@ -27,27 +31,23 @@ const secondsOf = { m: 60, h: 3_600, d: 86_400 }
 
 /** Runs `work` with the database. A WidgetConflict is an error of usage. */
 async function withDatabase(work: () => Promise<void>): Promise<void> {
-  const { WidgetConflict } = await import('../lib/widget/manage')
   await withDatabaseAsOwner(() =>
     work().catch((error) => {
-      throw error instanceof WidgetConflict ? new UsageError(error.message) : error
+      throw error instanceof widgets.WidgetConflict ? new UsageError(error.message) : error
     }),
   )
 }
 
 async function existing(slug: string): Promise<ListedWidget> {
-  const { listWidgets } = await import('../lib/widget/manage')
-  const [widget] = await listWidgets(slug)
+  const [widget] = await widgets.listWidgets(slug)
   if (!widget) throw new UsageError(`There is no widget ${slug}. List them with npm run widgets -- list`)
   return widget
 }
 
 async function add(slug: string, name: string, origins: string[]): Promise<void> {
-  const { slugPattern } = await import('../lib/sso/connection')
   if (!slugPattern.test(slug))
     throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
-  const { addWidget } = await import('../lib/widget/manage')
-  const token = await addWidget(slug, name, origins)
+  const token = await widgets.addWidget(slug, name, origins)
   console.error(
     `Added ${slug}. This is its token, which is not shown again. ${
       origins.length > 0 ? `Pages of ${origins.join(', ')} may use it.` : 'No page may use it: approve an origin.'
@@ -57,8 +57,7 @@ async function add(slug: string, name: string, origins: string[]): Promise<void>
 }
 
 async function list(json = false): Promise<void> {
-  const { listWidgets } = await import('../lib/widget/manage')
-  for (const widget of await listWidgets())
+  for (const widget of await widgets.listWidgets())
     console.log(
       json
         ? JSON.stringify(widget)
@@ -83,12 +82,11 @@ function stateOf({ disabledAt }: ListedWidget): string[] {
   return disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []
 }
 
-async function rotate(widget: ListedWidget, keep = '0m'): Promise<void> {
+async function rotate(widget: ListedWidget, _: string, { keep = '0m' }: Flags): Promise<void> {
   const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(keep) ?? []
   if (!amount) throw new UsageError(`--keep “${keep}” is not a time, such as 30m, 12h or 7d.`)
-  const { rotateToken } = await import('../lib/widget/manage')
   const seconds = Number(amount) * secondsOf[unit as keyof typeof secondsOf]
-  const token = await rotateToken(widget, seconds)
+  const token = await widgets.rotateToken(widget, seconds)
   console.error(
     `This is the new token of ${widget.slug}, which is not shown again. The old one ${
       seconds > 0 ? `works for ${keep}: replace it in the pages by then` : 'works no longer'
@@ -98,34 +96,31 @@ async function rotate(widget: ListedWidget, keep = '0m'): Promise<void> {
 }
 
 async function revoke(widget: ListedWidget, hint: string): Promise<void> {
-  const { revokeTokens } = await import('../lib/widget/manage')
-  const count = await revokeTokens(widget, hint)
+  const count = await widgets.revokeTokens(widget, hint)
   if (count === 0)
     throw new UsageError(`${widget.slug} has no live token …${hint}. See npm run widgets -- show ${widget.slug}`)
   console.log(`Revoked ${count === 1 ? 'the token' : `${count} tokens`} …${hint}. JWTs live for up to 15 minutes.`)
 }
 
 async function check(widget: ListedWidget, origin: string): Promise<void> {
-  const { countLiveTokens, demandOrigin } = await import('../lib/widget/manage')
   const { slug, disabledAt, origins } = widget
   if (disabledAt) return console.log(`400 WIDGET_TOKEN_INVALID: ${slug} is disabled. npm run widgets -- enable ${slug}`)
-  if ((await countLiveTokens(widget)) === 0)
+  if ((await widgets.countLiveTokens(widget)) === 0)
     return console.log(`400 WIDGET_TOKEN_INVALID: ${slug} has no live token. npm run widgets -- rotate ${slug}`)
-  demandOrigin(origin)
+  widgets.demandOrigin(origin)
   if (origins.includes(origin)) return console.log(`200: pages of ${origin} may use ${slug}.`)
   console.log(`403 ORIGIN_REJECTED: ${origin} is not approved. npm run widgets -- add-origin ${slug} ${origin}`)
 }
 
-const ofWidget = (act: (widget: ListedWidget) => Promise<unknown>) => ({
-  parameters: ['SLUG'],
-  run: (_: unknown, slug: string) => withDatabase(async () => void (await act(await existing(slug)))),
+type Flags = { keep?: string }
+type Act = (widget: ListedWidget, value: string, flags: Flags) => Promise<unknown>
+/** A command for one widget, perhaps with another parameter. */
+const ofWidget = (act: Act, parameter?: string, flags: (keyof Flags)[] = []) => ({
+  parameters: ['SLUG', ...(parameter ? [parameter] : [])],
+  flags,
+  run: (given: Flags, slug: string, value = '') =>
+    withDatabase(async () => void (await act(await existing(slug), value, given))),
 })
-const ofWidgetAnd = (parameter: string, act: (widget: ListedWidget, value: string) => Promise<unknown>) => ({
-  parameters: ['SLUG', parameter],
-  run: (_: unknown, slug: string, value: string) =>
-    withDatabase(async () => void (await act(await existing(slug), value))),
-})
-const manage = () => import('../lib/widget/manage')
 
 runCommand({
   usage,
@@ -143,32 +138,28 @@ runCommand({
     },
     list: { flags: ['json'], run: ({ json }) => withDatabase(() => list(json)) },
     show: ofWidget(show),
-    'add-origin': ofWidgetAnd('ORIGIN', async (widget, origin) => {
-      await (await manage()).addOrigin(widget, origin)
+    'add-origin': ofWidget(async (widget, origin) => {
+      await widgets.addOrigin(widget, origin)
       console.log(`Pages of ${origin} may use ${widget.slug}.`)
-    }),
-    'remove-origin': ofWidgetAnd('ORIGIN', async (widget, origin) => {
-      if (!(await (await manage()).removeOrigin(widget, origin))) throw new UsageError(`${origin} was not approved.`)
+    }, 'ORIGIN'),
+    'remove-origin': ofWidget(async (widget, origin) => {
+      if (!(await widgets.removeOrigin(widget, origin))) throw new UsageError(`${origin} was not approved.`)
       console.log(`Pages of ${origin} may no longer use ${widget.slug}. JWTs live for up to 15 minutes.`)
-    }),
-    rotate: {
-      parameters: ['SLUG'],
-      flags: ['keep'],
-      run: ({ keep }, slug) => withDatabase(async () => rotate(await existing(slug), keep)),
-    },
-    revoke: ofWidgetAnd('HINT', revoke),
+    }, 'ORIGIN'),
+    rotate: ofWidget(rotate, undefined, ['keep']),
+    revoke: ofWidget(revoke, 'HINT'),
     disable: ofWidget(async (widget) => {
-      await (await manage()).setDisabled(widget, true)
+      await widgets.setDisabled(widget, true)
       console.log(`Disabled ${widget.slug}. JWTs live for up to 15 minutes.`)
     }),
     enable: ofWidget(async (widget) => {
-      await (await manage()).setDisabled(widget, false)
+      await widgets.setDisabled(widget, false)
       console.log(`Enabled ${widget.slug}.`)
     }),
     remove: ofWidget(async (widget) => {
-      await (await manage()).removeWidget(widget)
+      await widgets.removeWidget(widget)
       console.log(`Removed ${widget.slug}. JWTs live for up to 15 minutes.`)
     }),
-    check: ofWidgetAnd('ORIGIN', check),
+    check: ofWidget(check, 'ORIGIN'),
   },
 })
