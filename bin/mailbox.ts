@@ -1,5 +1,4 @@
 // The mailbox of `npm run dev`: an SMTP server, and a page that shows the mails that it received.
-// Loaded in development only: smtp-server and postal-mime are development dependencies.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

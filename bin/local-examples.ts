@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import { project } from './local'
+import { firstFreePort } from './ports'
+
+const slug = 'demo'
+
+/**
+ * Starts the example dashboard as the place where sign-ins end, unless DASHBOARD_URL names another.
+ * Its host differs from that of the app, so that browsers treat the two as different sites.
+ */
+export async function startDashboard(loginPort: number): Promise<string | undefined> {
+  const { DASHBOARD_URL, DASHBOARD_CALLBACK_URLS, SESSION_AUDIENCE } = process.env
+  if (DASHBOARD_URL) return undefined
+  const port = await firstFreePort(loginPort === 4000 ? 4001 : 4000)
+  const url = `http://127.0.0.1:${port}`
+  process.env.DASHBOARD_URL = url
+  process.env.DASHBOARD_CALLBACK_URLS = [DASHBOARD_CALLBACK_URLS, `${url}/callback`].filter(Boolean).join(',')
+  // CHECK_SECONDS shows the effect of a sign-out at once
+  startServer('dashboard', port, { SESSION_AUDIENCE: SESSION_AUDIENCE || 'dashboard', CHECK_SECONDS: '0' })
+  return url
+}
+
+/**
+ * Starts the example widget, and two pages of customers that embed it: one of an approved origin, and one
+ * of another. Returns their URLs.
+ */
+export async function startWidget(): Promise<{ approved: string; rejected: string }> {
+  const { addWidget, listWidgets, removeWidget } = await import('../lib/widget/manage')
+  const port = await firstFreePort(4_200)
+  startServer('widget', port, { HOST: '127.0.0.1' })
+  let script = ''
+  const html = (origin: string) => `<!doctype html><meta charset="utf-8"><title>A customer</title>
+<h1>A page of a customer</h1><p>Its origin is ${origin}. The widget:</p>${script}`
+  const [approved, rejected] = [await startSite(4_210, html), await startSite(4_220, html)]
+  for (const widget of await listWidgets(slug)) await removeWidget(widget)
+  const token = await addWidget(slug, 'The example', [approved])
+  script = `<script src="http://127.0.0.1:${port}/widget.js" data-login="${process.env.PUBLIC_URL}" data-token="${token}" async></script>`
+  return { approved, rejected }
+}
+
+/** Runs the server of an example until this process exits. */
+function startServer(example: string, port: number, settings: Record<string, string>): void {
+  const server = spawn(process.execPath, [`${project}examples/${example}/server.js`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, PORT: String(port), LOGIN_URL: process.env.PUBLIC_URL, ...settings },
+  })
+  process.once('exit', () => server.kill())
+}
+
+async function startSite(preferredPort: number, html: (origin: string) => string): Promise<string> {
+  const port = await firstFreePort(preferredPort)
+  const origin = `http://127.0.0.1:${port}`
+  const server = createServer((_, response) =>
+    response.setHeader('Content-Type', 'text/html; charset=utf-8').end(html(origin)),
+  )
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  server.unref()
+  return origin
+}

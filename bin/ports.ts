@@ -1,0 +1,28 @@
+import { connect, createServer } from 'node:net'
+
+/** Returns PORT if set, else the first free port from 3000. Throws if PORT is taken. */
+export async function choosePort(): Promise<number> {
+  const wanted = Number(process.env.PORT || 0)
+  if (wanted && (await isTaken(wanted))) throw new Error(`Port ${wanted} is taken: set PORT to another one.`)
+  if (wanted) return wanted
+  return firstFreePort(3000)
+}
+
+/** Returns the first of 100 ports that is free. */
+export async function firstFreePort(first: number): Promise<number> {
+  for (let port = first; port < first + 100; port++) if (!(await isTaken(port))) return port
+  throw new Error(`Ports ${first} to ${first + 99} are all taken.`)
+}
+
+async function isTaken(port: number): Promise<boolean> {
+  const reachable = await new Promise<boolean>((resolve) => {
+    const socket = connect(port, 'localhost', () => resolve(true)).on('error', () => resolve(false))
+    socket.on('connect', () => socket.destroy())
+  })
+  if (reachable) return true
+  return new Promise((resolve) => {
+    const server = createServer()
+      .on('error', () => resolve(true))
+      .listen(port, () => server.close(() => resolve(false)))
+  })
+}
