@@ -1,13 +1,23 @@
 'use client'
 
-import { useContext, useEffect } from 'react'
-import { ErrorTextsContext } from './_ui/error-texts'
+import { createContext, useContext, useEffect } from 'react'
+import type { Texts } from '@/lib/page/texts/en'
 import { Reference } from './_ui/reference'
 import { Screen } from './_ui/screen'
 
+type Value = Texts['error'] & Pick<Texts, 'app' | 'shared'>
+
+/** The texts of this page, in a context because Next.js passes it no properties of ours. */
+const Context = createContext<Value | null>(null)
+
+/** Provides the texts to this page. */
+export function ErrorTexts({ value, children }: { value: Value; children: React.ReactNode }) {
+  return <Context value={value}>{children}</Context>
+}
+
 /** Shown if a page fails to render. The log holds the same digest. */
 export default function ErrorPage({ error, retry }: { error: Error & { digest?: string }; retry: () => void }) {
-  const { app, title, body, shared } = useContext(ErrorTextsContext)!
+  const { app, title, body, shared } = useContext(Context)!
   useEffect(() => {
     import('./_ui/styles.css') // Next.js sends a document without styles
   }, [])

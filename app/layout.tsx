@@ -4,10 +4,10 @@ import { texts } from '@/lib/page/language'
 import { secretNames } from '@/lib/page/url-secret'
 import { Brand } from './_ui/brand'
 import { brandFiles } from './_ui/brand-files'
-import { ErrorTexts } from './_ui/error-texts'
 import { Footer } from './_ui/footer'
 import { Inlined } from './_ui/inlined'
 import { brandStyles } from './_ui/styles'
+import { ErrorTexts } from './error'
 
 const { icon = '/icon.svg', touchIcon } = brandFiles()
 

@@ -3,11 +3,7 @@ import type { Texts } from '@/lib/page/texts/en'
 
 /** The others are those of the input. Uncontrolled, to keep what was typed before this script loaded. */
 type Properties = Omit<React.ComponentProps<'input'>, 'id' | 'type'> & {
-  texts: Pick<Texts['reset'], 'show' | 'hide' | 'showLabel' | 'hideLabel' | 'shown' | 'hidden' | 'capsLock'> & {
-    label: string
-    hint?: string
-    errorPrefix: string
-  }
+  texts: Texts['passwordField'] & { label: string; hint?: string; errorPrefix: string }
   error?: string | false | null
   pending: boolean
   /** Below the input. */

@@ -4,7 +4,7 @@ import type { Texts } from '@/lib/page/texts/en'
 import { StrengthMeter } from './strength-meter'
 
 type Properties = {
-  texts: Texts['reset']
+  texts: Texts['reset'] & Texts['passwordField']
   minLength: number
   /** These two make a password easy to guess for this user. */
   app: string

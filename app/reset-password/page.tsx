@@ -18,7 +18,7 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
   const { token } = await searchParams
   const hasToken = token !== undefined
   const link = hasToken ? await openedLink() : null
-  const { app, language, shared, reset } = await texts()
+  const { app, language, shared, passwordField, reset } = await texts()
   const { FORGOT_PASSWORD_URL: forgotPasswordUrl, PASSWORD_MIN_LENGTH } = env()
   const signInUrl = passwordSignInUrl()
   if (link && link.kind !== 'live')
@@ -27,7 +27,7 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
     <NeedsScript shared={shared} texts={reset} noScript={hasToken ? undefined : reset.noToken}>
       <ResetForm
         {...{ app, language, shared, signInUrl, forgotPasswordUrl, hasToken }}
-        texts={reset}
+        texts={{ ...reset, ...passwordField }}
         minLength={PASSWORD_MIN_LENGTH}
         email={link?.email ?? null}
       />

@@ -20,7 +20,7 @@ const donePath = '/reset-password/done'
 type Properties = {
   app: string
   language: string
-  texts: Texts['reset']
+  texts: Texts['reset'] & Texts['passwordField']
   shared: Texts['shared']
   minLength: number
   signInUrl: string

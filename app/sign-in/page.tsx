@@ -1,13 +1,15 @@
 import { headers } from 'next/headers'
+import { EmailField } from '@/app/_ui/email-field'
 import { NeedsScript } from '@/app/_ui/needs-script'
 import { Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
+import * as paths from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
 import { nextDestination } from '@/lib/page/next-path'
+import type { Texts } from '@/lib/page/texts/en'
 import { env } from '@/lib/settings/env'
 import { findConnection, signInChoices, startPath } from '@/lib/sso/connection'
 import continueScript from './continue.inline.js?raw'
-import { EmailForm } from './email-form'
 import { SignInForm } from './sign-in-form'
 
 /**
@@ -17,7 +19,7 @@ import { SignInForm } from './sign-in-form'
  */
 export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>) {
   const parameters = await searchParams
-  const { app, language, home, reset, shared, signIn, sso } = await texts()
+  const { app, language, home, passwordField, shared, signIn, sso } = await texts()
   const { DASHBOARD_URL, FORGOT_PASSWORD_URL, PASSWORD_SIGN_IN, PUBLIC_URL } = env()
   const next = nextDestination(parameters.next, PUBLIC_URL, DASHBOARD_URL)
 
@@ -53,24 +55,13 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     )
   }
   const { error } = parameters
-  const { show, hide, showLabel, hideLabel, shown, hidden, capsLock } = reset
   const emailFirst = any && parameters.step !== 'password'
   const form = PASSWORD_SIGN_IN ? (
     <SignInForm
       {...{ app, language, shared, next, emailFirst }}
       sentNoAddress={emailFirst && error === 'email'}
       texts={signIn}
-      passwordTexts={{
-        label: signIn.password,
-        errorPrefix: signIn.errorPrefix,
-        show,
-        hide,
-        showLabel,
-        hideLabel,
-        shown,
-        hidden,
-        capsLock,
-      }}
+      passwordTexts={{ ...passwordField, label: signIn.password, errorPrefix: signIn.errorPrefix }}
       destination={next ?? DASHBOARD_URL}
       forgotPasswordUrl={FORGOT_PASSWORD_URL}
     />
@@ -102,6 +93,26 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
           ))}
         </ul>
       )}
+    </>
+  )
+}
+
+type EmailFormProperties = { app: string; title: string; texts: Texts['signIn']; next: string | null; error?: string }
+
+/** Asks for the e-mail address, whose domain names the identity provider. */
+function EmailForm({ app, title, texts, next, error }: EmailFormProperties) {
+  return (
+    <>
+      <title>{`${error ? texts.errorPrefix : ''}${title} – ${app}`}</title>
+      <h1>{title}</h1>
+      <p>{texts.body}</p>
+      <form method="post" action={paths.findSsoConnection}>
+        {next && <input type="hidden" name="next" value={next} />}
+        <EmailField texts={texts} error={error} />
+        <button className="button wide" type="submit">
+          {texts.submit}
+        </button>
+      </form>
     </>
   )
 }

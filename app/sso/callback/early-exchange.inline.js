@@ -19,5 +19,5 @@
       document.documentElement.dataset.ready = '' // nothing else needs to load
       location.replace(destination)
     })
-    .catch(() => {}) // the page shows the outcome, see early-exchange-result.ts
+    .catch(() => {}) // the page shows the outcome, see sso-landing.tsx
 })()

@@ -7,11 +7,10 @@ import { Screen } from '@/app/_ui/screen'
 import { isRetryable, markPageReady, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
 import { lifetimes } from '@/lib/contract/lifetimes'
 import * as paths from '@/lib/contract/paths'
-import { type Outcome, post } from '@/lib/page/post'
+import { type Outcome, outcomeOf, post, type Sent } from '@/lib/page/post'
 import { inRelativeTime } from '@/lib/page/relative-time'
 import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
-import { earlyExchange, earlyLookUp } from './early-exchange-result'
 
 const lastRetryMs = 0.75 * lifetimes.code * 1_000 // after the page was opened: a later retry might find the code expired
 const readingMs = 1_500 // to see who is signed in
@@ -27,6 +26,13 @@ const icons = {
   failed: 'wrong',
   'no-secret': 'lock',
 } as const
+
+declare global {
+  interface Window {
+    earlyExchange?: Sent
+    earlyLookUp?: Promise<Response | null>
+  }
+}
 
 type Properties = {
   app: string
@@ -164,6 +170,26 @@ export function SsoLanding(properties: Properties) {
       <Reference id={'requestId' in step ? step.requestId : undefined} shared={shared} />
     </Screen>
   )
+}
+
+/**
+ * Returns the outcome of the exchange that early-exchange.inline.js started, or null if it started none.
+ * Later calls return null.
+ */
+function earlyExchange(): Promise<Outcome> | null {
+  const sent = window.earlyExchange
+  delete window.earlyExchange
+  return sent ? outcomeOf(sent) : null
+}
+
+/**
+ * Returns the session that early-exchange.inline.js looked up after the code was rejected, or undefined if
+ * it did not. Later calls return undefined.
+ */
+function earlyLookUp(): Promise<Response | null> | undefined {
+  const sent = window.earlyLookUp
+  delete window.earlyLookUp
+  return sent
 }
 
 /** Returns the e-mail address of the session that this browser holds, or null. Never throws. */
