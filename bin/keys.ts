@@ -35,7 +35,6 @@ const settings = {
   },
 }
 type Setting = keyof typeof settings
-const settingOf = (widget = false): Setting => (widget ? 'WIDGET_SIGNING_KEYS' : 'SESSION_SIGNING_KEYS')
 
 function nextStep(step: RotationStep, name: Setting): string {
   const { wait, living, otherwise } = settings[name]
@@ -67,26 +66,24 @@ function list(json: string): void {
   for (const [index, { kid }] of published.entries()) console.log(`${kid}  ${roles[index]}`)
 }
 
-function withKeys(name: Setting, work: (json: string, name: Setting) => void): void {
-  readEnvFiles(process.env.NODE_ENV === 'production')
-  const json = process.env[name]
-  if (!json)
-    throw new UsageError(
-      `${name} is not set. Create it with \`npm run keys -- new\`. (\`npm run dev\` uses its own, in .data/.)`,
-    )
-  try {
-    work(json, name)
-  } catch (error) {
-    throw new Error(`${name} is ${(error as Error).message}`, { cause: error })
-  }
-}
+const withKeys = (work: (json: string, name: Setting) => void) => ({
+  flags: ['widget' as const],
+  run: ({ widget }: { widget?: boolean }) => {
+    const name = widget ? 'WIDGET_SIGNING_KEYS' : 'SESSION_SIGNING_KEYS'
+    readEnvFiles(process.env.NODE_ENV === 'production')
+    const json = process.env[name]
+    const advice = 'Create it with `npm run keys -- new`. (`npm run dev` uses its own, in .data/.)'
+    if (!json) throw new UsageError(`${name} is not set. ${advice}`)
+    try {
+      work(json, name)
+    } catch (error) {
+      throw new Error(`${name} is ${(error as Error).message}`, { cause: error })
+    }
+  },
+})
 
 runCommand({
   usage,
   options: { widget: { type: 'boolean' } },
-  commands: {
-    new: { run: () => console.log(newSigningKeys()) },
-    list: { flags: ['widget'], run: ({ widget }) => withKeys(settingOf(widget), list) },
-    rotate: { flags: ['widget'], run: ({ widget }) => withKeys(settingOf(widget), rotate) },
-  },
+  commands: { new: { run: () => console.log(newSigningKeys()) }, list: withKeys(list), rotate: withKeys(rotate) },
 })

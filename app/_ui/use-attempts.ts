@@ -23,7 +23,7 @@ export function useAttempts(hasSecret: boolean) {
   const [retries, setRetries] = useState(0)
 
   /** Shows the progress and the outcome of an attempt. */
-  async function track(pending: Promise<Outcome>, again = false): Promise<Outcome> {
+  async function track<Tracked extends Outcome>(pending: Promise<Tracked>, again = false): Promise<Tracked> {
     if (!again) setRetries(0)
     else if (step.kind !== 'offline') setRetries(retries + 1) // while offline, nothing was sent
     setStep({ kind: 'sending', again })

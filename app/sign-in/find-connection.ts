@@ -3,16 +3,13 @@ import { type Outcome, outcomeOf } from '@/lib/page/post'
 
 const limitMs = 30_000
 
-/**
- * Asks where an e-mail address signs in. `returnTo` leads to the identity provider of its domain, if it
- * has one. Never throws.
- */
+/** Asks where an e-mail address signs in. `returnTo` leads to its identity provider, if it has one. Never throws. */
 export async function findConnection(
   email: string,
   next: string | null,
-): Promise<{ outcome: Outcome; returnTo: string | null }> {
-  if (!navigator.onLine) return { outcome: { kind: 'offline' }, returnTo: null }
-  let returnTo: string | null = null
+): Promise<Outcome & { returnTo?: string | undefined }> {
+  if (!navigator.onLine) return { kind: 'offline' }
+  let returnTo: string | undefined
   const ask = async () => {
     const response = await fetch(paths.findSsoConnection, {
       method: 'POST',
@@ -20,10 +17,10 @@ export async function findConnection(
       body: new URLSearchParams(next ? { email, next } : { email }),
       signal: window.abortAfter(limitMs),
     })
-    returnTo = ((await response.clone().json()) as { returnTo?: string }).returnTo ?? null
+    returnTo = ((await response.clone().json()) as { returnTo?: string }).returnTo
     return response
   }
   const outcome = await outcomeOf({ response: ask() })
   // Nothing can have happened, so that a lost response is like none.
-  return { outcome: outcome.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : outcome, returnTo }
+  return outcome.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : { ...outcome, returnTo }
 }

@@ -7,7 +7,7 @@ import { PasswordField } from '@/app/_ui/password-field'
 import { Reference } from '@/app/_ui/reference'
 import { markPageReady, type Step, useAttempts } from '@/app/_ui/use-attempts'
 import * as paths from '@/lib/contract/paths'
-import { type Outcome, post } from '@/lib/page/post'
+import { post } from '@/lib/page/post'
 import { inRelativeTime } from '@/lib/page/relative-time'
 import type { Texts } from '@/lib/page/texts/en'
 import { findConnection } from './find-connection'
@@ -54,14 +54,9 @@ export function SignInForm(properties: Properties) {
   }
 
   async function find(email: string): Promise<void> {
-    let returnTo: string | null = null
-    const found = findConnection(email, next).then((connection): Outcome => {
-      returnTo = connection.returnTo
-      return connection.outcome
-    })
-    const { kind } = await track(found)
-    if (kind !== 'done') return
-    if (returnTo) return location.assign(returnTo)
+    const found = await track(findConnection(email, next))
+    if (found.kind !== 'done') return
+    if (found.returnTo) return location.assign(found.returnTo)
     setAsksPassword(true)
     setStep({ kind: 'ready' })
   }

@@ -34,7 +34,7 @@ export function databasePool(): pg.Pool {
 }
 
 /** Reports a failed connection attempt as NothingChanged, because no statement was sent. */
-export class Client extends pg.Client {
+class Client extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
     // Without a listener, a connection lost between two statements would end the process. The next
@@ -45,11 +45,6 @@ export class Client extends pg.Client {
   // The pool passes a callback and ignores the returned promise.
   override connect(callback: (error: any, client?: any) => void = () => {}): any {
     super.connect((error: Error | null) => callback(error && new NothingChanged(error), this))
-  }
-
-  /** Sends COMMIT, and waits at most `withinMs` for its result. */
-  async commit(withinMs: number): Promise<void> {
-    await this.query({ text: 'COMMIT', query_timeout: withinMs } as pg.QueryConfig)
   }
 }
 

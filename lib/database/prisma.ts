@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
+import type { Client, QueryConfig } from 'pg'
 import { Prisma, PrismaClient } from '../../prisma/client/client'
 import { env } from '../settings/env'
 import { NothingChanged } from './nothing-changed'
-import { type Client, databasePool, resultMs } from './pool'
+import { databasePool, resultMs } from './pool'
 import { asUnavailable } from './unavailable'
 
 export { Prisma }
@@ -76,7 +77,8 @@ class Adapter extends PrismaPg {
         return release()
       }
       const commit = async () => {
-        await client.commit(Math.max(1, endsAt - performance.now()))
+        const withinMs = Math.max(1, endsAt - performance.now())
+        await client.query({ text: 'COMMIT', query_timeout: withinMs } as QueryConfig)
         return release()
       }
       // With `usePhantomQuery`, Prisma calls these two instead of sending COMMIT or ROLLBACK.

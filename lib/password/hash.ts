@@ -32,17 +32,14 @@ async function inQueue<Result>(work: () => Promise<Result>): Promise<Result> {
  */
 export async function hashNewPassword(password: string, context: string[]): Promise<string> {
   const normalized = toNfc(password)
-  checkStrength(normalized, context)
+  if (countGuesses(normalized, context) < minGuesses) {
+    const advice = 'This password is easy to guess. Use three or more unrelated words, or something longer.'
+    throw passwordError('too_guessable', advice)
+  }
   if (await isBreached(normalized)) {
     throw passwordError('breached', 'This password appears in a known data breach. Use a different one.')
   }
   return inQueue(() => bcrypt.hash(normalized, bcryptCost))
-}
-
-function checkStrength(password: string, context: string[]): void {
-  if (countGuesses(password, context) >= minGuesses) return
-  const advice = 'This password is easy to guess. Use three or more unrelated words, or something longer.'
-  throw passwordError('too_guessable', advice)
 }
 
 /** A password that matches. `upgraded` is a hash of it at today's cost, if the stored one is cheaper. */

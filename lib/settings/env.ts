@@ -184,11 +184,7 @@ function publicUrlProblems({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Re
   return problems
 }
 
-/**
- * Whether a host is this machine. Expects a hostname as normalised by `URL`: lower case, IPv4 in four
- * decimal parts, IPv6 in
- * brackets.
- */
+/** Whether a host is this machine. Expects a hostname of a `URL`: in lower case, with IPv6 in brackets. */
 export function isLoopback(hostname: string): boolean {
   return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
 }
