@@ -2,9 +2,8 @@ import { describeCause, log } from '@/lib/log'
 import { env } from '@/lib/settings/env'
 
 /**
- * Resolves to what a page looks up in the database. Next.js prints the error of a page, and a driver's
- * message may quote anything: throws one that only says what failed, and logs the cause without its
- * message.
+ * Resolves to what a page looks up in the database. Next.js prints the error of a page, and a driver's message may
+ * quote anything: throws one that only says what failed, and logs the cause without its message.
  */
 export async function lookUp<Found>(what: string, found: Promise<Found>): Promise<Found> {
   try {

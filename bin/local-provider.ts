@@ -11,9 +11,8 @@ export type LocalProvider = { issuer: string; clientId: string; clientSecret: st
 type Options = { redirectUris: string[]; people: Person[] }
 
 /**
- * Starts an OpenID provider on this machine, with one client and a page on which one click signs a
- * person in. For development and tests: it asks for no password. Its host differs from that of the
- * app, so that browsers treat the two as different sites.
+ * Starts an OpenID provider on this machine, with one client and a page on which one click signs a person in. For
+ * development and tests: it asks for no password. Its host is not that of the app: browsers treat them as two sites.
  */
 export async function startLocalProvider({ redirectUris, people }: Options): Promise<LocalProvider> {
   const server = createServer()

@@ -1,7 +1,6 @@
 /**
- * From now on, removes the query of every URL from output to the console and the standard streams.
- * A query may hold a code or a token, and Next.js prints URLs. The log does not pass through here,
- * and holds no URLs.
+ * From now on, removes the query of every URL from output to the console and the standard streams. A query may hold a
+ * code or a token, and Next.js prints URLs. The log does not pass through here, and holds no URLs.
  */
 export function printNoQueries(): void {
   for (const stream of [process.stdout, process.stderr]) {

@@ -1,9 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/**
- * Returns a new secret: 32 bytes from the CSPRNG as base64url (43 characters). Store only its
- * `hashSecret`.
- */
+/** Returns a new secret: 32 bytes from the CSPRNG as base64url (43 characters). Store only its `hashSecret`. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }

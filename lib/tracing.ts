@@ -4,8 +4,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node'
 
-// The only attributes that are exported. Next.js writes full URLs into others, and with them a code
-// or a token.
+// The only attributes that are exported. Next.js writes full URLs into others, and with them a code or a token.
 const exportedAttributes = new Set([
   'http.method',
   'http.route',
@@ -26,9 +25,8 @@ declare global {
 }
 
 /**
- * Exports the spans of Next.js to the collector that the standard OTEL_EXPORTER_OTLP_… settings
- * name, without any data from clients. Defines `flushSpans`, which exports the spans that wait for
- * their batch.
+ * Exports the spans of Next.js to the collector that the standard OTEL_EXPORTER_OTLP_… settings name, without any data
+ * from clients. Defines `flushSpans`, which exports the spans that wait for their batch.
  */
 export function startTracing(): void {
   const exporter = new OTLPTraceExporter()
@@ -66,9 +64,7 @@ function withoutSecrets(span: ReadableSpan): ReadableSpan {
   })
 }
 
-/**
- * Returns the type, method and route of a span. Next.js puts the URL into the names of some spans.
- */
+/** Returns the type, method and route of a span. Next.js puts the URL into the names of some spans. */
 function nameOf({ attributes, name }: ReadableSpan): string {
   const { 'next.span_type': type, 'http.method': method, 'http.route': httpRoute, 'next.route': nextRoute } = attributes
   const parts = [type === 'BaseServer.handleRequest' ? undefined : type, method, httpRoute ?? nextRoute].filter(Boolean)

@@ -67,10 +67,9 @@ function readMigrations() {
 }
 
 /**
- * Waits until no other run is migrating the database. The engine takes the same lock, but only
- * after it has read the history, where a migration in progress looks like a failed one. Polls,
- * because a statement that waits for the lock would block a `CREATE INDEX CONCURRENTLY` of the run
- * that holds it. The lock is released when the connection closes.
+ * Waits until no other run is migrating the database. The engine takes the same lock, but only after it has read the
+ * history, where a migration in progress looks like a failed one. Polls, because a statement that waits for the lock
+ * would block a `CREATE INDEX CONCURRENTLY` of the run that holds it. The lock is released when the connection closes.
  */
 async function lock(connection: pg.Pool, report: (progress: string) => void): Promise<void> {
   for (let reported = false; ; reported = true) {
@@ -132,9 +131,8 @@ class KeptConnection extends pg.Pool {
 }
 
 /**
- * Opens a single connection for an engine, because an advisory lock belongs to one connection.
- * Removes the role's statement time-out, which is meant for the service: a migration may take
- * longer.
+ * Opens a single connection for an engine, because an advisory lock belongs to one connection. Removes the role's
+ * statement time-out, which is meant for the service: a migration may take longer.
  */
 function openConnection(url: string, report: (line: string) => void = () => {}): pg.Pool {
   const pool = new KeptConnection({

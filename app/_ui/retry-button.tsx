@@ -12,10 +12,7 @@ type Properties = {
   children?: React.ReactNode
 }
 
-/**
- * Retries a request that was not processed. Disabled until the wait is over and the browser is
- * online.
- */
+/** Retries a request that was not processed. Disabled until the wait is over and the browser is online. */
 export function RetryButton({ shared, language, waitSeconds = 0, onRetry, children }: Properties) {
   const wait = useWait(waitSeconds, null)
   return (

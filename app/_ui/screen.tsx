@@ -6,10 +6,7 @@ type Properties = {
   /** The title of the browser tab, if it differs. */
   tab?: string
   icon: IconName
-  /**
-   * Moves the focus to the heading, so that a screen reader continues there. For a screen that
-   * replaces another.
-   */
+  /** Moves the focus to the heading, so that a screen reader continues there. For a screen that replaces another. */
   focus?: boolean
   children: React.ReactNode
 }

@@ -1,5 +1,4 @@
-// Takes the secrets out of the URL before any other script runs. The page's scripts find them in
-// `window.urlSecrets`.
+// Takes the secrets out of the URL before any other script runs. The page's scripts find them in `window.urlSecrets`.
 ;(() => {
   const marks = document.documentElement.dataset
   const query = new URLSearchParams(location.search)

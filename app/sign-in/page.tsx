@@ -13,9 +13,8 @@ import continueScript from './continue.inline.js?raw'
 import { SignInForm } from './sign-in-form'
 
 /**
- * Where a user signs in: `/sign-in?next=…`. The e-mail address leads to the organisation's identity
- * provider (`?connection=…`); listed connections have a button. Works without scripts, but for a
- * password (PASSWORD_SIGN_IN).
+ * Where a user signs in: `/sign-in?next=…`. The e-mail address leads to the organisation's identity provider
+ * (`?connection=…`); listed connections have a button. Works without scripts, but for a password (PASSWORD_SIGN_IN).
  */
 export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>) {
   const parameters = await searchParams

@@ -1,7 +1,4 @@
-/**
- * A database error that certainly changed nothing: no statement was sent, or the transaction was
- * never committed.
- */
+/** A database error that certainly changed nothing: no statement was sent, or the transaction was never committed. */
 export class NothingChanged extends Error {
   constructor(cause: Error) {
     super(cause.message, { cause })

@@ -22,9 +22,8 @@ export function prisma(): PrismaClient {
 }
 
 /**
- * Executes statements in one transaction and returns the result of `work`. A database error before
- * COMMIT is a NothingChanged. After any error the connection is closed, and PostgreSQL rolls back an
- * open transaction.
+ * Executes statements in one transaction and returns the result of `work`. A database error before COMMIT is a
+ * NothingChanged. Any error closes the connection, and so rolls back.
  */
 export async function transaction<Result>(work: (tx: Prisma.TransactionClient) => Promise<Result>): Promise<Result> {
   let mayBeCommitted = false

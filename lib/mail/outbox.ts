@@ -18,11 +18,10 @@ export type ClaimedMail = MailRequest &
 const claimSeconds = 120
 
 /**
- * Queues a reset mail for the user with one of these addresses, or, for a user without passwords, a
- * mail that leads to the sign-in. Within the caps per user: 1 a minute, 3 an hour, and 1 an hour after
- * 10 in a day. Returns whether it did. If not, it has executed
- * the same statement whether or not there is such a user, and written nothing. Of the mails that
- * are due, those with a lower priority are sent first.
+ * Queues a reset mail for the user with one of these addresses, or, for a user without passwords, a mail that leads to
+ * the sign-in. Within the caps per user: 1 a minute, 3 an hour, and 1 an hour after 10 in a day. Returns whether it
+ * did. If not, it has executed the same statement whether or not there is such a user, and written nothing. Mails with
+ * a lower priority are sent first.
  */
 export async function queueResetMail(
   emails: string[],
@@ -144,8 +143,7 @@ export async function giveUp({ id, attempts }: MailClaim): Promise<void> {
 }
 
 /**
- * Schedules the next attempt of a claimed mail. Returns false, and gives up, if that would be too
- * late to be of use.
+ * Schedules the next attempt of a claimed mail. Returns false, and gives up, if that would be too late to be of use.
  */
 export async function retryLater(
   { id, attempts }: MailClaim,

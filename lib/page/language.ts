@@ -58,10 +58,7 @@ export function textsIn(language: string): Texts {
   return texts
 }
 
-/**
- * Returns the supported language that an `Accept-Language` header prefers (RFC 9110 §12.5.4), or
- * English.
- */
+/** Returns the supported language that an `Accept-Language` header prefers (RFC 9110 §12.5.4), or English. */
 export function preferredLanguage(header: string | null): Language {
   const ranges = (header ?? '')
     .slice(0, maxHeaderLength)

@@ -26,9 +26,8 @@ export function nextPath(next: unknown, origin: string): string | null {
 }
 
 /**
- * Returns where `?next=` leads: a path of this site, or a URL of the dashboard's origin. Returns
- * null for any other value, and for what would be too long as a parameter: encoding can make it
- * longer than it was.
+ * Returns where `?next=` leads: a path of this site, or a URL of the dashboard's origin. Returns null for any other
+ * value, and for what would be too long as a parameter: encoding can make it longer than it was.
  */
 export function nextDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
   const destination = allowedDestination(next, origin, dashboardUrl)
@@ -54,10 +53,7 @@ function isAuthorize(next: string): boolean {
   return next.startsWith(`${authorize}?`)
 }
 
-/**
- * Returns the URL of a link to the sign-in page that leads on to `next`. Only our own page knows the
- * parameter.
- */
+/** Returns the URL of a link to the sign-in page that leads on to `next`. Only our own page knows the parameter. */
 export function signInPageUrl(signInUrl: string, next: string | null): string {
   return next && signInUrl === '/sign-in' ? `/sign-in?next=${encodeURIComponent(next)}` : signInUrl
 }

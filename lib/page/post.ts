@@ -31,9 +31,7 @@ export async function post(path: string, body: unknown): Promise<Outcome> {
   }
 }
 
-/**
- * Returns the outcome of a request. Never throws: without a valid response, the outcome is unknown.
- */
+/** Returns the outcome of a request. Never throws: without a valid response, the outcome is unknown. */
 export async function outcomeOf({ requestId: sentId, response: pending }: Sent): Promise<Outcome> {
   let response: Response
   try {

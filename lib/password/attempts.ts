@@ -18,17 +18,15 @@ export type Counted = { keys: string[]; endsAt: number }
 const deletedPerAttempt = 10
 
 /**
- * Counts an attempt, before any work for it: concurrent ones would otherwise all pass the limits.
- * Executes the same statements for known and unknown accounts. Returns what `refundAttempt` takes.
- * Throws RATE_LIMITED.
+ * Counts an attempt, before any work for it: concurrent ones would otherwise all pass the limits. Executes the same
+ * statements for known and unknown accounts. Returns what `refundAttempt` takes. Throws RATE_LIMITED.
  */
 export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const counters = countersOf(attempt)
   const keys = counters.map(({ key }) => key)
   const limits = counters.map(({ limit }) => String(limit))
-  // One statement counts everything, or nothing if a limit is reached: rejected attempts of one
-  // network must not use up the limit of an account. It takes the rows in one order, so that two
-  // can't deadlock.
+  // One statement counts everything, or nothing if a limit is reached: rejected attempts of one network must not use up
+  // the limit of an account. It takes the rows in one order, so that two can't deadlock.
   const rows = await prisma().$queryRaw<
     { key: string; count: number; isCounted: boolean; endsAt: number; waitSeconds: number }[]
   >`
@@ -100,9 +98,8 @@ export async function releaseAttempt(counted: Counted): Promise<void> {
 }
 
 /**
- * A known browser shares no counter with anybody else, so that strangers can't lock the owner of an
- * account out. All of an account together have a limit too: whoever knows the password can make many
- * known.
+ * A known browser shares no counter with anybody else, so that strangers can't lock the owner of an account out. All of
+ * an account together have a limit too: whoever knows the password can make many known.
  */
 function countersOf({ account, subnet, browser }: Attempt): Counter[] {
   const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser } = passwordLimits

@@ -25,10 +25,9 @@ async function inQueue<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 /**
- * Checks that a password is hard to guess and not breached, and returns the bcrypt hash (`$2b$12$…`)
- * of its NFC. `context` lists what is easy to guess about the user, such as the e-mail address.
- * Expects a valid format (see rules.ts). Throws VALIDATION_ERROR with the reason, or
- * SERVICE_UNAVAILABLE if too many hashes wait.
+ * Checks that a password is hard to guess and not breached, and returns the bcrypt hash (`$2b$12$…`) of its NFC.
+ * `context` lists what is easy to guess about the user, such as the e-mail address. Expects a valid format (see
+ * rules.ts). Throws VALIDATION_ERROR with the reason, or SERVICE_UNAVAILABLE if too many hashes wait.
  */
 export async function hashNewPassword(password: string, context: string[]): Promise<string> {
   const normalized = toNfc(password)

@@ -8,9 +8,8 @@ const signedBytes = idBytes + 4
 const macBytes = 16
 
 /**
- * Returns the value of the cookie that makes a browser known to an account (48 characters of
- * base64url). Keeps the ID of a browser that is known already: each has attempts of its own. `now` is
- * in seconds since 1970.
+ * Returns the value of the cookie that makes a browser known to an account (48 characters of base64url). Keeps the ID
+ * of a browser that is known already: each has attempts of its own. `now` is in seconds since 1970.
  */
 export function makeKnownBrowser(account: string, browser: string | null, now: number): string {
   const signed = Buffer.alloc(signedBytes)

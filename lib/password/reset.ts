@@ -29,10 +29,9 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
 }
 
 /**
- * Sets a new password with a reset token and revokes all sessions of the user. A weak password
- * leaves the token valid, for up to 30 attempts. Throws VALIDATION_ERROR for `token` or `password`,
- * or SERVICE_UNAVAILABLE if too many hashes wait. If this service sends e-mail, queues a notice that
- * names the request.
+ * Sets a new password with a reset token and revokes all sessions of the user. A weak password leaves the token valid,
+ * for up to 30 attempts. Throws VALIDATION_ERROR for `token` or `password`, or SERVICE_UNAVAILABLE if too many hashes
+ * wait. If this service sends e-mail, queues a notice that names the request.
  */
 export async function resetPassword(
   token: string,
@@ -99,10 +98,7 @@ export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
   return row?.email && !row.isExhausted ? { kind: 'live', email: row.email } : { kind: 'invalid' }
 }
 
-/**
- * Takes back an attempt that a full queue rejected: a user who retries must not run out of
- * attempts.
- */
+/** Takes back an attempt that a full queue rejected: a user who retries must not run out of attempts. */
 async function releaseAttempt(tokenHash: Uint8Array): Promise<void> {
   const statement = prisma().$executeRaw`
     UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`

@@ -4,10 +4,7 @@ import type { PasswordIssueCode } from '../contract/schemas'
 import { env } from '../settings/env'
 import { formatIssue, maxPasswordBytes } from './format'
 
-/**
- * Returns the error of a password that is too short, too long, or has characters that cannot be
- * hashed faithfully.
- */
+/** Returns the error of a password that is too short, too long, or has characters that cannot be hashed faithfully. */
 export function passwordFormatError(password: string): ApiError | undefined {
   const { PASSWORD_MIN_LENGTH } = env()
   const code = formatIssue(password, PASSWORD_MIN_LENGTH)

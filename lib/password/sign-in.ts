@@ -85,8 +85,7 @@ async function start({ userId, email, passwordHash }: StoredUser, holder: Holder
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
     SELECT (SELECT email FROM claimed) AS email, now, ends_at AS "endsAt" FROM started`
   if (!row) return null
-  // A statement of its own: that one may have waited for the user, and not seen a connection that was
-  // added meanwhile.
+  // A statement of its own: that one may have waited for the user, and not seen a connection that was added meanwhile.
   const isForbidden = await prisma().$executeRaw`
     UPDATE sessions SET revoked_at = now()
     WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`

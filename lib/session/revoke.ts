@@ -1,9 +1,6 @@
 import { Prisma, prisma } from '../database/prisma'
 
-/**
- * Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one row per
- * session.
- */
+/** Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one row per session. */
 export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
   // Locks the sessions in one order. An UPDATE locks them in the order of its plan, so that a sign-out
   // of two sessions and a reset of their user could deadlock. No index has this order: with one, the

@@ -15,10 +15,9 @@ import { deriveKey } from './encryption-keys'
 type PublicJwk = z.infer<typeof PublicJwkSchema>
 
 /**
- * The key that signs, its ID, the public keys for the JWKS, and the secrets of refresh tokens: the
- * first makes them, all verify them. `signInKeys` are the secrets of sign-in attempts, by `kid`.
- * `knownBrowserKeys` work like those of refresh tokens; `attemptKey` hides who tries a password, and
- * `rateLimitKey` who is counted.
+ * The key that signs, its ID, the public keys for the JWKS, and the secrets of refresh tokens: the first makes them,
+ * all verify them. `signInKeys` are the secrets of sign-in attempts, by `kid`. `knownBrowserKeys` work like those of
+ * refresh tokens; `attemptKey` hides who tries a password, and `rateLimitKey` who is counted.
  */
 export type SigningKeys = {
   kid: string
@@ -45,9 +44,8 @@ type P256Jwk = z.infer<typeof P256Jwk>
 const KeySet = z.object({ keys: z.array(P256Jwk).min(1) })
 
 /**
- * Parses a JWK Set (RFC 7517, JSON) of ES256 keys. The first key signs and must be private. All
- * keys are published, without their private part. Throws an error that names the problem, without
- * the key.
+ * Parses a JWK Set (RFC 7517, JSON) of ES256 keys. The first key signs and must be private. All keys are published,
+ * without their private part. Throws an error that names the problem, without the key.
  */
 export function parseSigningKeys(json: string): SigningKeys {
   const { keys } = parseKeySet(json)
@@ -85,10 +83,9 @@ export function newSigningKeys(): string {
 export type RotationStep = 'publish' | 'sign' | 'drop'
 
 /**
- * Takes the next step of a key rotation. Accepts the current JWK Set and returns the next one, as
- * JSON. `publish` adds a new key that does not sign yet. `sign` lets it sign; the previous key still
- * verifies, and renews the refresh tokens that it made. `drop` removes the previous key. Throws like
- * `parseSigningKeys`.
+ * Takes the next step of a key rotation. Accepts the current JWK Set and returns the next one, as JSON. `publish` adds
+ * a new key that does not sign yet. `sign` lets it sign; the previous key still verifies, and renews the refresh tokens
+ * that it made. `drop` removes the previous key. Throws like `parseSigningKeys`.
  */
 export function rotateSigningKeys(json: string): { step: RotationStep; json: string } {
   parseSigningKeys(json)
@@ -108,8 +105,7 @@ export function isNext({ d, role }: Pick<P256Jwk, 'd' | 'role'>): boolean {
 }
 
 function newSigningKey(): JsonWebKey {
-  // Via DER: in Node 20, exporting a KeyObject that was just generated can deadlock with the
-  // garbage collector.
+  // Via DER: in Node 20, exporting a KeyObject that was just generated can deadlock with the garbage collector.
   const { privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'der' },

@@ -1,10 +1,7 @@
 import { route } from '@/lib/http/route'
 import { env } from '@/lib/settings/env'
 
-/**
- * Redirects password managers to the page that changes a password (W3C, A Well-Known URL for
- * Changing Passwords).
- */
+/** Redirects password managers to the page that changes a password (W3C, A Well-Known URL for Changing Passwords). */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'change-password', method: 'GET' },
   async () =>

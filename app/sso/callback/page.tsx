@@ -73,10 +73,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   )
 }
 
-/**
- * Known codes only: `error` and `error_description` can hold an attacker's text, which is never
- * shown.
- */
+/** Known codes only: `error` and `error_description` can hold an attacker's text, which is never shown. */
 function isKnown<Texts extends object>(error: unknown, known: Texts): error is keyof Texts & string {
   return typeof error === 'string' && Object.hasOwn(known, error)
 }

@@ -49,10 +49,7 @@ type Properties = {
 // module state, because React runs effects twice in development
 let firstAttempt: Promise<Outcome> | undefined
 
-/**
- * Exchanges the code from the URL for a session, whose cookie the response sets, and goes to the
- * destination.
- */
+/** Exchanges the code from the URL for a session, whose cookie the response sets, and goes to the destination. */
 export function SsoLanding(properties: Properties) {
   const { app, language, texts, shared, destination, signInUrl, hasCode, hasSession } = properties
   const { step, retries, setStep, track } = useAttempts(hasCode)
