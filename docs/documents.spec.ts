@@ -98,7 +98,8 @@ test('.env.example has exactly the settings that the app reads', () => {
 })
 
 test('.env.example leaves to `npm run dev` what it sets itself', () => {
-  const local = [...read('bin/dev.ts').matchAll(/process\.env\.([A-Z_]+) (?:\|\|)?= /g)].map(([, name]) => name!)
+  const code = read('bin/dev.ts') + read('bin/local-examples.ts')
+  const local = [...code.matchAll(/process\.env\.([A-Z_]+) (?:\|\|)?= /g)].map(([, name]) => name!)
   expect(local).toEqual(expect.arrayContaining(['DASHBOARD_URL', 'DASHBOARD_CALLBACK_URLS']))
   const active = [...environment.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name!)
   expect(active.filter((name) => local.includes(name))).toEqual([])
