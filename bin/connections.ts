@@ -175,7 +175,7 @@ async function apply(change: ConnectionChange & Entered, before: ListedConnectio
 async function differences(before: ListedConnection, after: ListedConnection): Promise<string[]> {
   const textOf = (value: unknown): string => {
     if (Array.isArray(value)) return value.map(textOf).join(', ')
-    if (typeof value === 'object') return JSON.stringify(value)
+    if (typeof value === 'object' && value !== null) return JSON.stringify(value)
     const text = String(value ?? 'none')
     return text.startsWith('-----BEGIN ') ? certificateText(text) : text
   }
