@@ -117,9 +117,7 @@ export async function updateConnection(before: ListedConnection, change: Connect
   })
 }
 
-export type ListedConnection = Omit<Connection, 'settings' | 'sealedSecrets'> & {
-  settings: ConnectionSettings
-  sealedSecrets: string | null
+export type ListedConnection = Connection & {
   listed: boolean
   disabledAt: Date | null
   domains: string[]

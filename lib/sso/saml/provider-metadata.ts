@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { UsageError } from '../../usage-error'
+import { ProviderUrl } from '../provider-url'
 import type { SamlRejected } from './rejected'
 import { childrenOf, namespaces, parseXml, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
 
@@ -46,7 +47,7 @@ export function readProviderMetadata(file: Buffer | string, now = new Date()): P
   ensure(entityId, 'The identity provider has no entityID.')
   const endpoints = endpointsOf(role)
   ensure(endpoints.length > 0, 'The identity provider has no sign-on endpoint (SingleSignOnService) for HTTP-Redirect.')
-  const ssoUrl = endpoints.find(isHttpsOrLocal)
+  const ssoUrl = endpoints.find((url) => ProviderUrl.safeParse(url).success)
   ensure(ssoUrl, 'The sign-on endpoint for HTTP-Redirect is not an https URL.')
   return {
     entityId,
@@ -109,12 +110,6 @@ function rolesOf(entity: XmlElement, name: string): XmlElement[] {
   return childrenOf(entity, namespaces.metadata, name).filter(({ attributes }) =>
     (attributes.get('protocolSupportEnumeration') ?? '').split(' ').includes(namespaces.protocol),
   )
-}
-
-function isHttpsOrLocal(url: string): boolean {
-  if (!URL.canParse(url)) return false
-  const { protocol, hostname } = new URL(url)
-  return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))
 }
 
 function endpointsOf(role: XmlElement): string[] {
