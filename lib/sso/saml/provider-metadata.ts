@@ -24,7 +24,7 @@ function ensure(condition: unknown, problem: string): asserts condition {
  * Reads the metadata of one identity provider from a file. Leaves unusable certificates out. Throws
  * UsageError. Does not verify a signature: get metadata from a place that you trust.
  */
-export function readProviderMetadata(file: Buffer | string, now = new Date()): ProviderMetadata {
+export function readProviderMetadata(file: Buffer | string): ProviderMetadata {
   const elements = selfAndDescendants(parseMetadata(decoded(Buffer.from(file))))
   const entities = elements.filter(
     ({ name, namespace }) => name === 'EntityDescriptor' && namespace === namespaces.metadata,
@@ -52,7 +52,7 @@ export function readProviderMetadata(file: Buffer | string, now = new Date()): P
   return {
     entityId,
     ssoUrl,
-    ...signingCertificates(role, now),
+    ...signingCertificates(role),
     wantsSignedRequests: /^(?:true|1)$/i.test(trimmed(role.attributes.get('WantAuthnRequestsSigned') ?? '')),
   }
 }
@@ -119,7 +119,7 @@ function endpointsOf(role: XmlElement): string[] {
 }
 
 /** During a change, a provider may publish certificates that can't be used. The others are taken. */
-function signingCertificates(role: XmlElement, now: Date): Pick<ProviderMetadata, 'certificates' | 'leftOut'> {
+function signingCertificates(role: XmlElement): Pick<ProviderMetadata, 'certificates' | 'leftOut'> {
   const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(
     (key) => (uriIn(key, 'use') || 'signing') === 'signing',
   )
@@ -133,7 +133,7 @@ function signingCertificates(role: XmlElement, now: Date): Pick<ProviderMetadata
   const found: { problem: Problem; line: string }[] = []
   for (const [index, text] of texts.entries()) {
     const certificate = parseCertificate(text)
-    const problem = problemOf(certificate, text, now)
+    const problem = problemOf(certificate, text)
     if (problem) found.push({ problem, line: `Left out certificate ${index + 1} of ${texts.length}: ${problem.lack}.` })
     else usable.set(certificate!.fingerprint256, certificate!.toString())
   }
@@ -157,12 +157,12 @@ const unusable = {
   expired: { lack: 'it has expired', ofAll: 'Every signing certificate has expired. Get the current metadata.' },
 }
 
-function problemOf(certificate: X509Certificate | undefined, text: string, now: Date): Problem | undefined {
+function problemOf(certificate: X509Certificate | undefined, text: string): Problem | undefined {
   if (text === '') return unusable.empty
   if (!certificate) return unusable.unreadable
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey
   if (asymmetricKeyType !== 'rsa' || (asymmetricKeyDetails?.modulusLength ?? 0) < 2048) return unusable.otherKey
-  return new Date(certificate.validTo) > now ? undefined : unusable.expired
+  return new Date(certificate.validTo) > new Date() ? undefined : unusable.expired
 }
 
 /** Reads base64, which may be in PEM with other text around it. */
