@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { ApiError, type Issue, invalid } from '../contract/errors'
 
 /** The maximum size of a request body, in bytes. */
-export const maxBodyBytes = 16 * 1024
+const maxBodyBytes = 16 * 1024
 const bodyTimeoutMs = 10_000
 
 /**

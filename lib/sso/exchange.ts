@@ -57,7 +57,7 @@ async function isLinked(userId: string, identity: Subject & { connectionId: stri
 }
 
 /** Who presents a code: a browser, or the server of a dashboard with the verifier of its PKCE challenge (RFC 7636). */
-export type Presenter = Holder & { browser: string | null; codeVerifier?: string }
+type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
 type Exchange = SessionTokens & { userId: string; sessionId: string }
 type ExchangeRow = {

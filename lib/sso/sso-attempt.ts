@@ -52,7 +52,7 @@ export async function rejectLoop(connectionId: string, browser: string): Promise
 }
 
 /** A sign-in that a browser has brought back. */
-export type Claimed = AttemptSecrets & { next: string | null; browserHash: Uint8Array }
+type Claimed = AttemptSecrets & { next: string | null; browserHash: Uint8Array }
 type Presented = {
   state: string | null
   connectionId: string

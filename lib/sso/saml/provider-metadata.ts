@@ -5,7 +5,7 @@ import type { SamlRejected } from './rejected'
 import { childrenOf, namespaces, parseXml, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
 
 /** What a provider's metadata says. Nothing in it switches a check of responses off: only the operator can. */
-export type ProviderMetadata = {
+type ProviderMetadata = {
   entityId: string
   ssoUrl: string
   /** PEM. */
