@@ -67,16 +67,10 @@ type Flags = ProviderFlags & {
 async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
   if (!slugPattern.test(slug))
     throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
-  const domains = await domainsOf(flags.domain)
+  const domains = domainsOf(flags.domain)
   if (domains.length === 0) throw new UsageError('Name at least one --domain.')
   const { settings, secrets, notes } = await provider.add.settingsFrom({ slug, domains }, flags, read)
-  const {
-    name = slug,
-    provision = false,
-    listed = false,
-    allowPasswords = false,
-    sessionHours,
-  } = await ownSettings(flags)
+  const { name = slug, provision = false, listed = false, allowPasswords = false, sessionHours } = ownSettings(flags)
   const own = { name, provision, listed, allowPasswords, sessionHours }
   const connection = { slug, settings, secrets: secrets!, domains, ...own }
   await connections.addConnection(connection)
@@ -86,7 +80,7 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
   console.log(`\nThen: npm run connections -- check ${slug}`)
 }
 
-async function domainsOf(given: string[] = []): Promise<string[]> {
+function domainsOf(given: string[] = []): string[] {
   const domains = given.map((name) => {
     const domain = asciiDomain(name.trim())
     if (!domain) throw new UsageError(`“${name}” is not a domain, like example.com.`)
@@ -96,7 +90,7 @@ async function domainsOf(given: string[] = []): Promise<string[]> {
 }
 
 /** Returns the settings that every kind has, as far as flags name them. */
-async function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPasswords, ...flags }: Flags) {
+function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPasswords, ...flags }: Flags) {
   const label = NewConnectionName.optional().safeParse(name)
   if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
   const hours = flags['session-hours']
@@ -148,11 +142,11 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const { add } = await providerOf(before)
   const unknown = Object.keys(flags).find((flag) => !(flag in { ...add.flags, ...flagsOfUpdate }))
   if (unknown) throw new UsageError(`--${unknown} is not a flag of a connection of the kind ${stored.kind}.`)
-  const removedDomains = await domainsOf(flags['remove-domain'])
-  const added = await domainsOf(flags.domain)
+  const removedDomains = domainsOf(flags['remove-domain'])
+  const added = domainsOf(flags.domain)
   const domains = [...new Set([...before.domains, ...added])].filter((domain) => !removedDomains.includes(domain))
   const entered = await add.settingsFrom({ slug, domains, stored }, flags, read)
-  const change = { ...entered, ...(await ownSettings(flags)), domains: added, removedDomains }
+  const change = { ...entered, ...ownSettings(flags), domains: added, removedDomains }
   const after = await apply(change, before)
   // a new client at the provider knows nothing of us
   const clientOf = (settings: object) => ('clientId' in settings ? settings.clientId : null)
@@ -163,7 +157,7 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
 async function apply(change: ConnectionChange & Entered, before: ListedConnection): Promise<ListedConnection> {
   await updateConnection(before, change)
   const after = await existing(before.slug)
-  const lines = [...(await differences(before, after)), ...(change.secrets ? ['secrets: replaced'] : [])]
+  const lines = [...differences(before, after), ...(change.secrets ? ['secrets: replaced'] : [])]
   console.log(`Updated ${before.slug}.${lines.length > 0 ? '' : ' Nothing has changed.'}`)
   for (const line of [...lines.map((line) => `  ${line}`), ...change.notes]) console.log(line)
   const isNew = (domain: string) => before.allowPasswords || !before.domains.includes(domain)
@@ -172,7 +166,7 @@ async function apply(change: ConnectionChange & Entered, before: ListedConnectio
 }
 
 /** Returns what differs between a connection and what it was, a line each. */
-async function differences(before: ListedConnection, after: ListedConnection): Promise<string[]> {
+function differences(before: ListedConnection, after: ListedConnection): string[] {
   const textOf = (value: unknown): string => {
     if (Array.isArray(value)) return value.map(textOf).join(', ')
     if (typeof value === 'object' && value !== null) return JSON.stringify(value)

@@ -56,7 +56,10 @@ async function prepareDatabase({ port, purpose, report }: Needs): Promise<Embedd
       process.env.ENCRYPTION_KEY ||= localKeys('connection-secrets-key', () => randomBytes(32).toString('base64'))
     process.env.PUBLIC_URL ||= `http://localhost:${port}`
     process.env.PASSWORD_BREACH_CHECK ||= 'false' // the machine may be offline
-    if (purpose === 'server') await migrateDatabase((!isEmbedded && process.env.DIRECT_DATABASE_URL) || url, report)
+    if (purpose === 'command') return embedded
+    const { applyMigrations } = await import('../prisma/migrate') // imported here because it loads a WebAssembly engine
+    const applied = await applyMigrations((!isEmbedded && process.env.DIRECT_DATABASE_URL) || url, report)
+    if (applied.length > 0) report(`Migrated the database: ${applied.join(', ')}`)
     return embedded
   } catch (error) {
     await embedded?.release()
@@ -122,10 +125,4 @@ function localKeys(name: string, make: () => string): string {
   const file = folder + name
   if (!existsSync(file)) writeFileSync(file, make(), { mode: 0o600, flag: 'wx' })
   return readFileSync(file, 'utf8')
-}
-
-async function migrateDatabase(url: string, report: Report): Promise<void> {
-  const { applyMigrations } = await import('../prisma/migrate') // imported here because it loads a WebAssembly engine
-  const applied = await applyMigrations(url, report)
-  if (applied.length > 0) report(`Migrated the database: ${applied.join(', ')}`)
 }

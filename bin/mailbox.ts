@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { escapeHtml } from '../lib/page/escape-html'
@@ -21,18 +22,11 @@ export async function startMailbox(): Promise<Mailbox> {
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     async onData(stream, { envelope }, done) {
-      const chunks: Buffer[] = []
-      stream.on('error', () => {}) // the sender withdrew the mail: it never ends
-      stream.on('data', (chunk) => chunks.push(chunk))
-      await new Promise((resolve) => stream.on('end', resolve))
-      const { subject, text, html } = await PostalMime.parse(Buffer.concat(chunks))
-      mails.unshift({
-        to: envelope.rcptTo.map(({ address }) => address).join(),
-        receivedAt: new Date(),
-        subject,
-        text,
-        html,
-      })
+      const content = await buffer(stream).catch(() => null)
+      if (!content) return // the sender withdrew the mail
+      const { subject, text, html } = await PostalMime.parse(content)
+      const to = envelope.rcptTo.map(({ address }) => address).join()
+      mails.unshift({ to, receivedAt: new Date(), subject, text, html })
       mails.length = Math.min(mails.length, keptMails)
       done()
     },

@@ -9,20 +9,15 @@ async function migrate(): Promise<void> {
   const url = process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL
   if (!url) throw new Error('DATABASE_URL is not set.')
   const applied = await applyMigrations(url, console.error)
-  console.log(
-    applied.length > 0 ? `Applied:\n${applied.map((name) => `  ${name}`).join('\n')}` : 'No pending migrations.',
-  )
+  console.log(applied.length > 0 ? ['Applied:', ...applied].join('\n  ') : 'No pending migrations.')
+}
+
+function fail(cause: Error): never {
+  throw new Error(`Could not migrate the database.\n${cause.message}`, { cause })
 }
 
 runCommand({
   usage: 'npm run migrate   applies pending migrations to DIRECT_DATABASE_URL, else DATABASE_URL',
   options: {},
-  commands: {
-    '': {
-      run: () =>
-        migrate().catch((cause: Error) => {
-          throw new Error(`Could not migrate the database.\n${cause.message}`, { cause })
-        }),
-    },
-  },
+  commands: { '': { run: () => migrate().catch(fail) } },
 })

@@ -16,10 +16,8 @@ async function draft(name: string): Promise<void> {
   const { DATABASE_URL } = process.env
   const embedded = DATABASE_URL ? null : await startEmbeddedPostgres(`${project}.data/test-postgres`, console.error)
   const sql = await draftMigration(DATABASE_URL || embedded!.url).finally(() => embedded?.release())
-  if (!sql)
-    return console.log(
-      'prisma/schema.prisma has not changed since the newest committed migration. Nothing was written.',
-    )
+  const unchanged = 'prisma/schema.prisma has not changed since the newest committed migration. Nothing was written.'
+  if (!sql) return console.log(unchanged)
   const folder = `prisma/migrations/${new Date().toISOString().replaceAll(/\D/g, '').slice(0, 14)}_${name}`
   mkdirSync(project + folder)
   writeFileSync(`${project}${folder}/migration.sql`, sql)

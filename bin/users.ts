@@ -65,9 +65,8 @@ async function allowPassword(given: Flags, email?: string): Promise<void> {
   const domain = given.domain === undefined ? null : asciiDomain(given.domain.trim())
   if (domain === null && !email) throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
   const changed = await users.allowPassword(domain ? { domain } : { userId: (await existing(email!)).id }, !given.undo)
-  console.log(
-    `${given.undo ? 'Users who are no longer exempt from SSO' : 'Users who may now have a password'}: ${changed}.`,
-  )
+  const who = given.undo ? 'Users who are no longer exempt from SSO' : 'Users who may now have a password'
+  console.log(`${who}: ${changed}.`)
 }
 
 async function enable(user: User): Promise<void> {
@@ -189,13 +188,10 @@ async function show(user: User, { json }: Flags): Promise<void> {
   const live = sessions.filter(({ isLive }) => isLive)
   if (json) return console.log(JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }))
   console.log([user.email, user.id, ...stateOf(user)].join('  '))
-  console.log(
-    `Created ${details.createdAt.toISOString()}, ${details.hasPassword ? 'has a password' : 'has no password'}`,
-  )
+  console.log(`Created ${details.createdAt.toISOString()}, has ${details.hasPassword ? 'a' : 'no'} password`)
   for (const { connection, subject } of details.identities) console.log(`Linked to ${connection} as ${subject}`)
-  console.log(
-    `Last sign-in: ${last ? `${last.createdAt.toISOString()}, ${wayOf(last)}` : 'none in the past two weeks'}`,
-  )
+  const lastSignIn = last ? `${last.createdAt.toISOString()}, ${wayOf(last)}` : 'none in the past two weeks'
+  console.log(`Last sign-in: ${lastSignIn}`)
   console.log(`Live sessions: ${live.length}`)
   for (const session of live) {
     const { id, createdAt, rotatedAt, expiresAt } = session

@@ -48,32 +48,25 @@ async function add(slug: string, name: string, origins: string[]): Promise<void>
   if (!slugPattern.test(slug))
     throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
   const token = await widgets.addWidget(slug, name, origins)
-  console.error(
-    `Added ${slug}. This is its token, which is not shown again. ${
-      origins.length > 0 ? `Pages of ${origins.join(', ')} may use it.` : 'No page may use it: approve an origin.'
-    }`,
-  )
+  const pages = origins.length > 0 ? `Pages of ${origins.join(', ')} may` : 'No page may'
+  const advice = origins.length > 0 ? '' : ': approve an origin'
+  console.error(`Added ${slug}. This is its token, which is not shown again. ${pages} use it${advice}.`)
   console.log(token)
 }
 
 async function list(json = false): Promise<void> {
-  for (const widget of await widgets.listWidgets())
-    console.log(
-      json
-        ? JSON.stringify(widget)
-        : [widget.slug, ...stateOf(widget), widget.origins.join(', ') || 'no origin'].join('  '),
-    )
+  for (const widget of await widgets.listWidgets()) {
+    const text = [widget.slug, ...stateOf(widget), widget.origins.join(', ') || 'no origin'].join('  ')
+    console.log(json ? JSON.stringify(widget) : text)
+  }
 }
 
 async function show(widget: ListedWidget): Promise<void> {
   console.log([widget.slug, widget.name, widget.id, ...stateOf(widget)].join('  '))
   console.log(`Origins: ${widget.origins.join(', ') || 'none, so no page may use it'}`)
   for (const { hint, createdAt, expiresAt, revokedAt } of widget.tokens) {
-    const end = revokedAt
-      ? `, revoked ${revokedAt.toISOString()}`
-      : expiresAt
-        ? `, expires ${expiresAt.toISOString()}`
-        : ''
+    const expires = expiresAt ? `, expires ${expiresAt.toISOString()}` : ''
+    const end = revokedAt ? `, revoked ${revokedAt.toISOString()}` : expires
     console.log(`Token …${hint}: created ${createdAt.toISOString()}${end}`)
   }
 }
@@ -87,11 +80,8 @@ async function rotate(widget: ListedWidget, _: string, { keep = '0m' }: Flags): 
   if (!amount) throw new UsageError(`--keep “${keep}” is not a time, such as 30m, 12h or 7d.`)
   const seconds = Number(amount) * secondsOf[unit as keyof typeof secondsOf]
   const token = await widgets.rotateToken(widget, seconds)
-  console.error(
-    `This is the new token of ${widget.slug}, which is not shown again. The old one ${
-      seconds > 0 ? `works for ${keep}: replace it in the pages by then` : 'works no longer'
-    }.`,
-  )
+  const old = seconds > 0 ? `works for ${keep}: replace it in the pages by then` : 'works no longer'
+  console.error(`This is the new token of ${widget.slug}, which is not shown again. The old one ${old}.`)
   console.log(token)
 }
 

@@ -94,8 +94,6 @@ async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
   }
   if (!(await retryLater(mail, mailKinds[kind]))) return log.error(line, 'a mail was given up')
   if (failure?.verdict === 'temporary') return log.warn(line, 'a mail was not accepted: it is tried again later')
-  log.error(
-    { ...line, cause: describeCause(failure?.cause ?? error) },
-    'a mail could not be sent: it is tried again later',
-  )
+  const cause = describeCause(failure?.cause ?? error)
+  log.error({ ...line, cause }, 'a mail could not be sent: it is tried again later')
 }

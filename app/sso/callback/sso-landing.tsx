@@ -29,7 +29,9 @@ const icons = {
 
 declare global {
   interface Window {
+    /** The exchange that early-exchange.inline.js started. */
     earlyExchange?: Sent
+    /** The session that it looked up after the code was rejected. */
     earlyLookUp?: Promise<Response | null>
   }
 }
@@ -94,7 +96,8 @@ export function SsoLanding(properties: Properties) {
       if (hasSession) goOnIfSignedIn(true)
       return
     }
-    firstAttempt ??= earlyExchange() ?? exchange(code)
+    firstAttempt ??= window.earlyExchange ? outcomeOf(window.earlyExchange) : exchange(code)
+    delete window.earlyExchange
     show(firstAttempt)
   }, [])
 
@@ -169,39 +172,18 @@ export function SsoLanding(properties: Properties) {
   )
 }
 
-/**
- * Returns the outcome of the exchange that early-exchange.inline.js started, or null if it started none.
- * Later calls return null.
- */
-function earlyExchange(): Promise<Outcome> | null {
-  const sent = window.earlyExchange
-  delete window.earlyExchange
-  return sent ? outcomeOf(sent) : null
-}
-
-/**
- * Returns the session that early-exchange.inline.js looked up after the code was rejected, or undefined if
- * it did not. Later calls return undefined.
- */
-function earlyLookUp(): Promise<Response | null> | undefined {
-  const sent = window.earlyLookUp
-  delete window.earlyLookUp
-  return sent
-}
-
 /** Returns the e-mail address of the session that this browser holds, or null. Never throws. */
 async function signedInAs(): Promise<string | null> {
+  const early = window.earlyLookUp
+  delete window.earlyLookUp // a later call asks again
   try {
-    const response = await (earlyLookUp() ?? lookUp())
+    const request = { cache: 'no-store', signal: window.abortAfter(lookUpMs) } as const
+    const response = await (early ?? fetch(paths.getSession, request))
     const body = (await response?.json()) as { user?: { email: string } } | undefined
     return body?.user?.email ?? null
   } catch {
     return null
   }
-}
-
-function lookUp(): Promise<Response> {
-  return fetch(paths.getSession, { cache: 'no-store', signal: window.abortAfter(lookUpMs) })
 }
 
 /** Whether the request was not processed and the code will still be valid after the wait. */
