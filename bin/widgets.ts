@@ -103,13 +103,12 @@ async function check(widget: ListedWidget, origin: string): Promise<void> {
 }
 
 type Flags = { keep?: string }
-type Act = (widget: ListedWidget, value: string, flags: Flags) => Promise<unknown>
+type Act = (widget: ListedWidget, value: string, flags: Flags) => Promise<void>
 /** A command for one widget, perhaps with another parameter. */
 const ofWidget = (act: Act, parameter?: string, flags: (keyof Flags)[] = []) => ({
   parameters: ['SLUG', ...(parameter ? [parameter] : [])],
   flags,
-  run: (given: Flags, slug: string, value = '') =>
-    withDatabase(async () => void (await act(await existing(slug), value, given))),
+  run: (given: Flags, slug: string, value = '') => withDatabase(async () => act(await existing(slug), value, given)),
 })
 
 runCommand({
