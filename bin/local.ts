@@ -24,6 +24,7 @@ type Needs = { port: number; purpose: 'server' | 'command'; report: Report }
  * one that `npm run dev` runs; with NODE_ENV=production, only the settings of the server.
  */
 export async function prepareLocally(needs: Needs): Promise<() => Promise<void>> {
+  generateClient(needs.report)
   const isInProduction = process.env.NODE_ENV === 'production' && needs.purpose === 'command'
   const renamed = needs.purpose === 'command' && renamedSetting(process.env)
   if (renamed) needs.report(renamed)
