@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { demandOrigin } from './manage'
+import { createWidgetToken, demandOrigin } from './manage'
+
+test('the last characters of a token, which a command takes, do not look like a flag', async () => {
+  const hints: string[] = []
+  const create = async ({ data }: { data: { hint: string } }) => hints.push(data.hint)
+  for (let count = 0; count < 2_000; count++) await createWidgetToken('id', { widgetToken: { create } } as never)
+  expect(hints.filter((hint) => !/^\w[\w-]{3}$/.test(hint))).toEqual([])
+})
 
 test('accepts an origin as browsers send it', () => {
   const accepted = ['https://www.example.com', 'https://www.example.com:8443', 'https://xn--bcher-kva.example']

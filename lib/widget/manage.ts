@@ -20,9 +20,15 @@ export function demandOrigin(text: string): void {
     throw new WidgetConflict(`“${text}” must begin with https://. Only localhost may use http://.`)
 }
 
+/** Returns a token whose last four characters can be a parameter of a command: `-nXy` would be a flag. */
+function newToken(): string {
+  const token = `wgt_${newSecret()}`
+  return token.at(-4) === '-' ? newToken() : token
+}
+
 /** Creates a token of a widget, `wgt_` and 43 characters. Only its hash and its last four characters are stored. */
 export async function createWidgetToken(widgetId: string, tx: Prisma.TransactionClient = prisma()): Promise<string> {
-  const token = `wgt_${newSecret()}`
+  const token = newToken()
   await tx.widgetToken.create({ data: { widgetId, tokenHash: hashSecret(token), hint: token.slice(-4) } })
   return token
 }
