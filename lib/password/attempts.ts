@@ -99,7 +99,7 @@ export async function releaseAttempt(counted: Counted): Promise<void> {
 
 /**
  * A known browser shares no counter with anybody else, so that strangers can't lock the owner of an account out. All of
- * an account together have a limit too: whoever knows the password can make many known.
+ * an account together have a limit too: a person who knows the password can make many known.
  */
 function countersOf({ account, subnet, browser }: Attempt): Counter[] {
   const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser } = passwordLimits

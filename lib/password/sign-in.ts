@@ -46,7 +46,7 @@ export async function signIn(email: string, password: string, client: Client): P
 }
 
 /**
- * Returns the ID of the browser, if the account is known there by its present password: whoever knew
+ * Returns the ID of the browser, if the account is known there by its present password: somebody who knew
  * an earlier one must not use up the attempts of the owner's browsers.
  */
 async function findKnownBrowser(cookie: string | null, account: string, emails: string[]): Promise<string | null> {

@@ -9,7 +9,7 @@ export type Subject = { issuer: string; subject: string; isEmail?: boolean }
 /** The user's email by the provider, to link and create users. `domains`: for which the tenant vouches, if not all. */
 export type Contact = { email: string; isVerified: boolean; hostedDomain?: string | null; domains?: string[] }
 
-// The characters of RFC 5322's dot-atom: whoever resembles another address through other letters is no
+// The characters of RFC 5322's dot-atom: an address that resembles another through other letters is no
 // match for it, also not through letters that become ASCII in lower case.
 const plainLocalPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 const maxAddressLength = 254
