@@ -1,15 +1,28 @@
+import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
 import { beganWithPassword, mayUsePassword } from '../database/password-policy'
 import { dateFromEpoch, isUnexpired, Prisma, prisma } from '../database/prisma'
 import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
+import { sessionTokenOf } from './session-from-request'
 
-/** A session that is neither expired nor revoked, of a user who is not disabled. Nor has its parent ended. */
-export type LiveSession = { sessionId: string; userId: string; email: string; endsAt: Date }
+/**
+ * A session that is neither expired nor revoked, of a user who is not disabled. Nor has its parent ended. `familyId` is
+ * the ID of the parent, or its own if it has none.
+ */
+export type LiveSession = { sessionId: string; familyId: string; userId: string; email: string; endsAt: Date }
 
 /** A condition on a row of `sessions`: whether its user may renew it, by a password if it began with one. */
 export const isUserAllowed = Prisma.sql`(
   SELECT disabled_at IS NULL AND (NOT ${beganWithPassword} OR ${mayUsePassword}) FROM users WHERE users.id = user_id)`
+
+/** Returns the live session of a request with a session JWT. Throws SESSION_INVALID if there is none. */
+export async function requireSession(headers: Headers): Promise<LiveSession & { tokenExpiresAt: Date }> {
+  const token = sessionTokenOf(headers)
+  const session = token ? await findSession(token) : null
+  if (!session) throw new ApiError('SESSION_INVALID')
+  return session
+}
 
 /** Returns the live session of a session JWT and when the JWT expires, or null. */
 export async function findSession(token: string): Promise<(LiveSession & { tokenExpiresAt: Date }) | null> {
@@ -34,7 +47,8 @@ export async function findRefreshableSession(refreshToken: string): Promise<Live
 
 async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveSession | null> {
   const [row] = await prisma().$queryRaw<(Omit<LiveSession, 'endsAt'> & { endsAt: number })[]>`
-    SELECT id AS "sessionId", user_id AS "userId", email, extract(epoch FROM expires_at)::float8 AS "endsAt"
+    SELECT id AS "sessionId", coalesce(parent_id, id) AS "familyId", user_id AS "userId", email,
+      extract(epoch FROM expires_at)::float8 AS "endsAt"
     FROM sessions, LATERAL (SELECT email FROM users WHERE users.id = user_id AND disabled_at IS NULL OFFSET 0) AS holder
     WHERE id = ${sessionId} AND revoked_at IS NULL AND ${isUnexpired} AND ${condition}
       AND ${isParentLive(Prisma.sql`sessions.parent_id`)}`

@@ -41,11 +41,12 @@ export const codeIsUsable = Prisma.sql`used_at IS NULL AND (expires_at > ${longE
 /**
  * Returns the CTEs that revoke all sessions of a user (a fragment that yields the ID, or null for
  * nobody), and delete the codes with which another could start. `revoked (id)` has one row per
- * session. The pair of columns makes the planner use the index of both, and skip what expired long ago.
+ * session. A session with its children can be spared, by its ID. The pair of columns makes the planner use the index of both, and skip what expired long ago.
  */
-export function endAllSessions(userId: Prisma.Sql): Prisma.Sql {
+export function endAllSessions(userId: Prisma.Sql, spared: string | null = null): Prisma.Sql {
+  const isSpared = spared ? Prisma.sql`AND ${spared}::uuid NOT IN (id, coalesce(parent_id, id))` : Prisma.empty
   return Prisma.sql`
-    ${revokeSessions(Prisma.sql`user_id = ${userId}`)}, codes_deleted AS (
+    ${revokeSessions(Prisma.sql`user_id = ${userId} ${isSpared}`)}, codes_deleted AS (
       DELETE FROM exchange_codes
       WHERE user_id = ${userId} AND ${codeIsUsable} AND (user_id, expires_at) > (${userId}, ${longExpired})
     )`
