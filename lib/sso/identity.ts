@@ -1,4 +1,4 @@
-import { emailDomain, foldCase, inUnicode } from '../contract/email-address'
+import { emailDomain, foldCase, inUnicode, parseEmailAddress } from '../contract/email-address'
 import { type Prisma, prisma, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
@@ -9,10 +9,6 @@ export type Subject = { issuer: string; subject: string; isEmail?: boolean }
 /** The user's email by the provider, to link and create users. `domains`: for which the tenant vouches, if not all. */
 export type Contact = { email: string; isVerified: boolean; hostedDomain?: string | null; domains?: string[] }
 
-// The characters of RFC 5322's dot-atom: an address that resembles another through other letters is no
-// match for it, also not through letters that become ASCII in lower case.
-const plainLocalPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
-const maxAddressLength = 254
 const locks = { subject: 71_001, email: 71_002 } // classes of advisory locks
 
 /**
@@ -103,16 +99,15 @@ async function linkableEmail(
   { email, isVerified, hostedDomain, domains }: Contact,
 ): Promise<string> {
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
-  const local = email.slice(0, email.lastIndexOf('@'))
-  const domain = domainOf(email)
-  const address = `${local}@${domain}`.toLowerCase()
-  if (!domain || address.length > maxAddressLength || !plainLocalPart.test(local))
-    throw new SignInRejected('email_malformed', 'no_access')
+  const address = parseEmailAddress(email)
+  const domain = address && domainOf(address)
+  // ASCII only: other letters can resemble another address, or become one in lower case.
+  if (!domain || /[^ -~]/.test(address)) throw new SignInRejected('email_malformed', 'no_access')
   if (!(await owns(connection, domain))) throw new SignInRejected('email_domain', 'no_access')
   if (domains && !domains.includes(domain)) throw new SignInRejected('email_tenant', 'no_access')
   if (hostedDomain !== undefined && !(await owns(connection, asciiDomain(hostedDomain ?? ''))))
     throw new SignInRejected('email_hosted_domain', 'no_access')
-  return address
+  return address.toLowerCase()
 }
 
 async function owns(connection: Connection, domain: string | null): Promise<boolean> {

@@ -1,8 +1,8 @@
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
-import { foldCase } from '../../contract/email-address'
 import { log } from '../../log'
 import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
 import type { OidcConnection } from '../connection'
+import { soleAddress } from '../email'
 import type { Contact } from '../identity'
 import type { Ask } from '../next-sign-in'
 import type { Authenticated, ResponseFields } from '../provider'
@@ -146,11 +146,10 @@ async function contactOf(
   }
 }
 
-/** Returns the different email addresses in a document. Some providers send a list, or blanks in place of none. */
+/** Returns the email addresses in a document. Some providers send a list, or blanks in place of none. */
 function addressesIn(claims: Claims, name = 'email'): string[] {
   const texts = [claims[name]].flat().filter((value) => typeof value === 'string')
-  const addresses = texts.map((text) => text.trim()).filter((text) => text !== '')
-  return [...new Map(addresses.map((address) => [foldCase(address), address])).values()]
+  return texts.map((text) => text.trim()).filter((text) => text !== '')
 }
 
 /** Providers of companies often leave the claim out. Some send it as a string. */
@@ -160,19 +159,10 @@ function isNotDenied(claim: unknown): boolean {
 
 /** Returns the first email, which is verified unless any document denies that. Throws SignInRejected without one. */
 export function emailOf(documents: Claims[], name?: string): { email: string; isVerified: boolean } {
-  const read = (claim?: string) =>
-    documents.map((claims) => addressesIn(claims, claim)).find((addresses) => addresses.length > 0) ?? []
-  const [email, another] = read(name)
-  if (another !== undefined) throw new SignInRejected('email_several', 'no_access')
-  if (email === undefined) {
-    const others = documents.flatMap((claims) => Object.keys(claims)).flatMap(read)
-    const isElsewhere = others.some((text) => /^[^\s@]+@[^\s@]+$/.test(text))
-    throw new SignInRejected(isElsewhere ? 'email_elsewhere' : 'email_missing', 'no_access')
-  }
-  return {
-    email,
-    isVerified: documents.every(({ email_verified: claim }) => isNotDenied(claim)),
-  }
+  const given = documents.map((claims) => addressesIn(claims, name)).find((addresses) => addresses.length > 0)
+  const others = documents.flatMap((claims) => Object.keys(claims).flatMap((claim) => addressesIn(claims, claim)))
+  const isVerified = documents.every(({ email_verified: claim }) => isNotDenied(claim))
+  return { email: soleAddress(given ?? [], others), isVerified }
 }
 
 /** A provider. `metadata` is the library's copy, which it would make again for each sign-in. */

@@ -1,21 +1,11 @@
-import { emailOf, type SamlEmail } from './email'
+import type { Authenticated } from '../provider'
+import { emailOf } from './email'
 import { ensure, type SamlCheck, SamlRejected } from './rejected'
 import type { Expected } from './response'
 import { childrenOf, namespaces, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
 
 /** The difference between our clock and the provider's that is accepted. */
 const clockSkewMs = 60_000
-
-/** Who signed in, according to the provider. A user is known by (connection, issuer, subject). */
-export type SamlIdentity = SamlEmail & {
-  issuer: string
-  subject: string
-  /** Whether the subject is an email address, whose letter case may change. */
-  isEmail?: boolean
-  attributes: Record<string, string[]>
-  /** When the provider ends the session. */
-  sessionNotOnOrAfter?: Date
-}
 
 const { assertion: saml } = namespaces
 
@@ -26,7 +16,7 @@ const conditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
  * Reads the identity from an assertion, which must be the bytes whose signature was verified. Checks
  * issuer, subject, times, audience, bearer confirmation and authentication statement, or throws SamlRejected.
  */
-export function readIdentity(assertion: XmlElement, expected: Expected, emailAttribute?: string): SamlIdentity {
+export function readIdentity(assertion: XmlElement, expected: Expected, emailAttribute?: string): Authenticated {
   ensure(assertion.attributes.get('Version') === '2.0', 'saml_version')
   const issuer = trimmed(onlyChild(assertion, saml, 'Issuer', 'saml_issuer').text)
   ensure(issuer === expected.issuer, 'saml_issuer')
@@ -52,17 +42,14 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
   ensure((start === undefined || timeOf(start) <= Date.now() + clockSkewMs) && isAhead(end), 'saml_time')
   const restrictions = childrenOf(required, saml, 'AudienceRestriction')
   ensure(restrictions.length > 0 && restrictions.every((each) => allows(each, expected.entityId)), 'saml_audience')
-  const sessionNotOnOrAfter = sessionEnd(assertion)
-  const attributes = attributesOf(assertion)
+  const sessionEnd = sessionEndOf(assertion)
   const isEmail = format === 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'
-  return {
-    issuer,
-    subject: name,
-    ...(isEmail && { isEmail }),
-    ...emailOf(attributes, { text: name, isEmail }, emailAttribute),
-    attributes: Object.fromEntries(attributes),
-    ...(sessionNotOnOrAfter && { sessionNotOnOrAfter }),
-  }
+  // SAML has no word for “unverified”: the provider vouches for the addresses of its domains.
+  const contact = async () => ({
+    email: emailOf(attributesOf(assertion), { text: name, isEmail }, emailAttribute),
+    isVerified: true,
+  })
+  return { identity: { issuer, subject: name, isEmail }, contact, account: name, sessionEnd }
 }
 
 function allows(restriction: XmlElement, entityId: string): boolean {
@@ -91,7 +78,7 @@ function failedCheck(confirmation: XmlElement, { acsUrl, requestId }: Expected):
   return isAhead(data.attributes.get('NotOnOrAfter')) ? null : 'saml_not_on_or_after'
 }
 
-function sessionEnd(assertion: XmlElement): Date | undefined {
+function sessionEndOf(assertion: XmlElement): Date | undefined {
   const statements = childrenOf(assertion, saml, 'AuthnStatement')
   ensure(statements.length > 0, 'saml_authn_statement')
   const ends = statements.flatMap(({ attributes }) => attributes.get('SessionNotOnOrAfter') ?? [])

@@ -9,8 +9,8 @@ import { openSecrets } from '../sealed-secrets'
 import { asEntered } from '../settings-as-entered'
 import { ssoUrl } from '../urls'
 import { readProviderMetadata } from './provider-metadata'
+import { authenticate, authorize } from './service-provider'
 import { SamlSettings } from './settings'
-import { authenticate, authorize } from './sign-in'
 
 type SamlProvider = Provider<SamlConnection>
 

@@ -1,4 +1,10 @@
-import { readIdentity, type SamlIdentity } from './assertion'
+import type { SamlConnection } from '../connection'
+import type { Ask } from '../next-sign-in'
+import type { Authenticated, ResponseFields } from '../provider'
+import { openSecrets } from '../sealed-secrets'
+import type { AttemptSecrets } from '../sso-attempt'
+import { ssoUrl } from '../urls'
+import { readIdentity } from './assertion'
 import { decryptAssertion, keyCiphers } from './encryption'
 import { ensure, SamlRejected } from './rejected'
 import { checkAssertionForm, checkResponse, decodeResponse } from './response'
@@ -10,6 +16,34 @@ export type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
 
 /** With our private keys (PEM). During a rotation, the next one decrypts too. */
 export type ServiceProviderSettings = PublicSettings & { privateKey: string; nextPrivateKey?: string | undefined }
+
+/** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
+export async function authorize(
+  connection: SamlConnection,
+  { requestId: id, state: relayState }: Pick<AttemptSecrets, 'requestId' | 'state'>,
+  ask: Ask | null = null,
+): Promise<string> {
+  return authnRequestUrl(await withKeys(connection), { id, relayState, forceAuthn: ask !== null })
+}
+
+/** Verifies a posted response to the request of a claimed attempt. Throws SignInRejected. */
+export async function authenticate(
+  connection: SamlConnection,
+  response: ResponseFields,
+  attempt: Pick<AttemptSecrets, 'requestId'>,
+): Promise<Authenticated> {
+  return verifyResponse(await withKeys(connection), response.get('SAMLResponse') ?? '', attempt)
+}
+
+/** Returns the settings of a connection that our metadata needs. Opens no secret. */
+export function publicSettings({ slug, settings }: SamlConnection): PublicSettings {
+  return { ...settings, entityId: ssoUrl(slug, 'metadata'), acsUrl: ssoUrl(slug, 'acs') }
+}
+
+async function withKeys(connection: SamlConnection): Promise<ServiceProviderSettings> {
+  const { privateKey, nextPrivateKey } = await openSecrets(connection)
+  return { ...publicSettings(connection), privateKey: privateKey!, nextPrivateKey }
+}
 
 /**
  * Returns the URL that sends a browser to the provider with an AuthnRequest (HTTP-Redirect). The ID must begin with a
@@ -45,7 +79,7 @@ export async function verifyResponse(
   settings: ServiceProviderSettings,
   samlResponse: string,
   { requestId }: { requestId: string },
-): Promise<SamlIdentity> {
+): Promise<Authenticated> {
   const { acsUrl, entityId, issuer, signed: wanted, emailAttribute } = settings
   const expected = { acsUrl, entityId, issuer, requestId }
   const xml = decodeResponse(samlResponse)

@@ -1,7 +1,7 @@
 import { ApiError } from '@/lib/contract/errors'
 import { route } from '@/lib/http/route'
 import { findConnection, isSaml } from '@/lib/sso/connection'
-import { samlMetadata } from '@/lib/sso/saml/sign-in'
+import { publicSettings, serviceMetadata } from '@/lib/sso/saml/service-provider'
 
 /** Returns our SAML metadata for the identity provider of a connection. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
@@ -11,6 +11,6 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     if (!connection || !isSaml(connection)) throw new ApiError('NOT_FOUND')
     addToLog({ connection: connection.slug })
     const headers = { 'Content-Type': 'application/samlmetadata+xml' }
-    return new Response(await samlMetadata(connection), { headers })
+    return new Response(await serviceMetadata(publicSettings(connection)), { headers })
   },
 )
