@@ -91,13 +91,8 @@ export async function authenticate(
     const subject = isEntra(issuer) ? claims.oid : sub
     if (typeof subject !== 'string' || !subjectPattern.test(subject))
       throw new SignInRejected('id_token_sub', 'response_invalid')
-    const contact = () =>
-      contactOf(
-        claims,
-        async () => client.fetchUserInfo(configuration, tokens.access_token, sub),
-        metadata,
-        connection.settings,
-      )
+    const userInfo = () => client.fetchUserInfo(configuration, tokens.access_token, sub)
+    const contact = () => contactOf(claims, userInfo, metadata, connection.settings)
     return { identity: { issuer, subject }, contact, account: accountIn(claims) }
   } catch (error) {
     throw oidcRejection(error)
@@ -131,10 +126,8 @@ async function contactOf(
 ): Promise<Contact> {
   const documents = [idToken]
   if (addressesIn(idToken, emailClaim).length === 0 && endpoint) {
-    const read = userInfo().catch((error) => {
-      throw oidcRejection(error, 'user_info')
-    })
-    documents.push(await read)
+    const rejected = (error: unknown) => Promise.reject(oidcRejection(error, 'user_info'))
+    documents.push(await userInfo().catch(rejected))
   }
   const { email, isVerified } = emailOf(documents, emailClaim)
   if (emailClaim && !trustClaim) throw new SignInRejected('email_claim_untrusted', 'no_access')
@@ -167,50 +160,34 @@ export function emailOf(documents: Claims[], name?: string): { email: string; is
 
 /** A provider. `metadata` is the library's copy, which it would make again for each sign-in. */
 type Discovered = { configuration: Configuration; metadata: ServerMetadata }
-type Discovery = {
-  source: string
-  discovered: Promise<Discovered>
-  /** When it is fetched again. */
-  endsAt: number
-  /** Until when it serves if that fails. */
-  servesUntil: number
-  keys: KeyCopies
-}
-/** The last good keys of a provider, by URL. */
-type KeyCopies = Map<string, { body: string; fetchedAt: number }>
+/** `endsAt` is when it is fetched again, `servesUntil` when it no longer serves if that fails. */
+type Discovery = { source: string; discovered: Promise<Discovered>; endsAt: number; servesUntil: number }
 
 const cache = new Map<string, Discovery>() // by connection
+const keyCopies = new Map<string, { body: string; fetchedAt: number }>() // the last good ones, by connection and URL
 
 /**
- * Returns the metadata and keys of a provider, which are fetched hourly, and at once when the
- * settings change. An hour later, the last ones serve while new ones are fetched. A first failure is
- * kept for seconds, so that sign-ins do not repeat its work. Throws SignInRejected.
+ * Returns the metadata of a provider, which is fetched hourly, and at once when the settings change. After an hour,
+ * the last one serves while a new one is fetched. A failure is kept for seconds. Throws SignInRejected.
  */
 async function discovered(connection: OidcConnection): Promise<Discovered> {
   const { id, slug, settings, sealedSecrets } = connection
   const source = JSON.stringify([settings, sealedSecrets])
-  const cached = cache.get(id)
-  const known = cached?.source === source ? cached : undefined
+  const known = cache.get(id)
   const now = performance.now()
-  if (known && now < known.endsAt) return known.discovered
-  const keys: KeyCopies = known?.keys ?? new Map()
-  const entry = { source, discovered: discover(connection, keys), endsAt: now + discoveryMs, servesUntil: 0, keys }
-  const isGood = () => {
-    entry.servesUntil = now + staleMs
-  }
-  if (!known || now >= known.servesUntil) {
+  if (known?.source === source && now < known.endsAt) return known.discovered
+  const entry = { source, discovered: discover(connection), endsAt: now + discoveryMs, servesUntil: now + staleMs }
+  if (known?.source !== source || now >= known.servesUntil) {
     cache.set(id, entry)
-    entry.discovered.then(isGood, () => {
+    entry.discovered.catch(() => {
       entry.endsAt = performance.now() + failedDiscoveryMs
+      entry.servesUntil = 0
     })
     return entry.discovered
   }
   known.endsAt = now + renewalMs
   entry.discovered.then(
-    () => {
-      isGood()
-      if (cache.get(id) === known) cache.set(id, entry)
-    },
+    () => cache.set(id, entry),
     ({ check }: SignInRejected) =>
       log.warn({ connection: slug, check }, 'the metadata of a provider could not be fetched: the last one serves'),
   )
@@ -218,7 +195,7 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
 }
 
 /** Fetches the metadata of a provider. Throws SignInRejected. */
-export async function discover(connection: OidcConnection, keys: KeyCopies = new Map()): Promise<Discovered> {
+export async function discover(connection: OidcConnection): Promise<Discovered> {
   const client = await import('openid-client')
   const { issuer, clientId, tokenAuth } = connection.settings
   if (!separatesTenants(connection.settings)) throw new SignInRejected('tenant_domains', 'unavailable')
@@ -254,7 +231,7 @@ export async function discover(connection: OidcConnection, keys: KeyCopies = new
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
     const fetchResponse = fetchFromProvider(maxResponseBytes)
     configuration[client.customFetch] = (url, options) =>
-      url === metadata.jwks_uri ? fetchKeys(connection.slug, url, options, keys) : fetchResponse(url, options)
+      url === metadata.jwks_uri ? fetchKeys(connection, url, options) : fetchResponse(url, options)
     return { configuration, metadata }
   } catch (error) {
     throw oidcRejection(error, 'discovery')
@@ -263,12 +240,12 @@ export async function discover(connection: OidcConnection, keys: KeyCopies = new
 
 /** Fetches the keys of a provider. Returns the last good ones of at most a day if that fails. Throws SignInRejected. */
 async function fetchKeys(
-  slug: string,
+  { id, slug }: OidcConnection,
   url: string,
   options: Parameters<CustomFetch>[1],
-  copies: KeyCopies,
 ): Promise<Response> {
-  const copy = copies.get(url)
+  const name = `${id} ${url}`
+  const copy = keyCopies.get(name)
   const isUsable = copy && performance.now() < copy.fetchedAt + staleMs
   const signals = [options.signal!, ...(isUsable ? [AbortSignal.timeout(renewedKeysTimeoutMs)] : [])]
   try {
@@ -276,17 +253,17 @@ async function fetchKeys(
     const response = await fetchBounded(url, request, maxKeysBytes)
     const body = await response.text()
     if (!response.ok || !Array.isArray(JSON.parse(body).keys)) throw new Error('The response holds no keys.')
-    copies.set(url, { body, fetchedAt: performance.now() })
+    keyCopies.set(name, { body, fetchedAt: performance.now() })
     return new Response(body, response)
   } catch (error) {
     if (!isUsable) throw new SignInRejected('provider_keys', 'temporarily_unavailable', error)
-    log.warn(
-      { connection: slug, check: 'provider_keys' },
-      'the keys of a provider could not be fetched: the last ones serve',
-    )
+    const failed = { connection: slug, check: 'provider_keys' }
+    log.warn(failed, 'the keys of a provider could not be fetched: the last ones serve')
     return Response.json(JSON.parse(copy.body))
   }
 }
+
+const unreadResponses = { size: 'provider_response_size', encoding: 'provider_response_encoding' }
 
 function fetchFromProvider(maxBytes: number): CustomFetch {
   return async (url, options) => {
@@ -294,14 +271,10 @@ function fetchFromProvider(maxBytes: number): CustomFetch {
       return await fetchBounded(url, options as RequestOptions, maxBytes)
     } catch (error) {
       if ((error as Error).name === 'TimeoutError') throw error
-      throw new SignInRejected(checkOf(error), 'temporarily_unavailable', error)
+      const check = error instanceof ResponseRejected ? unreadResponses[error.reason] : 'provider_unreachable'
+      throw new SignInRejected(check, 'temporarily_unavailable', error)
     }
   }
-}
-
-function checkOf(error: unknown): string {
-  if (!(error instanceof ResponseRejected)) return 'provider_unreachable'
-  return error.reason === 'size' ? 'provider_response_size' : 'provider_response_encoding'
 }
 
 /**
