@@ -14,29 +14,24 @@ import { SignInRejected } from './rejection'
 
 const doubleSubmitSeconds = 10
 
+/** What a code is bound to. Its session can be renewed until `renewableUntil`, and for `sessionHours`. */
+type Bounds = {
+  /** The value of the cookie `__Host-browser`: the code works in that browser only. */
+  browser?: string
+  browserHash?: Uint8Array
+  /** The code works while the connection is enabled and the user stays linked to that identity. */
+  identity?: Subject & { connectionId: string }
+  renewableUntil?: Date | undefined
+  sessionHours?: number | null
+}
+
 /**
- * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once the identity
- * provider has authenticated the user. With `browser` (the value of the cookie `__Host-browser`) or its hash, the code
- * works in that browser only. With `identity`, it works while the connection is enabled, and as long as the user stays
- * linked to that identity: throws SignInRejected if it is not. Its session can be renewed while the connection is
- * enabled, until `renewableUntil` and for `sessionHours`.
+ * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once the identity provider
+ * has authenticated the user. Throws SignInRejected if the user is not linked to `identity`.
  */
-export async function issueSsoCode(
-  userId: string,
-  {
-    browser,
-    browserHash = browser ? hashSecret(browser) : null,
-    identity,
-    renewableUntil,
-    sessionHours = null,
-  }: {
-    browser?: string
-    browserHash?: Uint8Array | null
-    identity?: Subject & { connectionId: string }
-    renewableUntil?: Date | undefined
-    sessionHours?: number | null
-  } = {},
-): Promise<{ secret: string; expiresAt: Date }> {
+export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise<{ secret: string; expiresAt: Date }> {
+  const { browser, identity, renewableUntil, sessionHours = null } = bounds
+  const browserHash = bounds.browserHash ?? (browser ? hashSecret(browser) : null)
   const secret = newSecret()
   const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
     INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, renewable_until, expires_at)
@@ -46,14 +41,13 @@ export async function issueSsoCode(
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
   // The insert waits for an `unlink` that holds the user. This is a statement of its own, to see every
   // `unlink` that ended before it; every later one deletes the code.
-  if (identity && !(await isLinked(userId, identity))) throw new SignInRejected('identity_unlinked', 'attempt_invalid')
+  if (identity) {
+    const where = { userId, connectionId: identity.connectionId, issuer: identity.issuer }
+    const linked = await prisma().identity.findFirst({ where, select: { subject: true } })
+    if (!linked || !isSameSubject(identity, linked.subject))
+      throw new SignInRejected('identity_unlinked', 'attempt_invalid')
+  }
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
-}
-
-async function isLinked(userId: string, identity: Subject & { connectionId: string }): Promise<boolean> {
-  const { connectionId, issuer } = identity
-  const row = await prisma().identity.findFirst({ where: { connectionId, issuer, userId }, select: { subject: true } })
-  return row !== null && isSameSubject(identity, row.subject)
 }
 
 /** Who presents a code: a browser, or the server of a dashboard with the verifier of its PKCE challenge (RFC 7636). */
@@ -71,9 +65,8 @@ type ExchangeRow = {
 
 /**
  * Exchanges a one-time code for a session JWT and a refresh token, and ends the sessions that the browser held before.
- * Exactly one concurrent call succeeds; there are no partial effects. Throws SSO_EXCHANGE_INVALID, whatever the
- * reason. A used code ends the session that it started (RFC 6749 §4.1.2), unless the same browser presents it again.
- * The code of a dashboard needs its verifier, and starts a session that ends with the browser's.
+ * Exactly one concurrent call succeeds. Throws SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session
+ * that it started (RFC 6749 §4.1.2), unless the same browser presents it again.
  */
 export async function exchangeSsoCode(code: string, presenter: Presenter): Promise<Exchange> {
   const sessionId = randomUUID()
@@ -113,7 +106,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
       EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"`
   const { userId, isKnown, ...stored } = row!
   if (userId !== null) return { ...issueTokens({ sessionId, userId, generation: 0, ...stored }), userId, sessionId }
-  if (isKnown) await endReusedSession(codeHash, { browserHash, challenge, heldSessionIds: presenter.sessionIds })
+  if (isKnown) await endReusedSession(codeHash, browserHash, challenge, presenter.sessionIds)
   throw new ApiError('SSO_EXCHANGE_INVALID')
 }
 
@@ -126,11 +119,9 @@ type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverifi
  */
 async function endReusedSession(
   codeHash: Uint8Array,
-  {
-    browserHash,
-    challenge,
-    heldSessionIds,
-  }: { browserHash: Uint8Array | null; challenge: Uint8Array | null; heldSessionIds: string[] },
+  browserHash: Uint8Array | null,
+  challenge: Uint8Array | null,
+  heldSessionIds: string[],
 ): Promise<void> {
   const [code] = await prisma().$queryRaw<RejectedCode[]>`
     WITH code AS MATERIALIZED (

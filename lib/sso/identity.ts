@@ -1,5 +1,5 @@
 import { emailDomain, foldCase, inUnicode, parseEmailAddress } from '../contract/email-address'
-import { type Prisma, prisma, transaction } from '../database/prisma'
+import { Prisma, prisma, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
 
@@ -44,28 +44,17 @@ async function findUser(
   { id: connectionId }: Connection,
   { issuer, subject, isEmail }: Subject,
 ): Promise<KnownUser | null> {
-  const find = (subjects: string[]) =>
-    tx.identity.findMany({
-      where: { connectionId, issuer, subject: { in: subjects } },
-      select: { userId: true, user: { select: { disabledAt: true } } },
-    })
-  let [row, another] = await find([subject])
-  if (!row && isEmail) [row, another] = await find(await otherSpellings(tx, connectionId, { issuer, subject }))
+  // The collation C folds A–Z only, as foldCase does.
+  const isSame = isEmail
+    ? Prisma.sql`lower(subject COLLATE "C") = ${foldCase(subject)}`
+    : Prisma.sql`subject = ${subject}`
+  const [known, another] = await tx.$queryRaw<(KnownUser & { isExact: boolean })[]>`
+    SELECT user_id AS "userId", disabled_at IS NOT NULL AS "isDisabled", subject = ${subject} AS "isExact"
+    FROM identities LEFT JOIN users ON users.id = user_id
+    WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND ${isSame}
+    ORDER BY subject = ${subject} DESC LIMIT 2`
   // Two people at the provider may differ in letter case only.
-  return row && !another ? { userId: row.userId, isDisabled: Boolean(row.user?.disabledAt) } : null
-}
-
-/** Returns the known subjects that are the same without letter case. The collation C folds A–Z only, as foldCase. */
-async function otherSpellings(
-  tx: Prisma.TransactionClient,
-  connectionId: string,
-  { issuer, subject }: Subject,
-): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ subject: string }[]>`
-    SELECT subject FROM identities
-    WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND lower(subject COLLATE "C") = ${foldCase(subject)}
-    LIMIT 2`
-  return rows.map((row) => row.subject)
+  return known && (known.isExact || !another) ? known : null
 }
 
 /** Whether a known subject is the one that the provider named. */

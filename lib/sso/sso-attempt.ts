@@ -36,10 +36,7 @@ export async function startAttempt(
   return secretsOf(state, kid)
 }
 
-/**
- * Throws SignInRejected if a browser has just begun several sign-ins at a connection that led to no
- * response to our request. Call it before a start that an unsolicited response causes.
- */
+/** Throws SignInRejected if a browser has just begun several sign-ins without a response. Call it before another start. */
 export async function rejectLoop(connectionId: string, browser: string): Promise<void> {
   const [row] = await prisma().$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
@@ -51,7 +48,6 @@ export async function rejectLoop(connectionId: string, browser: string): Promise
   if (row!.count >= unsolicitedPerMinute) throw new SignInRejected('unsolicited_loop', 'response_invalid')
 }
 
-/** A sign-in that a browser has brought back. */
 type Claimed = AttemptSecrets & { next: string | null; browserHash: Uint8Array }
 type Presented = {
   state: string | null
@@ -62,9 +58,8 @@ type Presented = {
 }
 
 /**
- * Uses up the sign-in that a browser brings back. Exactly one concurrent call succeeds. Only the
- * browser that started it, at its own connection, can use it up; without cookies, the caller has to
- * bind what follows to `browserHash`. Throws SignInRejected.
+ * Uses up the sign-in that a browser brings back. Exactly one concurrent call succeeds. Throws SignInRejected, also for
+ * another browser or connection. Without cookies, the caller has to bind what follows to `browserHash`.
  */
 export async function claimAttempt({ state, connectionId, browser, mayLackCookies }: Presented): Promise<Claimed> {
   if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
@@ -105,10 +100,6 @@ function secretsOf(state: string, kid: string): AttemptSecrets {
   const key = env().SESSION_SIGNING_KEYS.signInKeys[kid]
   if (!key) throw new SignInRejected('state_key', 'attempt_invalid')
   const derive = (purpose: string) => createHmac('sha256', key).update(`${purpose}:${state}`).digest('base64url')
-  return {
-    state,
-    codeVerifier: derive('code_verifier'),
-    nonce: derive('nonce'),
-    requestId: `_${derive('request_id')}`,
-  }
+  const [codeVerifier, nonce, requestId] = [derive('code_verifier'), derive('nonce'), `_${derive('request_id')}`]
+  return { state, codeVerifier, nonce, requestId }
 }
