@@ -195,7 +195,7 @@ test('adds nothing that it can’t use', async ({ sql }) => {
     [addAt([]), '--metadata is required'],
     [addAt(['--metadata', '/nowhere.xml']), '/nowhere.xml can’t be read.'],
     [add([], '<html>'), 'This is a web page (HTML).'],
-    [add([], metadataOf(provider, { certificates: [expired] })), 'Every signing certificate has expired.'],
+    [add([], metadataOf(provider, { certificates: [expired] })), 'Left out certificate 1 of 1: it has expired.'],
     [add([], metadataOf(provider, { entityId: 'https://x.example/\u202e' })), 'no control or invisible characters'],
     [add([], metadataOf(provider, { ssoUrl: 'https://x.example/&#155;2J' })), 'no control or invisible characters'],
     [add(['--want-signed', 'nothing']), '--want-signed must be one of: either, response, assertion, both.'],

@@ -12,7 +12,6 @@ type ProviderMetadata = {
   certificates: string[]
   /** The certificates that can't be used, and why, for the operator. */
   leftOut: string[]
-  /** Whether the provider rejects requests without a signature. */
   wantsSignedRequests: boolean
 }
 
@@ -26,20 +25,17 @@ function ensure(condition: unknown, problem: string): asserts condition {
  */
 export function readProviderMetadata(file: Buffer | string): ProviderMetadata {
   const elements = selfAndDescendants(parseMetadata(decoded(Buffer.from(file))))
-  const entities = elements.filter(
-    ({ name, namespace }) => name === 'EntityDescriptor' && namespace === namespaces.metadata,
-  )
+  const isEntity = ({ name, namespace }: XmlElement) => name === 'EntityDescriptor' && namespace === namespaces.metadata
+  const entities = elements.filter(isEntity)
   ensure(entities.length > 0, 'This is XML, but not SAML metadata: it has no EntityDescriptor.')
   const providers = entities.filter((entity) => rolesOf(entity, 'IDPSSODescriptor').length > 0)
   ensure(providers.length <= 1, 'This file describes several identity providers. Use the metadata of one.')
   const [provider] = providers
   const isService = entities.some((entity) => rolesOf(entity, 'SPSSODescriptor').length > 0)
-  ensure(
-    provider,
-    isService
-      ? 'This is the metadata of a service provider, such as this service. Use the metadata of the identity provider.'
-      : 'This is metadata, but not of a SAML 2.0 identity provider: it has no IDPSSODescriptor.',
-  )
+  const otherKind = isService
+    ? 'This is the metadata of a service provider, such as this service. Use the metadata of the identity provider.'
+    : 'This is metadata, but not of a SAML 2.0 identity provider: it has no IDPSSODescriptor.'
+  ensure(provider, otherKind)
   const roles = rolesOf(provider, 'IDPSSODescriptor')
   const role = roles.find((each) => endpointsOf(each).length > 0) ?? roles[0]!
 
@@ -130,50 +126,35 @@ function signingCertificates(role: XmlElement): Pick<ProviderMetadata, 'certific
     return chain.find((text) => text !== '') ?? chain.slice(0, 1)
   })
   const usable = new Map<string, string>()
-  const found: { problem: Problem; line: string }[] = []
+  const leftOut: string[] = []
   for (const [index, text] of texts.entries()) {
     const certificate = parseCertificate(text)
     const problem = problemOf(certificate, text)
-    if (problem) found.push({ problem, line: `Left out certificate ${index + 1} of ${texts.length}: ${problem.lack}.` })
+    if (problem) leftOut.push(`Left out certificate ${index + 1} of ${texts.length}: ${problem}.`)
     else usable.set(certificate!.fingerprint256, certificate!.toString())
   }
-  const { problem = unusable.empty } = found.find(({ problem }) => problem !== unusable.empty) ?? {}
-  ensure(usable.size > 0, problem.ofAll)
-  return { certificates: [...usable.values()], leftOut: found.map(({ line }) => line) }
+  const noneUsable = 'There is no signing certificate (X509Certificate in a KeyDescriptor) that can be used.'
+  ensure(usable.size > 0, [noneUsable, ...leftOut, 'Get the current metadata.'].join('\n'))
+  return { certificates: [...usable.values()], leftOut }
 }
 
-/** Why a certificate is left out, and what the operator reads if no other one is usable. */
-type Problem = { lack: string; ofAll: string }
-const unusable = {
-  empty: {
-    lack: 'it is empty',
-    ofAll: 'The identity provider has no signing certificate (X509Certificate in a KeyDescriptor).',
-  },
-  unreadable: { lack: 'it can’t be read', ofAll: 'A signing certificate can’t be read.' },
-  otherKey: {
-    lack: 'it holds no RSA key of 2048 bits or more',
-    ofAll: 'A signing certificate does not hold an RSA key of 2048 bits or more.',
-  },
-  expired: { lack: 'it has expired', ofAll: 'Every signing certificate has expired. Get the current metadata.' },
-}
-
-function problemOf(certificate: X509Certificate | undefined, text: string): Problem | undefined {
-  if (text === '') return unusable.empty
-  if (!certificate) return unusable.unreadable
+function problemOf(certificate: X509Certificate | undefined, text: string): string | undefined {
+  if (text === '') return 'it is empty'
+  if (!certificate) return 'it can’t be read'
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey
-  if (asymmetricKeyType !== 'rsa' || (asymmetricKeyDetails?.modulusLength ?? 0) < 2048) return unusable.otherKey
-  return new Date(certificate.validTo) > new Date() ? undefined : unusable.expired
+  const isLongRsa = asymmetricKeyType === 'rsa' && asymmetricKeyDetails!.modulusLength! >= 2048
+  if (!isLongRsa) return 'it holds no RSA key of 2048 bits or more'
+  return new Date(certificate.validTo) > new Date() ? undefined : 'it has expired'
 }
 
 /** Reads base64, which may be in PEM with other text around it. */
 function parseCertificate(text: string): X509Certificate | undefined {
   const [, inPem] = /-----BEGIN[A-Z0-9 ]*CERTIFICATE-----([^-]*)/.exec(text) ?? []
   const base64 = (inPem ?? text).replace(/\s/g, '')
+  if (!/^[A-Za-z0-9+/]+=*$/.test(base64)) return undefined
   try {
-    const certificate = /^[A-Za-z0-9+/]+=*$/.test(base64)
-      ? new X509Certificate(Buffer.from(base64, 'base64'))
-      : undefined
-    return certificate?.publicKey && certificate // reading the key can fail too
+    const certificate = new X509Certificate(Buffer.from(base64, 'base64'))
+    return certificate.publicKey && certificate // reading the key can fail too
   } catch {
     return undefined
   }
