@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { lifetimes } from '../lib/contract/lifetimes'
@@ -91,4 +93,11 @@ export function reportEnded(done: string, ended: number): void {
   if (ended === 0) return
   const lifetime = inUnits(lifetimes.sessionToken, 'en')
   console.log(`Services that check only the signature accept their JWTs for up to ${lifetime}.`)
+}
+
+/** Returns the bytes of a file, or of stdin for -. */
+export async function readInput(file: string): Promise<Buffer> {
+  return (file === '-' ? buffer(process.stdin) : readFile(file)).catch(() => {
+    throw new UsageError(`${file === '-' ? 'stdin' : file} can’t be read.`)
+  })
 }

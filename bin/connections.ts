@@ -1,13 +1,11 @@
 // `npm run connections -- add oidc|add saml|list|show|check|update|disable|enable|remove`: manages the
 // identity providers that users sign in with.
-import { readFile } from 'node:fs/promises'
-import { buffer } from 'node:stream/consumers'
 import { fetchBounded } from '../lib/outgoing'
 import type { ConnectionChange, ListedConnection } from '../lib/sso/manage'
 import type { Entered, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
 import { ProviderUrl } from '../lib/sso/provider-url'
 import { UsageError } from '../lib/usage-error'
-import { reportEnded, runCommand } from './command-line'
+import { type FlagsOf, readInput, reportEnded, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './local'
 
 prepareCommand()
@@ -54,15 +52,7 @@ const flagsOfAdd = {
 } as const
 const flagsOfUpdate = { ...flagsOfAdd, 'remove-domain': { type: 'string', multiple: true } } as const
 
-type Flags = ProviderFlags & {
-  domain?: string[]
-  'remove-domain'?: string[]
-  name?: string
-  list?: boolean
-  provision?: boolean
-  'allow-passwords'?: boolean
-  'session-hours'?: string
-}
+type Flags = ProviderFlags & FlagsOf<typeof flagsOfUpdate>
 
 async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
   if (!slugPattern.test(slug))
@@ -71,9 +61,8 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
   if (domains.length === 0) throw new UsageError('Name at least one --domain.')
   const { settings, secrets, notes } = await provider.add.settingsFrom({ slug, domains }, flags, read)
   const { name = slug, provision = false, listed = false, allowPasswords = false, sessionHours } = ownSettings(flags)
-  const own = { name, provision, listed, allowPasswords, sessionHours }
-  const connection = { slug, settings, secrets: secrets!, domains, ...own }
-  await connections.addConnection(connection)
+  const own = { slug, name, provision, listed, allowPasswords, sessionHours }
+  await connections.addConnection({ ...own, settings, secrets: secrets!, domains })
   for (const line of [...notes, `Added ${slug}.`]) console.log(line)
   await endPasswords(allowPasswords ? [] : domains)
   await printEntries(await existing(slug))
@@ -102,13 +91,7 @@ function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPa
 
 const maxMetadataBytes = 1024 * 1024
 
-/** Returns the bytes of a file, of an https URL, or of stdin for -. */
-async function read(file: string): Promise<Buffer> {
-  if (/^https?:/i.test(file)) return download(file)
-  return (file === '-' ? buffer(process.stdin) : readFile(file)).catch(() => {
-    throw new UsageError(`${file === '-' ? 'stdin' : file} can’t be read.`)
-  })
-}
+const read = (source: string) => (/^https?:/i.test(source) ? download(source) : readInput(source))
 
 async function download(url: string): Promise<Buffer> {
   const { error } = ProviderUrl.safeParse(url)
@@ -154,12 +137,15 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
 }
 
 /** Changes a connection, and prints what has changed. */
-async function apply(change: ConnectionChange & Entered, before: ListedConnection): Promise<ListedConnection> {
+async function apply(
+  { notes, ...change }: ConnectionChange & Entered,
+  before: ListedConnection,
+): Promise<ListedConnection> {
   await updateConnection(before, change)
   const after = await existing(before.slug)
   const lines = [...differences(before, after), ...(change.secrets ? ['secrets: replaced'] : [])]
   console.log(`Updated ${before.slug}.${lines.length > 0 ? '' : ' Nothing has changed.'}`)
-  for (const line of [...lines.map((line) => `  ${line}`), ...change.notes]) console.log(line)
+  for (const line of [...lines.map((line) => `  ${line}`), ...notes]) console.log(line)
   const isNew = (domain: string) => before.allowPasswords || !before.domains.includes(domain)
   if (!after.allowPasswords) await endPasswords(after.domains.filter(isNew))
   return after
@@ -173,15 +159,11 @@ function differences(before: ListedConnection, after: ListedConnection): string[
     const text = String(value ?? 'none')
     return text.startsWith('-----BEGIN ') ? certificateText(text) : text
   }
-  const valuesOf = ({ name, domains, listed, provision, allowPasswords, sessionHours, settings }: ListedConnection) =>
-    new Map<string, unknown>(
-      Object.entries({ name, domains, listed, provision, allowPasswords, sessionHours, ...settings }),
-    )
-  const [old, current] = [valuesOf(before), valuesOf(after)]
-  return [...new Set([...old.keys(), ...current.keys()])]
-    .map((key) => [key, textOf(old.get(key)), textOf(current.get(key))])
-    .filter(([, was, is]) => was !== is)
-    .map(([key, was, is]) => `${key}: ${was} → ${is}`)
+  const textsOf = ({ id, users, sealedSecrets, settings, ...own }: ListedConnection) =>
+    Object.fromEntries(Object.entries({ ...own, ...settings }).map(([key, value]) => [key, textOf(value)]))
+  const [old, current] = [textsOf(before), textsOf(after)]
+  const changed = Object.keys({ ...old, ...current }).filter((key) => old[key] !== current[key])
+  return changed.map((key) => `${key}: ${old[key] ?? 'none'} → ${current[key] ?? 'none'}`)
 }
 
 async function rotate(connection: ListedConnection, { drop }: { drop?: boolean }): Promise<void> {
@@ -233,14 +215,14 @@ async function reportWithoutWayIn({ domains }: ListedConnection, mayReset: boole
     console.log(`To let them in by a password: npm run users -- allow-password --domain ${domain}`)
 }
 
+const jsonFields = 'slug name kind issuer domains users provision listed allowPasswords sessionHours disabledAt'.split(
+  ' ',
+)
+
 async function list(json = false): Promise<void> {
   for (const connection of await listConnections()) {
-    const { slug, name, settings, domains, users, provision, listed, allowPasswords, sessionHours, disabledAt } =
-      connection
-    const { kind, issuer } = settings
-    const own = { provision, listed, allowPasswords, sessionHours, disabledAt }
-    const shown = { slug, name, kind, issuer, domains, users, ...own }
-    console.log(json ? JSON.stringify(shown) : summaryOf(connection))
+    const values = { ...connection.settings, ...connection }
+    console.log(json ? JSON.stringify(values, jsonFields) : summaryOf(connection))
   }
 }
 

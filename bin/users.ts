@@ -1,11 +1,10 @@
 // `npm run users -- add|allow-password|delete|disable|enable|import|invite|link|list|rename|show|sign-out|unlink`:
 // manages users by hand.
-import { readFileSync } from 'node:fs'
 import { sendsMail } from '../lib/settings/env'
 import type { ListedConnection } from '../lib/sso/manage'
 import { UsageError } from '../lib/usage-error'
 import type { User, UserSession } from '../lib/user'
-import { checkAddress, type FlagsOf, reportEnded, runCommand } from './command-line'
+import { checkAddress, type FlagsOf, readInput, reportEnded, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './local'
 
 prepareCommand()
@@ -74,14 +73,6 @@ async function enable(user: User): Promise<void> {
   console.log(`${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`)
 }
 
-async function disable(user: User): Promise<void> {
-  reportEnded(`Disabled ${user.email}.`, await users.disableUser(user.id))
-}
-
-async function signOut(user: User): Promise<void> {
-  reportEnded(`Signed out ${user.email}.`, await users.signOutUser(user.id))
-}
-
 async function rename(user: User, { language = 'en' }: Flags, email: string): Promise<void> {
   checkAddress(email, true)
   checkLanguage(language)
@@ -101,13 +92,7 @@ async function remove(user: User): Promise<void> {
 }
 
 async function importFile(file: string): Promise<void> {
-  let csv: string
-  try {
-    csv = readFileSync(file === '-' ? 0 : file, 'utf8')
-  } catch {
-    throw new UsageError(`${file} can’t be read.`)
-  }
-  const imported = readUsers(csv)
+  const imported = readUsers((await readInput(file)).toString())
   const unusable = await importUsers(imported)
   console.log(`Imported ${imported.length} users.`)
   if (unusable.length > 0)
@@ -239,7 +224,7 @@ runCommand({
       run: (flags, email?: string) => withDatabaseAsOwner(() => allowPassword(flags, email)),
     },
     delete: ofUser(remove),
-    disable: ofUser(disable),
+    disable: ofUser(async ({ id, email }) => reportEnded(`Disabled ${email}.`, await users.disableUser(id))),
     enable: ofUser(enable),
     import: { parameters: ['FILE'], run: (_, file) => withDatabaseAsOwner(() => importFile(file)) },
     invite: ofNewAddress(invite, ['language']),
@@ -247,7 +232,7 @@ runCommand({
     list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
     rename: ofUser(rename, ['language'], ['OLD', 'NEW']),
     show: ofUser(show, ['json']),
-    'sign-out': ofUser(signOut),
+    'sign-out': ofUser(async ({ id, email }) => reportEnded(`Signed out ${email}.`, await users.signOutUser(id))),
     unlink: ofUser(unlink, [], ['EMAIL', 'CONNECTION']),
   },
 })

@@ -29,15 +29,6 @@ Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
 const secondsOf = { m: 60, h: 3_600, d: 86_400 }
 
-/** Runs `work` with the database. A WidgetConflict is an error of usage. */
-async function withDatabase(work: () => Promise<void>): Promise<void> {
-  await withDatabaseAsOwner(() =>
-    work().catch((error) => {
-      throw error instanceof widgets.WidgetConflict ? new UsageError(error.message) : error
-    }),
-  )
-}
-
 async function existing(slug: string): Promise<ListedWidget> {
   const [widget] = await widgets.listWidgets(slug)
   if (!widget) throw new UsageError(`There is no widget ${slug}. List them with npm run widgets -- list`)
@@ -108,7 +99,8 @@ type Act = (widget: ListedWidget, value: string, flags: Flags) => Promise<void>
 const ofWidget = (act: Act, parameter?: string, flags: (keyof Flags)[] = []) => ({
   parameters: ['SLUG', ...(parameter ? [parameter] : [])],
   flags,
-  run: (given: Flags, slug: string, value = '') => withDatabase(async () => act(await existing(slug), value, given)),
+  run: (given: Flags, slug: string, value = '') =>
+    withDatabaseAsOwner(async () => act(await existing(slug), value, given)),
 })
 
 runCommand({
@@ -123,9 +115,9 @@ runCommand({
     add: {
       parameters: ['SLUG'],
       flags: ['origin', 'name'],
-      run: ({ origin = [], name }, slug) => withDatabase(() => add(slug, name ?? slug, origin)),
+      run: ({ origin = [], name }, slug) => withDatabaseAsOwner(() => add(slug, name ?? slug, origin)),
     },
-    list: { flags: ['json'], run: ({ json }) => withDatabase(() => list(json)) },
+    list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
     show: ofWidget(show),
     'add-origin': ofWidget(async (widget, origin) => {
       await widgets.addOrigin(widget, origin)

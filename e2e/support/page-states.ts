@@ -1,5 +1,6 @@
 import type { Page, Route } from 'playwright/test'
-import { addConnection, ConnectionConflict } from '../../lib/sso/manage'
+import { addConnection } from '../../lib/sso/manage'
+import { UsageError } from '../../lib/usage-error'
 import { startServer } from './server'
 import { pathOf, states } from './states'
 
@@ -51,7 +52,7 @@ async function addListedConnection(): Promise<void> {
     listed: true,
     allowPasswords: true,
   }).catch((error) => {
-    if (!(error instanceof ConnectionConflict)) throw error // another process added it
+    if (!(error instanceof UsageError)) throw error // another process added it
   })
 }
 

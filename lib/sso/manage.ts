@@ -20,10 +20,7 @@ export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'pro
   domains: string[]
 }
 
-/** A change that contradicts what is stored. The message is for the operator. */
-export class ConnectionConflict extends UsageError {}
-
-/** Adds a connection. Throws ConnectionConflict if the slug or a domain is taken. Then: `endPasswordSessions`. */
+/** Adds a connection. Throws UsageError if the slug or a domain is taken. Then: `endPasswordSessions`. */
 export async function addConnection({ secrets, domains, ...connection }: NewConnection): Promise<void> {
   const { settings, ...columns } = connection
   const id = randomUUID()
@@ -34,7 +31,7 @@ export async function addConnection({ secrets, domains, ...connection }: NewConn
       data: [{ id, kind, settings: stored, sealedSecrets: sealed, ...columns }],
       skipDuplicates: true,
     })
-    if (added.count === 0) throw new ConnectionConflict(`There is already a connection ${connection.slug}.`)
+    if (added.count === 0) throw new UsageError(`There is already a connection ${connection.slug}.`)
     await claimDomains(tx, id, domains)
   })
 }
@@ -81,39 +78,35 @@ async function claimDomains(tx: Prisma.TransactionClient, id: string, domains: s
       WHERE connection_domains.connection_id = excluded.connection_id
     RETURNING domain`
   const taken = domains.filter((domain) => !claimed.some((row) => row.domain === domain))
-  if (taken.length > 0) throw new ConnectionConflict(`Another connection has ${taken.join(', ')}.`)
+  if (taken.length > 0) throw new UsageError(`Another connection has ${taken.join(', ')}.`)
 }
 
 /** What is left out, or null, stays as it is. `domains` are added. */
-export type ConnectionChange = Partial<Omit<NewConnection, 'slug' | 'settings' | 'secrets' | 'domains'>> & {
-  settings?: ConnectionSettings
+export type ConnectionChange = Partial<Omit<NewConnection, 'slug' | 'secrets'>> & {
   secrets?: Secrets | null
-  domains?: string[]
   removedDomains?: string[]
 }
 
 /**
- * Changes a connection. Throws ConnectionConflict if a domain is taken or none is left, or if another command
+ * Changes a connection. Throws UsageError if a domain is taken or none is left, or if another command
  * has changed the settings or secrets since `before` was read. Then: `endPasswordSessions`.
  */
 export async function updateConnection(before: ListedConnection, change: ConnectionChange): Promise<void> {
   const { id, slug } = before
-  const { settings = before.settings, secrets, domains = [], removedDomains = [] } = change
-  const { name, provision, listed, allowPasswords, sessionHours } = change
+  const { settings = before.settings, secrets, domains = [], removedDomains = [], ...columns } = change
   const sealedSecrets = secrets ? await sealSecrets(secrets, bindingOf({ id, settings })) : before.sealedSecrets
   const { kind: _, ...known } = before.settings
   const { kind, ...stored } = ConnectionSettings.parse(settings)
   await transaction(async (tx) => {
     const updated = await tx.connection.updateMany({
       where: { id, kind, settings: { equals: known }, sealedSecrets: before.sealedSecrets },
-      data: { name, provision, listed, allowPasswords, sessionHours, settings: stored, sealedSecrets },
+      data: { ...columns, settings: stored, sealedSecrets },
     })
-    if (updated.count === 0)
-      throw new ConnectionConflict(`Another command has changed ${slug} meanwhile: run this one again.`)
+    if (updated.count === 0) throw new UsageError(`Another command has changed ${slug} meanwhile: run this one again.`)
     await tx.connectionDomain.deleteMany({ where: { connectionId: id, domain: { in: removedDomains } } })
     await claimDomains(tx, id, domains)
     if ((await tx.connectionDomain.count({ where: { connectionId: id } })) === 0)
-      throw new ConnectionConflict(`${slug} would have no domain. To end it: npm run connections -- remove ${slug}`)
+      throw new UsageError(`${slug} would have no domain. To end it: npm run connections -- remove ${slug}`)
   })
 }
 
@@ -183,14 +176,10 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
 }
 
 /**
- * Unlinks a user from its subject at a connection, and ends the sessions that began there. The subject
- * is rejected until `linkUser`. The next other subject with the email address of the user is linked to
- * it. Returns the subject and the number of ended sessions, or null if the user was not linked.
+ * Unlinks a user from its subject at a connection, which is rejected until `linkUser`, and ends the sessions that began
+ * there. Returns the subject and the number of sessions, or null if the user was not linked.
  */
-export async function unlinkUser(
-  userId: string,
-  connectionId: string,
-): Promise<{ subject: string; ended: number } | null> {
+export async function unlinkUser(userId: string, connectionId: string) {
   return transaction(async (tx) => {
     await lockUser(tx, userId)
     const [unlinked] = await tx.$queryRaw<{ subject: string }[]>`
@@ -206,7 +195,7 @@ export async function issuersOf(connectionId: string, subject: string): Promise<
   return rows.map(({ issuer }) => issuer)
 }
 
-/** Links a user to a subject, even an unlinked one. Throws ConnectionConflict if either is linked otherwise. */
+/** Links a user to a subject, even an unlinked one. Throws UsageError if either is linked otherwise. */
 export async function linkUser(
   userId: string,
   { id, slug }: Pick<ListedConnection, 'id' | 'slug'>,
@@ -223,7 +212,7 @@ export async function linkUser(
     if (linked?.isSame) return
     if (linked) {
       const state = `${linked.email} is linked to the subject ${linked.subject}.`
-      throw new ConnectionConflict(`${state} Unlink it first: npm run users -- unlink ${linked.email} ${slug}`)
+      throw new UsageError(`${state} Unlink it first: npm run users -- unlink ${linked.email} ${slug}`)
     }
     const identity = { connectionId: id, issuer, subject }
     await tx.identity.deleteMany({ where: { ...identity, userId: null } })

@@ -1,23 +1,21 @@
 import { type Prisma, prisma, transaction } from '../database/prisma'
 import { hashSecret, newSecret } from '../secret'
 import { isLoopback } from '../settings/env'
+import { UsageError } from '../usage-error'
 import { isTokenLive } from './session'
 
 const maxOrigins = 50
 
-/** Why a widget can't be changed as asked, in a sentence for the operator. */
-export class WidgetConflict extends Error {}
-
-/** Throws WidgetConflict unless a text is an origin as browsers send it (RFC 6454): https, or http on this machine. */
+/** Throws UsageError unless a text is an origin as browsers send it (RFC 6454): https, or http on this machine. */
 export function demandOrigin(text: string): void {
   const example = 'an origin, like https://www.example.com'
-  if (!URL.canParse(text)) throw new WidgetConflict(`“${text}” is not ${example}.`)
+  if (!URL.canParse(text)) throw new UsageError(`“${text}” is not ${example}.`)
   const { origin, protocol, hostname } = new URL(text)
-  if (!/^https?:$/.test(protocol)) throw new WidgetConflict(`“${text}” is not ${example}.`)
-  if (hostname.includes('*')) throw new WidgetConflict(`“${text}” has a wildcard: add each origin separately.`)
-  if (origin !== text) throw new WidgetConflict(`“${text}” is not exactly what browsers send: use ${origin}`)
+  if (!/^https?:$/.test(protocol)) throw new UsageError(`“${text}” is not ${example}.`)
+  if (hostname.includes('*')) throw new UsageError(`“${text}” has a wildcard: add each origin separately.`)
+  if (origin !== text) throw new UsageError(`“${text}” is not exactly what browsers send: use ${origin}`)
   if (protocol === 'http:' && !isLoopback(hostname))
-    throw new WidgetConflict(`“${text}” must begin with https://. Only localhost may use http://.`)
+    throw new UsageError(`“${text}” must begin with https://. Only localhost may use http://.`)
 }
 
 /** Returns a token whose last four characters can be a parameter of a command: `-nXy` would be a flag. */
@@ -33,13 +31,13 @@ export async function createWidgetToken(widgetId: string, tx: Prisma.Transaction
   return token
 }
 
-/** Adds a widget, and returns its token. Throws WidgetConflict if the slug is taken, or for what `demandOrigin` rejects. */
+/** Adds a widget, and returns its token. Throws UsageError if the slug is taken, or for what `demandOrigin` rejects. */
 export async function addWidget(slug: string, name: string, origins: string[]): Promise<string> {
   for (const origin of origins) demandOrigin(origin)
-  if (origins.length > maxOrigins) throw new WidgetConflict(`A widget can have at most ${maxOrigins} origins.`)
+  if (origins.length > maxOrigins) throw new UsageError(`A widget can have at most ${maxOrigins} origins.`)
   return transaction(async (tx) => {
     const [widget] = await tx.widget.createManyAndReturn({ data: [{ slug, name }], skipDuplicates: true })
-    if (!widget) throw new WidgetConflict(`There is already a widget ${slug}.`)
+    if (!widget) throw new UsageError(`There is already a widget ${slug}.`)
     await tx.widgetOrigin.createMany({ data: [...new Set(origins)].map((origin) => ({ widgetId: widget.id, origin })) })
     return createWidgetToken(widget.id, tx)
   })
@@ -74,11 +72,11 @@ export async function listWidgets(slug?: string): Promise<ListedWidget[]> {
   return widgets.map(({ origins, ...widget }) => ({ ...widget, origins: origins.map(({ origin }) => origin) }))
 }
 
-/** Approves an origin. Throws WidgetConflict for what `demandOrigin` rejects, and above 50 origins. */
+/** Approves an origin. Throws UsageError for what `demandOrigin` rejects, and above 50 origins. */
 export async function addOrigin({ id, origins }: ListedWidget, origin: string): Promise<void> {
   demandOrigin(origin)
   if (origins.length >= maxOrigins && !origins.includes(origin))
-    throw new WidgetConflict(`A widget can have at most ${maxOrigins} origins.`)
+    throw new UsageError(`A widget can have at most ${maxOrigins} origins.`)
   await prisma().widgetOrigin.createMany({ data: [{ widgetId: id, origin }], skipDuplicates: true })
 }
 
