@@ -25,10 +25,7 @@ type Program<Given extends Options> = {
   commands: Record<string, Command<Given>>
 }
 
-/**
- * Runs the command that the arguments of this process name, and ends the process: with code 0, with 1
- * if the command throws, or with 2 if it throws a UsageError or the arguments are wrong.
- */
+/** Runs the command that this process names, and exits: with 1 if it throws, with 2 for a UsageError, else with 0. */
 export function runCommand<Given extends Options>(program: Program<Given>): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {

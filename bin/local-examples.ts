@@ -5,10 +5,7 @@ import { firstFreePort } from './ports'
 
 const slug = 'demo'
 
-/**
- * Starts the example dashboard as the place where sign-ins end, unless DASHBOARD_URL names another.
- * Its host differs from that of the app, so that browsers treat the two as different sites.
- */
+/** Starts the example dashboard unless DASHBOARD_URL is set. Its host is not that of the app: to browsers, another site. */
 export async function startDashboard(loginPort: number): Promise<string | undefined> {
   const { DASHBOARD_URL, DASHBOARD_CALLBACK_URLS, SESSION_AUDIENCE } = process.env
   if (DASHBOARD_URL) return undefined
@@ -21,10 +18,7 @@ export async function startDashboard(loginPort: number): Promise<string | undefi
   return url
 }
 
-/**
- * Starts the example widget, and two pages of customers that embed it: one of an approved origin, and one
- * of another. Returns their URLs.
- */
+/** Starts the example widget, and two pages of customers: one of an approved origin, and one of another. */
 export async function startWidget(): Promise<{ approved: string; rejected: string }> {
   const { addWidget, listWidgets, removeWidget } = await import('../lib/widget/manage')
   const port = await firstFreePort(4_200)

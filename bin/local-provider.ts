@@ -10,10 +10,7 @@ export type LocalProvider = { issuer: string; clientId: string; clientSecret: st
 
 type Options = { redirectUris: string[]; people: Person[] }
 
-/**
- * Starts an OpenID provider on this machine, with one client and a page on which one click signs a person in. For
- * development and tests: it asks for no password. Its host is not that of the app: browsers treat them as two sites.
- */
+/** Starts an OpenID provider that asks for no password, on another host than the app: to browsers, another site. */
 export async function startLocalProvider({ redirectUris, people }: Options): Promise<LocalProvider> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

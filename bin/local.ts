@@ -16,12 +16,8 @@ type Report = (progress: string) => void
 type Needs = { port: number; purpose: 'server' | 'command'; report: Report }
 
 /**
- * Completes `process.env` with defaults for local development: an embedded PostgreSQL, signing keys
- * created on first use, the in-process rate limit. Existing values are kept. Returns a function
- * that closes the connections and stops the database.
- *
- * For the server: starts the embedded PostgreSQL, and migrates the database. For a command: uses the
- * one that `npm run dev` runs; with NODE_ENV=production, only the settings of the server.
+ * Completes `process.env` for local development. For the server, starts the embedded PostgreSQL and migrates it. A
+ * command uses the one that runs; with NODE_ENV=production, only the settings. Returns what releases the database.
  */
 export async function prepareLocally(needs: Needs): Promise<() => Promise<void>> {
   generateClient(needs.report)
@@ -98,10 +94,7 @@ function generateClient(report: Report): void {
   }
 }
 
-/**
- * Reads the `.env` files and generates the database client. A command calls it before it imports what needs
- * them: lib/database, lib/log and most features.
- */
+/** Call it in a command before the import of what reads settings, or needs the generated client of the database. */
 export function prepareCommand(): void {
   readEnvFiles(process.env.NODE_ENV === 'production')
   generateClient(console.error)

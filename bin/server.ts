@@ -112,10 +112,7 @@ function reject(response: ServerResponse, status: number, text: string): void {
   response.end(`${text}\n`)
 }
 
-/**
- * Returns a function that starts a request, after earlier ones if its client has 16 in progress. That
- * function returns false if 256 already wait.
- */
+/** Starts a request after earlier ones if its client has 16 in progress. Returns false if 256 already wait. */
 function limitPerClient(): (client: string, response: ServerResponse, start: () => void) => boolean {
   const clients = new Map<string, { running: number; waiting: Set<() => void> }>()
   const outside = new AsyncResource('Server') // no request runs in the asynchronous context of another

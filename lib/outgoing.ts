@@ -20,10 +20,7 @@ export type RequestOptions = {
   signal: AbortSignal
 }
 
-/**
- * Sends a request through the proxy of HTTPS_PROXY, if that is set. Follows no redirects. Throws the
- * reason of `signal`, which also ends the response, or an error of undici.
- */
+/** Sends a request, through the proxy of HTTPS_PROXY if that is set. Follows no redirects. Throws errors of undici. */
 export async function sendRequest(url: string, options: RequestOptions): Promise<Dispatcher.ResponseData> {
   const { method = 'GET', body, signal } = options
   const headers = new Headers({ 'Accept-Encoding': 'identity', 'User-Agent': 'node' })
@@ -39,9 +36,8 @@ export async function sendRequest(url: string, options: RequestOptions): Promise
 }
 
 /**
- * Sends a request, and reads an uncompressed response of at most `maxBytes`. Throws ResponseRejected,
- * or what `sendRequest` throws. Not `fetch`, which decompresses whatever a service sends: 5 KB can
- * take it seconds, and `signal` does not end that.
+ * Sends a request, and reads an uncompressed response of at most `maxBytes`, or throws ResponseRejected. Not `fetch`,
+ * which decompresses whatever a service sends: 5 KB can take it seconds, and `signal` does not end that.
  */
 export async function fetchBounded(url: string, options: RequestOptions, maxBytes: number): Promise<Response> {
   const { statusCode, headers, body } = await sendRequest(url, options)

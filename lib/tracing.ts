@@ -24,10 +24,7 @@ declare global {
   var flushSpans: (() => Promise<void>) | undefined
 }
 
-/**
- * Exports the spans of Next.js to the collector that the standard OTEL_EXPORTER_OTLP_… settings name, without any data
- * from clients. Defines `flushSpans`, which exports the spans that wait for their batch.
- */
+/** Exports spans as the OTEL_EXPORTER_OTLP_… settings say. Defines `flushSpans`, which exports those that wait. */
 export function startTracing(): void {
   const exporter = new OTLPTraceExporter()
   const filteringExporter = {
@@ -45,10 +42,7 @@ export function startTracing(): void {
   globalThis.flushSpans = () => Promise.race([provider.forceFlush().catch(() => {}), sleep(flushMs)])
 }
 
-/**
- * Returns the span with a safe name, the exported attributes, and only the type of an exception: a
- * message may quote anything.
- */
+/** Returns the span without what may quote anything: its name, other attributes, the message of an exception. */
 function withoutSecrets(span: ReadableSpan): ReadableSpan {
   const { message: _, ...status } = span.status
   const events = span.events.map((event) => ({

@@ -28,9 +28,8 @@ bindings.__wbg_set_wasm(instance.exports)
 ;(instance.exports.__wbindgen_start as () => void)()
 
 /**
- * Applies the pending migrations and returns their names. Concurrent runs wait for each other.
- * Throws if the database is unreachable, if a migration fails or has failed before, or if an
- * applied one was edited. Keeps the same records as `prisma migrate deploy`, which can't make ascii_domains.
+ * Applies the pending migrations and returns their names. Concurrent runs wait for each other. Throws if one fails, has
+ * failed before, or was edited. Keeps the records of `prisma migrate deploy`, which can't make ascii_domains.
  */
 export async function applyMigrations(url: string, report: (progress: string) => void = () => {}): Promise<string[]> {
   const connection = openConnection(url, report)
@@ -67,9 +66,8 @@ function readMigrations() {
 }
 
 /**
- * Waits until no other run is migrating the database. The engine takes the same lock, but only after it has read the
- * history, where a migration in progress looks like a failed one. Polls, because a statement that waits for the lock
- * would block a `CREATE INDEX CONCURRENTLY` of the run that holds it. The lock is released when the connection closes.
+ * Waits until no other run is migrating. The engine takes the same lock only after it has read the history, where a
+ * migration in progress looks like a failed one. Polls: a waiting statement would block CREATE INDEX CONCURRENTLY.
  */
 async function lock(connection: pg.Pool, report: (progress: string) => void): Promise<void> {
   for (let reported = false; ; reported = true) {
@@ -88,10 +86,7 @@ function describe({ name, code, message }: Error & { code?: string }): string {
   return text.trim() || code || name // for a host with several IP addresses, the message is empty
 }
 
-/**
- * Returns the SQL for the changes in schema.prisma since the newest committed migration; empty if there are
- * none. The engine needs the `url` of any PostgreSQL, but changes nothing there.
- */
+/** Returns the SQL for the changes in schema.prisma since the last migration. `url`: any PostgreSQL, for the engine. */
 export async function draftMigration(url: string): Promise<string> {
   const connection = openConnection(url)
   try {
@@ -115,10 +110,7 @@ function committedSchema(): string {
   return git('show', `${git('log', '-1', '--format=%H', '--', 'migrations')}:./schema.prisma`)
 }
 
-/**
- * Keeps a connection after an error of PostgreSQL, unlike a pool, which would replace it: the lock
- * would be lost, because the engine looks for tables that an empty database does not have.
- */
+/** Keeps a connection, and with it the lock, after an error. The engine causes one if the database has no tables. */
 class KeptConnection extends pg.Pool {
   override async query(...query: any[]): Promise<any> {
     const client = await this.connect()
@@ -130,10 +122,7 @@ class KeptConnection extends pg.Pool {
   }
 }
 
-/**
- * Opens a single connection for an engine, because an advisory lock belongs to one connection. Removes the role's
- * statement time-out, which is meant for the service: a migration may take longer.
- */
+/** Opens a single connection: an advisory lock belongs to one. Removes the time-out, which is meant for the service. */
 function openConnection(url: string, report: (line: string) => void = () => {}): pg.Pool {
   const pool = new KeptConnection({
     connectionString: url,
@@ -167,9 +156,8 @@ async function makeAsciiDomains(pool: pg.Pool): Promise<void> {
 }
 
 /**
- * Sends a migration as one script. Prisma's adapter would split it at every semicolon, even inside
- * a comment, a string or a function, and would keep the statements before a failure. It would also
- * report errors of kinds that the engine does not know, and PostgreSQL's message would be lost.
+ * Sends a migration as one script. Prisma's adapter would split it at every semicolon, even inside a function, keep the
+ * statements before a failure, and report errors that the engine does not know, without PostgreSQL's message.
  */
 class WholeScripts extends PrismaPg {
   constructor(private readonly pool: pg.Pool) {

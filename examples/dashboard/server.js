@@ -9,10 +9,8 @@ const isHttps = OWN_URL.startsWith('https:')
 // The prefix needs https. Without it, ports share cookies, so each port has a name of its own.
 const cookieName = isHttps ? '__Host-dashboard' : `dashboard-${PORT}`
 
-/**
- * The sessions of browsers, by the value of their cookie: `attempts` to sign in, by `state`, and
- * `tokens` of a user who is signed in. In memory: several processes need a store that they share.
- */
+// The sessions of browsers, by the value of their cookie: `attempts` to sign in, by `state`, and `tokens` of a user who
+// is signed in. In memory: several processes need a store that they share.
 const sessions = new Map()
 
 /** Stores a session under a new cookie. */

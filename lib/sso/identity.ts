@@ -12,9 +12,8 @@ export type Contact = { email: string; isVerified: boolean; hostedDomain?: strin
 const locks = { subject: 71_001, email: 71_002 } // classes of advisory locks
 
 /**
- * Returns the ID of the user that an identity belongs to. An unknown identity is linked to the user
- * with its e-mail address, if that belongs to the connection, or gets a new user, if the connection
- * provisions. Throws SignInRejected for everybody else, and for an identity that was unlinked.
+ * Returns the ID of the user that an identity belongs to. Links an unknown one to the user with its email address, if
+ * the connection has the domain, or creates that user, if it provisions. Throws SignInRejected for everybody else.
  */
 export async function userOfIdentity(
   connection: Connection,

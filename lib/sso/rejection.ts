@@ -11,23 +11,20 @@ export type SignInError =
   | 'connection_unavailable'
   | 'unavailable'
 
-/**
- * A sign-in that ends here. The browser learns `error`; `check` names in the log what failed, and is
- * one of our own words. The cause may hold tokens: never log it.
- */
+/** A sign-in that ends here. The browser learns `error`, the log `check`. The cause may hold tokens: never log it. */
 export class SignInRejected extends Error {
-  readonly check: string
-  readonly error: SignInError
+  override name = 'SignInRejected'
   /** What the provider calls the user, if it said so. To show it to the user: never log it. */
   account: string | undefined
   /** Where the user wanted to go, if the sign-in is known and of this browser. */
   next: string | null = null
 
-  constructor(check: string, error: SignInError, cause?: unknown) {
+  constructor(
+    readonly check: string,
+    readonly error: SignInError,
+    cause?: unknown,
+  ) {
     super(`The sign-in was rejected: ${check}`, { cause })
-    this.name = 'SignInRejected'
-    this.check = check
-    this.error = error
   }
 }
 

@@ -54,10 +54,7 @@ export async function authorize(
   }
 }
 
-/**
- * Returns the `prompt` with which a provider asks, or undefined if it has none. Google and Entra ID publish no list,
- * and Google has no `login`, which every other provider must have (OpenID Connect Core §15.1).
- */
+/** Google and Entra ID list no prompts. Google has no `login`, which others must have (OpenID Connect Core §15.1). */
 export function promptOf(
   ask: Ask,
   { issuer, prompt_values_supported: listed }: Pick<ServerMetadata, 'issuer'> & { prompt_values_supported?: unknown },

@@ -12,10 +12,7 @@ const { assertion: saml } = namespaces
 // OneTimeUse holds, because a request is claimed once, and ProxyRestriction does not concern us.
 const conditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
-/**
- * Reads the identity from an assertion, which must be the bytes whose signature was verified. Checks
- * issuer, subject, times, audience, bearer confirmation and authentication statement, or throws SamlRejected.
- */
+/** Reads who signed in from an assertion, which must be the bytes whose signature was verified. Throws SamlRejected. */
 export function readIdentity(assertion: XmlElement, expected: Expected, emailAttribute?: string): Authenticated {
   ensure(assertion.attributes.get('Version') === '2.0', 'saml_version')
   const issuer = trimmed(onlyChild(assertion, saml, 'Issuer', 'saml_issuer').text)

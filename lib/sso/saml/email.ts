@@ -19,9 +19,8 @@ const names = [
 ]
 
 /**
- * Returns the email address in the configured attribute, which may be NameID; or else in the usual ones, or, without
- * any of them, in a NameID whose format is that of an address. Ignores the letter case of names, white space around
- * values, and empty values. Throws SignInRejected.
+ * Returns the address in the configured attribute, which may be NameID; or in the usual ones; or, without any, in a NameID
+ * whose format is that of an address. Ignores the letter case of names and empty values. Throws SignInRejected.
  */
 export function emailOf(
   attributes: Map<string, string[]>,

@@ -28,9 +28,8 @@ export function decodeResponse(base64: string): string {
 }
 
 /**
- * Checks a response as it was posted, before the library reads it. Nothing is authenticated yet:
- * together with the library's signature check, this leaves one way to read the document. Returns
- * whether the response has a signature, and its one assertion, which may be encrypted.
+ * Checks a response as it was posted, before the library reads it. Nothing is authenticated yet: together with the
+ * library's signature check, this leaves one way to read the document. Returns its one assertion.
  */
 export function checkResponse(
   response: XmlElement,

@@ -45,10 +45,7 @@ async function withKeys(connection: SamlConnection): Promise<ServiceProviderSett
   return { ...publicSettings(connection), privateKey: privateKey!, nextPrivateKey }
 }
 
-/**
- * Returns the URL that sends a browser to the provider with an AuthnRequest (HTTP-Redirect). The ID must begin with a
- * letter or an underscore, because it is an XML name. With `forceAuthn`, the provider authenticates the user anew.
- */
+/** Returns the URL with an AuthnRequest (HTTP-Redirect). With `forceAuthn`, the provider authenticates users anew. */
 export async function authnRequestUrl(
   settings: ServiceProviderSettings,
   { id, relayState, forceAuthn = false }: { id: string; relayState: string; forceAuthn?: boolean },

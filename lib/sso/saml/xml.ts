@@ -24,23 +24,22 @@ export type XmlElement = {
 
 /** The maximum size of a document, in bytes. */
 export const maxDocumentBytes = 256 * 1024
-// The library walks over all elements and attributes dozens of times, and some of its steps are
-// quadratic in the attributes of an element. 1,000 elements are 2,000 tags.
-const maxElements = 1_000
-// The library searches the whole document once for each. Genuine documents have about 30.
-const maxNames = 100
-const maxAttributes = 3_000
-const maxAttributesOfElement = 32
+const maxima = {
+  // The library walks over all elements and attributes dozens of times. 1,000 elements are 2,000 tags.
+  elements: 1_000,
+  attributes: 3_000,
+  // Canonical XML repeats a namespace for each element that uses its prefix, and the library copies the result once for
+  // each level. The names of 450 groups have 40,000 characters with their namespaces.
+  expandedNames: 100_000,
+  // Line ends, references, and what canonical XML escapes: the library replaces them one at a time in each of its steps.
+  // Documents of 256 KiB with lines of 64 characters have 4,000.
+  replacedCharacters: 10_000,
+  prefixLists: 1_000, // characters of all; the library searches them for each attribute that has a prefix
+}
+const maxNames = 100 // The library searches the whole document once for each. Genuine documents have about 30.
+const maxAttributesOfElement = 32 // some steps of the library are quadratic in them
 const maxDepth = 25
-// Canonical XML repeats a namespace for each element that uses its prefix, and the library copies
-// the result once for each level. The names of 450 groups have 40,000 characters with their namespaces.
 const maxNamespaceLength = 256
-const maxExpandedNames = 100_000
-// Line ends, references, and what is escaped in canonical XML: the library replaces them one at a time
-// in each of its steps, and canonical XML has up to five characters for each. Documents of 256 KiB with
-// lines of 64 characters have 4,000.
-const maxReplacedCharacters = 10_000
-const maxPrefixLists = 1_000 // characters of all; the library searches them for each attribute that has a prefix
 
 const space = '[ \\t\\n]'
 // ASCII, and neither a leading underscore nor hasOwnProperty: the library keeps prefixes and attributes
@@ -70,18 +69,19 @@ const htmlNamespace = 'http://www.w3.org/1999/xhtml'
 type Scope = Record<string, string>
 
 /**
- * Parses the small part of XML that SAML needs, in linear time, and rejects the rest, so that the
- * library's lenient parser can't read a document differently. Rejects DTDs, processing instructions
- * and CDATA always, and comments unless `skipComments`.
+ * Parses the small part of XML that SAML needs, in linear time, and rejects the rest, such as DTDs, so that the lenient
+ * parser of the library can't read a document differently.
  */
 export function parseXml(xml: string, { skipComments = false } = {}): XmlElement {
   ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'saml_too_large')
   ensure(!notXmlCharacter.test(xml), 'saml_malformed')
-  let replaced = 0
-  const countReplaced = (text: string, characters: RegExp) => {
-    replaced += text.match(characters)?.length ?? 0
-    ensure(replaced <= maxReplacedCharacters, 'saml_too_complex')
+  const counts = { elements: 0, attributes: 0, expandedNames: 0, replacedCharacters: 0, prefixLists: 0 }
+  const count = (what: keyof typeof maxima, more: number) => {
+    counts[what] += more
+    ensure(counts[what] <= maxima[what], 'saml_too_complex')
   }
+  const countReplaced = (text: string, characters: RegExp) =>
+    count('replacedCharacters', text.match(characters)?.length ?? 0)
   countReplaced(xml, /\r\n?|[\n&]/g)
   const source = xml.replace(/\r\n?/g, '\n')
   let position = 0
@@ -100,10 +100,6 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
     { element: document, qualifiedName: '', scope: root, startsAt: 0 },
   ]
   const names = new Set<string>()
-  let elements = 0
-  let attributes = 0
-  let prefixLists = 0
-  let expandedNames = 0
   while (position < source.length) {
     const parent = open.at(-1)!
     const text = take(textToken)
@@ -123,18 +119,16 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
     }
     const startsAt = position
     const start = take(startOfTag)
-    elements += 1
-    ensure(elements <= maxElements, 'saml_too_complex')
+    count('elements', 1)
     ensure(open.length <= maxDepth, 'saml_too_complex')
     const pairs: Pair[] = []
     for (let pair = take(attribute); pair; pair = take(attribute)) {
-      attributes += 1
-      ensure(attributes <= maxAttributes && pairs.length < maxAttributesOfElement, 'saml_too_complex')
+      count('attributes', 1)
+      ensure(pairs.length < maxAttributesOfElement, 'saml_too_complex')
       const raw = pair[3] ?? pair[4]!
       countReplaced(raw, /[\t>"]/g)
       const value = unescaped(raw.replace(/[\t\n]/g, ' '))
-      if (pair[2] === 'PrefixList') prefixLists += value.length
-      ensure(prefixLists <= maxPrefixLists, 'saml_too_complex')
+      if (pair[2] === 'PrefixList') count('prefixLists', value.length)
       pairs.push({ prefix: pair[1] ?? '', name: pair[2]!, value })
     }
     const close = take(endOfTag)
@@ -152,8 +146,7 @@ export function parseXml(xml: string, { skipComments = false } = {}): XmlElement
       text: '',
       size: position - startsAt,
     }
-    for (const expanded of [element.namespace, ...element.attributes.keys()]) expandedNames += expanded.length
-    ensure(expandedNames <= maxExpandedNames, 'saml_too_complex')
+    for (const expanded of [element.namespace, ...element.attributes.keys()]) count('expandedNames', expanded.length)
     parent.element.children.push(element)
     if (!close[1]) open.push({ element, qualifiedName, scope, startsAt })
   }

@@ -17,10 +17,7 @@ type Call = { params: Record<string, string>; addToLog: AddToLog; setCookies: (v
 /** Where the user wants to go. Set it once it is known, so that an error keeps it too. */
 type ReturnTo = { next: string | null }
 
-/**
- * Responds to a navigation of a sign-in: with a redirect to what `work` returns, or to the page that
- * explains why the sign-in ended. 303, so that no browser repeats a body. The log has the reason.
- */
+/** Redirects to what `work` returns, or to why the sign-in ended. With 303, so that no browser repeats a body. */
 export async function navigate(
   { params, addToLog, setCookies }: Call,
   work: (connection: Connection, returnTo: ReturnTo) => Promise<string>,
@@ -66,10 +63,7 @@ export async function providerWith(response: Provider['response'], connection: C
   return provider
 }
 
-/**
- * Uses up the sign-in that a browser brings back, and verifies the response to it. Returns the landing page with a
- * code for the browser that began it.
- */
+/** Uses up the sign-in that a browser brings back. Returns the landing page, with a code for that browser. */
 export async function finishSignIn(
   { addToLog }: Pick<Call, 'addToLog'>,
   { connection, provider, returnTo }: { connection: Connection; provider: Provider; returnTo: ReturnTo },

@@ -6,9 +6,8 @@ import { env } from '@/lib/settings/env'
 import { domainOf, findConnectionOfEmail } from '@/lib/sso/connection'
 
 /**
- * Receives the form of the sign-in page, and redirects to the screen that leads on: the policy of the
- * page lets no form end at another site. The e-mail address appears in no URL. The script of the page
- * gets the same as JSON, because it keeps the address while it asks for the password.
+ * Redirects the form of the sign-in page to the next screen, because the policy of the page lets no form end at another
+ * site. The script of the page gets the same as JSON, because it keeps the address while it asks for the password.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-find', method: 'POST' },

@@ -8,8 +8,7 @@ import { destinationOf, finishSignIn, navigate, providerWith } from '../navigati
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 
 /**
- * Ends a sign-in with SAML (assertion consumer service): verifies the posted response, and issues a
- * code for the browser that began it. The provider's form is a cross-site POST, with which browsers
+ * Ends a sign-in with SAML (assertion consumer service). The provider's form is a cross-site POST, with which browsers
  * send no cookies of ours, so that only the exchange of the code sees which browser this is.
  */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
