@@ -23,41 +23,43 @@ async function run(): Promise<number> {
   readEnvFiles(production)
   const port = await choosePort()
   const release = await prepareLocally({ port, purpose: 'server', report: log })
-  const mailbox = process.env.SMTP_URL ? null : await startMailbox()
+  let disconnect = async () => {}
   try {
+    const mailbox = process.env.SMTP_URL ? null : await startMailbox()
     if (mailbox) Object.assign(process.env, { SMTP_URL: mailbox.smtpUrl, MAIL_FROM: 'login@example.com' })
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that the new password is of use
     rememberPublicUrl()
-    const dashboardUrl = isLocal() ? await startDashboard(port) : undefined
+    const { DATABASE_URL, PUBLIC_URL } = process.env
+    // Elsewhere, others could be using the database or the app.
+    const isLocal = [DATABASE_URL, PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
+    const dashboardUrl = isLocal ? await startDashboard(port) : undefined
     if (production) build()
-    const disconnect = await connectLocalProvider()
-    const widget = isLocal() ? await startWidget() : undefined
-    try {
-      return await serve(port, [dashboardUrl, mailbox?.url, widget?.approved, widget?.rejected])
-    } finally {
-      await disconnect()
-    }
+    if (isLocal) disconnect = await connectLocalProvider()
+    const widget = isLocal ? await startWidget() : undefined
+    const hints = [
+      mailbox && `Forgot your password? ${PUBLIC_URL}/forgot-password\n  The mails arrive at ${mailbox.url}`,
+      !production && `Every page in every state: ${PUBLIC_URL}/preview`,
+      widget && `A widget on a page of a customer: ${widget.approved}`,
+      widget && `  and on one whose origin is rejected: ${widget.rejected}`,
+      `Sign in as ${people.map(({ name }) => name).join(' or ')}, with one click:\n  ${PUBLIC_URL}/sign-in`,
+      dashboardUrl && `  or from a dashboard on another site: ${dashboardUrl}`,
+    ]
+    return await serve(port, hints.filter(Boolean).join('\n'))
   } finally {
-    mailbox?.stop()
+    await disconnect()
     await release()
   }
 }
 
-/** Whether the database and the app are on this machine. Elsewhere, others could be using them. */
-function isLocal(): boolean {
-  return [process.env.DATABASE_URL, process.env.PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
-}
-
-/** Starts an identity provider and adds a connection to it. Returns a function that removes both. */
+/** Starts an identity provider and adds a connection to it. Returns a function that removes the connection. */
 async function connectLocalProvider(): Promise<() => Promise<void>> {
-  if (!isLocal()) return async () => {}
   const { ssoUrl } = await import('../lib/sso/urls')
   const { addConnection, listConnections, removeConnection } = await import('../lib/sso/manage')
   const remove = async () => {
     for (const connection of await listConnections(localSlug)) await removeConnection(connection)
   }
   const redirectUris = [ssoUrl(localSlug, 'callback')]
-  const { issuer, clientId, clientSecret, stop } = await startLocalProvider({ redirectUris, people })
+  const { issuer, clientId, clientSecret } = await startLocalProvider({ redirectUris, people })
   await remove()
   await addConnection({
     slug: localSlug,
@@ -69,10 +71,7 @@ async function connectLocalProvider(): Promise<() => Promise<void>> {
     listed: true,
     allowPasswords: true, // the demo user has a reset link
   })
-  return async () => {
-    await remove()
-    await stop()
-  }
+  return remove
 }
 
 function build(): void {
@@ -84,7 +83,7 @@ function build(): void {
 }
 
 /** Runs the server until it exits or is stopped. Returns its exit code. */
-async function serve(port: number, urls: (string | undefined)[]): Promise<number> {
+async function serve(port: number, hints: string): Promise<number> {
   log('Starting the server …')
   const program = production ? ['.next/standalone/bin/server.js'] : ['--import', 'tsx', 'bin/server.ts', '--dev']
   const server = spawn(process.execPath, program, {
@@ -95,22 +94,16 @@ async function serve(port: number, urls: (string | undefined)[]): Promise<number
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGINT'))
   const exited = once(server, 'exit')
-  server.once('message', () => void printLinks(urls).catch((error: Error) => console.error(error.message)))
+  server.once('message', () => printLinks(hints).catch(printError))
   const [code] = await exited
   return code ?? 0
 }
 
-async function printLinks(urls: (string | undefined)[]): Promise<void> {
-  const [dashboardUrl, mailboxUrl, approvedUrl, rejectedUrl] = urls
-  const { PUBLIC_URL } = process.env
+async function printLinks(hints: string): Promise<void> {
   // In development, a page is compiled at its first request. That must not use up the lifetime of the code.
   for (const path of ['/', '/sso/callback', '/reset-password', '/api/auth/sso/exchange', '/api/auth/reset-password'])
-    await fetch(`${PUBLIC_URL}${path}`)
+    await fetch(`${process.env.PUBLIC_URL}${path}`)
   const { issueLinks } = await import('./links')
-  if (mailboxUrl) log(`\nForgot your password? ${PUBLIC_URL}/forgot-password\n  The mails arrive at ${mailboxUrl}`)
-  if (!production) log(`\nEvery page in every state: ${PUBLIC_URL}/preview`)
-  if (approvedUrl)
-    log(`\nA widget on a page of a customer: ${approvedUrl}\n  and on one whose origin is rejected: ${rejectedUrl}`)
   const links = async () => {
     const { signIn, reset } = await issueLinks(demoEmail)
     log(`\nLinks for ${demoEmail}, each works once:`)
@@ -118,17 +111,19 @@ async function printLinks(urls: (string | undefined)[]): Promise<void> {
     log(`  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${reset.url}`)
     log(process.stdin.isTTY ? '\nPress Enter for two new links, Ctrl-C to stop.' : '\nPress Ctrl-C to stop.')
   }
-  log(`\nSign in as ${people.map(({ name }) => name).join(' or ')}, with one click:\n  ${PUBLIC_URL}/sign-in`)
-  if (dashboardUrl) log(`  or from a dashboard on another site: ${dashboardUrl}`)
+  log(`\n${hints}`)
   await links()
-  if (process.stdin.isTTY)
-    process.stdin.on('data', () => void links().catch((error: Error) => console.error(error.message)))
+  if (process.stdin.isTTY) process.stdin.on('data', () => links().catch(printError))
+}
+
+function printError({ message }: Error): void {
+  console.error(message)
 }
 
 run().then(
   (code) => process.exit(code),
   (error: Error) => {
-    console.error(error.message)
+    printError(error)
     process.exit(1)
   },
 )

@@ -10,12 +10,10 @@ import { escapeHtml } from '../lib/page/escape-html'
 
 const keptMails = 50
 
-export type Mailbox = { smtpUrl: string; url: string; stop: () => void }
-
 type Mail = { to: string; receivedAt: Date } & Pick<Email, 'subject' | 'text' | 'html'>
 
-/** Starts a mailbox that accepts mail for every address, on free ports of this machine. */
-export async function startMailbox(): Promise<Mailbox> {
+/** Starts a mailbox that accepts mail for every address, on free ports of this machine, until this process exits. */
+export async function startMailbox(): Promise<{ smtpUrl: string; url: string }> {
   const mails: Mail[] = []
   const smtp = new SMTPServer({
     authOptional: true,
@@ -37,32 +35,19 @@ export async function startMailbox(): Promise<Mailbox> {
     const [, folder, index] = (request.url ?? '').split('/')
     const mail = folder === 'mail' ? mails[mails.length - 1 - Number(index)] : undefined
     // A mail is shown alone and without scripts, as in a mail client.
-    response.writeHead(200, {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': `default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'`,
-      'Cache-Control': 'no-store',
-      'Referrer-Policy': 'no-referrer',
-    })
+    const policy = `default-src 'none'; style-src 'unsafe-inline'`
+    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': policy })
     response.end(mail ? (mail.html ?? '') : list(mails))
   }).listen(0, '127.0.0.1')
   await Promise.all([once(smtp.server, 'listening'), once(web, 'listening')])
   const portOf = (server: { address: () => unknown }) => (server.address() as AddressInfo).port
-  return {
-    smtpUrl: `smtp://127.0.0.1:${portOf(smtp.server)}`,
-    url: `http://localhost:${portOf(web)}`,
-    stop: () => {
-      smtp.close()
-      web.closeAllConnections()
-      web.close()
-    },
-  }
+  return { smtpUrl: `smtp://127.0.0.1:${portOf(smtp.server)}`, url: `http://localhost:${portOf(web)}` }
 }
 
 function list(mails: Mail[]): string {
   const items = mails.map(({ to, subject, text, receivedAt }, index) => {
-    const links = [...(text ?? '').matchAll(/https?:\/\/\S+/g)].map(
-      ([url]) => `<a href="${escapeHtml(url)}">${escapeHtml(url)}</a>`,
-    )
+    const urls = (text ?? '').match(/https?:\/\/\S+/g) ?? []
+    const links = urls.map(escapeHtml).map((url) => `<a href="${url}">${url}</a>`)
     return `<li><h2><a href="/mail/${mails.length - 1 - index}">${escapeHtml(subject ?? '')}</a></h2>
 <p>to ${escapeHtml(to)}, ${receivedAt.toISOString()}</p><p>${links.join('<br>')}</p></li>`
   })
@@ -70,11 +55,7 @@ function list(mails: Mail[]): string {
 <html lang="en">
 <meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta http-equiv="refresh" content="5">
 <title>Mailbox (${mails.length})</title>
-<style>
-:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
-body{max-width:46rem;margin:3rem auto;padding:0 1rem}
-h2{font-size:1rem;margin:0}p{margin:0 0 .25rem;overflow-wrap:anywhere}li{margin-block:1rem}
-</style>
+<style>:root{color-scheme:light dark}body{max-width:46rem;margin:3rem auto;font:1rem/1.5 system-ui}</style>
 <h1>Mailbox</h1>
 ${mails.length === 0 ? '<p>No mail yet. This page reloads itself.</p>' : `<ol reversed>${items.join('\n')}</ol>`}
 </html>

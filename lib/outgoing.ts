@@ -23,16 +23,11 @@ export type RequestOptions = {
 /** Sends a request, through the proxy of HTTPS_PROXY if that is set. Follows no redirects. Throws errors of undici. */
 export async function sendRequest(url: string, options: RequestOptions): Promise<Dispatcher.ResponseData> {
   const { method = 'GET', body, signal } = options
-  const headers = new Headers({ 'Accept-Encoding': 'identity', 'User-Agent': 'node' })
-  for (const [name, value] of new Headers(options.headers)) headers.set(name, value)
+  const own = { 'accept-encoding': 'identity', 'user-agent': 'node' }
+  const headers = { ...own, ...Object.fromEntries(new Headers(options.headers)) }
   const { request } = await import('undici')
-  return request(url, {
-    method: method as Dispatcher.HttpMethod,
-    headers: Object.fromEntries(headers),
-    body: body?.toString() ?? null,
-    signal,
-    dispatcher: await dispatcher(),
-  })
+  const sent = { method: method as Dispatcher.HttpMethod, headers, body: body?.toString() ?? null, signal }
+  return request(url, { ...sent, dispatcher: await dispatcher() })
 }
 
 /**
