@@ -249,8 +249,7 @@ async function show(connection: ListedConnection): Promise<void> {
 }
 
 async function check(connection: ListedConnection): Promise<void> {
-  const { works, summary, problems } = await (await providerOf(connection)).check(connection)
-  if (!works) throw new Error(`${connection.slug}: ${summary}`)
+  const { summary, problems } = await (await providerOf(connection)).check(connection)
   console.log(`${connection.slug}: ${summary}`)
   for (const problem of [...problems, ...(connection.disabledAt ? ['The connection is disabled.'] : [])])
     console.log(`  ${problem}`)

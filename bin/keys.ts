@@ -25,12 +25,12 @@ npm run keys -- rotate   prints the next value of SESSION_SIGNING_KEYS. A rotati
 const settings = {
   SESSION_SIGNING_KEYS: {
     wait: inUnits(lifetimes.session, 'en'),
-    living: 'sessions and their refresh tokens live that\nlong',
+    living: 'sessions and their refresh tokens live that long',
     otherwise: 'users are signed out',
   },
   WIDGET_SIGNING_KEYS: {
     wait: inUnits(lifetimes.widgetToken, 'en'),
-    living: 'JWTs of widgets live that\nlong',
+    living: 'JWTs of widgets live that long',
     otherwise: 'widgets fail for a while',
   },
 }
@@ -44,7 +44,8 @@ Set this value as ${name} and deploy. When no process uses the previous value an
 the JWKS is cached for 5 minutes, and some libraries keep it for 10. Then run this command again.`,
     sign: `Step 2 of 3: the new key signs; the old key still verifies.
 Continue only if step 1 was deployed everywhere at least 10 minutes ago. Set this value as ${name} and
-deploy. When no process uses the previous value any more, wait ${wait}: ${living}. Then run this command again.`,
+deploy. When no process uses the previous value any more, wait ${wait}: ${living}.
+Then run this command again.`,
     drop: `Step 3 of 3: the old key is removed.
 Continue only if step 2 was deployed everywhere at least ${wait} ago; otherwise ${otherwise}.
 Set this value as ${name} and deploy. The rotation is then complete.`,

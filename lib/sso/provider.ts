@@ -36,8 +36,8 @@ export type Provider<Of extends Connection = Connection> = {
   authenticate(connection: Of, response: ResponseFields, secrets: AttemptSecrets): Promise<Authenticated>
   /** Returns lines about a connection, and what to enter at the provider, by label. */
   describe(connection: Of): { settings: string[]; entries: Record<string, string> }
-  /** Asks the provider. Returns whether users can sign in, what it says, and what is wrong. */
-  check(connection: Of): Promise<{ works: boolean; summary: string; problems: string[] }>
+  /** Asks the provider. Returns what it says, and what may be wrong. Throws if nobody can sign in. */
+  check(connection: Of): Promise<{ summary: string; problems: string[] }>
   /** How `npm run connections -- add` and `update` make the settings and secrets of a connection. */
   add: {
     usage: string

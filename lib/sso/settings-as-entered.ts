@@ -1,11 +1,19 @@
 import { z } from 'zod'
+import { UsageError } from '../usage-error'
 
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u // line breaks, escapes, changes of direction
 const noInvisible = 'must contain no control or invisible characters'
 
-/** The settings of a kind as an operator enters them: nothing that a terminal or a reader takes for something else. */
-export function asEntered<Settings extends object>(schema: z.ZodType<Settings>): z.ZodType<Settings> {
-  return schema.superRefine((settings, { addIssue }) => {
+/**
+ * Returns the settings of a kind as an operator entered them: nothing that a terminal or a reader takes for something
+ * else. Throws UsageError, with what `nameOf` calls a setting.
+ */
+export function checkEntered<Settings extends object>(
+  schema: z.ZodType<Settings>,
+  entered: object,
+  nameOf: (setting: string) => string,
+): Settings {
+  const asEntered = schema.superRefine((settings, { addIssue }) => {
     for (const [name, value] of Object.entries(settings)) {
       if (typeof value !== 'string' || value.startsWith('-----BEGIN ')) continue
       if (invisible.test(value)) addIssue({ code: 'custom', path: [name], message: noInvisible })
@@ -13,6 +21,9 @@ export function asEntered<Settings extends object>(schema: z.ZodType<Settings>):
         addIssue({ code: 'custom', path: [name], message: 'must contain no user name and no password' })
     }
   })
+  const { data, error } = asEntered.safeParse(entered)
+  if (data) return data
+  throw new UsageError(error!.issues.map(({ path, message }) => `${nameOf(String(path[0]))} ${message}.`).join('\n'))
 }
 
 /** The label of a connection's button, as an operator enters it. */

@@ -4,7 +4,7 @@ import { UsageError } from '../../usage-error'
 import type { OidcConnection } from '../connection'
 import type { Provider } from '../provider'
 import { SignInRejected, advice as signInAdvice } from '../rejection'
-import { asEntered } from '../settings-as-entered'
+import { checkEntered } from '../settings-as-entered'
 import { ssoUrl } from '../urls'
 import { oidcRejection } from './rejection'
 import { OidcSettings, separatesTenants } from './settings'
@@ -63,7 +63,6 @@ const check: OidcProvider['check'] = async (connection) => {
     if (outcome === 'token_invalid_client') throw rejection
     const isAccepted = outcome === 'token_invalid_grant'
     return {
-      works: true,
       summary: `the provider responds, and names itself ${metadata.issuer}.${isAccepted ? ' It accepts the client secret.' : ''}`,
       problems: [
         ...(isAccepted ? [] : [`Whether the client secret is right is unknown: a test request ended with ${outcome}.`]),
@@ -75,8 +74,7 @@ const check: OidcProvider['check'] = async (connection) => {
     }
   } catch (error) {
     if (!(error instanceof SignInRejected)) throw error
-    const summary = `${error.check}. ${advice[error.check] ?? 'The metadata can’t be used.'}`
-    return { works: false, summary, problems: [] }
+    throw new Error(`${connection.slug}: ${error.check}. ${advice[error.check] ?? 'The metadata can’t be used.'}`)
   }
 }
 
@@ -118,24 +116,19 @@ const add: OidcProvider['add'] = {
       trustClaim: (flags['trust-claim'] ?? trusted) || undefined,
     }
     const isGiven = ([, value]: [string, unknown]) => value !== undefined && !(stored && value === '')
-    const settings = asEntered(OidcSettings).safeParse(Object.fromEntries(Object.entries(given).filter(isGiven)))
-    if (!settings.success) {
-      const problems = settings.error.issues.map(({ path, message }) => `--${flagOf(String(path[0]))} ${message}`)
-      throw new UsageError(problems.join('\n'))
-    }
-    if (!separatesTenants(settings.data))
+    const settings = checkEntered(OidcSettings, Object.fromEntries(Object.entries(given).filter(isGiven)), flagOf)
+    if (!separatesTenants(settings))
       throw new UsageError('--tenant must name the domains of each of several tenants: --tenant ID=DOMAIN,DOMAIN')
-    const missing = Object.values(settings.data.tenantDomains ?? {})
-      .flat()
-      .find((domain) => !domains.includes(domain))
+    const ofTenants = Object.values(settings.tenantDomains ?? {}).flat()
+    const missing = ofTenants.find((domain) => !domains.includes(domain))
     if (missing !== undefined) throw new UsageError(`--tenant: ${missing} is not a domain of the connection.`)
     const isOtherClient = stored && clientId !== stored.clientId
     const keepsSecret = stored && !isOtherClient && !flags['new-secret'] && Object.keys(flags).length > 0
-    if (keepsSecret) return { settings: settings.data, secrets: null, notes: [] }
+    if (keepsSecret) return { settings, secrets: null, notes: [] }
     if (process.stdin.isTTY) console.error('Paste the client secret, press Enter, then Ctrl-D:')
     const clientSecret = (await read('-')).toString().trim()
     if (!clientSecret || /\s/.test(clientSecret)) throw new UsageError('Pass the client secret on stdin, alone.')
-    return { settings: settings.data, secrets: { clientSecret }, notes: isOtherClient ? [pairwise] : [] }
+    return { settings, secrets: { clientSecret }, notes: isOtherClient ? [pairwise] : [] }
   },
 }
 
@@ -153,7 +146,7 @@ const pairwise = `A provider can name its users differently to each client (the 
 identity_other_subject. Try one now: the earlier client ID, with its secret, undoes this.`
 
 function flagOf(setting: string): string {
-  return setting === 'tenants' ? 'tenant' : setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return setting === 'tenants' ? '--tenant' : `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
 /** OpenID Connect. */

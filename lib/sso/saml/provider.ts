@@ -6,7 +6,7 @@ import type { SamlConnection } from '../connection'
 import type { Entered, Provider } from '../provider'
 import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
-import { asEntered } from '../settings-as-entered'
+import { checkEntered } from '../settings-as-entered'
 import { ssoUrl } from '../urls'
 import { readProviderMetadata } from './provider-metadata'
 import { authenticate, authorize } from './service-provider'
@@ -44,13 +44,12 @@ const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
 
 /** Sends the provider a request. */
 const check: SamlProvider['check'] = async (connection) => {
-  const fails = (check: string, advice: string) => ({ works: false, summary: `${check}. ${advice}`, problems: [] })
+  const failed = (check: string, advice: string) => new Error(`${connection.slug}: ${check}. ${advice}`)
   try {
     const url = await authorize(connection, { requestId: `_${newSecret()}`, state: newSecret() })
     const { statusCode, body } = await sendRequest(url, { signal: AbortSignal.timeout(timeoutMs) })
     body.on('error', () => {}).destroy() // only its status counts
     return {
-      works: true,
       summary: `the provider’s sign-on endpoint responds with ${statusCode}.`,
       problems: [
         ...(statusCode >= 400
@@ -67,13 +66,13 @@ const check: SamlProvider['check'] = async (connection) => {
     }
   } catch (error) {
     if (error instanceof SignInRejected)
-      return fails(
+      throw failed(
         error.check,
         'Our key can’t be opened: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key SLUG',
       )
     if ((error as Error).name === 'TimeoutError')
-      return fails('provider_timeout', `The provider did not respond within ${timeoutMs / 1000} seconds.`)
-    return fails('provider_unreachable', 'The provider can’t be reached from here. Its users’ browsers might reach it.')
+      throw failed('provider_timeout', `The provider did not respond within ${timeoutMs / 1000} seconds.`)
+    throw failed('provider_unreachable', 'The provider can’t be reached from here. Its users’ browsers might reach it.')
   }
 }
 
@@ -131,12 +130,7 @@ const names: Record<string, string> = {
 }
 
 function settingsOf(entered: object): SamlSettings {
-  const settings = asEntered(SamlSettings).safeParse(entered)
-  if (settings.success) return settings.data
-  const problems = settings.error.issues.map(
-    ({ path, message }) => `The provider’s ${names[String(path[0])] ?? 'metadata'} ${message}.`,
-  )
-  throw new UsageError(problems.join('\n'))
+  return checkEntered(SamlSettings, entered, (setting) => `The provider’s ${names[setting] ?? 'metadata'}`)
 }
 
 /**
