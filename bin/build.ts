@@ -1,5 +1,4 @@
-// `npm run build`: builds the app into .next, and from it the folder that production needs, with this
-// server and the commands in JavaScript (docs/deploy.md, “A production folder”).
+// `npm run build`: builds the app, and from it the production folder, with the server and the commands in JavaScript.
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,5 +1,4 @@
-// `npm run connections -- add oidc|add saml|list|show|check|update|disable|enable|remove`: manages the
-// identity providers that users sign in with.
+// `npm run connections`: manages the identity providers that users sign in with.
 import { fetchBounded } from '../lib/outgoing'
 import type { ConnectionChange, ListedConnection } from '../lib/sso/manage'
 import type { Entered, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
@@ -136,7 +135,6 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
   await printEntries(after, clientOf(stored) === clientOf(entered.settings) ? before : undefined)
 }
 
-/** Changes a connection, and prints what has changed. */
 async function apply(
   { notes, ...change }: ConnectionChange & Entered,
   before: ListedConnection,
@@ -151,7 +149,6 @@ async function apply(
   return after
 }
 
-/** Returns what differs between a connection and what it was, a line each. */
 function differences(before: ListedConnection, after: ListedConnection): string[] {
   const textOf = (value: unknown): string => {
     if (Array.isArray(value)) return value.map(textOf).join(', ')

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import { isLoopback } from '../lib/settings/env'
-import { prepareLocally, project, readEnvFiles, rememberPublicUrl } from './local'
+import { prepareServer, project, readEnvFiles, rememberPublicUrl } from './local'
 import { startDashboard, startWidget } from './local-examples'
 import { startLocalProvider } from './local-provider'
 import { startMailbox } from './mailbox'
@@ -22,7 +22,7 @@ const { log } = console
 async function run(): Promise<number> {
   readEnvFiles(production)
   const port = await choosePort()
-  const release = await prepareLocally({ port, purpose: 'server', report: log })
+  const release = await prepareServer(port, log)
   let disconnect = async () => {}
   try {
     const mailbox = process.env.SMTP_URL ? null : await startMailbox()

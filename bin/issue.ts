@@ -1,5 +1,4 @@
-// `npm run issue -- sso-code|reset-token EMAIL`: issues by hand the links that the SSO callback and
-// the forgot-password e-mail issue in production.
+// `npm run issue`: issues by hand the links that the SSO callback and the reset email contain in production.
 import { UsageError } from '../lib/usage-error'
 import { checkAddress, runCommand } from './command-line'
 import { prepareCommand, withDatabase } from './local'

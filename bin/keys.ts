@@ -1,5 +1,4 @@
-// `npm run keys -- new|rotate|list`: manages the keys that sign session JWTs. Changes nothing: it
-// prints the next value of SESSION_SIGNING_KEYS or WIDGET_SIGNING_KEYS to stdout.
+// `npm run keys`: prints the next value of SESSION_SIGNING_KEYS or WIDGET_SIGNING_KEYS. Changes nothing.
 
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'

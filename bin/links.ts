@@ -3,7 +3,6 @@ import { env } from '../lib/settings/env'
 import { issueSsoCode } from '../lib/sso/exchange'
 import { createUser, findUserByEmail } from '../lib/user'
 
-/** A secret and the URL that contains it. */
 export type Link = { secret: string; url: string; expiresAt: string }
 
 /** The link that the SSO callback redirects to: the sign-in page with a one-time code. */
@@ -16,7 +15,6 @@ export async function resetLink(userId: string): Promise<Link> {
   return link('/reset-password', 'token', await issueResetToken(userId))
 }
 
-/** Issues both links for a user. Creates the user if needed. */
 export async function issueLinks(email: string): Promise<{ signIn: Link; reset: Link }> {
   await createUser(email)
   const user = await findUserByEmail(email)

@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Configuration } from 'oidc-provider'
 
-/** A person at the local provider. */
 export type Person = { id: string; name: string; email: string }
 
 export type LocalProvider = { issuer: string; clientId: string; clientSecret: string; stop: () => Promise<void> }

@@ -11,57 +11,50 @@ export const project = fileURLToPath(new URL('..', import.meta.url))
 const folder = `${project}.data/`
 const publicUrlFile = `${folder}public-url`
 
-type Embedded = Awaited<ReturnType<typeof startEmbeddedPostgres>>
 type Report = (progress: string) => void
-type Needs = { port: number; purpose: 'server' | 'command'; report: Report }
 
-/**
- * Completes `process.env` for local development. For the server, starts the embedded PostgreSQL and migrates it. A
- * command uses the one that runs; with NODE_ENV=production, only the settings. Returns what releases the database.
- */
-export async function prepareLocally(needs: Needs): Promise<() => Promise<void>> {
-  generateClient(needs.report)
-  const isInProduction = process.env.NODE_ENV === 'production' && needs.purpose === 'command'
-  const renamed = needs.purpose === 'command' && renamedSetting(process.env)
-  if (renamed) needs.report(renamed)
-  const embedded = isInProduction ? null : await prepareDatabase(needs)
-  if (isInProduction) {
-    // what no command uses
-    process.env.SESSION_SIGNING_KEYS ||= newSigningKeys()
-    process.env.TRUSTED_PROXIES ||= '1'
-  }
-  const { REDIS_URL, UPSTASH_REDIS_REST_URL, KV_REST_API_URL } = process.env
-  if (!REDIS_URL && !UPSTASH_REDIS_REST_URL && !KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
-  return async () => {
-    const { databasePool } = await import('../lib/database/pool')
-    await databasePool().end() // before the server stops, which would break its connections
-    await embedded?.release()
-  }
-}
-
-async function prepareDatabase({ port, purpose, report }: Needs): Promise<Embedded | null> {
-  mkdirSync(folder, { recursive: true })
-  const isEmbedded = !process.env.DATABASE_URL
-  const embedded = isEmbedded && purpose === 'server' ? await startEmbeddedPostgres(`${folder}postgres`, report) : null
-  const url = process.env.DATABASE_URL || embedded?.url || embeddedPostgresUrl(`${folder}postgres`)
-  if (!url) throw new Error('No local database is running. Run `npm run dev` in another terminal, or set DATABASE_URL.')
+/** Completes `process.env` for a local server, and migrates its database. Returns a function that releases that. */
+export async function prepareServer(port: number, report: Report): Promise<() => Promise<void>> {
+  generateClient(report)
+  const { DATABASE_URL, DIRECT_DATABASE_URL } = process.env
+  const embedded = DATABASE_URL ? null : await startEmbeddedPostgres(`${folder}postgres`, report)
+  const url = embedded?.url ?? DATABASE_URL!
   try {
-    process.env.DATABASE_URL = url
-    process.env.SESSION_SIGNING_KEYS ||= localKeys('signing-keys.json', newSigningKeys)
-    process.env.WIDGET_SIGNING_KEYS ||= localKeys('widget-signing-keys.json', newSigningKeys)
-    if (!process.env.CONNECTION_SECRETS_KEY)
-      process.env.ENCRYPTION_KEY ||= localKeys('connection-secrets-key', () => randomBytes(32).toString('base64'))
-    process.env.PUBLIC_URL ||= `http://localhost:${port}`
-    process.env.PASSWORD_BREACH_CHECK ||= 'false' // the machine may be offline
-    if (purpose === 'command') return embedded
+    setDefaults(url, port)
     const { applyMigrations } = await import('../prisma/migrate') // imported here because it loads a WebAssembly engine
-    const applied = await applyMigrations((!isEmbedded && process.env.DIRECT_DATABASE_URL) || url, report)
+    const applied = await applyMigrations((!embedded && DIRECT_DATABASE_URL) || url, report)
     if (applied.length > 0) report(`Migrated the database: ${applied.join(', ')}`)
-    return embedded
   } catch (error) {
     await embedded?.release()
     throw error
   }
+  return async () => {
+    await closePool() // before the server stops, which would break its connections
+    await embedded?.release()
+  }
+}
+
+/** Completes `process.env` for local development. Existing values are kept. */
+function setDefaults(databaseUrl: string, port: number): void {
+  mkdirSync(folder, { recursive: true })
+  process.env.DATABASE_URL = databaseUrl
+  process.env.SESSION_SIGNING_KEYS ||= localKeys('signing-keys.json', newSigningKeys)
+  process.env.WIDGET_SIGNING_KEYS ||= localKeys('widget-signing-keys.json', newSigningKeys)
+  if (!process.env.CONNECTION_SECRETS_KEY)
+    process.env.ENCRYPTION_KEY ||= localKeys('connection-secrets-key', () => randomBytes(32).toString('base64'))
+  process.env.PUBLIC_URL ||= `http://localhost:${port}`
+  process.env.PASSWORD_BREACH_CHECK ||= 'false' // the machine may be offline
+  limitInProcess()
+}
+
+function limitInProcess(): void {
+  const { REDIS_URL, UPSTASH_REDIS_REST_URL, KV_REST_API_URL } = process.env
+  if (!REDIS_URL && !UPSTASH_REDIS_REST_URL && !KV_REST_API_URL) process.env.RATE_LIMIT ||= 'in-process'
+}
+
+async function closePool(): Promise<void> {
+  const { databasePool } = await import('../lib/database/pool')
+  await databasePool().end()
 }
 
 /** Reads the `.env` files as Next.js does. Variables that are already set are kept. */
@@ -72,11 +65,6 @@ export function readEnvFiles(production: boolean): void {
 /** Saves the URL of the running server, for commands in other terminals. */
 export function rememberPublicUrl(): void {
   writeFileSync(publicUrlFile, process.env.PUBLIC_URL!)
-}
-
-/** The URL that `rememberPublicUrl` last saved, or an empty string. */
-function rememberedPublicUrl(): string {
-  return existsSync(publicUrlFile) ? readFileSync(publicUrlFile, 'utf8') : ''
 }
 
 /** Prisma's client is generated, not committed. A production folder includes it, but not the CLI. */
@@ -100,12 +88,24 @@ export function prepareCommand(): void {
   generateClient(console.error)
 }
 
-/** Runs `work` of a command with the database, as the role of the server. */
+/** Runs `work` of a command with the database, as the role of the server. In development, with that of `npm run dev`. */
 export async function withDatabase(work: () => Promise<void>): Promise<void> {
-  if (!process.env.PORT) process.env.PUBLIC_URL ||= rememberedPublicUrl()
-  const port = Number(process.env.PORT || 3000)
-  const release = await prepareLocally({ port, purpose: 'command', report: console.error })
-  await work().finally(release)
+  const renamed = renamedSetting(process.env)
+  if (renamed) console.error(renamed)
+  const { NODE_ENV, PORT, DATABASE_URL } = process.env
+  if (!PORT && existsSync(publicUrlFile)) process.env.PUBLIC_URL ||= readFileSync(publicUrlFile, 'utf8')
+  if (NODE_ENV === 'production') {
+    // what no command uses
+    process.env.SESSION_SIGNING_KEYS ||= newSigningKeys()
+    process.env.TRUSTED_PROXIES ||= '1'
+    limitInProcess()
+  } else {
+    const url = DATABASE_URL || embeddedPostgresUrl(`${folder}postgres`)
+    if (!url)
+      throw new Error('No local database is running. Run `npm run dev` in another terminal, or set DATABASE_URL.')
+    setDefaults(url, Number(PORT || 3000))
+  }
+  await work().finally(closePool)
 }
 
 /** Runs `work` of a command with the database, as the role that may change what the serving role may only read. */

@@ -1,5 +1,3 @@
-// `npm run migrate`: applies pending migrations to the database in DIRECT_DATABASE_URL, or in
-// DATABASE_URL if that is not set.
 import { applyMigrations } from '../prisma/migrate'
 import { runCommand } from './command-line'
 import { readEnvFiles } from './local'

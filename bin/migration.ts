@@ -1,5 +1,4 @@
-// `npm run migration -- NAME`: writes a migration for the changes in prisma/schema.prisma since the
-// newest committed migration. Works offline.
+// `npm run migration`: writes a migration for the changes of the schema since the newest committed one. Works offline.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { UsageError } from '../lib/usage-error'
 import { draftMigration } from '../prisma/migrate'

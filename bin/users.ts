@@ -1,5 +1,4 @@
-// `npm run users -- add|allow-password|delete|disable|enable|import|invite|link|list|rename|show|sign-out|unlink`:
-// manages users by hand.
+// `npm run users`: manages users by hand.
 import { sendsMail } from '../lib/settings/env'
 import type { ListedConnection } from '../lib/sso/manage'
 import { UsageError } from '../lib/usage-error'
@@ -186,7 +185,6 @@ async function show(user: User, { json }: Flags): Promise<void> {
   }
 }
 
-/** How a session began, and from which device. */
 function wayOf({ method, connection, device }: UserSession): string {
   const ways = { password: 'password', sso: connection ?? 'a removed connection', code: 'a callback of another app' }
   return device ? `${ways[method]}, ${device}` : ways[method]

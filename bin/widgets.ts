@@ -1,5 +1,4 @@
-// `npm run widgets -- add|list|show|add-origin|remove-origin|rotate|revoke|disable|enable|remove|check`: manages
-// the widgets that customers embed into their pages (docs/widgets.md).
+// `npm run widgets`: manages the widgets that customers embed into their pages (docs/widgets.md).
 import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
 import { runCommand } from './command-line'

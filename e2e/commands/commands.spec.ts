@@ -331,10 +331,8 @@ test.describe('npm run issue', () => {
 
 test('the breached-password check is off by default in local development', async () => {
   const script = `
-    const { prepareLocally } = await import('${project}bin/local.ts')
-    const release = await prepareLocally({ port: 3000, purpose: 'command', report: () => {} })
-    console.log(process.env.PASSWORD_BREACH_CHECK)
-    await release()`
+    const { withDatabase } = await import('${project}bin/local.ts')
+    await withDatabase(async () => console.log(process.env.PASSWORD_BREACH_CHECK))`
   const check = (setting: string) =>
     promisify(execFile)(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
       cwd: project,

@@ -1,5 +1,5 @@
 import { domainInAscii } from '../contract/email-address'
-import { prisma } from '../database/prisma'
+import { type Prisma, prisma } from '../database/prisma'
 import { ConnectionSettings } from './kinds'
 import type { OidcSettings } from './oidc/settings'
 import type { SamlSettings } from './saml/settings'
@@ -7,17 +7,11 @@ import type { SamlSettings } from './saml/settings'
 /** What a slug looks like: a segment of a path. */
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
+type Row = Prisma.ConnectionGetPayload<object>
+
 /** An identity provider that users can sign in with. */
-export type Connection = {
-  id: string
-  slug: string
-  name: string
+export type Connection = Omit<Row, 'kind' | 'settings' | 'listed' | 'disabledAt' | 'createdAt'> & {
   settings: ConnectionSettings
-  sealedSecrets: string | null
-  provision: boolean
-  allowPasswords: boolean
-  /** How long its sessions can be renewed, if not as long as any session. */
-  sessionHours: number | null
 }
 
 export type OidcConnection = Connection & { settings: OidcSettings }

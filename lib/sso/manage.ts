@@ -43,20 +43,28 @@ export async function addConnection({ secrets, domains, ...connection }: NewConn
 export async function endPasswordSessions(domains: string[]): Promise<number> {
   let count = 0
   for (const domain of domains)
-    for (let after: string | undefined = lowestId; after; ) {
-      const users: { id: string }[] = await prisma().$queryRaw`
+    for await (const userIds of batchesOf(
+      (after) => prisma().$queryRaw`
         SELECT id FROM users WHERE email_domain = ${domain} AND id > ${after}::uuid AND NOT ${mayUsePassword}
-        ORDER BY id LIMIT ${batchSize}`
-      const userIds = users.map(({ id }) => id)
+        ORDER BY id LIMIT ${batchSize}`,
+    )) {
       await transaction(async (tx) => {
         await lockUsers(tx, userIds)
         const began = Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND ${beganWithPassword}`
         await tx.$executeRaw`WITH ${revokeSessions(began)} SELECT id FROM revoked`
       })
       count += userIds.length
-      after = userIds.at(-1)
     }
   return count
+}
+
+/** Yields the IDs that a query returns, which reads a batch of those above the last one. */
+async function* batchesOf(read: (after: string) => Promise<{ id: string }[]>): AsyncGenerator<string[]> {
+  for (let after: string | undefined = lowestId; after; ) {
+    const ids: string[] = (await read(after)).map(({ id }) => id)
+    if (ids.length > 0) yield ids
+    after = ids.at(-1)
+  }
 }
 
 /** Returns how many enabled users of these domains have no usable password and no identity at an enabled connection. */
@@ -147,30 +155,23 @@ export async function enableConnection({ id }: Pick<ListedConnection, 'id'>): Pr
 export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<number> {
   await prisma().$executeRaw`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
   let ended = 0
-  for (let after = lowestId; ; ) {
-    const identities = await prisma().identity.findMany({
-      where: { connectionId: id, userId: { gt: after } },
-      orderBy: { userId: 'asc' },
-      take: batchSize,
-      select: { userId: true },
-    })
-    if (identities.length === 0) return ended
-    const userIds = identities.map(({ userId }) => userId!)
+  for await (const userIds of batchesOf(
+    (after) => prisma().$queryRaw`
+      SELECT user_id AS id FROM identities WHERE connection_id = ${id} AND user_id > ${after}::uuid
+      ORDER BY user_id LIMIT ${batchSize}`,
+  ))
     ended += await transaction((tx) => endSessionsOf(tx, id, userIds))
-    after = userIds.at(-1)!
-  }
+  return ended
 }
 
 /** Disables a connection and deletes it, with its identities. Returns how many sessions it ended. */
 export async function removeConnection(connection: Pick<ListedConnection, 'id'>): Promise<number> {
   const ended = await disableConnection(connection)
   // In batches: the foreign key would delete all sign-ins in one statement, and there can be millions.
-  for (let isLeft = true; isLeft; ) {
-    const deleted = await prisma().$executeRaw`
-      DELETE FROM sso_attempts WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM sso_attempts WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))`
-    isLeft = deleted > 0
-  }
+  const deleteSome = () => prisma().$executeRaw`
+    DELETE FROM sso_attempts WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM sso_attempts WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))`
+  while ((await deleteSome()) > 0);
   await prisma().connection.deleteMany({ where: { id: connection.id } })
   return ended
 }

@@ -23,28 +23,22 @@ export async function sealSecrets(secrets: Secrets, binding: Binding): Promise<s
 
 /** Decrypts the secrets of a connection. Throws SignInRejected if no key fits, or if the binding has changed. */
 export async function openSecrets(connection: Pick<Connection, 'id' | 'settings' | 'sealedSecrets'>): Promise<Secrets> {
+  const { compactDecrypt } = await import('jose')
+  const algorithms = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] }
   try {
-    return await opened(connection.sealedSecrets ?? '', bindingOf(connection))
+    // before 0.2.0, the key itself sealed
+    for (const key of encryptionKeys().flatMap((each) => [deriveKey(each, purpose), each])) {
+      const decrypted = await compactDecrypt(connection.sealedSecrets ?? '', key, algorithms).catch(() => null)
+      if (!decrypted) continue
+      const { protectedHeader, plaintext } = decrypted
+      const isBound = Object.entries(bindingOf(connection)).every(([name, value]) => protectedHeader[name] === value)
+      if (!isBound) throw new Error('The secrets were sealed for another connection, issuer, client or certificate.')
+      return JSON.parse(new TextDecoder().decode(plaintext))
+    }
+    throw new Error('The secrets can’t be opened: none of the keys in ENCRYPTION_KEY sealed them.')
   } catch (error) {
     throw new SignInRejected('secrets', 'unavailable', error)
   }
-}
-
-async function opened(sealed: string, binding: Binding): Promise<Secrets> {
-  const { compactDecrypt } = await import('jose')
-  // before 0.2.0, the key itself sealed
-  for (const key of encryptionKeys().flatMap((each) => [deriveKey(each, purpose), each])) {
-    const decrypted = await compactDecrypt(sealed, key, {
-      keyManagementAlgorithms: ['dir'],
-      contentEncryptionAlgorithms: ['A256GCM'],
-    }).catch(() => null)
-    if (!decrypted) continue
-    const { protectedHeader, plaintext } = decrypted
-    const isBound = Object.entries(binding).every(([name, value]) => protectedHeader[name] === value)
-    if (!isBound) throw new Error('The secrets were sealed for another connection, issuer, client or certificate.')
-    return JSON.parse(new TextDecoder().decode(plaintext))
-  }
-  throw new Error('The secrets can’t be opened: none of the keys in ENCRYPTION_KEY sealed them.')
 }
 
 /** What the secrets of a connection are sealed for. */

@@ -82,17 +82,13 @@ async function rejectionOf(
   connectionId: string,
   isBrowser: Prisma.Sql,
 ): Promise<SignInRejected> {
-  type Row = { isConnection: boolean; isBrowser: boolean; isClaimed: boolean; next: string | null }
-  const [row] = await prisma().$queryRaw<Row[]>`
-    SELECT connection_id = ${connectionId} AS "isConnection", ${isBrowser} AS "isBrowser",
-      claimed_at IS NOT NULL AS "isClaimed", next
+  const [row] = await prisma().$queryRaw<{ check: string; next: string | null }[]>`
+    SELECT CASE WHEN connection_id <> ${connectionId} THEN 'state_connection' WHEN NOT ${isBrowser} THEN 'state_browser'
+        WHEN claimed_at IS NOT NULL THEN 'state_used' ELSE 'state_expired' END AS check,
+      CASE WHEN connection_id = ${connectionId} AND ${isBrowser} THEN next END AS next
     FROM sso_attempts WHERE state_hash = ${stateHash}`
-  const reject = (check: string, next: string | null = null) =>
-    Object.assign(new SignInRejected(check, 'attempt_invalid'), { next })
-  if (!row) return reject('state_unknown')
-  if (!row.isConnection) return reject('state_connection')
-  if (!row.isBrowser) return reject('state_browser')
-  return reject(row.isClaimed ? 'state_used' : 'state_expired', row.next)
+  const { check, next } = row ?? { check: 'state_unknown', next: null }
+  return Object.assign(new SignInRejected(check, 'attempt_invalid'), { next })
 }
 
 /** Derives the secrets, so that the database holds none. Throws SignInRejected if the key of the start is gone. */

@@ -149,5 +149,4 @@ function flagOf(setting: string): string {
   return setting === 'tenants' ? '--tenant' : `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-/** OpenID Connect. */
 export const oidc: OidcProvider = { response: 'query', authorize, authenticate, describe, check, add }

@@ -11,7 +11,6 @@ const issuer = ProviderUrl.refine((value) => !/[?#]/.test(value), 'must not cont
   'must be the issuer, not the URL of its metadata',
 )
 
-/** What is stored of a connection with OpenID Connect. */
 export const OidcSettings = z
   .strictObject({
     kind: z.literal('oidc'),

@@ -26,15 +26,12 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
   ensure(format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'saml_transient')
   // Core 8.3.7: a persistent NameID that another provider made may equal one of this provider.
   const isPersistent = format === 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
-  const qualifier = uriIn(nameId, 'NameQualifier') || issuer
-  ensure(!isPersistent || qualifier === issuer, 'saml_name_qualifier')
+  ensure(!isPersistent || (uriIn(nameId, 'NameQualifier') || issuer) === issuer, 'saml_name_qualifier')
   checkConfirmation(subject, expected)
   // Core 2.5.1: a condition that is not understood makes the assertion invalid.
   const required = onlyChild(assertion, saml, 'Conditions', 'saml_conditions')
-  ensure(
-    required.children.every(({ name, namespace }) => namespace === saml && conditions.includes(name)),
-    'saml_conditions',
-  )
+  const isKnown = ({ name, namespace }: XmlElement) => namespace === saml && conditions.includes(name)
+  ensure(required.children.every(isKnown), 'saml_conditions')
   const [start, end] = ['NotBefore', 'NotOnOrAfter'].map((name) => required.attributes.get(name))
   ensure((start === undefined || timeOf(start) <= Date.now() + clockSkewMs) && isAhead(end), 'saml_time')
   const restrictions = childrenOf(required, saml, 'AudienceRestriction')
@@ -50,9 +47,8 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
 }
 
 function allows(restriction: XmlElement, entityId: string): boolean {
-  return childrenOf(restriction, saml, 'Audience').some(
-    ({ text, children }) => children.length === 0 && trimmed(text) === entityId,
-  )
+  const isOurs = ({ text, children }: XmlElement) => children.length === 0 && trimmed(text) === entityId
+  return childrenOf(restriction, saml, 'Audience').some(isOurs)
 }
 
 /** Profiles 4.1.4.3: at least one confirmation has to meet every condition. Others may be for other recipients. */

@@ -3,8 +3,7 @@ import type { ServiceProviderSettings } from './service-provider'
 import { checkUnsigned } from './signature'
 import { childrenOf, namespaces, onlyChild, selfAndDescendants, type XmlElement } from './xml'
 
-// CBC has no integrity of its own, but ADFS and Entra use nothing else. An attacker learns nothing
-// from it, because every failure gets the same response. No RSA PKCS #1 v1.5 and no triple DES.
+// CBC has no integrity, but ADFS and Entra use nothing else, and every failure gets the same response.
 const contentCiphers = [
   'http://www.w3.org/2009/xmlenc11#aes256-gcm',
   'http://www.w3.org/2009/xmlenc11#aes128-gcm',
@@ -36,16 +35,11 @@ export function checkEncryption(encrypted: XmlElement): void {
   ensure(all('EncryptionMethod').length === 2 && all('CipherValue').length === 2, 'saml_encryption')
   ensure(contentCiphers.includes(algorithmOf(data)), 'saml_encryption')
   ensure(keyCiphers.includes(algorithmOf(key)), 'saml_encryption')
-  const hashes = all('DigestMethod').map(({ attributes }) => attributes.get('Algorithm') ?? '')
-  ensure(
-    hashes.every((hash) => digests.includes(hash)),
-    'saml_encryption',
-  )
+  const valuesOf = (name: string, attribute: string) => all(name).map((each) => each.attributes.get(attribute) ?? '')
+  const hasKnownDigests = valuesOf('DigestMethod', 'Algorithm').every((hash) => digests.includes(hash))
   // The library puts the URI into an XPath expression.
-  ensure(
-    all('RetrievalMethod').every(({ attributes }) => /^#[\w.-]+$/.test(attributes.get('URI') ?? '')),
-    'saml_encryption',
-  )
+  const hasSafeUris = valuesOf('RetrievalMethod', 'URI').every((uri) => /^#[\w.-]+$/.test(uri))
+  ensure(hasKnownDigests && hasSafeUris, 'saml_encryption')
 }
 
 function algorithmOf(element: XmlElement): string {

@@ -19,10 +19,7 @@ function ensure(condition: unknown, problem: string): asserts condition {
   if (!condition) throw new UsageError(problem)
 }
 
-/**
- * Reads the metadata of one identity provider from a file. Leaves unusable certificates out. Throws
- * UsageError. Does not verify a signature: get metadata from a place that you trust.
- */
+/** Reads the metadata of one identity provider, which has to come from a trusted place. Throws UsageError. */
 export function readProviderMetadata(file: Buffer | string): ProviderMetadata {
   const elements = selfAndDescendants(parseMetadata(decoded(Buffer.from(file))))
   const isEntity = ({ name, namespace }: XmlElement) => name === 'EntityDescriptor' && namespace === namespaces.metadata

@@ -42,7 +42,6 @@ const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
   },
 })
 
-/** Sends the provider a request. */
 const check: SamlProvider['check'] = async (connection) => {
   const failed = (check: string, advice: string) => new Error(`${connection.slug}: ${check}. ${advice}`)
   try {
@@ -55,8 +54,7 @@ const check: SamlProvider['check'] = async (connection) => {
         ...(statusCode >= 400
           ? ['It rejects our request: is this service registered there? If so, import its current metadata.']
           : []),
-        // Only the key of a certificate counts (SAML Metadata Interoperability §2.6.1): this breaks nothing,
-        // but the provider is likely to sign with another one soon.
+        // This breaks nothing, but the provider is likely to sign with another one soon.
         ...expiringCertificates(connection.settings).map(({ whose, endsAt }) => {
           const ends = `${endsAt <= Date.now() ? 'expired' : 'expires'} on ${dateOf(endsAt)}`
           if (whose === 'provider') return `The last certificate ${ends}: import new metadata.`
@@ -89,7 +87,6 @@ const add: SamlProvider['add'] = {
     'sign-requests': { type: 'boolean' },
     'email-attribute': { type: 'string' },
   },
-  /** Reads the provider's metadata, and makes a key pair of ours for a new connection. */
   async settingsFrom({ slug, stored }, flags, read) {
     const { metadata, 'want-signed': wanted = stored?.signed ?? 'either', 'sign-requests': signRequests } = flags
     if (stored && Object.keys(flags).length === 0)
@@ -133,10 +130,7 @@ function settingsOf(entered: object): SamlSettings {
   return checkEntered(SamlSettings, entered, (setting) => `The provider’s ${names[setting] ?? 'metadata'}`)
 }
 
-/**
- * Makes a second key pair of ours: the first one signs, both decrypt. With `drop`, the second one takes the
- * place of the first. A new pair replaces keys that can't be opened at once. Throws UsageError.
- */
+/** Makes a second key pair of ours, or the only one if none can be opened. With `drop`, the second one replaces the first. */
 export async function rotateKey(connection: SamlConnection, drop = false): Promise<Entered> {
   const { slug } = connection
   const { nextCertificate, ...settings } = connection.settings
@@ -169,7 +163,6 @@ export function expiringCertificates({ certificates, certificate, nextCertificat
   return Object.entries(ends).flatMap(([whose, endsAt]) => (endsAt <= Date.now() + soonMs ? [{ whose, endsAt }] : []))
 }
 
-/** When a certificate (PEM) ends. */
 function endOf(pem: string): number {
   return Date.parse(new X509Certificate(pem).validTo)
 }
@@ -183,5 +176,4 @@ function dateOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10)
 }
 
-/** SAML 2.0. */
 export const saml: SamlProvider = { response: 'form', authorize, authenticate, describe, check, add }

@@ -73,8 +73,7 @@ export function checkAssertionForm(assertion: XmlElement, { requestId }: Expecte
   ensure(isSaml && elements.filter(isAssertion).length === 1, 'saml_assertion_count')
   checkIds(elements)
   onlyChild(assertion, namespaces.assertion, 'Conditions', 'saml_conditions')
-  // Before a signature is verified: otherwise, a large assertion of an earlier sign-in could be
-  // posted again and again, and cost as much as a genuine one.
+  // Before a signature is verified, so that an earlier large assertion that is posted again costs less than a new one.
   const confirmations = elements.filter(({ name }) => name === 'SubjectConfirmationData')
   const requests = confirmations.flatMap(({ attributes }) => attributes.get('InResponseTo') ?? [])
   ensure(requests.length === 0 || requests.includes(requestId), 'saml_in_response_to')

@@ -68,10 +68,7 @@ export async function authnRequestUrl(
   return saml.getAuthorizeUrlAsync(relayState, undefined, {})
 }
 
-/**
- * Verifies a posted response (base64) to the request with this ID. Returns who signed in. Throws
- * SamlRejected. Claim the sign-in attempt first: this function does not remember responses.
- */
+/** Verifies a posted response (base64) to the request with this ID. Claim the attempt first. Throws SamlRejected. */
 export async function verifyResponse(
   settings: ServiceProviderSettings,
   samlResponse: string,

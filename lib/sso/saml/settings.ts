@@ -3,7 +3,6 @@ import { ProviderUrl } from '../provider-url'
 
 const certificate = z.string().startsWith('-----BEGIN CERTIFICATE-----')
 
-/** What is stored of a connection with SAML. */
 export const SamlSettings = z.strictObject({
   kind: z.literal('saml'),
   /** The provider's entity ID (SAML Core §8.3.6), which is not necessarily a URL. */

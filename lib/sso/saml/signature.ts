@@ -10,8 +10,7 @@ const signatureMethods = [
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
 ]
-// Of a part that no signature covers. Genuine ones have about 15 elements and 10 attributes, and a
-// chain of three certificates has 6,000 characters.
+// Of a part that no signature covers. Genuine ones have about 15 elements, 10 attributes and 6,000 characters.
 const maxUnsignedElements = 50
 const maxUnsignedAttributes = 50
 const maxUnsignedSize = 16 * 1024

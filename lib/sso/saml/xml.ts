@@ -42,8 +42,7 @@ const maxDepth = 25
 const maxNamespaceLength = 256
 
 const space = '[ \\t\\n]'
-// ASCII, and neither a leading underscore nor hasOwnProperty: the library keeps prefixes and attributes
-// in objects, where __proto__ is magic, and calls that method of them.
+// ASCII, no leading underscore, no hasOwnProperty: the library keeps names in objects, where they would be magic.
 const name = '(?!hasOwnProperty\\b)[A-Za-z][\\w.-]*'
 const declaration = new RegExp(
   `<\\?xml${space}+version=["']1\\.0["'](?:${space}+encoding=["']([\\w-]*)["'])?(?:${space}+standalone=["'](?:yes|no)["'])?${space}*\\?>`,
@@ -203,13 +202,8 @@ function unescaped(text: string): string {
 
 /** Returns a text without the white space of XML around it. No other space, because it may be a part of a name. */
 export function trimmed(text: string): string {
-  let [start, end] = [0, text.length]
-  while (isSpace(text[start])) start++
-  while (end > start && isSpace(text[end - 1])) end--
-  return text.slice(start, end)
+  return /[^ \t\n\r](?:.*[^ \t\n\r])?/s.exec(text)?.[0] ?? ''
 }
-
-const isSpace = (character = '') => character !== '' && ' \t\n\r'.includes(character)
 
 /** Returns a URI in an attribute. White space around it has no meaning (XML Schema, anyURI). */
 export function uriIn({ attributes }: XmlElement, name: string): string | undefined {

@@ -96,7 +96,6 @@ export async function finishSignIn(
 
 type Outcome = ({ error: SignInError } | { code: string }) & ReturnTo
 
-/** Returns the URL of the landing page with the outcome of a sign-in. */
 export function landing(outcome: Outcome): string {
   const present = Object.entries(outcome).filter(([, value]) => value !== null)
   return `/sso/callback?${new URLSearchParams(present as [string, string][])}`

@@ -3,7 +3,6 @@ import { route } from '@/lib/http/route'
 import { findConnection, isSaml } from '@/lib/sso/connection'
 import { publicSettings, serviceMetadata } from '@/lib/sso/saml/service-provider'
 
-/** Returns our SAML metadata for the identity provider of a connection. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-metadata', method: 'GET' },
   async ({ params, addToLog }) => {
