@@ -14,5 +14,6 @@ async function cleanUp(): Promise<void> {
 runCommand({
   usage: 'npm run clean-up   deletes rows that expired more than a week ago, and prints how many',
   options: {},
-  commands: { '': { run: () => withDatabase(cleanUp) } },
+  within: withDatabase,
+  commands: { '': { run: cleanUp } },
 })

@@ -21,6 +21,8 @@ type Command<Given extends Options> = {
 type Program<Given extends Options> = {
   usage: string
   options: Given
+  /** What each command runs in, such as `withDatabase`. */
+  within?: (work: () => Promise<void>) => Promise<void>
   /** Each by its words, such as `add oidc`. A program without commands has one without words. */
   commands: Record<string, Command<Given>>
 }
@@ -40,7 +42,8 @@ export function runCommand<Given extends Options>(program: Program<Given>): void
   )
 }
 
-async function run<Given extends Options>({ usage, options, commands }: Program<Given>): Promise<void> {
+async function run<Given extends Options>(program: Program<Given>): Promise<void> {
+  const { usage, options, within = (work) => work(), commands } = program
   const wrong = (problem: string) => new UsageError(`${problem}\n\n${usage}`)
   const { values, positionals } = readArguments(options, wrong)
   if (values.help) return console.log(usage)
@@ -58,7 +61,7 @@ async function run<Given extends Options>({ usage, options, commands }: Program<
   const missing = parameters[given.length]
   if (missing && !missing.startsWith('[')) throw wrong(`${missing} is missing.`)
   if (given.length > parameters.length) throw wrong(`“${given[parameters.length]}” is not expected.`)
-  await run(values as FlagsOf<Given>, ...given)
+  await within(async () => void (await run(values as FlagsOf<Given>, ...given)))
 }
 
 function readArguments(options: Options, wrong: (problem: string) => UsageError) {

@@ -216,7 +216,7 @@ const jsonFields = 'slug name kind issuer domains users provision listed allowPa
   ' ',
 )
 
-async function list(json = false): Promise<void> {
+async function list({ json }: { json?: boolean }): Promise<void> {
   for (const connection of await listConnections()) {
     const values = { ...connection.settings, ...connection }
     console.log(json ? JSON.stringify(values, jsonFields) : summaryOf(connection))
@@ -262,25 +262,26 @@ const ofConnection = <Given>(
 ) => ({
   parameters: ['SLUG'],
   flags,
-  run: (given: Given, slug: string) => withDatabaseAsOwner(async () => act(await existing(slug), given)),
+  run: async (given: Given, slug: string) => act(await existing(slug), given),
 })
 const additionOf = ([name, provider]: (typeof providers)[number]) => [
   `add ${name}`,
   {
     parameters: ['SLUG'],
     flags: Object.keys({ ...flagsOfAdd, ...provider.add.flags }),
-    run: (flags: Flags, slug: string) => withDatabaseAsOwner(() => add(provider, slug, flags)),
+    run: (flags: Flags, slug: string) => add(provider, slug, flags),
   },
 ]
 runCommand({
   usage: [...providers.map(([, { add }]) => add.usage), usageOfAll].join('\n'),
   options: { ...flagsOfKinds, ...flagsOfUpdate, json: { type: 'boolean' }, drop: { type: 'boolean' } },
+  within: withDatabaseAsOwner,
   commands: {
     ...Object.fromEntries(providers.map(additionOf)),
     update: ofConnection(update, Object.keys({ ...flagsOfUpdate, ...flagsOfKinds })),
     'rotate-key': ofConnection(rotate, ['drop']),
-    reseal: { run: () => withDatabaseAsOwner(reseal) },
-    list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
+    reseal: { run: reseal },
+    list: { flags: ['json'], run: list },
     show: ofConnection(show),
     check: ofConnection(check),
     disable: ofConnection(disable),

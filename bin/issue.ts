@@ -15,7 +15,10 @@ npm run issue -- reset-token EMAIL   prints a password-reset link
 
 type Kind = 'sso-code' | 'reset-token'
 
-async function issue(kind: Kind, email: string, create = false, json = false): Promise<void> {
+type Flags = { create?: boolean; json?: boolean }
+
+async function issue(kind: Kind, { create = false, json }: Flags, email: string): Promise<void> {
+  checkAddress(email, create)
   if (create) await createUser(email)
   const user = await findUserByEmail(email)
   if (!user) throw new UsageError(`There is no user ${email}. Add --create to create it.`)
@@ -29,13 +32,11 @@ async function issue(kind: Kind, email: string, create = false, json = false): P
 const command = (kind: Kind) => ({
   parameters: ['EMAIL'],
   flags: ['create' as const, 'json' as const],
-  run: ({ create, json }: { create?: boolean; json?: boolean }, email: string) => {
-    checkAddress(email, create ?? false)
-    return withDatabase(() => issue(kind, email, create, json))
-  },
+  run: (flags: Flags, email: string) => issue(kind, flags, email),
 })
 runCommand({
   usage,
   options: { json: { type: 'boolean' }, create: { type: 'boolean' } },
+  within: withDatabase,
   commands: { 'sso-code': command('sso-code'), 'reset-token': command('reset-token') },
 })

@@ -22,7 +22,7 @@ function requireMail(): void {
   if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
 }
 
-async function status(json = false): Promise<void> {
+async function status({ json = false }: { json?: boolean }): Promise<void> {
   const kinds = await outboxStatus()
   if (kinds.length === 0 && !json) console.log('No mails in the past day.')
   for (const counts of kinds) {
@@ -36,10 +36,12 @@ async function retry(): Promise<void> {
   requireMail()
   console.error(`${await retryNow()} mails were waiting for another attempt.`)
   console.log(`Tried: ${await sendDueMails()}`)
-  await status()
+  await status({})
 }
 
-async function test(recipient: string): Promise<void> {
+async function test(address: string): Promise<void> {
+  const recipient = parseEmailAddress(address)
+  if (recipient === null) throw new UsageError(`“${address}” is not an e-mail address.`)
   requireMail()
   try {
     await sendMail(recipient, async () => composeTest())
@@ -56,16 +58,10 @@ async function test(recipient: string): Promise<void> {
 runCommand({
   usage,
   options: { json: { type: 'boolean' } },
+  within: withDatabase,
   commands: {
-    status: { flags: ['json'], run: ({ json }) => withDatabase(() => status(json)) },
-    retry: { run: () => withDatabase(retry) },
-    test: {
-      parameters: ['ADDRESS'],
-      run: (_, address) => {
-        const recipient = parseEmailAddress(address)
-        if (recipient === null) throw new UsageError(`“${address}” is not an e-mail address.`)
-        return withDatabase(() => test(recipient))
-      },
-    },
+    status: { flags: ['json'], run: status },
+    retry: { run: retry },
+    test: { parameters: ['ADDRESS'], run: (_, address) => test(address) },
   },
 })

@@ -52,7 +52,8 @@ type Flags = FlagsOf<typeof options>
 
 const pageSize = 1_000
 
-async function add(email: string, flags: Flags): Promise<void> {
+async function add(flags: Flags, email: string): Promise<void> {
+  checkAddress(email, true)
   if (!(await createUser(email, { ssoOnly: flags['sso-only'] })))
     throw new UsageError(`There is already a user ${email}.`)
   console.log(`Added ${(await existing(email)).email}.`)
@@ -60,7 +61,7 @@ async function add(email: string, flags: Flags): Promise<void> {
 
 async function allowPassword(given: Flags, email?: string): Promise<void> {
   if ((given.domain === undefined) === (email === undefined)) throw new UsageError('Name an EMAIL or a --domain.')
-  const domain = given.domain === undefined ? null : asciiDomain(given.domain.trim())
+  const domain = asciiDomain(given.domain?.trim() ?? '')
   if (domain === null && !email) throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
   const changed = await users.allowPassword(domain ? { domain } : { userId: (await existing(email!)).id }, !given.undo)
   const who = given.undo ? 'Users who are no longer exempt from SSO' : 'Users who may now have a password'
@@ -90,7 +91,7 @@ async function remove(user: User): Promise<void> {
   console.log('A connection that provisions adds the user again at the next sign-in: remove the person there first.')
 }
 
-async function importFile(file: string): Promise<void> {
+async function importFile(_flags: Flags, file: string): Promise<void> {
   const imported = readUsers((await readInput(file)).toString())
   const unusable = await importUsers(imported)
   console.log(`Imported ${imported.length} users.`)
@@ -103,6 +104,7 @@ function checkLanguage(language: string): void {
 }
 
 async function existing(email: string): Promise<User> {
+  checkAddress(email, false)
   const user = await findUserByEmail(email)
   if (!user) throw new UsageError(`There is no user ${email}. Add it with npm run users -- add ${email}`)
   return user
@@ -143,7 +145,8 @@ async function unlink(user: User, _flags: Flags, slug: string): Promise<void> {
   console.log(`Its subject is rejected until: npm run users -- link ${user.email} ${slug} ${unlinked.subject}`)
 }
 
-async function invite(email: string, { language = 'en' }: Flags): Promise<void> {
+async function invite({ language = 'en' }: Flags, email: string): Promise<void> {
+  checkAddress(email, true)
   if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
   checkLanguage(language)
   const added = await createUser(email)
@@ -156,7 +159,7 @@ async function invite(email: string, { language = 'en' }: Flags): Promise<void> 
   await sendDueMails(30_000)
 }
 
-async function list(json = false): Promise<void> {
+async function list({ json }: Flags): Promise<void> {
   let page: User[]
   let after = ''
   do {
@@ -198,36 +201,22 @@ type Act = (user: User, flags: Flags, ...others: string[]) => Promise<void>
 const ofUser = (act: Act, flags: (keyof Flags)[] = [], parameters = ['EMAIL']) => ({
   parameters,
   flags,
-  run: (given: Flags, email: string, ...others: string[]) => {
-    checkAddress(email, false)
-    return withDatabaseAsOwner(async () => act(await existing(email), given, ...others))
-  },
-})
-const ofNewAddress = (act: (email: string, flags: Flags) => Promise<void>, flags: (keyof Flags)[]) => ({
-  parameters: ['EMAIL'],
-  flags,
-  run: (given: Flags, email: string) => {
-    checkAddress(email, true)
-    return withDatabaseAsOwner(() => act(email, given))
-  },
+  run: async (given: Flags, email: string, ...others: string[]) => act(await existing(email), given, ...others),
 })
 runCommand({
   usage,
   options,
+  within: withDatabaseAsOwner,
   commands: {
-    add: ofNewAddress(add, ['sso-only']),
-    'allow-password': {
-      parameters: ['[EMAIL]'],
-      flags: ['domain', 'undo'],
-      run: (flags, email?: string) => withDatabaseAsOwner(() => allowPassword(flags, email)),
-    },
+    add: { parameters: ['EMAIL'], flags: ['sso-only'], run: add },
+    'allow-password': { parameters: ['[EMAIL]'], flags: ['domain', 'undo'], run: allowPassword },
     delete: ofUser(remove),
     disable: ofUser(async ({ id, email }) => reportEnded(`Disabled ${email}.`, await users.disableUser(id))),
     enable: ofUser(enable),
-    import: { parameters: ['FILE'], run: (_, file) => withDatabaseAsOwner(() => importFile(file)) },
-    invite: ofNewAddress(invite, ['language']),
+    import: { parameters: ['FILE'], run: importFile },
+    invite: { parameters: ['EMAIL'], flags: ['language'], run: invite },
     link: ofUser(link, ['issuer'], ['EMAIL', 'CONNECTION', 'SUBJECT']),
-    list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
+    list: { flags: ['json'], run: list },
     rename: ofUser(rename, ['language'], ['OLD', 'NEW']),
     show: ofUser(show, ['json']),
     'sign-out': ofUser(async ({ id, email }) => reportEnded(`Signed out ${email}.`, await users.signOutUser(id))),

@@ -34,17 +34,17 @@ async function existing(slug: string): Promise<ListedWidget> {
   return widget
 }
 
-async function add(slug: string, name: string, origins: string[]): Promise<void> {
+async function add({ origin: origins = [], name }: { origin?: string[]; name?: string }, slug: string): Promise<void> {
   if (!slugPattern.test(slug))
     throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
-  const token = await widgets.addWidget(slug, name, origins)
+  const token = await widgets.addWidget(slug, name ?? slug, origins)
   const pages = origins.length > 0 ? `Pages of ${origins.join(', ')} may` : 'No page may'
   const advice = origins.length > 0 ? '' : ': approve an origin'
   console.error(`Added ${slug}. This is its token, which is not shown again. ${pages} use it${advice}.`)
   console.log(token)
 }
 
-async function list(json = false): Promise<void> {
+async function list({ json }: { json?: boolean }): Promise<void> {
   for (const widget of await widgets.listWidgets()) {
     const text = [widget.slug, ...stateOf(widget), widget.origins.join(', ') || 'no origin'].join('  ')
     console.log(json ? JSON.stringify(widget) : text)
@@ -98,8 +98,7 @@ type Act = (widget: ListedWidget, value: string, flags: Flags) => Promise<void>
 const ofWidget = (act: Act, parameter?: string, flags: (keyof Flags)[] = []) => ({
   parameters: ['SLUG', ...(parameter ? [parameter] : [])],
   flags,
-  run: (given: Flags, slug: string, value = '') =>
-    withDatabaseAsOwner(async () => act(await existing(slug), value, given)),
+  run: async (given: Flags, slug: string, value = '') => act(await existing(slug), value, given),
 })
 
 runCommand({
@@ -110,13 +109,10 @@ runCommand({
     keep: { type: 'string' },
     json: { type: 'boolean' },
   },
+  within: withDatabaseAsOwner,
   commands: {
-    add: {
-      parameters: ['SLUG'],
-      flags: ['origin', 'name'],
-      run: ({ origin = [], name }, slug) => withDatabaseAsOwner(() => add(slug, name ?? slug, origin)),
-    },
-    list: { flags: ['json'], run: ({ json }) => withDatabaseAsOwner(() => list(json)) },
+    add: { parameters: ['SLUG'], flags: ['origin', 'name'], run: add },
+    list: { flags: ['json'], run: list },
     show: ofWidget(show),
     'add-origin': ofWidget(async (widget, origin) => {
       await widgets.addOrigin(widget, origin)
