@@ -23,8 +23,8 @@ const usageOfAll = `  Every add:
     --session-hours N   renews its sessions for N hours at most, 1 to 168; the last JWT ends up to 12 hours later
     --allow-passwords   lets users of the domains have a password too; by default they may only use SSO
 npm run connections -- update SLUG [--FLAG …]
-    changes a connection: takes the flags of its add, except for another issuer. What has no flag stays, and so do
-    users and sessions. --no-FLAG switches a flag off; an empty text removes one that is optional.
+    takes the flags of its add, except for another issuer. What has no flag stays, and so do users and sessions.
+    --no-FLAG switches a flag off; an empty text removes one that is optional.
     --domain DOMAIN         adds a domain; --remove-domain DOMAIN removes one
     --tenant ID             replaces the list of tenants
     --metadata FILE or URL  replaces the endpoint and the certificates of a SAML provider

@@ -103,12 +103,14 @@ async function printLinks(hints: string): Promise<void> {
   // In development, a page is compiled at its first request. That must not use up the lifetime of the code.
   for (const path of ['/', '/sso/callback', '/reset-password', '/api/auth/sso/exchange', '/api/auth/reset-password'])
     await fetch(`${process.env.PUBLIC_URL}${path}`)
-  const { issueLinks } = await import('./links')
+  const { codeLink, resetLink } = await import('./links')
+  const { createUser, findUserByEmail } = await import('../lib/user')
+  await createUser(demoEmail)
+  const { id } = (await findUserByEmail(demoEmail))!
   const links = async () => {
-    const { signIn, reset } = await issueLinks(demoEmail)
     log(`\nLinks for ${demoEmail}, each works once:`)
-    log(`  sign in (valid ${inUnits(lifetimes.code, 'en')})\n    ${signIn.url}`)
-    log(`  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${reset.url}`)
+    log(`  sign in (valid ${inUnits(lifetimes.code, 'en')})\n    ${(await codeLink(id)).url}`)
+    log(`  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${(await resetLink(id)).url}`)
     log(process.stdin.isTTY ? '\nPress Enter for two new links, Ctrl-C to stop.' : '\nPress Ctrl-C to stop.')
   }
   log(`\n${hints}`)

@@ -89,14 +89,12 @@ function findPrograms(): string {
   } catch {
     throw new Error(`The npm package ${name} is not installed: set DATABASE_URL to use your own PostgreSQL.`)
   }
-  const links: { source: string; target: string }[] = JSON.parse(
-    readIfThere(join(root, 'native/pg-symlinks.json')) || '[]',
-  )
-  for (const { source, target } of links) {
+  const links = JSON.parse(readIfThere(join(root, 'native/pg-symlinks.json')) || '[]')
+  for (const { source, target } of links as { source: string; target: string }[]) {
     try {
-      if (!fs.existsSync(join(root, target))) fs.symlinkSync(basename(source), join(root, target))
+      fs.symlinkSync(basename(source), join(root, target))
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error // created by a concurrent start
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
   }
   const programs = join(root, 'native/bin')

@@ -1,7 +1,6 @@
 import { issueResetToken } from '../lib/password/reset'
 import { env } from '../lib/settings/env'
 import { issueSsoCode } from '../lib/sso/exchange'
-import { createUser, findUserByEmail } from '../lib/user'
 
 export type Link = { secret: string; url: string; expiresAt: string }
 
@@ -13,13 +12,6 @@ export async function codeLink(userId: string): Promise<Link> {
 /** The link in a forgot-password e-mail: the reset page with a reset token. */
 export async function resetLink(userId: string): Promise<Link> {
   return link('/reset-password', 'token', await issueResetToken(userId))
-}
-
-export async function issueLinks(email: string): Promise<{ signIn: Link; reset: Link }> {
-  await createUser(email)
-  const user = await findUserByEmail(email)
-  if (!user) throw new Error(`There is no user ${email}.`)
-  return { signIn: await codeLink(user.id), reset: await resetLink(user.id) }
 }
 
 function link(path: string, parameter: string, { secret, expiresAt }: { secret: string; expiresAt: Date }): Link {

@@ -26,20 +26,22 @@ declare global {
 
 /** Exports spans as the OTEL_EXPORTER_OTLP_… settings say. Defines `flushSpans`, which exports those that wait. */
 export function startTracing(): void {
-  const exporter = new OTLPTraceExporter()
-  const filteringExporter = {
-    export: (spans: ReadableSpan[], done: Parameters<typeof exporter.export>[1]) =>
-      exporter.export(spans.map(withoutSecrets), done),
-    forceFlush: () => exporter.forceFlush(),
-    shutdown: () => exporter.shutdown(),
-  }
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'authentication-completion' }))
     .merge(detectResources({ detectors: [envDetector] })) // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
-  const provider = new NodeTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(filteringExporter)] })
+  const provider = new NodeTracerProvider({
+    resource,
+    spanProcessors: [new BatchSpanProcessor(new FilteringExporter())],
+  })
   // every trace starts here, because any client could send a `traceparent`
   provider.register({ propagator: null })
   globalThis.flushSpans = () => Promise.race([provider.forceFlush().catch(() => {}), sleep(flushMs)])
+}
+
+class FilteringExporter extends OTLPTraceExporter {
+  override export(spans: ReadableSpan[], done: Parameters<OTLPTraceExporter['export']>[1]): void {
+    super.export(spans.map(withoutSecrets), done)
+  }
 }
 
 /** Returns the span without what may quote anything: its name, other attributes, the message of an exception. */

@@ -7,7 +7,7 @@ import type { SamlSettings } from './saml/settings'
 /** What a slug looks like: a segment of a path. */
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
-type Row = Prisma.ConnectionGetPayload<object>
+export type Row = Prisma.ConnectionGetPayload<object>
 
 /** An identity provider that users can sign in with. */
 export type Connection = Omit<Row, 'kind' | 'settings' | 'listed' | 'disabledAt' | 'createdAt'> & {

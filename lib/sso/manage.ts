@@ -3,7 +3,7 @@ import { beganWithPassword, mayUsePassword } from '../database/password-policy'
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
 import { UsageError } from '../usage-error'
-import type { Connection } from './connection'
+import type { Connection, Row } from './connection'
 import type { Subject } from './identity'
 import { ConnectionSettings } from './kinds'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
@@ -36,10 +36,7 @@ export async function addConnection({ secrets, domains, ...connection }: NewConn
   })
 }
 
-/**
- * Ends the sessions that began with a password, of the users of these domains who may not use one. Call it
- * after the commit that forbids it: later uses are rejected. Returns the number of these users.
- */
+/** Ends password sessions of the users who may not use one. Call it after the commit that forbids it. Returns their number. */
 export async function endPasswordSessions(domains: string[]): Promise<number> {
   let count = 0
   for (const domain of domains)
@@ -95,10 +92,7 @@ export type ConnectionChange = Partial<Omit<NewConnection, 'slug' | 'secrets'>> 
   removedDomains?: string[]
 }
 
-/**
- * Changes a connection. Throws UsageError if a domain is taken or none is left, or if another command
- * has changed the settings or secrets since `before` was read. Then: `endPasswordSessions`.
- */
+/** Throws UsageError if a domain is taken or none is left, or if `before` is out of date. Then: `endPasswordSessions`. */
 export async function updateConnection(before: ListedConnection, change: ConnectionChange): Promise<void> {
   const { id, slug } = before
   const { settings = before.settings, secrets, domains = [], removedDomains = [], ...columns } = change
@@ -118,12 +112,7 @@ export async function updateConnection(before: ListedConnection, change: Connect
   })
 }
 
-export type ListedConnection = Connection & {
-  listed: boolean
-  disabledAt: Date | null
-  domains: string[]
-  users: number
-}
+export type ListedConnection = Connection & Pick<Row, 'listed' | 'disabledAt'> & { domains: string[]; users: number }
 
 /** Returns all connections, by slug; or the one with a slug. */
 export async function listConnections(slug: string | null = null): Promise<ListedConnection[]> {
@@ -148,10 +137,7 @@ export async function enableConnection({ id }: Pick<ListedConnection, 'id'>): Pr
   await prisma().connection.updateMany({ where: { id }, data: { disabledAt: null } })
 }
 
-/**
- * Disables a connection and ends its sessions. Returns how many it ended. In this order: an exchange that began before
- * the first statement holds its user, and its session is ended; a later one is rejected.
- */
+/** Disables a connection, so that later exchanges are rejected, and then ends its sessions. Returns their number. */
 export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<number> {
   await prisma().$executeRaw`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
   let ended = 0
@@ -176,10 +162,7 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
   return ended
 }
 
-/**
- * Unlinks a user from its subject at a connection, which is rejected until `linkUser`, and ends the sessions that began
- * there. Returns the subject and the number of sessions, or null if the user was not linked.
- */
+/** Unlinks a user from its subject, which is rejected until `linkUser`, and ends its sessions. Null if there is none. */
 export async function unlinkUser(userId: string, connectionId: string) {
   return transaction(async (tx) => {
     await lockUser(tx, userId)

@@ -29,7 +29,6 @@ const maxMetadataBytes = 32 * 1024
 const maxKeysBytes = 64 * 1024
 const maxResponseBytes = 256 * 1024 // a token with hundreds of groups
 
-/** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
 export async function authorize(
   connection: OidcConnection,
   secrets: AttemptSecrets,
@@ -65,7 +64,6 @@ export function promptOf(
   return wanted.find((value) => supported.includes(value))
 }
 
-/** Verifies the response of the provider, and exchanges its code for an ID token. Throws SignInRejected. */
 export async function authenticate(
   connection: OidcConnection,
   fields: ResponseFields,
@@ -280,11 +278,8 @@ function fetchFromProvider(maxBytes: number): CustomFetch {
  */
 function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _body, headers) => {
+    const formEncode = (value: string) => new URLSearchParams({ value }).toString().slice('value='.length)
     const credentials = [clientId, clientSecret].map(formEncode).join(':')
     headers.set('Authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
   }
-}
-
-function formEncode(value: string): string {
-  return new URLSearchParams({ value }).toString().slice('value='.length)
 }

@@ -91,12 +91,11 @@ function timeOf(time = ''): number {
 
 function attributesOf(assertion: XmlElement): Map<string, string[]> {
   const values = new Map<string, string[]>()
-  for (const statement of childrenOf(assertion, saml, 'AttributeStatement')) {
+  for (const statement of childrenOf(assertion, saml, 'AttributeStatement'))
     for (const attribute of childrenOf(statement, saml, 'Attribute')) {
       const name = attribute.attributes.get('Name') ?? ''
       const texts = childrenOf(attribute, saml, 'AttributeValue').map(({ text }) => text)
       values.set(name, [...(values.get(name) ?? []), ...texts])
     }
-  }
   return values
 }

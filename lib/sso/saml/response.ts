@@ -86,19 +86,13 @@ const isAssertion = ({ name }: XmlElement) => name === 'Assertion' || name === '
 
 /** The library finds these under any element, and in time quadratic in their number. */
 function checkPlaces(elements: XmlElement[], signatures: number): void {
-  for (const part of ['Signature', 'SignedInfo']) {
+  for (const part of ['Signature', 'SignedInfo'])
     ensure(elements.filter(({ name }) => name === part).length === signatures, 'saml_signature_place')
-  }
 }
 
 /** Every ID occurs once, under whatever attribute name the library would find it. */
 function checkIds(elements: XmlElement[]): void {
-  const ids = new Set<string>()
-  for (const { attributes } of elements) {
-    for (const [name, value] of attributes) {
-      if (!/^(?:\{.*\})?id$/i.test(name)) continue
-      ensure(/^[A-Za-z_][\w.-]*$/.test(value) && !ids.has(value), 'saml_id')
-      ids.add(value)
-    }
-  }
+  const isId = ([name]: [string, string]) => /^(?:\{.*\})?id$/i.test(name)
+  const ids = elements.flatMap(({ attributes }) => [...attributes].filter(isId).map(([, value]) => value))
+  ensure(new Set(ids).size === ids.length && ids.every((id) => /^[A-Za-z_][\w.-]*$/.test(id)), 'saml_id')
 }

@@ -17,7 +17,6 @@ export type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
 /** With our private keys (PEM). During a rotation, the next one decrypts too. */
 export type ServiceProviderSettings = PublicSettings & { privateKey: string; nextPrivateKey?: string | undefined }
 
-/** Returns the URL of the identity provider at which the sign-in goes on. Throws SignInRejected. */
 export async function authorize(
   connection: SamlConnection,
   { requestId: id, state: relayState }: Pick<AttemptSecrets, 'requestId' | 'state'>,
@@ -26,7 +25,6 @@ export async function authorize(
   return authnRequestUrl(await withKeys(connection), { id, relayState, forceAuthn: ask !== null })
 }
 
-/** Verifies a posted response to the request of a claimed attempt. Throws SignInRejected. */
 export async function authenticate(
   connection: SamlConnection,
   response: ResponseFields,
