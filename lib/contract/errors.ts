@@ -52,6 +52,7 @@ export type Issue = { path: (string | number)[]; code: string; message: string }
 type Details = {
   message?: string
   issues?: Issue[]
+  /** For RATE_LIMITED. */
   retryAfterSeconds?: number
   /** Set if the request may have taken effect despite the error. */
   outcome?: 'unknown'
@@ -60,18 +61,13 @@ type Details = {
 
 /** Throw it to send an error response. The client receives the message; the `cause` is only logged. */
 export class ApiError extends Error {
-  readonly code: ErrorCode
-  readonly issues?: Issue[]
-  readonly retryAfterSeconds?: number
-  readonly outcome?: 'unknown'
+  override readonly name = 'ApiError'
 
-  constructor(code: ErrorCode, { message, issues, retryAfterSeconds, outcome, cause }: Details = {}) {
-    super(message ?? issues?.[0]?.message ?? errors[code].message, { cause })
-    this.name = 'ApiError'
-    this.code = code
-    this.issues = issues
-    this.retryAfterSeconds = retryAfterSeconds
-    this.outcome = outcome
+  constructor(
+    readonly code: ErrorCode,
+    readonly details: Details = {},
+  ) {
+    super(details.message ?? details.issues?.[0]?.message ?? errors[code].message, { cause: details.cause })
   }
 }
 

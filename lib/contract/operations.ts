@@ -31,6 +31,7 @@ export type Operation = {
   errors: readonly ErrorCode[]
   /** When a body that matches the schema is a 400. */
   badRequest?: string
+  /** Issues of its VALIDATION_ERROR, other than a body that is not JSON. */
   issueExamples?: Record<string, Issue>
 }
 
@@ -45,11 +46,11 @@ const exampleKey = {
   alg: 'ES256',
   use: 'sig',
 }
-const exampleIssues = {
-  json: { path: [], code: 'invalid_json', message: 'The body is not JSON in UTF-8.' },
-  email: { path: ['email'], code: 'invalid_email', message: 'Enter one e-mail address, like name@example.com.' },
-} satisfies Record<string, Issue>
-const bodyIssueExamples = { json: exampleIssues.json }
+const emailIssue: Issue = {
+  path: ['email'],
+  code: 'invalid_email',
+  message: 'Enter one e-mail address, like name@example.com.',
+}
 
 // What several operations have in common.
 const ok = { response: schemas.OkResponse, responseExample: { ok: true } } as const
@@ -88,7 +89,6 @@ export const operations = {
       'The code is unknown, used, expired, of another browser or a disabled user, or its verifier is missing or wrong',
     issueExamples: {
       code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' },
-      ...bodyIssueExamples,
     },
   },
   signIn: {
@@ -113,7 +113,7 @@ export const operations = {
     errors: ['SIGN_IN_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
     badRequest:
       'There is no such user, the user may use no password, or it is wrong; or this is not one e-mail address',
-    issueExamples: { email: exampleIssues.email },
+    issueExamples: { email: emailIssue },
   },
   resetPassword: {
     name: 'reset-password',
@@ -152,7 +152,7 @@ export const operations = {
     ...ok,
     errors: ['VALIDATION_ERROR'],
     badRequest: 'This is not one e-mail address',
-    issueExamples: { email: exampleIssues.email },
+    issueExamples: { email: emailIssue },
   },
   refreshSession: {
     name: 'refresh',
@@ -175,7 +175,6 @@ export const operations = {
     cookies: 'sets',
     errors: ['REFRESH_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
     badRequest: 'The refresh token is missing, unknown or outdated, or its session has ended',
-    issueExamples: bodyIssueExamples,
   },
   getSession: {
     name: 'session',
@@ -214,7 +213,6 @@ export const operations = {
     cookies: 'deletes',
     acceptsSession: true,
     errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
-    issueExamples: bodyIssueExamples,
   },
   startWidgetSession: {
     name: 'widget-session',
@@ -235,7 +233,6 @@ export const operations = {
     crossOrigin: true,
     errors: ['WIDGET_TOKEN_INVALID', 'VALIDATION_ERROR', 'ORIGIN_REJECTED', 'SERVICE_UNAVAILABLE'],
     badRequest: 'The token is unknown, revoked or expired, or the widget is disabled',
-    issueExamples: bodyIssueExamples,
   },
   getWidgetKeys: {
     ...publicKeys,

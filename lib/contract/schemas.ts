@@ -7,60 +7,51 @@ const text = z.string({
 const jwt = z.string().regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
 const instant = z.iso.datetime({ precision: 3 })
 const email = text.meta({ description: 'One e-mail address. Upper and lower case count as equal.' })
-const object = { error: 'The body must be a JSON object.' }
 
-/** Ignores unknown fields. Accepts any `code` and `codeVerifier`: a wrong one is an SSO_EXCHANGE_INVALID. */
-export const SsoExchangeRequest = z.object(
-  {
-    code: text.meta({ description: 'The one-time code from the SSO callback redirect.' }),
-    codeVerifier: text.optional().meta({
-      description: 'The PKCE verifier (RFC 7636), for a code of `GET /api/auth/authorize`. Others have none.',
-    }),
-  },
-  object,
-)
+/** The body of a request. Ignores unknown fields. */
+function body<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.object(shape, { error: 'The body must be a JSON object.' })
+}
 
-/** Ignores unknown fields. lib/password checks the token and the password. */
-export const ResetPasswordRequest = z.object(
-  {
-    token: text.meta({ description: 'The token from the reset e-mail.' }),
-    password: text.meta({
-      description: [
-        'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,',
-        'hard to guess. Never trimmed. Counted and hashed in Unicode NFC.',
-      ].join('\n'),
-    }),
-  },
-  object,
-)
+/** Accepts any `code` and `codeVerifier`: a wrong one is an SSO_EXCHANGE_INVALID. */
+export const SsoExchangeRequest = body({
+  code: text.meta({ description: 'The one-time code from the SSO callback redirect.' }),
+  codeVerifier: text.optional().meta({
+    description: 'The PKCE verifier (RFC 7636), for a code of `GET /api/auth/authorize`. Others have none.',
+  }),
+})
 
-/** Ignores unknown fields. lib/password checks the address. Any password may be tried. */
-export const SignInRequest = z.object(
-  {
-    email,
-    password: text.meta({ description: 'The password. Never trimmed. Verified as typed, then in Unicode NFC.' }),
-  },
-  object,
-)
+/** lib/password checks the token and the password. */
+export const ResetPasswordRequest = body({
+  token: text.meta({ description: 'The token from the reset e-mail.' }),
+  password: text.meta({
+    description: [
+      'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,',
+      'hard to guess. Never trimmed. Counted and hashed in Unicode NFC.',
+    ].join('\n'),
+  }),
+})
 
-/** Ignores unknown fields. lib/password checks the address. */
-export const ForgotPasswordRequest = z.object({ email }, object)
+/** lib/password checks the address. Any password may be tried. */
+export const SignInRequest = body({
+  email,
+  password: text.meta({ description: 'The password. Never trimmed. Verified as typed, then in Unicode NFC.' }),
+})
 
-/** Ignores unknown fields. Without a token, the operation uses the cookies of the browser. */
-export const RefreshTokenRequest = z.object(
-  {
-    refreshToken: text
-      .optional()
-      .meta({ description: 'The newest refresh token. Browsers leave it out: they send it as a cookie.' }),
-  },
-  object,
-)
+/** lib/password checks the address. */
+export const ForgotPasswordRequest = body({ email })
 
-/** Ignores unknown fields. Accepts a token of any form: an unknown one is a WIDGET_TOKEN_INVALID. */
-export const WidgetSessionRequest = z.object(
-  { widgetToken: text.meta({ description: 'The token of the widget, from the HTML of the page.' }) },
-  object,
-)
+/** Without a token, the operation uses the cookies of the browser. */
+export const RefreshTokenRequest = body({
+  refreshToken: text
+    .optional()
+    .meta({ description: 'The newest refresh token. Browsers leave it out: they send it as a cookie.' }),
+})
+
+/** Accepts a token of any form: an unknown one is a WIDGET_TOKEN_INVALID. */
+export const WidgetSessionRequest = body({
+  widgetToken: text.meta({ description: 'The token of the widget, from the HTML of the page.' }),
+})
 
 /** The response of every operation that starts a session. */
 export const SessionTokensResponse = z.object({

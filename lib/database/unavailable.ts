@@ -1,8 +1,6 @@
 import { ApiError, outcomeUnknownMessage } from '../contract/errors'
 import { errorCode } from './driver-error'
 
-const retryAfterSeconds = 5
-
 /**
  * Returns SERVICE_UNAVAILABLE if the error means that the database is unreachable, overloaded or
  * too slow; null for any other error. `outcome` is `unknown` if the request may have taken effect,
@@ -14,16 +12,10 @@ export function asUnavailable(error: unknown): ApiError | null {
   const is = (pattern: RegExp) => details.some((detail) => pattern.test(detail))
   // By name: pages and routes are separate bundles with a class each, and share one pool.
   const nothingChanged = causes.some(({ name }) => name === 'NothingChanged')
-  if (is(rolledBack) || (is(maybeCommitted) && nothingChanged)) {
-    return new ApiError('SERVICE_UNAVAILABLE', { retryAfterSeconds, cause: error })
-  }
-  if (!is(maybeCommitted)) return null
-  return new ApiError('SERVICE_UNAVAILABLE', {
-    retryAfterSeconds,
-    outcome: 'unknown',
-    message: outcomeUnknownMessage,
-    cause: error,
-  })
+  if (!is(rolledBack) && !is(maybeCommitted)) return null
+  const isUnknown = !is(rolledBack) && !nothingChanged
+  const unknown = { outcome: 'unknown', message: outcomeUnknownMessage } as const
+  return new ApiError('SERVICE_UNAVAILABLE', { ...(isUnknown && unknown), cause: error })
 }
 
 const rolledBack = new RegExp(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ErrorCode, errors, outcomeUnknownMessage } from '../contract/errors'
+import { type ErrorCode, errors, type Issue, outcomeUnknownMessage } from '../contract/errors'
 import { allowedMethods, type Operation, operations } from '../contract/operations'
 import * as schemaModule from '../contract/schemas'
 import { windowSeconds } from './rate-limit/limit'
@@ -180,7 +180,8 @@ function errorOf(code: ErrorCode, { cookies, crossOrigin }: Operation) {
 
 /** Several error codes can share status 400. */
 function badRequestOf({ badRequest, issueExamples = {}, crossOrigin }: Operation, codes: ErrorCode[]) {
-  const invalid = Object.entries(issueExamples).map(([name, issue]) => [
+  const json: Issue = { path: [], code: 'invalid_json', message: 'The body is not JSON in UTF-8.' }
+  const invalid = Object.entries({ json, ...issueExamples }).map(([name, issue]) => [
     name,
     { value: { ...exampleOf('VALIDATION_ERROR'), message: issue.message, issues: [issue] } },
   ])

@@ -184,10 +184,15 @@ const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
   PAYLOAD_TOO_LARGE: { Connection: 'close' },
   UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/json' },
   SESSION_INVALID: { 'WWW-Authenticate': 'Bearer' }, // RFC 9110 §11.6.1
+  SERVICE_UNAVAILABLE: { 'Retry-After': '5' },
 }
 
 function errorResponse(error: ApiError, requestId: string, routeHeaders: Record<string, string>): Response {
-  const { code, message, issues, outcome, retryAfterSeconds } = error
+  const {
+    code,
+    message,
+    details: { issues, outcome, retryAfterSeconds },
+  } = error
   const headers = {
     ...(code === 'METHOD_NOT_ALLOWED' && routeHeaders),
     ...headersOf[code],

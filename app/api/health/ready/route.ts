@@ -5,6 +5,6 @@ import { route } from '@/lib/http/route'
 
 /** 200 if the database is migrated and writable, else 503. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.getReadiness, async ({ respond }) => {
-  if (!(await isUsable())) throw new ApiError('SERVICE_UNAVAILABLE', { retryAfterSeconds: 5 })
+  if (!(await isUsable())) throw new ApiError('SERVICE_UNAVAILABLE')
   return respond({ ok: true })
 })
