@@ -8,24 +8,22 @@ import { env } from '../settings/env'
 import { type MailContent, mailKinds, type WhenAndWhere } from './kinds'
 import type { ClaimedMail } from './outbox'
 
-type Link = { label: string; url: string; introduction: string }
-type Content = Omit<MailContent, 'button'> & { link?: Link }
-
 /** Composes a mail of the outbox with its link, in the language of the request. */
 export function compose(
   mail: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt'>,
   url: string,
 ): SendMailOptions {
   const texts = textsIn(mail.language)
-  const { button, ...content } = mailKinds[mail.kind].content(texts.mail, (when) => requested(mail, texts, when))
-  return message(texts, { ...content, link: { label: button, url, introduction: texts.mail.link } })
+  const content = mailKinds[mail.kind].content(texts.mail, (when) => requested(mail, texts, when))
+  return message(texts, content, url)
 }
 
 /** Composes the mail of `npm run mail -- test`. */
 export function composeTest(): SendMailOptions {
   const texts = textsIn('en')
-  const text = `${texts.app} can send email with these settings.`
-  return message(texts, { subject: `Test of ${texts.app}`, title: 'It works', paragraphs: [text], notes: [] })
+  const paragraphs = [`${texts.app} can send email with these settings.`]
+  const content = { subject: `Test of ${texts.app}`, title: 'It works', paragraphs, button: 'Open', notes: [] }
+  return message(texts, content, env().PUBLIC_URL)
 }
 
 function requested(
@@ -41,13 +39,14 @@ function requested(
     .replace('{device}', deviceText)
 }
 
-function message(texts: Texts, content: Content): SendMailOptions {
+function message(texts: Texts, content: MailContent, url: string): SendMailOptions {
   const { MAIL_FROM, PUBLIC_URL } = env()
+  const { title, paragraphs, button, notes } = content
   return {
     from: { name: texts.app, address: MAIL_FROM! },
     subject: content.subject,
-    text: plainText(texts, content),
-    html: html(texts, content),
+    text: `${[title, ...paragraphs, `${button}:\n${url}`, ...notes, `-- \n${texts.app}`].join('\n\n')}\n`,
+    html: html(texts, content, escapeHtml(url)),
     // Quoted-printable would break a link over two lines, which some readers do not join again.
     textEncoding: 'base64',
     date: new Date(),
@@ -57,31 +56,15 @@ function message(texts: Texts, content: Content): SendMailOptions {
   }
 }
 
-function plainText({ app }: Texts, { title, paragraphs, link, notes }: Content): string {
-  const parts = [title, ...paragraphs, ...(link ? [`${link.label}:\n${link.url}`] : []), ...notes, `-- \n${app}`]
-  return `${parts.join('\n\n')}\n`
-}
-
 const font = `font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif`
 
 /** Tables and inline styles, because mail clients ignore most of CSS. No image, no script, no tracking. */
-function html({ language, direction, app }: Texts, { subject, title, paragraphs, link, notes }: Content): string {
+function html({ language, direction, app, mail }: Texts, content: MailContent, url: string): string {
   const { light, dark } = accentPalette(env().ACCENT_COLOR)
   const paragraph = (text: string, style: string, name: string) =>
     `<p class="${name}" style="margin:0 0 16px;${style}">${escapeHtml(text)}</p>`
   const body = (text: string) => paragraph(text, 'font-size:16px;line-height:24px;color:#1c1d1a', 'ink')
   const note = (text: string) => paragraph(text, 'font-size:14px;line-height:21px;color:#5a5b55', 'soft')
-  const url = escapeHtml(link?.url ?? '')
-  const button =
-    link &&
-    `<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px"><tr>
-<td class="button" bgcolor="${light.accent}" style="border-radius:10px;background:${light.accent}"><a href="${url}" class="button" \
-style="display:inline-block;padding:12px 24px;border-radius:10px;font-size:16px;line-height:24px;font-weight:600;\
-text-align:center;color:${light.onAccent};background:${light.accent};text-decoration:none">${escapeHtml(link.label)}</a></td>
-</tr></table>
-${note(link.introduction)}
-<p style="margin:0 0 24px;font-size:14px;line-height:21px;word-break:break-word;overflow-wrap:anywhere">\
-<a href="${url}" class="link" style="color:${light.accentText}">${url}</a></p>`
   return `<!doctype html>
 <html lang="${language}" dir="${direction}">
 <head>
@@ -89,7 +72,7 @@ ${note(link.introduction)}
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
-<title>${escapeHtml(subject)}</title>
+<title>${escapeHtml(content.subject)}</title>
 <style>
 :root{color-scheme:light dark;supported-color-schemes:light dark}
 @media (prefers-color-scheme:dark){
@@ -106,10 +89,17 @@ ${note(link.introduction)}
 <td class="ink" style="padding:0 0 16px;font-size:16px;font-weight:600;color:#1c1d1a;${font}">${escapeHtml(app)}</td>
 </tr><tr>
 <td class="card" style="padding:24px 24px 8px;border:1px solid #dfddd5;border-radius:16px;background:${light.surface};${font}">
-<h1 class="ink" style="margin:0 0 16px;font-size:24px;line-height:30px;color:#1c1d1a">${escapeHtml(title)}</h1>
-${paragraphs.map(body).join('\n')}
-${button ?? ''}
-${notes.map(note).join('\n')}
+<h1 class="ink" style="margin:0 0 16px;font-size:24px;line-height:30px;color:#1c1d1a">${escapeHtml(content.title)}</h1>
+${content.paragraphs.map(body).join('\n')}
+<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px"><tr>
+<td class="button" bgcolor="${light.accent}" style="border-radius:10px;background:${light.accent}"><a href="${url}" class="button" \
+style="display:inline-block;padding:12px 24px;border-radius:10px;font-size:16px;line-height:24px;font-weight:600;\
+text-align:center;color:${light.onAccent};background:${light.accent};text-decoration:none">${escapeHtml(content.button)}</a></td>
+</tr></table>
+${note(mail.link)}
+<p style="margin:0 0 24px;font-size:14px;line-height:21px;word-break:break-word;overflow-wrap:anywhere">\
+<a href="${url}" class="link" style="color:${light.accentText}">${url}</a></p>
+${content.notes.map(note).join('\n')}
 </td>
 </tr></table>
 </td>
