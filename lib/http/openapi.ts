@@ -6,10 +6,11 @@ import { windowSeconds } from './rate-limit/limit'
 
 const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
 const table: Operation[] = Object.values(operations)
-const namedSchemas = Object.entries(schemaModule).filter(([, value]) => value instanceof z.ZodType) as [
-  string,
-  z.ZodType,
-][]
+
+/** The JSON Schemas by name: of requests and responses, and of errors by their code. */
+const registry = z.registry<{ id: string }>()
+for (const [id, schema] of Object.entries(schemaModule)) if (schema instanceof z.ZodType) registry.add(schema, { id })
+for (const code of Object.keys(errors) as ErrorCode[]) registry.add(schemaModule.errorSchema(code), { id: code })
 
 const commonHeaders = ['Cache-Control', 'X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit']
 
@@ -128,7 +129,7 @@ function pathItem(operationId: string, operation: Operation) {
   const others = [...shared, ...own].filter((code) => code in sharedErrors)
   const body = request && {
     required: true,
-    content: { 'application/json': { schema: ref('schemas', nameOf(request)), example: requestExample } },
+    content: { 'application/json': { schema: ref('schemas', registry.get(request)!.id), example: requestExample } },
     description: 'At most 16 KiB, uncompressed.',
   }
   const responses: Record<string, object> = {
@@ -163,7 +164,7 @@ function successOf(operation: Operation) {
         ...(cookies === 'deletes' && deletes),
         ...(crossOrigin && crossOriginHeaders),
       }
-  const content = { schema: ref('schemas', nameOf(response)), example: responseExample }
+  const content = { schema: ref('schemas', registry.get(response)!.id), example: responseExample }
   return { description: responseDescription, headers, content: { [mediaType ?? 'application/json']: content } }
 }
 
@@ -194,21 +195,9 @@ function badRequestOf({ badRequest, issueExamples = {}, crossOrigin }: Operation
   return { description, headers, content }
 }
 
-/** Returns the JSON Schemas: requests and responses by name, errors by code. */
 function schemas() {
-  const registry = z.registry<{ id: string }>()
-  for (const [id, schema] of namedSchemas) registry.add(schema, { id })
-  const codes = new Set<ErrorCode>([
-    ...(Object.keys(sharedErrors) as ErrorCode[]),
-    ...table.flatMap((operation) => operation.errors),
-  ])
-  for (const code of codes) registry.add(schemaModule.errorSchema(code), { id: code })
   const generated = z.toJSONSchema(registry, { io: 'input', uri: (id) => `#/components/schemas/${id}` }).schemas
   return Object.fromEntries(Object.entries(generated).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
-}
-
-function nameOf(schema: z.ZodType): string {
-  return namedSchemas.find(([, named]) => named === schema)![0]
 }
 
 function sharedResponses() {
