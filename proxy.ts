@@ -51,7 +51,7 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<Respons
     import('./lib/http/client-key'),
     import('./lib/http/same-origin'),
   ])
-  if (isCrossSite(request.headers, 'page')) return rejectCrossSite()
+  if (isCrossSite(request.headers)) return rejectCrossSite()
   const { allowed, resetSeconds } = await countRequest(clientKey(request))
   if (!allowed) {
     const [{ rateLimitedPage }, { log }] = await Promise.all([

@@ -1,5 +1,5 @@
 import { ApiError } from '@/lib/contract/errors'
-import { route } from '@/lib/http/route'
+import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log'
 import { deletedSessionCookies } from '@/lib/session/cookie'
@@ -18,6 +18,6 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       // The user is signed out anyway: the cookies are this browser's only copies of the tokens.
       log.error({ route: 'sign-out-page', cause: describeCause(error) }, 'a session could not be ended')
     }
-    return new Response(null, { status: 303, headers: { Location: '/?signed-out' } })
+    return seeOther('/?signed-out')
   },
 )

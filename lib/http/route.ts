@@ -27,7 +27,7 @@ type Call<Route extends Definition> = {
   /** The validated body; undefined if the operation has none. */
   body: Route['request'] extends z.ZodType ? z.output<Route['request']> : undefined
   /** Creates the success response. The compiler checks the fields of the body. */
-  respond: (body: Route['response'] extends z.ZodType ? z.output<Route['response']> : never) => Response
+  respond: (body: Route['response'] extends z.ZodType ? z.output<Route['response']> : object) => Response
   /** Adds `Set-Cookie` values to the response, also to one with an error. */
   setCookies: (values: string[]) => void
   addToLog: AddToLog
@@ -43,48 +43,25 @@ export type AddToLog = (
 
 /**
  * Returns the handlers of a route: `handle` for its method (and for HEAD, with GET), 405 with `Allow` for every other
- * one (RFC 9110 §15.5.6). 404 for all while the settings make the route unavailable.
+ * one (RFC 9110 §15.5.6). 404 for all while the route is not available.
  */
 export function route<Route extends Definition>(
   definition: Route,
   handle: (call: Call<Route>) => Promise<Response>,
-  isAvailable: () => boolean = () => true,
+  isAvailable: (request: Request) => boolean = () => true,
 ): Handlers {
-  const allow = allowedMethods(definition)
-  const demandAvailable = () => {
-    if (!isAvailable()) throw new ApiError('NOT_FOUND')
-  }
-  const accept = serve(definition, async (request, { params, setCookies, addToLog }) => {
-    demandAvailable()
+  const allowed = allowedMethods(definition).split(', ')
+  const handler = serve(definition, async (request, call) => {
+    if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
+    if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED')
     const body = (definition.request && (await parseJson(request, definition.request))) as Call<Route>['body']
-    const respond = (content: unknown) => success(definition, content)
-    return handle({ request, params, body, respond, setCookies, addToLog })
+    return handle({ ...call, request, body, respond: (content) => success(definition, content) })
   })
-  const reject = serve(
-    definition,
-    async () => {
-      demandAvailable()
-      throw new ApiError('METHOD_NOT_ALLOWED')
-    },
-    { Allow: allow },
-  )
   // Not counted: a browser hides the response to a request whose preflight fails.
   const preflight: Handler = async (request, context) =>
-    isAvailable() ? new Response(null, { status: 204, headers: preflightHeaders }) : accept(request, context)
-  return handlers((method) => {
-    if (!allow.split(', ').includes(method)) return reject
-    return method === 'OPTIONS' ? preflight : accept
-  })
-}
-
-/** Returns handlers that respond 404 to every method, for a path that does not exist, or not for this client. */
-export function notFound(name: string): Handlers {
-  const reject = serve({ name }, () => Promise.reject(new ApiError('NOT_FOUND')))
-  return handlers(() => reject)
-}
-
-function handlers(handlerOf: (method: string) => Handler): Handlers {
-  return Object.fromEntries(methods.map((method) => [method, handlerOf(method)])) as Handlers
+    isAvailable(request) ? new Response(null, { status: 204, headers: preflightHeaders }) : handler(request, context)
+  const handlers = Object.fromEntries(methods.map((method) => [method, handler])) as Handlers
+  return definition.crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
 }
 
 /** Of every response to another site, so that a rejected page can read why. A success names the one origin. */
@@ -102,12 +79,9 @@ const preflightHeaders = {
 }
 
 function success({ publicSeconds, mediaType = 'application/json' }: Definition, content: unknown): Response {
-  const headers = new Headers({ 'Content-Type': mediaType })
-  if (publicSeconds) {
-    headers.set('Cache-Control', `public, max-age=${publicSeconds}`)
-    headers.set('Access-Control-Allow-Origin', '*')
-  }
-  return new Response(JSON.stringify(content), { headers })
+  const cacheControl = `public, max-age=${publicSeconds}`
+  const publicHeaders = publicSeconds && { 'Cache-Control': cacheControl, 'Access-Control-Allow-Origin': '*' }
+  return Response.json(content, { headers: { 'Content-Type': mediaType, ...publicHeaders } })
 }
 
 /** Redirects with 303, so that no browser repeats a body, and tells the next site no URL of ours. */
@@ -120,12 +94,12 @@ export function seeOther(location: string): Response {
  * common headers and logs one line. `name` identifies the route in the log, which never holds a path.
  */
 function serve(
-  { name, crossOrigin }: Pick<Definition, 'name' | 'crossOrigin'>,
+  definition: Definition,
   handle: (request: Request, call: Pick<Call<Definition>, 'params' | 'setCookies' | 'addToLog'>) => Promise<Response>,
-  errorHeaders: Record<string, string> = {},
 ): Handler {
+  const { name, crossOrigin, publicSeconds } = definition
   return async (request, context) => {
-    if (isCrossSite(request.headers, name)) return rejectCrossSite()
+    if (!crossOrigin && !publicSeconds && isCrossSite(request.headers)) return rejectCrossSite()
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
     // Pages of other sites must not use up the limit of their visitors' network.
@@ -143,7 +117,7 @@ function serve(
       })
     } catch (thrown) {
       error = asApiError(thrown)
-      response = errorResponse(error, requestId, errorHeaders)
+      response = errorResponse(error, requestId, definition)
     }
     const headers = {
       'Cache-Control': 'no-store',
@@ -187,14 +161,14 @@ const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
   SERVICE_UNAVAILABLE: { 'Retry-After': '5' },
 }
 
-function errorResponse(error: ApiError, requestId: string, routeHeaders: Record<string, string>): Response {
+function errorResponse(error: ApiError, requestId: string, definition: Definition): Response {
   const {
     code,
     message,
     details: { issues, outcome, retryAfterSeconds },
   } = error
   const headers = {
-    ...(code === 'METHOD_NOT_ALLOWED' && routeHeaders),
+    ...(code === 'METHOD_NOT_ALLOWED' && { Allow: allowedMethods(definition) }),
     ...headersOf[code],
     ...(retryAfterSeconds && { 'Retry-After': String(retryAfterSeconds) }),
   }

@@ -1,15 +1,12 @@
 import { env } from '../settings/env'
 
-/** The routes whose responses every site may read. */
-const readableByEverySite = new Set(['jwks', 'widget-jwks', 'openapi', 'widget-session'])
-
 /**
  * Whether another site loads this as part of its page, or a browser loads it before anybody follows a
  * link (W3C Fetch Metadata). For before the rate limit: any site could use up that of its visitors.
  */
-export function isCrossSite(headers: Headers, route: string): boolean {
+export function isCrossSite(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')
-  if (site === 'same-origin' || readableByEverySite.has(route)) return false
+  if (site === 'same-origin') return false
   if (headers.has('sec-purpose')) return true // Chromium calls the site of a prefetch "none"
   const isNavigation = (headers.get('sec-fetch-mode') ?? 'navigate') === 'navigate'
   return site === 'cross-site' && !(isNavigation && (headers.get('sec-fetch-dest') ?? 'document') === 'document')

@@ -2,7 +2,7 @@ import { after } from 'next/server'
 import { ApiError } from '@/lib/contract/errors'
 import { readForm } from '@/lib/http/body'
 import { clientKey } from '@/lib/http/client-key'
-import { route } from '@/lib/http/route'
+import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
@@ -26,7 +26,3 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   },
   sendsMail,
 )
-
-function seeOther(path: string): Response {
-  return new Response(null, { status: 303, headers: { Location: path } })
-}
