@@ -119,11 +119,7 @@ function serve(
       error = asApiError(thrown)
       response = errorResponse(error, requestId, definition)
     }
-    const headers = {
-      'Cache-Control': 'no-store',
-      'X-Request-Id': requestId,
-      ...rateLimitHeaders(verdict),
-    }
+    const headers = { 'Cache-Control': 'no-store', 'X-Request-Id': requestId, ...rateLimitHeaders(verdict) }
     // A publicly cacheable response must not carry headers about one request.
     const isPublic = response.headers.get('cache-control')?.startsWith('public')
     if (!isPublic) for (const [header, value] of Object.entries(headers)) response.headers.set(header, value)
@@ -162,11 +158,8 @@ const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
 }
 
 function errorResponse(error: ApiError, requestId: string, definition: Definition): Response {
-  const {
-    code,
-    message,
-    details: { issues, outcome, retryAfterSeconds },
-  } = error
+  const { code, message, details } = error
+  const { issues, outcome, retryAfterSeconds } = details
   const headers = {
     ...(code === 'METHOD_NOT_ALLOWED' && { Allow: allowedMethods(definition) }),
     ...headersOf[code],

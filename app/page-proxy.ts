@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto'
+import { type NextRequest, NextResponse } from 'next/server'
+import { clientKey } from '@/lib/http/client-key'
+import { movedToHeader, urlAtPublicHost } from '@/lib/http/public-host'
+import { countRequest } from '@/lib/http/rate-limit/limit'
+import { isCrossSite, rejectCrossSite } from '@/lib/http/same-origin'
+import { describeCause, log } from '@/lib/log'
+import { hideSecrets } from '@/lib/page/hide-secrets'
+import { longUrlPage, rateLimitedPage, unavailablePage } from '@/lib/page/rate-limited-page'
+import { tokenHashHeader } from '@/lib/page/url-secret'
+import { browserCookie, browserOf, cookieOf } from '@/lib/session/cookie'
+import { sendsMail } from '@/lib/settings/env'
+import { isHttps } from '@/lib/settings/https'
+import { askCookie } from '@/lib/sso/next-sign-in'
+import { inTime } from './look-up'
+
+/**
+ * Counts every page request against the platform limit, sets the security headers, and responds in
+ * place of pages that need the database while it is unavailable.
+ */
+export async function respond(request: NextRequest): Promise<Response> {
+  const nonce = randomBytes(16).toString('base64')
+  const policy = contentSecurityPolicy(nonce)
+  const response = (await rejectionOf(request, nonce)) ?? (await forwardToPage(request, nonce, policy))
+  response.headers.set('Content-Security-Policy', policy)
+  for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value)
+  // These pages have a form: without a referrer, browsers before 2023 would hide which site sent it.
+  if (['/', '/forgot-password'].includes(request.nextUrl.pathname))
+    response.headers.set('Referrer-Policy', 'same-origin')
+  return response
+}
+
+/**
+ * Returns the response for a part of another site's page, a client over the limit, a URL that
+ * bin/server.ts found too long, a method that no page accepts, a form at another host than that of
+ * PUBLIC_URL, or a page that needs the database while it is unavailable. Otherwise returns null.
+ */
+async function rejectionOf(request: NextRequest, nonce: string): Promise<Response | null> {
+  const { headers, method, nextUrl } = request
+  const { pathname } = nextUrl
+  if (isCrossSite(headers)) return rejectCrossSite()
+  const { allowed, resetSeconds } = await countRequest(clientKey(request))
+  if (!allowed)
+    return substitute(
+      rateLimitedPage(headers, resetSeconds, nonce),
+      'RATE_LIMITED',
+      { method, status: 429 },
+      resetSeconds,
+    )
+  if (pathname === '/long-url') return substitute(longUrlPage(headers, nonce), 'url_too_long', { method, status: 414 })
+  if (method !== 'GET' && method !== 'HEAD')
+    return new Response('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
+  const moved = /^\/(sign-in|forgot-password)\/?$/.test(pathname) && urlAtPublicHost(headers, nextUrl)
+  if (moved) {
+    const forwarded = new Headers(headers)
+    forwarded.set(movedToHeader, moved)
+    return NextResponse.rewrite(new URL('/moved', request.url), { request: { headers: forwarded } })
+  }
+  const needsDatabase = pathname === '/' ? hasSession(headers) : /^\/sign-in\/?$/.test(pathname)
+  return needsDatabase ? unavailability(request, nonce) : null
+}
+
+/** Returns a 503 if the database does not respond in time, else null. A page can't set its status. */
+async function unavailability({ method, headers }: NextRequest, nonce: string): Promise<Response | null> {
+  const { isUsable } = await import('@/lib/database/readiness')
+  try {
+    await inTime(isUsable())
+    return null
+  } catch (error) {
+    const line = { method, status: 503, cause: describeCause(error) }
+    return substitute(unavailablePage(headers, nonce), 'SERVICE_UNAVAILABLE', line, 5)
+  }
+}
+
+type Line = { method: string; status: number; cause?: object }
+
+/** Responds with a page in place of the requested one, and logs why. */
+function substitute(html: string, code: string, line: Line, retryAfterSeconds?: number): Response {
+  log[line.cause ? 'error' : 'info']({ ...line, route: 'page', code })
+  const headers = new Headers({ 'Content-Type': 'text/html; charset=utf-8' })
+  if (retryAfterSeconds) headers.set('Retry-After', String(retryAfterSeconds))
+  return new Response(html, { status: line.status, headers })
+}
+
+/** Whether the browser has cookies of a session, which may have ended. */
+function hasSession(headers: Headers): boolean {
+  return Boolean(cookieOf(headers, 'session') ?? cookieOf(headers, 'refresh'))
+}
+
+/** Whether the browser has a live session: after a sign-out at a dashboard, it still has the cookies. */
+async function isSignedIn(headers: Headers): Promise<boolean> {
+  if (!hasSession(headers)) return false
+  const { findBrowserSession } = await import('@/lib/session/authorize')
+  return (await findBrowserSession(headers)) !== null
+}
+
+/**
+ * Blanks the secrets in the URL that Next.js renders: Next.js would write the query into the HTML, and only the browser
+ * needs them (see app/_ui/url-secrets.inline.js). The page still sees that a secret is present.
+ */
+async function forwardToPage(request: NextRequest, nonce: string, policy: string): Promise<NextResponse> {
+  const { pathname } = request.nextUrl
+  const headers = new Headers(request.headers)
+  headers.set('X-Nonce', nonce)
+  // Next.js reads the nonce for its own scripts from this header
+  headers.set('Content-Security-Policy', policy)
+  const url = request.nextUrl.clone()
+  // Not `notFound()` in the page: Next.js then renders in the browser only. Its own pages begin with `/_`. This file
+  // alone leads to `/moved`.
+  if (/^\/(_|moved$)/.test(pathname) || (/^\/forgot-password\/?$/.test(pathname) && !sendsMail()))
+    url.pathname = '/not-found'
+  // Elsewhere, bin/server.ts has done so: Next.js itself writes the URL that it receives into the HTML.
+  if (process.env.VERCEL) {
+    const hash = hideSecrets(url.searchParams)
+    headers.delete(tokenHashHeader)
+    if (hash) headers.set(tokenHashHeader, hash)
+  }
+  const response =
+    url.href === request.nextUrl.href
+      ? NextResponse.next({ request: { headers } })
+      : NextResponse.rewrite(url, { request: { headers } })
+  // so that a code that is posted twice is known to come from one browser
+  if (/^\/sso\/callback\/?$/.test(pathname) && !browserOf(request.headers))
+    response.headers.append('Set-Cookie', browserCookie(null))
+  // The next sign-in asks who it is: at a shared computer, the provider still knows the user before.
+  if (pathname === '/' && request.nextUrl.searchParams.has('signed-out') && !(await isSignedIn(request.headers)))
+    response.headers.append('Set-Cookie', askCookie('login'))
+  return response
+}
+
+const fixedHeaders = {
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'X-Robots-Tag': 'noindex',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Permissions-Policy': 'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()',
+}
+
+function contentSecurityPolicy(nonce: string): string {
+  // In development, React uses eval, Next.js styles its overlay, and hot reload uses a WebSocket.
+  const isDevelopment = process.env.NODE_ENV === 'development'
+  return [
+    `default-src 'none'`,
+    `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? ` 'unsafe-eval'` : ''}`,
+    isDevelopment ? `style-src 'self' 'unsafe-inline'` : `style-src 'self' 'nonce-${nonce}'`,
+    `img-src 'self'${isDevelopment ? ' data: blob:' : ''}`,
+    `font-src 'self'`,
+    `worker-src 'self'`,
+    `connect-src 'self'${isDevelopment ? ' ws: wss:' : ''}`,
+    `form-action 'self'`,
+    `base-uri 'none'`,
+    `frame-ancestors 'none'`,
+    `object-src 'none'`,
+    ...(isHttps() ? ['upgrade-insecure-requests'] : []),
+  ].join('; ')
+}
