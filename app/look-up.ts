@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describeCause, log } from '@/lib/log'
 import { env } from '@/lib/settings/env'
 
@@ -16,10 +17,8 @@ export async function lookUp<Found>(what: string, found: Promise<Found>): Promis
 
 /** Resolves to what is looked up, or rejects after PAGE_DATABASE_TIMEOUT_MS. */
 export async function inTime<Found>(found: Promise<Found>): Promise<Found> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const tooSlow = () => reject(new DOMException('the database did not respond in time', 'TimeoutError'))
-    timer = setTimeout(tooSlow, env().PAGE_DATABASE_TIMEOUT_MS)
-  })
-  return Promise.race([found, late]).finally(() => clearTimeout(timer))
+  const late = Symbol('late')
+  const first = await Promise.race([found, sleep(env().PAGE_DATABASE_TIMEOUT_MS, late, { ref: false })])
+  if (first === late) throw new DOMException('the database did not respond in time', 'TimeoutError')
+  return first as Found
 }

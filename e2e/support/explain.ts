@@ -7,9 +7,8 @@ import { isUsable } from '../../lib/database/readiness'
 import { mailKinds } from '../../lib/mail/kinds'
 import {
   claimMail,
-  giveUp,
+  finish,
   issueTokenOfMail,
-  markSent,
   outboxStatus,
   queueResetMail,
   retryLater,
@@ -69,8 +68,8 @@ async function run(): Promise<void> {
   const mail = (await claimMail())! // the notice of the reset
   await issueTokenOfMail(mail, 'any secret')
   await retryLater(mail, mailKinds[mail.kind])
-  await giveUp(mail)
-  await markSent(mail)
+  await finish(mail, 'gave_up')
+  await finish(mail, 'sent')
   await retryNow()
   await outboxStatus()
   await deleteExpiredRows()

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { Client, QueryConfig } from 'pg'
 import { Prisma, PrismaClient } from '../../prisma/client/client'
@@ -53,7 +53,9 @@ export function dateFromEpoch(seconds: number): Date {
 export const isUnexpired = Prisma.sql`(expires_at > now()) IS TRUE`
 
 function createClient(): PrismaClient {
-  const named = { statementNameGenerator: ({ sql }: { sql: string }) => statementName(sql) }
+  // Each connection plans a statement once, by this name. The names are never evicted, so the text of a statement
+  // must be a constant of this program.
+  const named = { statementNameGenerator: ({ sql }: { sql: string }) => hash('sha256', sql).slice(0, 16) }
   const adapter = new Adapter(databasePool(), env().DATABASE_PREPARED_STATEMENTS ? named : {})
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }
@@ -89,19 +91,4 @@ class Adapter extends PrismaPg {
     }
     return adapter
   }
-}
-
-const names = new Map<string, string>()
-
-/**
- * Returns the name of a prepared statement: each connection plans it once. The names are never
- * evicted, so `text` must be a constant of this program.
- */
-function statementName(text: string): string {
-  let name = names.get(text)
-  if (!name) {
-    name = createHash('sha256').update(text).digest('hex').slice(0, 16)
-    names.set(text, name)
-  }
-  return name
 }

@@ -129,16 +129,10 @@ export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: stri
   return issued === 1
 }
 
-/** Marks a claimed mail as sent. */
-export async function markSent({ id, attempts }: MailClaim): Promise<void> {
+/** Marks a claimed mail as sent, or as given up: it is never sent. */
+export async function finish({ id, attempts }: MailClaim, as: 'sent' | 'gave_up'): Promise<void> {
   await prisma().$executeRaw`
-    UPDATE mails SET sent_at = now(), due_at = NULL WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
-}
-
-/** Never sends a claimed mail. */
-export async function giveUp({ id, attempts }: MailClaim): Promise<void> {
-  await prisma().$executeRaw`
-    UPDATE mails SET gave_up_at = now(), due_at = NULL
+    UPDATE mails SET ${Prisma.raw(as)}_at = now(), due_at = NULL
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
 }
 

@@ -4,7 +4,7 @@ import { describeCause, log } from '../log'
 import { env } from '../settings/env'
 import { mailKinds } from './kinds'
 import { compose } from './messages'
-import { type ClaimedMail, claimMail, giveUp, markSent, retryLater } from './outbox'
+import { type ClaimedMail, claimMail, finish, retryLater } from './outbox'
 import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
 
 const maxWorkers = 4
@@ -63,7 +63,7 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
   const { kind, attempts: attempt } = mail
   const address = parseEmailAddress(mail.email)
   if (mail.ageSeconds > mailKinds[kind].lifetimeSeconds || !address) {
-    await giveUp(mail)
+    await finish(mail, 'gave_up')
     return log.error({ mail: kind, attempt, code: address ? 'EXPIRED' : 'EADDRESS' }, 'a mail was given up')
   }
   try {
@@ -76,20 +76,20 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
   } catch (error) {
     return handleFailure(mail, error)
   }
-  await markSent(mail)
+  await finish(mail, 'sent')
   log.info({ mail: kind, attempt }, 'a mail was sent')
 }
 
 async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
   const { kind, attempts: attempt } = mail
   if (error instanceof Withdrawn) {
-    await giveUp(mail)
+    await finish(mail, 'gave_up')
     return log.info({ mail: kind, attempt }, 'a mail was withdrawn')
   }
   const failure = error instanceof MailError ? error : null
   const line = { mail: kind, attempt, code: failure?.code, smtpCode: failure?.smtpCode }
   if (failure?.verdict === 'rejected') {
-    await giveUp(mail)
+    await finish(mail, 'gave_up')
     return log.error(line, 'a mail was given up')
   }
   if (!(await retryLater(mail, mailKinds[kind]))) return log.error(line, 'a mail was given up')

@@ -147,8 +147,8 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
     const name = String(path[0])
     return `${name} ${given[name] === undefined ? 'is missing' : message}`
   })
-  problems.push(...publicUrlProblems(given), ...callbackProblems(given), ...rateLimit, ...mailProblems(given))
-  if (parsed.success) problems.push(...widgetKeyProblems(parsed.data))
+  problems.push(...publicUrlProblems(given), ...rateLimit, ...mailProblems(given))
+  if (parsed.success) problems.push(...conflicts(parsed.data))
   if (parsed.success && problems.length === 0) return parsed.data
   throw new Error(
     `These settings are missing or invalid (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`,
@@ -189,16 +189,6 @@ export function isLoopback(hostname: string): boolean {
   return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
 }
 
-/** A script of our own origin could sign in to such a dashboard, and read its refresh token. */
-function callbackProblems({ PUBLIC_URL, DASHBOARD_CALLBACK_URLS }: Record<string, string | undefined>): string[] {
-  const originOf = (url: string | undefined) => (url && URL.canParse(url) ? new URL(url).origin : null)
-  const own = originOf(PUBLIC_URL)
-  const isOwn = (url: string) => own !== null && originOf(url.trim()) === own
-  return (DASHBOARD_CALLBACK_URLS ?? '').split(',').some(isOwn)
-    ? ['DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: a dashboard there uses the cookies']
-    : []
-}
-
 const rateLimitSettings: Record<string, string[]> = {
   redis: ['REDIS_URL'],
   upstash: ['UPSTASH_REDIS_REST_URL', 'UPSTASH_REDIS_REST_TOKEN'],
@@ -226,12 +216,17 @@ function mailProblems({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined
   return [SMTP_URL ? 'MAIL_FROM is missing: SMTP_URL is set' : 'SMTP_URL is missing: MAIL_FROM is set']
 }
 
-/** Everybody gets a widget JWT from a public page. A service that checks only signatures must not accept it as a session. */
-function widgetKeyProblems({ SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS }: Env): string[] {
+/** Returns what is wrong with settings that are valid by themselves. */
+function conflicts({ PUBLIC_URL, DASHBOARD_CALLBACK_URLS, SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS }: Env): string[] {
+  const problems: string[] = []
+  // A script of our own origin could sign in to such a dashboard, and read its refresh token.
+  if (DASHBOARD_CALLBACK_URLS.some((url) => new URL(url).origin === PUBLIC_URL))
+    problems.push('DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: a dashboard there uses the cookies')
+  // Everybody gets a widget JWT from a public page. A service that checks only signatures must not accept it as a session.
   const kids = SESSION_SIGNING_KEYS.published.map(({ kid }) => kid)
-  return WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids.includes(kid))
-    ? ['WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS']
-    : []
+  if (WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids.includes(kid)))
+    problems.push('WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS')
+  return problems
 }
 
 /** Whether this service sends e-mail, and so has a forgot-password page. */

@@ -19,16 +19,7 @@ type PublicJwk = z.infer<typeof PublicJwkSchema>
  * all verify them. `signInKeys` are the secrets of sign-in attempts, by `kid`. `knownBrowserKeys` work like those of
  * refresh tokens; `attemptKey` hides who tries a password, and `rateLimitKey` who is counted.
  */
-export type SigningKeys = {
-  kid: string
-  privateKey: KeyObject
-  published: PublicJwk[]
-  refreshKeys: Uint8Array[]
-  signInKeys: Record<string, Uint8Array>
-  knownBrowserKeys: Uint8Array[]
-  attemptKey: Uint8Array
-  rateLimitKey: Uint8Array
-}
+export type SigningKeys = ReturnType<typeof parseSigningKeys>
 
 const P256Jwk = z.looseObject({
   kty: z.literal('EC'),
@@ -47,31 +38,25 @@ const KeySet = z.object({ keys: z.array(P256Jwk).min(1) })
  * Parses a JWK Set (RFC 7517, JSON) of ES256 keys. The first key signs and must be private. All keys are published,
  * without their private part. Throws an error that names the problem, without the key.
  */
-export function parseSigningKeys(json: string): SigningKeys {
+export function parseSigningKeys(json: string) {
   const { keys } = parseKeySet(json)
   const [first] = keys
   if (!first?.d) throw new Error('the first key must be a private one, because it signs')
   const published = keys.map((jwk) => publicJwk(importKey(jwk)))
-  const derivedKeys = (purpose: Purpose) => keys.flatMap(({ d }) => (d ? [derivedKey(d, purpose)] : []))
+  const privateKeys = keys.map(({ d }, index) => ({ d, kid: published[index]!.kid })).filter(({ d }) => d)
+  // By purpose (HKDF, RFC 5869), so that no key has two uses.
+  const derived = (purpose: string) => privateKeys.map(({ d }) => deriveKey(Buffer.from(d!, 'base64url'), purpose))
+  const signInKeys = derived('sign-in-v1')
   return {
     kid: published[0]!.kid,
     privateKey: createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
     published,
-    refreshKeys: derivedKeys('refresh-v1'),
-    signInKeys: Object.fromEntries(
-      keys.flatMap(({ d }, index) => (d ? [[published[index]!.kid, derivedKey(d, 'sign-in-v1')]] : [])),
-    ),
-    knownBrowserKeys: derivedKeys('known-browser-v1'),
-    attemptKey: derivedKey(first.d, 'password-attempts-v1'),
-    rateLimitKey: derivedKey(first.d, 'rate-limit-v1'),
+    refreshKeys: derived('refresh-v1'),
+    signInKeys: Object.fromEntries(privateKeys.map(({ kid }, index) => [kid, signInKeys[index]!])),
+    knownBrowserKeys: derived('known-browser-v1'),
+    attemptKey: derived('password-attempts-v1')[0]!,
+    rateLimitKey: derived('rate-limit-v1')[0]!,
   }
-}
-
-type Purpose = 'refresh-v1' | 'sign-in-v1' | 'known-browser-v1' | 'password-attempts-v1' | 'rate-limit-v1'
-
-/** Derives a secret for one purpose (HKDF, RFC 5869), so that no key has two uses. */
-function derivedKey(privatePart: string, purpose: Purpose): Uint8Array {
-  return deriveKey(Buffer.from(privatePart, 'base64url'), purpose)
 }
 
 /** Returns a new JWK Set of one private ES256 key, as JSON for `parseSigningKeys`. */

@@ -1,4 +1,4 @@
-import { type Prisma, prisma, transaction } from '../database/prisma'
+import { Prisma, prisma, transaction } from '../database/prisma'
 import { hashSecret, newSecret } from '../secret'
 import { isLoopback } from '../settings/env'
 import { UsageError } from '../usage-error'
@@ -43,17 +43,10 @@ export async function addWidget(slug: string, name: string, origins: string[]): 
   })
 }
 
-export type ListedWidget = {
-  id: string
-  slug: string
-  name: string
-  disabledAt: Date | null
-  origins: string[]
-  tokens: { hint: string; createdAt: Date; expiresAt: Date | null; revokedAt: Date | null }[]
-}
+export type ListedWidget = Awaited<ReturnType<typeof listWidgets>>[number]
 
 /** Returns all widgets, by slug; or the one with a slug. */
-export async function listWidgets(slug?: string): Promise<ListedWidget[]> {
+export async function listWidgets(slug?: string) {
   const widgets = await prisma().widget.findMany({
     where: { slug },
     orderBy: { slug: 'asc' },
@@ -110,9 +103,8 @@ export async function countLiveTokens({ id }: ListedWidget): Promise<number> {
 
 /** Disables a widget: its tokens get no JWT. Or enables it again. */
 export async function setDisabled({ id }: ListedWidget, isDisabled: boolean): Promise<void> {
-  if (isDisabled)
-    await prisma().$executeRaw`UPDATE widgets SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
-  else await prisma().widget.update({ where: { id }, data: { disabledAt: null } })
+  const since = isDisabled ? Prisma.sql`coalesce(disabled_at, now())` : Prisma.sql`NULL`
+  await prisma().$executeRaw`UPDATE widgets SET disabled_at = ${since} WHERE id = ${id}`
 }
 
 /** Deletes a widget with its origins and tokens. */

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type RateLimiterAbstract, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { describeCause, log } from '../../log'
 import { env } from '../../settings/env'
@@ -62,7 +63,9 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
   try {
     // Keyed, because a plain hash of an IP address can be reversed by hashing every IP address.
     const key = createHmac('sha256', env().SESSION_SIGNING_KEYS.rateLimitKey).update(client).digest('base64url')
-    const verdict = await inTime(store.consume.then((consume) => verdictOf(consume(key))))
+    const counted = store.consume.then((consume) => verdictOf(consume(key)))
+    const verdict = await Promise.race([counted, sleep(maxWaitMs, null, { ref: false })])
+    if (!verdict) throw new DOMException('Redis is too slow', 'TimeoutError')
     if (isRetry && store.failing) log.info('Redis is available again: all processes share the platform limit')
     if (isRetry) store.failing = false
     return verdict
@@ -87,11 +90,4 @@ async function verdictOf(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
   // At least 1, and no more than a window has, after the clock was set back.
   const resetSeconds = Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), windowSeconds)
   return { allowed, remaining, resetSeconds }
-}
-
-function inTime<Result>(result: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new DOMException('Redis is too slow', 'TimeoutError')), maxWaitMs)
-    result.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }
