@@ -11,9 +11,6 @@ export async function register(): Promise<void> {
   const renamed = renamedSetting(process.env)
   if (renamed) (await import('./lib/log')).log.warn(renamed)
   stopUnlessConfigured()
-  const ignored = (await import('./lib/settings/database-url')).ignoredParameters(process.env.DATABASE_URL)
-  if (ignored.length > 0)
-    (await import('./lib/log')).log.warn({ parameters: ignored }, 'parameters of DATABASE_URL have no effect')
   // Loads Prisma's compiler, for which the first request would wait. Opens no connection.
   await (await import('./lib/database/prisma')).prisma().$connect()
   if (proxySettings.some((name) => process.env[name])) await (await import('./lib/outgoing')).useProxyForFetch()

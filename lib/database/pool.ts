@@ -12,11 +12,8 @@ const idleInTransactionMs = 10_000 // frees the locks of a process that froze
 /** The time limit for a result, in milliseconds. After it, the outcome is unknown. */
 export const resultMs = 6_000
 
-// A sequential scan is cheapest on a table that was empty when last analysed, and a cached plan
-// would keep scanning as the table grows. With enable_seqscan off, every look-up uses an index from
-// the start, provided that the planner has only one index to choose from: for a join of empty
-// tables it may still read a whole index. So statements use subqueries instead of joins (`LATERAL …
-// OFFSET 0` is a subquery that the planner does not turn into a join).
+// enable_seqscan: a cached plan would keep scanning a table that was empty when it was planned. Statements have
+// subqueries instead of joins for the same reason (docs/decisions/0023-subqueries-instead-of-joins.md).
 // TimeZone: Prisma sends and reads times without a zone.
 const setUp = `
   SET TimeZone = 'UTC';

@@ -125,8 +125,9 @@ function serve(
     if (!isPublic) for (const [header, value] of Object.entries(headers)) response.headers.set(header, value)
 
     if (crossOrigin)
-      for (const [header, value] of Object.entries(crossOriginHeaders))
-        if (!response.headers.has(header)) response.headers.set(header, value)
+      for (const [header, value] of Object.entries(crossOriginHeaders)) response.headers.set(header, value)
+    if (crossOrigin && response.ok)
+      response.headers.set('Access-Control-Allow-Origin', request.headers.get('origin') ?? '')
     for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
 
     const line = {

@@ -1,4 +1,3 @@
-import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { SendMailOptions, SMTPTransportOptions } from 'nodemailer'
 import { env, isLoopback } from '../settings/env'
@@ -6,7 +5,6 @@ import { env, isLoopback } from '../settings/env'
 const connectMs = 5_000
 const greetingMs = 15_000 // servers that watch for spam greet after six seconds or more
 const idleMs = 30_000 // a filter can take long before the server accepts the content
-const maxPlainBytes = 65_536
 const maxAttemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
 
 /** What to do about an error: nothing will help this mail; the settings or the server are at fault; or neither. */
@@ -84,7 +82,6 @@ function smtpOptions(): SMTPTransportOptions {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port) || (secure ? 465 : 587),
     secure,
-    ...(!secure && { socket: boundedSocket() }),
     requireTLS: !secure && !isLocal,
     ignoreTLS: isLocal, // a mailbox of development or a relay on this host has no certificate for it
     ...(username && {
@@ -97,16 +94,4 @@ function smtpOptions(): SMTPTransportOptions {
     greetingTimeout: greetingMs,
     socketTimeout: idleMs,
   }
-}
-
-/**
- * Returns a socket that ends when it has received more than a mail server ever sends. Before
- * STARTTLS, others on the network path can send more, and empty lines block nodemailer for seconds.
- */
-function boundedSocket(): Socket {
-  const socket = new Socket()
-  socket.on('data', () => {
-    if (socket.bytesRead > maxPlainBytes) socket.destroy(new Error('The mail server sent too much.'))
-  })
-  return socket
 }

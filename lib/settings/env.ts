@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { parseEmailAddress } from '../contract/email-address'
-import { databaseUrlProblem, isPooled } from './database-url'
 import { parseEncryptionKeys } from './encryption-keys'
 import { parseSigningKeys } from './signing-keys'
 
@@ -25,10 +24,18 @@ const linkTarget = z.union([httpUrl, z.string().regex(/^\/(?![/\\])/)], {
 
 const postgresUrl = z
   .url({ protocol: /^postgres(ql)?$/, error: 'must be a URL like postgresql://user:password@host:5432/database' })
-  .superRefine((value, context) => {
-    const message = databaseUrlProblem(value)
-    if (message) context.addIssue({ code: 'custom', message })
-  })
+  .refine(
+    (value) => !parametersOf(value).has('schema'),
+    'must not have the parameter schema: the tables are in the schema public',
+  )
+  .refine(
+    (value) => !parametersOf(value).has('options'),
+    'must not have the parameter options: give the settings to the role (deploy/database.sql)',
+  )
+
+function parametersOf(url = ''): URLSearchParams {
+  return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
+}
 
 /** A setting with a parser of its own, whose error describes the problem without the value. */
 function parsedBy<Result>(parse: (text: string) => Result) {
@@ -127,9 +134,11 @@ export function env(): Env {
 /** Validates settings from any source. An empty setting counts as missing. Throws like `env`. */
 export function parseEnv(source: Record<string, string | undefined>): Env {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
-  given.PUBLIC_URL ??= vercelUrl(given)
+  const vercelHost = given.VERCEL_ENV === 'production' ? given.VERCEL_PROJECT_PRODUCTION_URL : given.VERCEL_URL
+  given.PUBLIC_URL ??= vercelHost && `https://${vercelHost}`
   given.ENCRYPTION_KEY ??= given.CONNECTION_SECRETS_KEY // its name before 0.2.0
-  if (isPooled(given.DATABASE_URL)) given.DATABASE_POOLED ??= 'true'
+  // Prisma's parameter for a pooler in transaction mode.
+  if (parametersOf(given.DATABASE_URL).get('pgbouncer') === 'true') given.DATABASE_POOLED ??= 'true'
   // PgBouncer loses prepared statements before 1.21, and from 1.21 to 1.23 by default.
   given.DATABASE_PREPARED_STATEMENTS ??= String(given.DATABASE_POOLED !== 'true')
   given.PASSWORD_BREACH_CHECK ??= String(given.NODE_ENV === 'production')
@@ -147,7 +156,7 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
     const name = String(path[0])
     return `${name} ${given[name] === undefined ? 'is missing' : message}`
   })
-  problems.push(...publicUrlProblems(given), ...rateLimit, ...mailProblems(given))
+  problems.push(...problemsInProduction(given), ...rateLimit, ...mailProblems(given))
   if (parsed.success) problems.push(...conflicts(parsed.data))
   if (parsed.success && problems.length === 0) return parsed.data
   throw new Error(
@@ -166,22 +175,18 @@ export function emptySettings(source: Record<string, string | undefined>): strin
   return Object.keys(Settings.shape).filter((name) => name !== 'VERCEL' && source[name]?.trim() === '')
 }
 
-/**
- * Plain http exposes codes, passwords and session cookies to the network. TLS needs a reverse proxy,
- * whose address all users would share. Loopback has no network.
- */
-function publicUrlProblems({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Record<string, string | undefined>) {
+function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Record<string, string | undefined>) {
   if (NODE_ENV !== 'production' || !PUBLIC_URL || !URL.canParse(PUBLIC_URL)) return []
   const { protocol, hostname } = new URL(PUBLIC_URL)
-  if (isLoopback(hostname)) return []
-  const problems: string[] = []
-  if (protocol === 'http:')
-    problems.push('PUBLIC_URL must begin with https:// in production, unless its host is localhost')
-  if (!VERCEL && Number(TRUSTED_PROXIES ?? 0) === 0)
-    problems.push(
+  if (isLoopback(hostname)) return [] // it has no network
+  return [
+    // It exposes codes, passwords and session cookies to the network.
+    protocol === 'http:' && 'PUBLIC_URL must begin with https:// in production, unless its host is localhost',
+    // TLS needs one, whose address all users would share.
+    !VERCEL &&
+      Number(TRUSTED_PROXIES ?? 0) === 0 &&
       'TRUSTED_PROXIES must be at least 1 in production: the number of reverse proxies in front of the server',
-    )
-  return problems
+  ].filter((problem) => problem !== false)
 }
 
 /** Whether a host is this machine. Expects a hostname of a `URL`: in lower case, with IPv6 in brackets. */
@@ -218,25 +223,20 @@ function mailProblems({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined
 
 /** Returns what is wrong with settings that are valid by themselves. */
 function conflicts({ PUBLIC_URL, DASHBOARD_CALLBACK_URLS, SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS }: Env): string[] {
-  const problems: string[] = []
-  // A script of our own origin could sign in to such a dashboard, and read its refresh token.
-  if (DASHBOARD_CALLBACK_URLS.some((url) => new URL(url).origin === PUBLIC_URL))
-    problems.push('DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: a dashboard there uses the cookies')
-  // Everybody gets a widget JWT from a public page. A service that checks only signatures must not accept it as a session.
   const kids = SESSION_SIGNING_KEYS.published.map(({ kid }) => kid)
-  if (WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids.includes(kid)))
-    problems.push('WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS')
-  return problems
+  return [
+    // A script of our own origin could sign in to such a dashboard, and read its refresh token.
+    DASHBOARD_CALLBACK_URLS.some((url) => new URL(url).origin === PUBLIC_URL) &&
+      'DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: a dashboard there uses the cookies',
+    // Everybody gets a widget JWT from a public page. A service that checks only signatures must not take it for a session.
+    WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids.includes(kid)) &&
+      'WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS',
+  ].filter((problem) => typeof problem === 'string')
 }
 
 /** Whether this service sends e-mail, and so has a forgot-password page. */
 export function sendsMail(): boolean {
   return env().SMTP_URL !== undefined
-}
-
-function vercelUrl(given: Record<string, string | undefined>): string | undefined {
-  const host = given.VERCEL_ENV === 'production' ? given.VERCEL_PROJECT_PRODUCTION_URL : given.VERCEL_URL
-  return host && `https://${host}`
 }
 
 /**

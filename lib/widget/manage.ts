@@ -9,9 +9,8 @@ const maxOrigins = 50
 /** Throws UsageError unless a text is an origin as browsers send it (RFC 6454): https, or http on this machine. */
 export function demandOrigin(text: string): void {
   const example = 'an origin, like https://www.example.com'
-  if (!URL.canParse(text)) throw new UsageError(`“${text}” is not ${example}.`)
+  if (!URL.canParse(text) || !/^https?:/i.test(text)) throw new UsageError(`“${text}” is not ${example}.`)
   const { origin, protocol, hostname } = new URL(text)
-  if (!/^https?:$/.test(protocol)) throw new UsageError(`“${text}” is not ${example}.`)
   if (hostname.includes('*')) throw new UsageError(`“${text}” has a wildcard: add each origin separately.`)
   if (origin !== text) throw new UsageError(`“${text}” is not exactly what browsers send: use ${origin}`)
   if (protocol === 'http:' && !isLoopback(hostname))

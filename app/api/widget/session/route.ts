@@ -14,9 +14,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     addToLog({ widget: widget.slug })
     if (!origin || !widget.isApproved) throw new ApiError('ORIGIN_REJECTED', { message: originNotApprovedMessage })
     const { token, expiresAt } = signWidgetToken(widget, origin, env().WIDGET_SIGNING_KEYS!)
-    const response = respond({ ok: true, token, expiresAt: expiresAt.toISOString() })
-    response.headers.set('Access-Control-Allow-Origin', origin)
-    return response
+    return respond({ ok: true, token, expiresAt: expiresAt.toISOString() })
   },
   () => env().WIDGET_SIGNING_KEYS !== undefined,
 )
