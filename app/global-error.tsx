@@ -2,10 +2,7 @@
 
 import texts from '@/lib/page/crash-texts.json'
 
-/**
- * Shown if even the layout fails to render. It has no settings, so no name and no colours; no
- * language, so all of them; and no nonce for a style.
- */
+/** Shown if even the layout fails to render: without settings, in all languages, and without a nonce for a style. */
 export default function GlobalError({ error }: { error: Error & { digest?: string } }) {
   return (
     <html lang="en">
@@ -15,16 +12,7 @@ export default function GlobalError({ error }: { error: Error & { digest?: strin
         <meta name="color-scheme" content="light dark" />
       </head>
       {/* React sets this style in the browser, so it needs no nonce. */}
-      <body
-        style={{
-          maxInlineSize: '28rem',
-          margin: '2rem auto',
-          padding: '0 1.5rem',
-          color: 'CanvasText',
-          background: 'Canvas',
-          font: '1rem/1.5 system-ui',
-        }}
-      >
+      <body style={{ maxInlineSize: '28rem', margin: '2rem auto', padding: '0 1.5rem', font: '1rem/1.5 system-ui' }}>
         <main>
           {texts.map(({ language, title, body, reload }, index) => {
             const Heading = index === 0 ? 'h1' : 'h2'

@@ -11,10 +11,7 @@ import { ErrorTexts } from './error'
 
 const { icon = '/icon.svg', touchIcon } = brandFiles()
 
-/**
- * The frame of every page, with the inlined scripts and styles. Its tags are no `metadata`, which
- * Next.js would merge anew for every request. Every screen renders its own title.
- */
+/** The frame of every page. Its tags are no `metadata`, which Next.js would merge anew for every request. */
 export default async function Layout({ children }: { children: React.ReactNode }) {
   const nonce = (await headers()).get('x-nonce') ?? undefined
   const { language, direction, app, shared, error, footer } = await texts()

@@ -14,10 +14,7 @@ import { isHttps } from '@/lib/settings/https'
 import { askCookie } from '@/lib/sso/next-sign-in'
 import { inTime } from './look-up'
 
-/**
- * Counts every page request against the platform limit, sets the security headers, and responds in
- * place of pages that need the database while it is unavailable.
- */
+/** Counts a page request against the platform limit, and responds with the page and its security headers. */
 export async function respond(request: NextRequest): Promise<Response> {
   const nonce = randomBytes(16).toString('base64')
   const policy = contentSecurityPolicy(nonce)
@@ -30,11 +27,7 @@ export async function respond(request: NextRequest): Promise<Response> {
   return response
 }
 
-/**
- * Returns the response for a part of another site's page, a client over the limit, a URL that
- * bin/server.ts found too long, a method that no page accepts, a form at another host than that of
- * PUBLIC_URL, or a page that needs the database while it is unavailable. Otherwise returns null.
- */
+/** Returns the response in place of the page, or null. */
 async function rejectionOf(request: NextRequest, nonce: string): Promise<Response | null> {
   const { headers, method, nextUrl } = request
   const { pathname } = nextUrl

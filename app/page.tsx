@@ -10,10 +10,7 @@ import { LocalTime } from './_ui/local-time'
 import { Screen } from './_ui/screen'
 import sessionScript from './_ui/session.inline.js?raw'
 
-/**
- * Shows who is signed in, until when, and a sign-out button. A placeholder for a dashboard, which
- * sends users here to renew their session: `/?next=…` leads back.
- */
+/** Shows who is signed in. A placeholder for a dashboard, which sends users here to renew their session: `/?next=…`. */
 export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const { app, home, shared } = await texts()
   const { DASHBOARD_URL, SIGN_IN_URL, FORGOT_PASSWORD_URL, PUBLIC_URL } = env()

@@ -23,10 +23,7 @@ export function parseEmailAddress(text: string): string | null {
 /** What a user's address may be stored as. New users are stored with their domain in ASCII. */
 export type EmailForms = [given: string, ascii: string, unicode: string]
 
-/**
- * Returns the forms in which the e-mail address of a user may be stored: as given, and with its domain in ASCII and in
- * Unicode, all in lower case. Returns null unless the text is exactly one address.
- */
+/** Returns the forms in which a user’s address may be stored, in lower case. Null unless it is exactly one address. */
 export function emailForms(text: string): EmailForms | null {
   const given = text.toLowerCase() // before the conversion, which maps a capital ẞ to “ss”
   const ascii = parseEmailAddress(given)

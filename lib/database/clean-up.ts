@@ -16,11 +16,7 @@ const tables = {
 } as const
 type Table = keyof typeof tables
 
-/**
- * Deletes up to `limit` rows of a table that are past their retention. Every attempt to sign in calls it for its
- * table, which an attacker must not fill. Small batches, so that no lock is held for long. SKIP LOCKED never waits
- * for another transaction.
- */
+/** Deletes up to `limit` expired rows. Attempts to sign in call it for their table, which an attacker must not fill. */
 export function deleteExpired(table: Table, limit: number): Promise<number> {
   const [column, seconds] = tables[table]
   const [rows, time] = [Prisma.raw(table), Prisma.raw(column)]
@@ -30,10 +26,7 @@ export function deleteExpired(table: Table, limit: number): Promise<number> {
       ORDER BY ${time} LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
 
-/**
- * Deletes the expired rows of all tables. Returns the number of deleted rows per table. Stops after `withinMs`
- * milliseconds; the next run continues. Concurrent runs share the work.
- */
+/** Deletes the expired rows of all tables, within a time, and returns their numbers. Concurrent runs share the work. */
 export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {
   const endsAt = performance.now() + withinMs
   const deleted: Record<string, number> = {}

@@ -12,10 +12,7 @@ export { Prisma }
 // On globalThis, because each module reload in development would create another client.
 const globals = globalThis as typeof globalThis & { prismaClient?: PrismaClient }
 
-/**
- * Returns the Prisma client. Changes that must be atomic need one statement, or one `transaction`.
- * Connects on first use, because `next build` loads every module without a database.
- */
+/** Returns the Prisma client. Connects on first use, because `next build` loads every module without a database. */
 export function prisma(): PrismaClient {
   globals.prismaClient ??= createClient()
   return globals.prismaClient

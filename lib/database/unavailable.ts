@@ -1,11 +1,7 @@
 import { ApiError, outcomeUnknownMessage } from '../contract/errors'
 import { errorCode } from './driver-error'
 
-/**
- * Returns SERVICE_UNAVAILABLE if the error means that the database is unreachable, overloaded or
- * too slow; null for any other error. `outcome` is `unknown` if the request may have taken effect,
- * as after a connection lost during a statement.
- */
+/** Returns SERVICE_UNAVAILABLE if the database is unreachable, overloaded or too slow; null for any other error. */
 export function asUnavailable(error: unknown): ApiError | null {
   const causes = causesOf(error)
   const details = causes.map((cause) => `${errorCode(cause) ?? ''} ${cause.message}`)

@@ -1,10 +1,10 @@
 import { env } from '../settings/env'
-import { addressKey, forwardedClientKey } from './forwarded-client'
+import { forwardedClientKey } from './forwarded-client'
 
 /** Returns the client of a request, as rate limits count it: an IPv4 address or an IPv6 /64 network. */
 export function clientKey({ headers }: { headers: Headers }): string {
   const { VERCEL, TRUSTED_PROXIES } = env()
-  if (VERCEL) return addressKey(headers.get('x-vercel-forwarded-for')?.split(',').at(-1)?.trim() ?? '')
+  if (VERCEL) return forwardedClientKey(headers.get('x-vercel-forwarded-for') ?? '', 0)
   return forwardedClientKey(headers.get('x-forwarded-for') ?? '', TRUSTED_PROXIES)
 }
 

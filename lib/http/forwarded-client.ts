@@ -1,11 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/**
- * Returns the network that a client is counted by: an IPv4 address, or the /64 of an IPv6 address.
- * An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as IPv4. Accepts a port, which some
- * proxies append. All invalid entries share one client, `unknown`.
- */
+/** Returns an IPv4 address, or the /64 of an IPv6 address. Accepts a port. Invalid entries share one key, `unknown`. */
 export function addressKey(entry: string): string {
   const text = entry.match(/^\[(.*)\](?::\d+)?$/)?.[1] ?? entry.match(/^([\d.]+):\d+$/)?.[1] ?? entry
   if (!isIP(text)) return 'unknown'

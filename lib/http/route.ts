@@ -33,10 +33,7 @@ type Call<Route extends Definition> = {
   addToLog: AddToLog
 }
 
-/**
- * Adds our own IDs to the log line of the request: also the slug of a connection that exists, and
- * our word for the check that a sign-in failed, with our advice. Never pass it text from a client.
- */
+/** Adds our own IDs and words to the log line of the request. Never pass it text from a client. */
 export type AddToLog = (
   fields: Partial<Record<'userId' | 'sessionId' | 'connection' | 'widget' | 'check' | 'advice', string>>,
 ) => void
@@ -89,10 +86,7 @@ export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers: { Location: location, 'Referrer-Policy': 'no-referrer' } })
 }
 
-/**
- * Wraps a handler: counts the request against the platform limit, turns thrown errors into error responses, sets the
- * common headers and logs one line. `name` identifies the route in the log, which never holds a path.
- */
+/** Wraps a handler: counts the request, turns errors into responses, sets the common headers and logs one line. */
 function serve(
   definition: Definition,
   handle: (request: Request, call: Pick<Call<Definition>, 'params' | 'setCookies' | 'addToLog'>) => Promise<Response>,
@@ -126,8 +120,8 @@ function serve(
 
     if (crossOrigin)
       for (const [header, value] of Object.entries(crossOriginHeaders)) response.headers.set(header, value)
-    if (crossOrigin && response.ok)
-      response.headers.set('Access-Control-Allow-Origin', request.headers.get('origin') ?? '')
+    const origin = request.headers.get('origin')
+    if (crossOrigin && response.ok && origin) response.headers.set('Access-Control-Allow-Origin', origin)
     for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
 
     const line = {

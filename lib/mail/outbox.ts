@@ -19,9 +19,8 @@ const claimSeconds = 120
 
 /**
  * Queues a reset mail for the user with one of these addresses, or, for a user without passwords, a mail that leads to
- * the sign-in. Within the caps per user: 1 a minute, 3 an hour, and 1 an hour after 10 in a day. Returns whether it
- * did. If not, it has executed the same statement whether or not there is such a user, and written nothing. Mails with
- * a lower priority are sent first.
+ * the sign-in, within the caps. Returns whether it did. If not, it has executed the same statement whether or not there
+ * is such a user, and written nothing. Mails with a lower priority are sent first.
  */
 export async function queueResetMail(
   emails: string[],
@@ -75,10 +74,7 @@ function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
     FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isRequested})`
 }
 
-/**
- * Returns the CTEs that replace the user's unsent reset mails by a notice that the password was
- * changed. For a statement that follows a lock of the user.
- */
+/** Returns the CTEs that replace unsent reset mails by a notice. For a statement that follows a lock of the user. */
 export function noticeInsteadOfResets(userId: Prisma.Sql, { language, device }: MailRequest): Prisma.Sql {
   return Prisma.sql`
     mails_deleted AS (

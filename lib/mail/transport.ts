@@ -7,12 +7,10 @@ const greetingMs = 15_000 // servers that watch for spam greet after six seconds
 const idleMs = 30_000 // a filter can take long before the server accepts the content
 const maxAttemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
 
-/** What to do about an error: nothing will help this mail; the settings or the server are at fault; or neither. */
-export type Verdict = 'rejected' | 'ours' | 'temporary'
-
 /** A mail that was not sent, with the codes that may be logged. The message of the cause quotes the address. */
 export class MailError extends Error {
-  readonly verdict: Verdict
+  /** Nothing will help this mail; the settings or the server are at fault; or neither. */
+  readonly verdict: 'rejected' | 'ours' | 'temporary'
   readonly code?: string
   readonly smtpCode?: number
 

@@ -2,10 +2,7 @@ import { hkdfSync } from 'node:crypto'
 
 const keyBytes = 32
 
-/**
- * Parses a list of 256-bit keys in base64 or base64url, separated by commas. The first one encrypts; all
- * decrypt. Throws an error that names the problem, without the key.
- */
+/** Parses 256-bit keys in base64 or base64url, separated by commas. The first one encrypts; all decrypt. */
 export function parseEncryptionKeys(text: string): Uint8Array[] {
   return text.split(',').map((part) => {
     const key = new Uint8Array(Buffer.from(part.trim(), 'base64'))

@@ -122,10 +122,7 @@ export type Env = z.output<typeof Settings>
 
 let cached: Env | undefined
 
-/**
- * Returns the settings, validated on first use. Throws one error that lists every setting that is
- * missing or invalid, without its value.
- */
+/** Returns the settings, validated on first use. Throws one error that lists all problems, without any value. */
 export function env(): Env {
   cached ??= parseEnv(process.env)
   return cached
@@ -239,10 +236,7 @@ export function sendsMail(): boolean {
   return env().SMTP_URL !== undefined
 }
 
-/**
- * Exits the process with a list of problems unless the settings are valid. Next.js would keep
- * running after an error, and respond 500 to every request.
- */
+/** Exits unless the settings are valid: Next.js would keep running, and respond 500 to every request. */
 export function stopUnlessConfigured(): void {
   try {
     env()

@@ -13,10 +13,7 @@ import {
 } from '@/lib/session/authorize'
 import { env } from '@/lib/settings/env'
 
-/**
- * Signs the user of a browser in to a dashboard on another host: the authorization code flow (RFC 6749
- * §4.1) with PKCE (RFC 7636). Leads to the sign-in page, and back here, if there is no live session.
- */
+/** Signs a user in to a dashboard on another host: the authorization code flow (RFC 6749 §4.1) with PKCE (RFC 7636). */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'authorize', method: 'GET' },
   async ({ request: { headers, url }, addToLog }) => {

@@ -3,10 +3,7 @@ import { route } from '@/lib/http/route'
 import { cookieOf, sessionCookies } from '@/lib/session/cookie'
 import { refreshSession } from '@/lib/session/refresh'
 
-/**
- * Renews a session with the refresh token in the body, else in the cookie, and sets its cookies.
- * Returns a refresh token only to a client that sent one in the body: no script can read the cookie.
- */
+/** Renews a session. Without a refresh token in the body, it returns none: no script can read that of the cookie. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.refreshSession,
   async ({ request: { headers }, body, respond, setCookies, addToLog }) => {
