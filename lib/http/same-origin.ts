@@ -8,13 +8,14 @@ export function isCrossSite(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')
   if (site === 'same-origin') return false
   if (headers.has('sec-purpose')) return true // Chromium calls the site of a prefetch "none"
-  return site === 'cross-site' && !isNavigation(headers)
+  const isNavigation = (headers.get('sec-fetch-mode') ?? 'navigate') === 'navigate'
+  return site === 'cross-site' && !(isNavigation && (headers.get('sec-fetch-dest') ?? 'document') === 'document')
 }
 
-/** Whether the request loads a page into a tab (W3C Fetch Metadata), or lacks the headers that browsers send. */
+/** Whether the request loads a page into a tab (W3C Fetch Metadata), or lacks one of the headers that browsers send. */
 export function isNavigation(headers: Headers): boolean {
   const [mode, destination] = [headers.get('sec-fetch-mode'), headers.get('sec-fetch-dest')]
-  return (mode ?? 'navigate') === 'navigate' && (destination ?? 'document') === 'document'
+  return mode === null || destination === null || (mode === 'navigate' && destination === 'document')
 }
 
 /** Responds to what `isCrossSite` detects. */
