@@ -33,13 +33,10 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<Respons
   const { pathname } = nextUrl
   if (isCrossSite(headers)) return rejectCrossSite()
   const { allowed, resetSeconds } = await countRequest(clientKey(request))
-  if (!allowed)
-    return substitute(
-      rateLimitedPage(headers, resetSeconds, nonce),
-      'RATE_LIMITED',
-      { method, status: 429 },
-      resetSeconds,
-    )
+  if (!allowed) {
+    const html = rateLimitedPage(headers, resetSeconds, nonce)
+    return substitute(html, 'RATE_LIMITED', { method, status: 429 }, resetSeconds)
+  }
   if (pathname === '/long-url') return substitute(longUrlPage(headers, nonce), 'url_too_long', { method, status: 414 })
   if (method !== 'GET' && method !== 'HEAD')
     return new Response('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
