@@ -43,7 +43,8 @@ export const operations: Record<string, Operation> = {
       const { signSessionToken } = await import('../lib/session/jwt')
       const next = await database.newSessions(amount)
       const issuedAt = Math.floor(Date.now() / 1000)
-      const claims = { email: 'ada@example.com', connection: null, issuedAt, expiresAt: issuedAt + 3_600 }
+      const times = { authenticatedAt: issuedAt, issuedAt, expiresAt: issuedAt + 3_600 }
+      const claims = { email: 'ada@example.com', connection: null, amr: null, ...times }
       const sign = () => signSessionToken({ ...next(), ...claims })
       const tokens = Array.from({ length: amount }, sign) // before the measurement
       return { path: paths.getSession, headers: () => ({ authorization: `Bearer ${tokens.pop()}` }) }

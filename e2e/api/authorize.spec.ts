@@ -76,6 +76,27 @@ test('sends a signed-in browser to the callback with a code, which its verifier 
   expect(row).toEqual({ method: 'code', ends: true })
 })
 
+test('copies from the browser how and when the user signed in, also when it replaces a session', async ({
+  user,
+  post,
+  url,
+  sql,
+}) => {
+  const browser = await signIn(post, user)
+  for (const [hours, amr] of [
+    [2, ['pwd', 'otp', 'mfa']],
+    [1, null],
+  ] as const) {
+    const earlier = `UPDATE sessions SET authenticated_at = created_at - make_interval(hours => $2), amr = $3 WHERE user_id = $1`
+    await sql(earlier, [user.id, hours, amr])
+    const opened = await openDashboard(post, url, browser)
+    const renewed = (await post(paths.refreshSession, { refreshToken: opened.refreshToken })).body as Tokens
+    const auth_time = claimsOf(browser.token).iat - hours * 3_600
+    for (const { token } of [opened, renewed]) expect(claimsOf(token)).toMatchObject({ auth_time, ...(amr && { amr }) })
+    expect('amr' in claimsOf(opened.token)).toBe(amr !== null)
+  }
+})
+
 test('returns the state as it was sent, and keeps the query of the callback', async ({ user, post, url }) => {
   const browser = await signIn(post, user)
   const states = [

@@ -60,6 +60,7 @@ async function expectRejected(slug: string, check: string, error = 'response_inv
 }
 
 test('signs in with PKCE, state and nonce, and starts a session in this browser only', async ({ sql }) => {
+  provider.behaviour.claims = (claims) => ({ ...claims, amr: ['pwd', 'mfa'] })
   const slug = await connect(provider)
   const visitor = new Visitor(server.url)
   const authorization = await visitor.start(slug, '/reports?year=2026')
@@ -98,7 +99,7 @@ test('signs in with PKCE, state and nonce, and starts a session in this browser 
   expect(status).toBe(200)
   const refreshed = await postTo(`${server.url}${paths.refreshSession}`, { refreshToken: body.refreshToken })
   for (const { token } of [body, refreshed.body]) {
-    expect(claimsOf(token!)).toMatchObject({ sub: user!.id, email, connection: slug })
+    expect(claimsOf(token!)).toMatchObject({ sub: user!.id, email, connection: slug, amr: ['pwd', 'mfa'] })
   }
   const [session] = await sql(
     'SELECT slug, method FROM sessions JOIN connections ON connections.id = connection_id WHERE user_id = $1',

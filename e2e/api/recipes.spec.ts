@@ -34,7 +34,7 @@ test.beforeAll(async ({ url }) => {
 
 test('the TypeScript in the documents compiles', () => {
   const compiled = Object.keys(blocks).filter((name) => blocks[name]!.language === 'ts')
-  expect(compiled).toEqual(['same-host', 'sso-callback', 'forgot-password'])
+  expect(compiled).toEqual(['same-host', 'require-second-factor', 'sso-callback', 'forgot-password'])
   const config = { extends: `${project}tsconfig.json`, compilerOptions: { incremental: false }, include: ['*.ts'] }
   writeFileSync(`${folder}tsconfig.json`, JSON.stringify({ ...config, exclude: [] }))
   execFileSync(`${project}node_modules/.bin/tsc`, ['--noEmit', '-p', folder], { cwd: project, stdio: 'pipe' })
@@ -79,6 +79,15 @@ test('runs an SSO callback, and a dashboard that verifies the session', async ({
   for (const token of [body.token!, child]) expect(await alive(token)).toEqual([true, 1])
   await sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [claims.sid])
   for (const token of [body.token!, child]) expect(await alive(token)).toEqual([false, 0])
+})
+
+test('requires a recent sign-in with a second factor', async () => {
+  const { requireSecondFactor } = await run('require-second-factor')
+  const secondsAgo = (seconds: number) => Date.now() / 1000 - seconds
+  const recent = { amr: ['pwd', 'otp', 'mfa'], auth_time: secondsAgo(290) }
+  requireSecondFactor(recent, 300)
+  for (const claims of [{ auth_time: secondsAgo(310) }, { auth_time: undefined }, { amr: ['pwd'] }, { amr: undefined }])
+    expect(() => requireSecondFactor({ ...recent, ...claims }, 300), JSON.stringify(claims)).toThrow('Sign in again')
 })
 
 test('verifies the issuer, the audience, the type and the end of a JWT', async ({ url }) => {

@@ -78,6 +78,21 @@ test.describe('refresh', () => {
     ])
   })
 
+  test('keeps the time of the sign-in, which older sessions do not have', async ({ user, post, sql }) => {
+    const { token, refreshToken } = await signIn(post, user)
+    const { auth_time, iat, amr } = claimsOf(token!)
+    expect([auth_time, amr]).toEqual([iat, undefined])
+    const earlier = `UPDATE sessions SET created_at = created_at - interval '1 day', authenticated_at =`
+    for (const [authenticatedAt, expected] of [
+      [`authenticated_at - interval '1 hour'`, iat - 3_600],
+      ['NULL', iat - 2 * 86_400],
+    ]) {
+      await sql(`${earlier} ${authenticatedAt} WHERE user_id = $1`, [user.id])
+      const renewed = (await post(refreshPath, { refreshToken })).body.token!
+      expect(claimsOf(renewed).auth_time).toBe(expected)
+    }
+  })
+
   test('returns only a JWT for the cookie, and prefers the token in the body', async ({ user, post }) => {
     const [cookie, token] = [await signIn(post, user), await signIn(post, user)]
     const headers = { Cookie: `theme=dark; refresh=${cookie.refreshToken}` }
@@ -298,7 +313,8 @@ test.describe('POST /api/auth/sign-out', () => {
   }
   const expired = (token: string) => {
     const { sub: userId, sid: sessionId, iat, email } = claimsOf(token)
-    const claims = { userId, email, sessionId, connection: null, issuedAt: iat - 60, expiresAt: iat - 1 }
+    const times = { authenticatedAt: iat - 60, issuedAt: iat - 60, expiresAt: iat - 1 }
+    const claims = { userId, email, sessionId, connection: null, amr: null, ...times }
     return keepSecret(signSessionToken(claims))
   }
   for (const [what, how] of Object.entries(ways)) {

@@ -59,6 +59,8 @@ const logLineOf = (requestId: unknown) => {
   return JSON.parse(lines.find((line) => line.includes(String(requestId)))!)
 }
 
+const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+
 const ofUser =
   'SELECT id, revoked_at, connection_id, device, expires_at - created_at AS life FROM sessions WHERE user_id = $1'
 const sessionsOf = ({ id }: { id: string }) => sql(ofUser, [id])
@@ -117,6 +119,8 @@ test('starts a session for the right password, like an exchange', async () => {
   expect(await who.json()).toMatchObject({ user: { id: user.id, email: user.email }, sessionId: session!.id })
   const renewed = await postTo(server.url + paths.refreshSession, { refreshToken: body.refreshToken })
   expect(renewed.status).toBe(200)
+  const [began, later] = [body.token!, renewed.body.token!].map(claimsOf)
+  expect([began.amr, began.auth_time, later.amr, later.auth_time]).toEqual([['pwd'], began.iat, ['pwd'], began.iat])
 
   const line = logLineOf(headers.get('x-request-id'))
   expect(line).toMatchObject({ route: 'sign-in', status: 200, userId: user.id, sessionId: session!.id })

@@ -44,7 +44,7 @@ test('returns a session JWT for 12 hours, which another library verifies', async
     issuer: url,
     audience: 'dashboard',
   }) as jwt.JwtPayload
-  expect(Object.keys(claims).sort()).toEqual(['aud', 'email', 'exp', 'iat', 'iss', 'jti', 'sid', 'sub'])
+  expect(Object.keys(claims).sort()).toEqual(['aud', 'auth_time', 'email', 'exp', 'iat', 'iss', 'jti', 'sid', 'sub'])
   expect([claims.sub, claims.email]).toEqual([user.id, user.email])
   expect(claims.exp! - claims.iat!).toBe(43_200)
   const [session] = await sql(

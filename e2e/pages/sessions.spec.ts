@@ -472,8 +472,8 @@ async function signIn(page: Page, user: User, { jwt = 'valid', url = process.env
   const refreshToken = body.refreshToken!
   const now = Math.floor(Date.now() / 1000)
   const { sessionId } = readRefreshToken(refreshToken)!
-  const times = { issuedAt: now - lifetimes.sessionToken - 60, expiresAt: now - 60 }
-  const claims = { userId: user.id, email: user.email, sessionId, connection: null, ...times }
+  const times = { authenticatedAt: now, issuedAt: now - lifetimes.sessionToken - 60, expiresAt: now - 60 }
+  const claims = { userId: user.id, email: user.email, sessionId, connection: null, amr: null, ...times }
   const expired = keepSecret(signSessionToken(claims))
   const session = { valid: body.token!, expired, malformed: 'malformed-jwt', missing: '' }[jwt]
   const cookies = headers.getSetCookie().map((line) => {

@@ -28,7 +28,8 @@ export async function newAccount(sql: Sql, sessionCount: number, codeCount: numb
     [id, ids, codes.map((code) => Buffer.from(hashSecret(code)))],
   )
   const issuedAt = Math.floor(Date.now() / 1000)
-  const claims = { userId: id, email, connection: null, issuedAt, expiresAt: issuedAt + 3600 }
+  const times = { authenticatedAt: issuedAt, issuedAt, expiresAt: issuedAt + 3600 }
+  const claims = { userId: id, email, connection: null, amr: null, ...times }
   const sessions = ids.map((sessionId) => ({
     id: sessionId,
     token: keepSecret(signSessionToken({ ...claims, sessionId })),

@@ -59,7 +59,8 @@ export const SessionTokensResponse = z.object({
   token: jwt.meta({
     description: [
       'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,',
-      '`email`, and, after a sign-in through an identity provider, `connection` (its slug).',
+      '`auth_time` (when the user signed in), `email`, `amr` (how the user signed in, RFC 8176) if that is known, and,',
+      'after a sign-in through an identity provider, `connection` (its slug).',
     ].join('\n'),
   }),
   refreshToken: z

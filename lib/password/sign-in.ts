@@ -4,7 +4,7 @@ import { NothingChanged } from '../database/nothing-changed'
 import { mayUsePassword } from '../database/password-policy'
 import { Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log'
-import { issueTokens, type SessionTokens } from '../session/issue-tokens'
+import { issueTokens, type SessionTokens, type StoredSession } from '../session/issue-tokens'
 import { type Holder, startSession } from '../session/start'
 import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
 import { type Verified, verifyPassword } from './hash'
@@ -15,6 +15,7 @@ import { parseEmail } from './parse-email'
 export type Client = Holder & { subnet: string; knownBrowser: string | null }
 
 type SignIn = SessionTokens & { userId: string; sessionId: string; knownBrowser: string }
+type SignedIn = Pick<StoredSession, 'email' | 'now' | 'endsAt' | 'authenticatedAt' | 'amr'>
 type StoredUser = { userId: string; email: string; passwordHash: string }
 
 /**
@@ -73,17 +74,18 @@ async function start({ userId, email, passwordHash }: StoredUser, holder: Holder
   const sessionId = randomUUID()
   // `claimed` locks the user first, like everything that ends all sessions of a user: of a sign-in
   // and a reset at the same time, the later one sees what the earlier one did.
-  const [row] = await prisma().$queryRaw<{ email: string; now: number; endsAt: number }[]>`
+  const [row] = await prisma().$queryRaw<SignedIn[]>`
     WITH claimed AS MATERIALIZED (
       SELECT id AS user_id, email, 'password' AS method, NULL::uuid AS connection_id,
-        NULL::timestamptz AS renewable_until, NULL::uuid AS parent_id, NULL AS redirect_uri
+        NULL::timestamptz AS renewable_until, NULL::uuid AS parent_id, NULL AS redirect_uri, ARRAY['pwd'] AS amr
       FROM users
       WHERE id = ${userId} AND email = ${email} AND password_hash = ${passwordHash} AND disabled_at IS NULL
         AND ${mayUsePassword}
       FOR KEY SHARE
     ), ${startSession(sessionId, holder)},
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
-    SELECT (SELECT email FROM claimed) AS email, now, ends_at AS "endsAt" FROM started`
+    SELECT (SELECT email FROM claimed) AS email, now, ends_at AS "endsAt", authenticated_at AS "authenticatedAt", amr
+    FROM started`
   if (!row) return null
   // A statement of its own: that one may have waited for the user, and not seen a connection that was added meanwhile.
   const isForbidden = await prisma().$executeRaw`

@@ -52,9 +52,9 @@ export async function issueDashboardCode(
   const code = newSecret()
   const issued = await prisma().$executeRaw`
     INSERT INTO exchange_codes
-      (code_hash, user_id, connection_id, renewable_until, code_challenge, parent_id, redirect_uri, expires_at)
+      (code_hash, user_id, connection_id, renewable_until, code_challenge, parent_id, redirect_uri, amr, expires_at)
     SELECT ${hashSecret(code)}, user_id, connection_id, least(expires_at, renewable_until), ${codeChallenge}, id,
-      ${redirectUri}, now() + make_interval(secs => ${lifetimes.code})
+      ${redirectUri}, amr, now() + make_interval(secs => ${lifetimes.code})
     FROM sessions
     WHERE id = ${sessionId} AND parent_id IS NULL AND revoked_at IS NULL AND ${isUnexpired}
       AND (renewable_until IS NULL OR renewable_until > now())`

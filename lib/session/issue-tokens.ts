@@ -12,6 +12,9 @@ export type StoredSession = {
   email: string
   /** The slug of the connection of the sign-in, if there is one. */
   connection: string | null
+  authenticatedAt: number
+  /** How the user authenticated (RFC 8176), if that is known. */
+  amr: string[] | null
   generation: number
   now: number
   endsAt: number

@@ -8,7 +8,7 @@ import { signSessionToken, verifySessionToken } from './jwt'
 
 const now = () => Math.floor(Date.now() / 1000)
 const subject = { userId: randomUUID(), sessionId: randomUUID() }
-const claims = { ...subject, email: 'ada@example.com', connection: null }
+const claims = { ...subject, email: 'ada@example.com', connection: null, authenticatedAt: now() - 60, amr: null }
 
 type Changes = {
   claims?: Record<string, unknown>
@@ -33,11 +33,14 @@ async function sessionToken({ claims, header, key }: Changes): Promise<string> {
     .sign(key ?? privateKey)
 }
 
-test('a token has the email, and the connection if there is one', () => {
+test('a token has the email and the time of the sign-in, and what else is known about it', () => {
   const times = { issuedAt: now(), expiresAt: now() + 60 }
-  const payload = (connection: string | null) => decodeJwt(signSessionToken({ ...claims, connection, ...times }))
-  expect(payload('acme')).toMatchObject({ email: 'ada@example.com', connection: 'acme' })
-  expect(payload(null)).not.toHaveProperty('connection')
+  const payload = (more: object) => decodeJwt(signSessionToken({ ...claims, ...more, ...times }))
+  const always = { email: 'ada@example.com', auth_time: claims.authenticatedAt }
+  const known = { connection: 'acme', amr: ['pwd', 'mfa'] }
+  expect(payload(known)).toMatchObject({ ...always, ...known })
+  expect(payload({})).toMatchObject(always)
+  for (const claim of Object.keys(known)) expect(payload({})).not.toHaveProperty(claim)
 })
 
 test('a token of this service is verified', async () => {

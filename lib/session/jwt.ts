@@ -9,12 +9,17 @@ type SessionToken = {
   sessionId: string
   /** The slug of the connection, after a sign-in through an identity provider. */
   connection: string | null
+  /** When the user authenticated. */
+  authenticatedAt: number
+  /** How the user authenticated (RFC 8176), if that is known. */
+  amr: string[] | null
   issuedAt: number
   expiresAt: number
 }
 
 /** Signs a session JWT. Times are in seconds since 1970, by the database's clock. */
-export function signSessionToken({ userId, email, sessionId, connection, issuedAt, expiresAt }: SessionToken): string {
+export function signSessionToken(session: SessionToken): string {
+  const { userId, email, sessionId, connection, authenticatedAt, amr, issuedAt, expiresAt } = session
   const claims = {
     iss: env().PUBLIC_URL,
     aud: env().SESSION_AUDIENCE,
@@ -23,8 +28,10 @@ export function signSessionToken({ userId, email, sessionId, connection, issuedA
     jti: randomUUID(),
     iat: issuedAt,
     exp: expiresAt,
+    auth_time: authenticatedAt,
     email,
     ...(connection && { connection }),
+    ...(amr && { amr }),
   }
   return signJwt('JWT', claims, env().SESSION_SIGNING_KEYS)
 }

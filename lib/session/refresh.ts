@@ -36,6 +36,7 @@ export async function refreshSession(refreshToken: string | null): Promise<Refre
       AND ${isParentLive(Prisma.sql`sessions.parent_id`)}
       AND (connection_id IS NULL OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id))
     RETURNING id AS "sessionId", user_id AS "userId", generation, revoked_at IS NOT NULL AS reused,
+      floor(extract(epoch FROM coalesce(authenticated_at, created_at)))::int AS "authenticatedAt", amr,
       (SELECT email FROM users WHERE users.id = user_id) AS email,
       (SELECT slug FROM connections WHERE connections.id = connection_id) AS connection,
       floor(extract(epoch FROM now()))::int AS now, floor(extract(epoch FROM expires_at))::int AS "endsAt"`

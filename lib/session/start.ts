@@ -11,9 +11,10 @@ export type Holder = { sessionIds: string[]; device?: string | null }
 
 /**
  * Returns the CTEs that start the session of the CTE `claimed (user_id, method, connection_id, renewable_until,
- * parent_id, redirect_uri)`, and revoke the sessions that the browser held and the user's oldest beyond
- * `maxLiveSessions`. `started (user_id, now, ends_at)` has one row if `claimed` has one; otherwise nothing changes. The
- * session of a dashboard replaces the one that it had from the same parent.
+ * parent_id, redirect_uri, amr)`, and revoke the sessions that the browser held and the user's oldest beyond
+ * `maxLiveSessions`. `started (user_id, now, ends_at, authenticated_at, amr)` has one row if `claimed` has one; otherwise
+ * nothing changes. The session of a dashboard has the authentication of its parent, and replaces the one that the
+ * dashboard had from there.
  */
 export function startSession(
   sessionId: string,
@@ -28,19 +29,24 @@ export function startSession(
         AND id <> ALL (${sessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
-  const endOfParent = Prisma.sql`SELECT expires_at FROM sessions AS parent WHERE parent.id = claimed.parent_id`
+  const ofParent = (column: Prisma.Sql) =>
+    Prisma.sql`(SELECT ${column} FROM sessions AS parent WHERE parent.id = claimed.parent_id)`
   const replaces = Prisma.sql`
     ON CONFLICT (parent_id, redirect_uri) WHERE parent_id IS NOT NULL DO UPDATE SET
       id = excluded.id, created_at = now(), expires_at = excluded.expires_at, revoked_at = NULL,
-      generation = 0, rotated_at = NULL, renewable_until = excluded.renewable_until`
+      generation = 0, rotated_at = NULL, renewable_until = excluded.renewable_until,
+      amr = excluded.amr, authenticated_at = excluded.authenticated_at`
   return Prisma.sql`
     started AS (
-      INSERT INTO sessions (id, device, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, expires_at)
-      SELECT ${sessionId}::uuid, ${device}, user_id, method, connection_id, renewable_until, parent_id, redirect_uri,
-        ${isOfDashboard ? Prisma.sql`least(${end}, (${endOfParent}))` : end}
+      INSERT INTO sessions
+        (id, device, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, amr, expires_at, authenticated_at)
+      SELECT ${sessionId}::uuid, ${device}, user_id, method, connection_id, renewable_until, parent_id, redirect_uri, amr,
+        ${isOfDashboard ? Prisma.sql`least(${end}, ${ofParent(Prisma.sql`expires_at`)})` : end},
+        ${isOfDashboard ? ofParent(Prisma.sql`coalesce(authenticated_at, created_at)`) : Prisma.sql`now()`}
       FROM claimed
       ${isOfDashboard ? replaces : Prisma.empty}
       RETURNING user_id, floor(extract(epoch FROM created_at))::int AS now,
-        floor(extract(epoch FROM expires_at))::int AS ends_at
+        floor(extract(epoch FROM expires_at))::int AS ends_at,
+        floor(extract(epoch FROM authenticated_at))::int AS authenticated_at, amr
     ), ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${replaced})) AND EXISTS (SELECT FROM claimed WHERE parent_id IS NULL)`)}`
 }

@@ -6,7 +6,7 @@ import { dateFromEpoch, isUnexpired, Prisma, prisma } from '../database/prisma'
 import { log } from '../log'
 import { hashSecret, newSecret } from '../secret'
 import { isParentLive } from '../session/find'
-import { issueTokens, type SessionTokens } from '../session/issue-tokens'
+import { issueTokens, type SessionTokens, type StoredSession } from '../session/issue-tokens'
 import { revokeSessions } from '../session/revoke'
 import { type Holder, startSession } from '../session/start'
 import { isSameSubject, type Subject } from './identity'
@@ -23,6 +23,8 @@ type Bounds = {
   identity?: Subject & { connectionId: string }
   renewableUntil?: Date | undefined
   sessionHours?: number | null
+  /** How the user authenticated (RFC 8176). */
+  amr?: string[] | null
 }
 
 /**
@@ -30,12 +32,12 @@ type Bounds = {
  * has authenticated the user. Throws SignInRejected if the user is not linked to `identity`.
  */
 export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise<{ secret: string; expiresAt: Date }> {
-  const { browser, identity, renewableUntil, sessionHours = null } = bounds
+  const { browser, identity, renewableUntil, sessionHours = null, amr = null } = bounds
   const browserHash = bounds.browserHash ?? (browser ? hashSecret(browser) : null)
   const secret = newSecret()
   const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
-    INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, renewable_until, expires_at)
-    VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${identity?.connectionId ?? null},
+    INSERT INTO exchange_codes (code_hash, user_id, browser_hash, connection_id, amr, renewable_until, expires_at)
+    VALUES (${hashSecret(secret)}, ${userId}, ${browserHash}, ${identity?.connectionId ?? null}, ${amr}::text[],
       least(to_timestamp(${renewableUntil ? renewableUntil.getTime() / 1_000 : null}), now() + make_interval(hours => ${sessionHours})),
       now() + make_interval(secs => ${lifetimes.code}))
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
@@ -54,12 +56,8 @@ export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise
 type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
 type Exchange = SessionTokens & { userId: string; sessionId: string }
-type ExchangeRow = {
+type ExchangeRow = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & {
   userId: string | null
-  email: string
-  connection: string | null
-  now: number
-  endsAt: number
   isKnown: boolean
 }
 
@@ -98,11 +96,12 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
                  WHERE identities.user_id = exchange_codes.user_id
                    AND identities.connection_id = exchange_codes.connection_id
                    AND identities.created_at <= exchange_codes.created_at))
-      RETURNING user_id, ${method} AS method, connection_id, renewable_until, parent_id, redirect_uri
+      RETURNING user_id, ${method} AS method, connection_id, renewable_until, parent_id, redirect_uri, amr
     ), ${startSession(sessionId, presenter, challenge !== null)}
     SELECT (SELECT user_id FROM started) AS "userId", (SELECT email FROM locked_user) AS email,
       (SELECT slug FROM connections WHERE id = (SELECT connection_id FROM claimed)) AS connection,
       (SELECT now FROM started) AS now, (SELECT ends_at FROM started) AS "endsAt",
+      (SELECT authenticated_at FROM started) AS "authenticatedAt", (SELECT amr FROM started) AS amr,
       EXISTS (SELECT FROM exchange_codes WHERE code_hash = ${codeHash}) AS "isKnown"`
   const { userId, isKnown, ...stored } = row!
   if (userId !== null) return { ...issueTokens({ sessionId, userId, generation: 0, ...stored }), userId, sessionId }

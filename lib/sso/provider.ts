@@ -6,11 +6,12 @@ import type { Ask } from './next-sign-in'
 import type { Secrets } from './sealed-secrets'
 import type { AttemptSecrets } from './sso-attempt'
 
-/** Who has signed in, and until when. `account` is what the provider calls a user without an email address. */
+/** Who has signed in, and until when. `amr` is how (RFC 8176), `account` what the provider calls a user without an email address. */
 export type Authenticated = {
   identity: Subject
   contact: () => Promise<Contact>
   account?: string | undefined
+  amr?: string[] | null
   sessionEnd?: Date | undefined
 }
 

@@ -66,8 +66,8 @@ async function visit(connection: OidcConnection, secrets: ReturnType<typeof newS
 
 async function signIn(connection: OidcConnection) {
   const secrets = newSecrets()
-  const { identity, contact } = await authenticate(connection, await visit(connection, secrets), secrets)
-  return { identity, contact: await contact() }
+  const { identity, contact, amr } = await authenticate(connection, await visit(connection, secrets), secrets)
+  return { identity, contact: await contact(), amr }
 }
 
 /** Which check a sign-in fails, and what the page says. */
@@ -92,6 +92,20 @@ function rejects(error: string, behaviours: Record<string, [check: string, behav
 }
 
 // ID tokens and responses
+
+test('takes how the user authenticated if the provider lists registered values only', async () => {
+  const connection = await connect()
+  for (const [given, taken] of [
+    [
+      ['pwd', 'mfa', 'otp', 'pwd'],
+      ['pwd', 'mfa', 'otp'],
+    ],
+    ...[undefined, [], 'mfa', ['pwd', 'ngcmfa'], ['mfa', 1], [['mfa']], { 0: 'mfa' }].map((other) => [other, null]),
+  ]) {
+    provider.behaviour = claims({ amr: given })
+    expect((await signIn(connection)).amr, JSON.stringify(given)).toEqual(taken)
+  }
+})
 
 const { privateKey: foreignKey } = await generateKeyPair('RS256', { extractable: true })
 const foreign = { privateKey: foreignKey } as Provider['keys']

@@ -22,6 +22,9 @@ const renewalMs = 60_000
 const staleMs = 24 * 60 * 60 * 1000
 const renewedKeysTimeoutMs = 2_000
 // OpenID Connect Core §2. PostgreSQL stores neither NUL nor half a surrogate pair.
+const registeredAmr = new Set(
+  'face fpt geo hwk iris kba mca mfa otp pin pwd rba retina sc sms swk tel user vbm wia'.split(' '),
+)
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
 // The library copies metadata and keys, which blocks everybody: 240 KB of empty objects for 0.1 s.
 // Genuine metadata has up to 7 KB, and genuine keys have up to 15 KB.
@@ -88,7 +91,7 @@ export async function authenticate(
       throw new SignInRejected('id_token_sub', 'response_invalid')
     const userInfo = () => client.fetchUserInfo(configuration, tokens.access_token, sub)
     const contact = () => contactOf(claims, userInfo, metadata, connection.settings)
-    return { identity: { issuer, subject }, contact, account: accountIn(claims) }
+    return { identity: { issuer, subject }, contact, account: accountIn(claims), amr: amrOf(claims) }
   } catch (error) {
     throw oidcRejection(error)
   }
@@ -105,6 +108,12 @@ function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void 
     throw new SignInRejected('id_token_iat', 'response_invalid')
   if (tenants && !tenants.some((tenant) => tenant.toLowerCase() === String(tid).toLowerCase()))
     throw Object.assign(new SignInRejected('id_token_tid', 'no_access'), { account: accountIn(claims) })
+}
+
+/** Returns how the user authenticated, or null unless the provider lists only what RFC 8176 registers. */
+function amrOf({ amr }: Claims): string[] | null {
+  const isRegistered = Array.isArray(amr) && amr.length > 0 && amr.every((value) => registeredAmr.has(value))
+  return isRegistered ? [...new Set<string>(amr)] : null
 }
 
 /** Returns what a provider calls the user: Entra ID and ADFS by `preferred_username` or `upn` only. */

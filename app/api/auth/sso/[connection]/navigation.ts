@@ -89,6 +89,7 @@ export async function finishSignIn(
     identity: { connectionId: connection.id, ...identity },
     renewableUntil: sessionEnd,
     sessionHours: connection.sessionHours,
+    amr: authenticated.amr,
   })
   addToLog({ userId })
   return landing({ code, ...returnTo })
