@@ -21,8 +21,9 @@ import { signIn as signInWithPassword } from '../../lib/password/sign-in'
 import { hashSecret } from '../../lib/secret'
 import { issueDashboardCode } from '../../lib/session/authorize'
 import { findRefreshableSession, findSession } from '../../lib/session/find'
+import { listSessions } from '../../lib/session/list'
 import { refreshSession } from '../../lib/session/refresh'
-import { endSessions } from '../../lib/session/revoke'
+import { endOtherSessions, endSessions } from '../../lib/session/revoke'
 import { findConnection, findConnectionOfEmail, signInChoices } from '../../lib/sso/connection'
 import { exchangeSsoCode, issueSsoCode } from '../../lib/sso/exchange'
 import { userOfIdentity } from '../../lib/sso/identity'
@@ -40,7 +41,9 @@ async function run(): Promise<void> {
   const { secret: code } = await issueSsoCode(id)
   const { token, refreshToken, sessionId } = await exchangeSsoCode(code, nobody)
   await exchangeSsoCode(code, { browser: null, sessionIds: [sessionId] }).catch(() => {}) // a reused code
-  await findSession(token)
+  const session = (await findSession(token))!
+  await listSessions(session)
+  await endOtherSessions(session)
   await findRefreshableSession(refreshToken)
   await refreshSession(refreshToken)
   const codeVerifier = 'any secret'

@@ -48,6 +48,15 @@ export const RefreshTokenRequest = body({
     .meta({ description: 'The newest refresh token. Browsers leave it out: they send it as a cookie.' }),
 })
 
+/** Needs one of the two. */
+export const EndSessionsRequest = body({
+  sessionId: text.optional().meta({ description: 'A session of the user. Any other is ignored.' }),
+  others: z
+    .boolean({ error: 'This field must be true or false.' })
+    .optional()
+    .meta({ description: 'Whether to end all but the current one.' }),
+})
+
 /** Accepts a token of any form: an unknown one is a WIDGET_TOKEN_INVALID. */
 export const WidgetSessionRequest = body({
   widgetToken: text.meta({ description: 'The token of the widget, from the HTML of the page.' }),
@@ -82,6 +91,26 @@ export const SessionResponse = z.object({
   sessionId: z.uuid().meta({ description: 'The `sid` of the JWT.' }),
   expiresAt: instant.meta({ description: 'When the JWT expires.' }),
   sessionExpiresAt: instant.meta({ description: 'When the session ends and can’t be refreshed any more.' }),
+})
+
+export const SessionsResponse = z.object({
+  ok: z.literal(true),
+  sessions: z.array(
+    z.object({
+      id: z.uuid().meta({ description: 'The `sid` of its JWT.' }),
+      device: z.string().nullable().meta({ description: 'Such as “Firefox on Windows”, or null if unknown.' }),
+      createdAt: instant.meta({ description: 'When the user signed in.' }),
+      lastUsedAt: instant.meta({ description: 'When it, or a dashboard in the same browser, last got tokens.' }),
+      current: z.boolean().meta({ description: 'Whether it is the session of the request, or the one above that.' }),
+      signedInWith: z.object({
+        method: z.enum(['password', 'sso', 'code']).meta({ description: '`code` is a callback outside this service.' }),
+        connection: z
+          .object({ slug: z.string(), name: z.string() })
+          .optional()
+          .meta({ description: 'The identity provider of `sso`, unless it was removed.' }),
+      }),
+    }),
+  ),
 })
 
 export const WidgetSessionResponse = z.object({

@@ -143,7 +143,9 @@ function pathItem(operationId: string, operation: Operation) {
       tags: [tag],
       summary,
       description,
-      security: acceptsSession ? [{ bearer: [] }, { cookie: [] }, ...(request ? [{}] : [])] : [],
+      security: acceptsSession
+        ? [{ bearer: [] }, { cookie: [] }, ...(own.includes('SESSION_INVALID') ? [] : [{}])]
+        : [],
       ...(body && { requestBody: body }),
       responses,
     },

@@ -1,4 +1,5 @@
-import { Prisma, prisma } from '../database/prisma'
+import { Prisma, prisma, transaction } from '../database/prisma'
+import type { LiveSession } from './find'
 
 /** Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one row per session. */
 export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
@@ -41,7 +42,8 @@ export const codeIsUsable = Prisma.sql`used_at IS NULL AND (expires_at > ${longE
 /**
  * Returns the CTEs that revoke all sessions of a user (a fragment that yields the ID, or null for
  * nobody), and delete the codes with which another could start. `revoked (id)` has one row per
- * session. A session with its children can be spared, by its ID. The pair of columns makes the planner use the index of both, and skip what expired long ago.
+ * session. A session with its children can be spared, by its ID. The pair of columns makes the planner
+ * use the index of both, and skip what expired long ago.
  */
 export function endAllSessions(userId: Prisma.Sql, spared: string | null = null): Prisma.Sql {
   const isSpared = spared ? Prisma.sql`AND ${spared}::uuid NOT IN (id, coalesce(parent_id, id))` : Prisma.empty
@@ -50,4 +52,12 @@ export function endAllSessions(userId: Prisma.Sql, spared: string | null = null)
       DELETE FROM exchange_codes
       WHERE user_id = ${userId} AND ${codeIsUsable} AND (user_id, expires_at) > (${userId}, ${longExpired})
     )`
+}
+
+/** Revokes all sessions of a user except this one with its parent and children, and deletes unused codes. */
+export async function endOtherSessions({ userId, familyId }: LiveSession): Promise<void> {
+  await transaction(async (tx) => {
+    await lockUser(tx, userId)
+    await tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`, familyId)} SELECT 1 FROM revoked`
+  })
 }

@@ -1,0 +1,19 @@
+import { invalid } from '@/lib/contract/errors'
+import { operations } from '@/lib/contract/operations'
+import { route } from '@/lib/http/route'
+import { requireSession } from '@/lib/session/find'
+import { endListedSession } from '@/lib/session/list'
+import { endOtherSessions } from '@/lib/session/revoke'
+
+/** Ends one session of the user, or all others. */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  operations.endSessions,
+  async ({ request: { headers }, body: { sessionId, others }, respond, addToLog }) => {
+    const session = await requireSession(headers)
+    addToLog({ userId: session.userId, sessionId: session.sessionId })
+    if (sessionId === undefined && !others) throw invalid([], 'invalid_type', 'Send `sessionId`, or `others` as true.')
+    if (sessionId !== undefined) await endListedSession(session, sessionId)
+    if (others) await endOtherSessions(session)
+    return respond({ ok: true })
+  },
+)
