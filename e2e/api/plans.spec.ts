@@ -74,7 +74,7 @@ test('reads no more index entries than a statement needs', () => {
   expect(conditionsOf(loops!).map((node) => node['Index Cond'])).toContainEqual(expect.stringMatching(ofLastMinute))
 
   const enders = withText('codes_deleted AS')
-  expect(enders).toHaveLength(2) // of all sessions, and of all others
+  expect(enders).toHaveLength(3) // by a reset, by a change of the password, and of all others
   const unexpired = expect.stringMatching(/ROW\(user_id, expires_at\) > .* AND \(user_id = /)
   for (const ender of enders)
     expect(conditionsOf(ender, 'exchange_codes').map((node) => node['Index Cond'])).toEqual([unexpired])

@@ -15,6 +15,7 @@ import {
   retryNow,
 } from '../../lib/mail/outbox'
 import { releaseAttempt } from '../../lib/password/attempts'
+import { canChangePassword, changePassword } from '../../lib/password/change'
 import { makeKnownBrowser } from '../../lib/password/known-browser'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
 import { signIn as signInWithPassword } from '../../lib/password/sign-in'
@@ -57,6 +58,10 @@ async function run(): Promise<void> {
     sessionIds: [],
     knownBrowser: null,
   })
+  const passwords = { currentPassword: 'lantern meadow otter', password: 'otter lantern meadow' }
+  const client = { subnet: '192.0.2.0/24', knownBrowser: null }
+  await changePassword({ ...session, familyId: sessionId }, passwords, client, { language: 'en', device: null })
+  await canChangePassword(id)
   await releaseAttempt({ keys: [], endsAt: 0 })
   await databasePool().query('UPDATE users SET password_hash = $1', [await bcrypt.hash('lantern meadow otter', 4)])
   const knownBrowser = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000))

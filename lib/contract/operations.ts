@@ -51,6 +51,7 @@ const emailIssue: Issue = {
   code: 'invalid_email',
   message: 'Enter one e-mail address, like name@example.com.',
 }
+const passwordIssue: Issue = { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' }
 
 // What several operations have in common.
 const ok = { response: schemas.OkResponse, responseExample: { ok: true } } as const
@@ -133,8 +134,27 @@ export const operations = {
     badRequest: 'The token is unknown, used or expired; or the password is rejected',
     issueExamples: {
       token: { path: ['token'], code: 'invalid_or_expired', message: invalidTokenMessage },
-      password: { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' },
+      password: passwordIssue,
     },
+  },
+  changePassword: {
+    name: 'password-change',
+    method: 'POST',
+    path: paths.changePassword,
+    tag: 'Operations',
+    summary: 'Replace the password of the signed-in user.',
+    description: [
+      'Ends every other session of the user. A wrong current password counts as an attempt to sign in. Issues of the new',
+      'one are those of a reset. Unless `PASSWORD_SIGN_IN` is `true`, the path is 404.',
+    ].join('\n'),
+    request: schemas.ChangePasswordRequest,
+    requestExample: { currentPassword: 'meadow otter lantern', password: 'lantern meadow otter' },
+    responseDescription: 'The password is changed.',
+    ...ok,
+    acceptsSession: true,
+    errors: ['SIGN_IN_INVALID', 'VALIDATION_ERROR', 'SESSION_INVALID', 'SERVICE_UNAVAILABLE'],
+    badRequest: 'The current password is wrong, or the user may use none; or the new one is rejected',
+    issueExamples: { password: passwordIssue },
   },
   forgotPassword: {
     name: 'forgot-password',
@@ -238,7 +258,6 @@ export const operations = {
     acceptsSession: true,
     errors: ['SESSION_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
     badRequest: 'There is neither `sessionId` nor `others`',
-    issueExamples: bodyIssueExamples,
   },
   signOut: {
     name: 'sign-out',

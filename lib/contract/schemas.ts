@@ -8,6 +8,13 @@ const jwt = z.string().regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
 const instant = z.iso.datetime({ precision: 3 })
 const email = text.meta({ description: 'One e-mail address. Upper and lower case count as equal.' })
 
+const newPassword = text.meta({
+  description: [
+    'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,',
+    'hard to guess. Never trimmed. Counted and hashed in Unicode NFC.',
+  ].join('\n'),
+})
+
 /** The body of a request. Ignores unknown fields. */
 function body<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object(shape, { error: 'The body must be a JSON object.' })
@@ -24,13 +31,11 @@ export const SsoExchangeRequest = body({
 /** lib/password checks the token and the password. */
 export const ResetPasswordRequest = body({
   token: text.meta({ description: 'The token from the reset e-mail.' }),
-  password: text.meta({
-    description: [
-      'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,',
-      'hard to guess. Never trimmed. Counted and hashed in Unicode NFC.',
-    ].join('\n'),
-  }),
+  password: newPassword,
 })
+
+/** lib/password checks both passwords. */
+export const ChangePasswordRequest = body({ currentPassword: text, password: newPassword })
 
 /** lib/password checks the address. Any password may be tried. */
 export const SignInRequest = body({

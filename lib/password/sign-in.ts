@@ -50,7 +50,11 @@ export async function signIn(email: string, password: string, client: Client): P
  * Returns the ID of the browser, if the account is known there by its present password: somebody who knew
  * an earlier one must not use up the attempts of the owner's browsers.
  */
-async function findKnownBrowser(cookie: string | null, account: string, emails: string[]): Promise<string | null> {
+export async function findKnownBrowser(
+  cookie: string | null,
+  account: string,
+  emails: string[],
+): Promise<string | null> {
   const browser = readKnownBrowser(cookie, account)
   if (!browser) return null
   const changed = await prisma().$executeRaw`

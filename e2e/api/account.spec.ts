@@ -1,0 +1,293 @@
+import { randomUUID } from 'node:crypto'
+import { passwordLimits } from '../../lib/contract/lifetimes'
+import * as paths from '../../lib/contract/paths'
+import { issueResetToken } from '../../lib/password/reset'
+import { dashboardCode } from '../support/dashboard'
+import { documentedFetch } from '../support/documented'
+import {
+  exchangePath,
+  expect,
+  newCode,
+  newPassword,
+  postTo,
+  resetPath,
+  type Sql,
+  test,
+  type User,
+} from '../support/fixtures'
+import { newPasswordUser, type PasswordUser } from '../support/password-user'
+import { preload } from '../support/preload'
+import { send } from '../support/raw-http'
+import { inOrderOfLock, lockRow } from '../support/row-lock'
+import { keepSecret, newAddress } from '../support/secrets'
+import { type Server, startServer } from '../support/server'
+
+// What a signed-in user can see and change: the sessions, and the password.
+
+let server: Server
+test.beforeAll(async () => {
+  const mail = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'login@example.com' } // accepts nothing
+  server = await startServer({ PASSWORD_SIGN_IN: 'true', ...mail, ...preload('cheap-hash.mjs') })
+})
+test.afterAll(() => server?.stop())
+
+type Tokens = { token: string; refreshToken: string }
+const firefox = { 'User-Agent': 'Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0' }
+
+const call = (path: string, body: object, headers: Record<string, string> = {}) =>
+  postTo(server.url + path, body, { 'X-Forwarded-For': newAddress(), ...headers })
+const bearer = ({ token }: Tokens) => ({ Authorization: `Bearer ${token}` })
+const sessionIdOf = ({ token }: Tokens) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sid
+const signIn = async ({ email, password }: PasswordUser, headers = {}) =>
+  (await call(paths.signIn, { email, password }, headers)).body as Tokens
+const signInWithCode = async (user: User) => (await call(exchangePath, { code: await newCode(user) })).body as Tokens
+const openDashboard = async (browser: Tokens) =>
+  (await call(exchangePath, (await dashboardCode(server.url, browser))!)).body as Tokens
+
+function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return documentedFetch(server.url + path, { headers: { 'X-Forwarded-For': newAddress(), ...headers } })
+}
+/** Which of the sessions are live. */
+const liveOf = (...sessions: Tokens[]) =>
+  Promise.all(sessions.map(async (session) => (await get(paths.getSession, bearer(session))).ok))
+
+test.describe('sessions', () => {
+  test('lists the live sessions, and counts those of dashboards as one with that of their browser', async ({ sql }) => {
+    const [user, stranger] = [await newPasswordUser(sql, { cost: 4 }), await newPasswordUser(sql, { cost: 4 })]
+    const ended = await signInWithCode(user)
+    await call(paths.signOut, {}, bearer(ended))
+    const expired = sessionIdOf(await signInWithCode(user))
+    await sql(`UPDATE sessions SET expires_at = now() WHERE id = $1`, [expired])
+    await signIn(stranger)
+    const slug = `account-${randomUUID()}`
+    await sql(
+      `WITH connection AS (
+         INSERT INTO connections (slug, name, kind, settings) VALUES ($1, 'Acme', 'oidc', '{}') RETURNING id
+       )
+       INSERT INTO sessions (user_id, connection_id, method, expires_at, created_at, rotated_at)
+       SELECT $2, id, 'sso', now() + interval '1 day', now() - interval '3 days', now() - interval '2 days' FROM connection`,
+      [slug, user.id],
+    )
+    const browser = await signIn(user, firefox)
+    const dashboard = await openDashboard(browser)
+    const code = await signInWithCode(user)
+    const used = (id: string, hours: number) =>
+      sql(`UPDATE sessions SET rotated_at = created_at + make_interval(hours => $2) WHERE id = $1`, [id, hours])
+    await used(sessionIdOf(browser), 1)
+    await used(sessionIdOf(dashboard), 2)
+    const [times] = await sql(`SELECT created_at, rotated_at FROM sessions WHERE id = $1`, [sessionIdOf(dashboard)])
+
+    const listed = async (headers: Record<string, string>) =>
+      (await (await get(paths.listSessions, headers)).json()).sessions
+    const sessions = await listed(bearer(browser))
+    expect(sessions).toMatchObject([
+      { id: sessionIdOf(code), device: null, current: false, signedInWith: { method: 'code' } },
+      {
+        ...{
+          id: sessionIdOf(browser),
+          device: 'Firefox on Windows',
+          current: true,
+          signedInWith: { method: 'password' },
+        },
+        lastUsedAt: times!.rotated_at.toISOString(),
+      },
+      { current: false, signedInWith: { method: 'sso', connection: { slug, name: 'Acme' } } },
+    ])
+    const daysAgo = (instant: string) => Math.round((Date.now() - Date.parse(instant)) / 86_400_000)
+    expect([daysAgo(sessions[2].createdAt), daysAgo(sessions[2].lastUsedAt)]).toEqual([3, 2])
+    for (const headers of [bearer(dashboard), { Cookie: `session=${browser.token}` }])
+      expect(await listed(headers)).toEqual(sessions)
+    await sql('DELETE FROM connections WHERE slug = $1', [slug])
+    expect((await listed(bearer(browser)))[2].signedInWith).toEqual({ method: 'sso' })
+  })
+
+  test('ends a session of the user by its ID, with those of its dashboards, and ignores any other ID', async ({
+    sql,
+  }) => {
+    const [user, stranger] = [await newPasswordUser(sql, { cost: 4 }), await newPasswordUser(sql, { cost: 4 })]
+    const [browser, other, foreign] = [await signIn(user), await signIn(user), await signIn(stranger)]
+    const [dashboard, ofOther] = [await openDashboard(browser), await openDashboard(other)]
+    const end = async (sessionId: string, by = browser) => {
+      const { status, body } = await call(paths.endSessions, { sessionId }, bearer(by))
+      expect([status, body], sessionId).toEqual([200, { ok: true }])
+      return liveOf(browser, dashboard, other, ofOther, foreign)
+    }
+    const ignored = [sessionIdOf(foreign), sessionIdOf(dashboard), sessionIdOf(ofOther), randomUUID(), 'x', '']
+    for (const id of ignored) expect(await end(id), id).toEqual([true, true, true, true, true])
+    expect(await end(sessionIdOf(other))).toEqual([true, true, false, false, true])
+    expect(await end(sessionIdOf(browser), dashboard)).toEqual([false, false, false, false, true])
+  })
+
+  test('ends all others, but not the browser of a dashboard and what it holds, and deletes unused codes', async ({
+    sql,
+  }) => {
+    for (const byDashboard of [false, true]) {
+      const user = await newPasswordUser(sql, { cost: 4 })
+      const [browser, other] = [await signIn(user), await signInWithCode(user)]
+      const [dashboard, ofOther] = [await openDashboard(browser), await openDashboard(other)]
+      const code = await newCode(user)
+      const others = { others: true }
+      expect((await call(paths.endSessions, others, bearer(byDashboard ? dashboard : browser))).status).toBe(200)
+      expect(await liveOf(browser, dashboard, other, ofOther)).toEqual([true, true, false, false])
+      expect((await call(exchangePath, { code })).status).toBe(400)
+    }
+  })
+
+  test('ends a session that was starting at the same time', async ({ sql }) => {
+    const user = await newPasswordUser(sql, { cost: 4 })
+    const browser = await signIn(user)
+    const lock = await lockRow('users', 'id = $1', user.id)
+    const endOthers = () => call(paths.endSessions, { others: true }, bearer(browser))
+    await inOrderOfLock(lock, () => signIn(user), endOthers)
+    expect(await sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([
+      { id: sessionIdOf(browser) },
+    ])
+  })
+
+  test('accept no request without a live session, or from another site', async ({ sql }) => {
+    const user = await newPasswordUser(sql, { cost: 4 })
+    const [browser, other] = [await signIn(user), await signIn(user)]
+    const ended = await signIn(user)
+    await call(paths.signOut, {}, bearer(ended))
+    const change = { currentPassword: user.password, password: newPassword() }
+    const requests = { [paths.endSessions]: { others: true }, [paths.changePassword]: change }
+    const without = [{}, bearer(ended), { Cookie: `refresh=${browser.refreshToken}` }] as Record<string, string>[]
+    for (const headers of without) {
+      expect((await get(paths.listSessions, headers)).status).toBe(401)
+      for (const [path, body] of Object.entries(requests))
+        expect((await call(path, body, headers)).body.code, path).toBe('SESSION_INVALID')
+    }
+    const cookie = { Cookie: `session=${browser.token}`, 'X-Forwarded-For': newAddress() }
+    const json = { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors' }
+    for (const [path, body] of Object.entries(requests)) {
+      const post = (headers: Record<string, string>) =>
+        send(server.url + path, { method: 'POST', headers: { ...cookie, ...headers }, body: JSON.stringify(body) })
+      expect((await post(json)).status).toBe(403)
+      expect((await post({ 'Content-Type': 'text/plain', 'Sec-Fetch-Site': 'same-site' })).status).toBe(415)
+    }
+    for (const body of [{}, { others: false }, { others: 'true' }, { sessionId: 1 }]) {
+      const { status, body: rejection } = await call(paths.endSessions, body, bearer(browser))
+      expect([status, rejection.issues![0]!.code], JSON.stringify(body)).toEqual([400, 'invalid_type'])
+    }
+    expect(await liveOf(browser, other)).toEqual([true, true])
+  })
+})
+
+test.describe('change of the password', () => {
+  const wrong = 'not the password'
+  const newUser = (sql: Sql) => newPasswordUser(sql, { cost: 4 })
+  const change = (by: Tokens, currentPassword: string, password: string, headers: Record<string, string> = {}) =>
+    call(paths.changePassword, { currentPassword, password }, { ...bearer(by), ...headers })
+  const mailsOf = async (sql: Sql, { id }: User) =>
+    (await sql('SELECT kind FROM mails WHERE user_id = $1 ORDER BY kind', [id])).map(({ kind }) => kind)
+  const hashOf = async (sql: Sql, { id }: User) =>
+    (await sql('SELECT password_hash FROM users WHERE id = $1', [id]))[0]!.password_hash
+
+  test('replaces it, ends all other sessions and unused codes, and mails a notice', async ({ sql, url }) => {
+    const user = await newUser(sql)
+    const [browser, other] = [await signIn(user), await signIn(user)]
+    const [dashboard, ofOther] = [await openDashboard(browser), await openDashboard(other)]
+    const [code, password] = [await newCode(user), newPassword()]
+    await sql(`INSERT INTO mails (kind, user_id, language) VALUES ('reset', $1, 'en')`, [user.id])
+    const { status, body, headers } = await change(browser, user.password, password, firefox)
+    expect([status, body]).toEqual([200, { ok: true }])
+    expect(await liveOf(browser, dashboard, other, ofOther)).toEqual([true, true, false, false])
+    expect((await call(exchangePath, { code })).status).toBe(400)
+    expect((await call(paths.signIn, { ...user })).body.code).toBe('SIGN_IN_INVALID')
+    expect((await call(paths.signIn, { ...user, password })).status).toBe(200)
+    expect(await mailsOf(sql, user)).toContain('password-changed')
+    expect(await mailsOf(sql, user), 'its link would still work').not.toContain('reset')
+    const line = server
+      .output()
+      .split('\n')
+      .find((text) => text.includes(headers.get('x-request-id')!))
+    expect(JSON.parse(line!)).toMatchObject({
+      route: 'password-change',
+      userId: user.id,
+      sessionId: sessionIdOf(browser),
+    })
+    const elsewhere = await postTo(url + paths.changePassword, {}, bearer(browser))
+    expect([elsewhere.status, elsewhere.body.code], 'without PASSWORD_SIGN_IN').toEqual([404, 'NOT_FOUND'])
+  })
+
+  test('rejects a wrong current password, and a new one as a reset does, and changes nothing', async ({ sql }) => {
+    const user = await newUser(sql)
+    const [browser, other] = [await signIn(user), await signIn(user)]
+    const before = await hashOf(sql, user)
+    for (const [current, password, code] of [
+      [wrong, newPassword(), undefined],
+      ['', newPassword(), undefined],
+      [user.password, 'short', 'too_short'],
+      [user.password, 'x'.repeat(73), 'too_long'],
+      [user.password, 'password1', 'too_guessable'],
+      [user.password, user.email, 'too_guessable'],
+    ] as const) {
+      const { status, body } = await change(browser, current, password)
+      const expected = code ? ['VALIDATION_ERROR', ['password'], code] : ['SIGN_IN_INVALID', undefined, undefined]
+      expect([status, body.code, body.issues?.[0]?.path, body.issues?.[0]?.code]).toEqual([400, ...expected])
+    }
+    expect([await hashOf(sql, user), await liveOf(browser, other)]).toEqual([before, [true, true]])
+    expect(await mailsOf(sql, user)).not.toContain('password-changed')
+    for (const assignment of [`password_policy = 'never'`, 'password_policy = NULL, password_hash = NULL']) {
+      await sql(`UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
+      expect((await change(browser, user.password, newPassword())).body.code, assignment).toBe('SIGN_IN_INVALID')
+    }
+  })
+
+  test('counts a wrong current password as an attempt to sign in, and a right one not', async ({ sql }) => {
+    const [user, password] = [await newUser(sql), newPassword()]
+    const known = await call(paths.signIn, { ...user })
+    const Cookie = known.headers
+      .getSetCookie()
+      .find((cookie) => cookie.startsWith('known='))!
+      .split(';')[0]!
+    keepSecret(Cookie.slice('known='.length))
+    const browser = known.body as Tokens
+    const network = { 'X-Forwarded-For': newAddress() }
+    for (let count = 0; count < passwordLimits.perAccountAndNetwork + 2; count++)
+      expect((await change(browser, user.password, 'password1', network)).body.code).toBe('VALIDATION_ERROR')
+    const guesses = Array.from({ length: 20 }, () => change(browser, wrong, password, network))
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 400)).toHaveLength(passwordLimits.perAccountAndNetwork)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(20 - passwordLimits.perAccountAndNetwork)
+    expect((await call(paths.signIn, { ...user }, network)).status).toBe(429)
+    expect((await change(browser, user.password, password, network)).status).toBe(429)
+    expect((await change(browser, user.password, password, { ...network, Cookie })).status, 'a known browser').toBe(200)
+  })
+
+  for (const [what, other] of Object.entries({
+    'a reset': async (user: PasswordUser) => {
+      const { secret } = await issueResetToken(user.id)
+      return () => call(resetPath, { token: keepSecret(secret), password: newPassword() })
+    },
+    'another change': async (user: PasswordUser) => {
+      const session = await signIn(user)
+      return () => change(session, user.password, newPassword())
+    },
+  })) {
+    test(`changes nothing after ${what} that was faster`, async ({ sql }) => {
+      const user = await newUser(sql)
+      const browser = await signIn(user)
+      const first = await other(user)
+      const lock = await lockRow('users', 'id = $1', user.id)
+      const [faster, slower] = await inOrderOfLock(lock, first, () => change(browser, user.password, newPassword()))
+      expect([faster.status, slower.status, slower.body.code]).toEqual([200, 400, 'SIGN_IN_INVALID'])
+      expect(await liveOf(browser)).toEqual([false])
+    })
+  }
+
+  test('changes nothing for a user who may use no password any more', async ({ sql }) => {
+    for (const assignment of [`password_policy = 'never'`, 'disabled_at = now()']) {
+      const user = await newUser(sql)
+      const browser = await signIn(user)
+      const before = await hashOf(sql, user)
+      const lock = await lockRow('users', 'id = $1', user.id)
+      const pending = change(browser, user.password, newPassword())
+      await lock.waiting(1)
+      await lock.sql(`UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
+      await lock.release()
+      expect((await pending).body.code, assignment).toBe('SIGN_IN_INVALID')
+      expect(await hashOf(sql, user)).toBe(before)
+    }
+  })
+})
