@@ -1,5 +1,4 @@
 import { operations } from '../../lib/contract/operations'
-import * as paths from '../../lib/contract/paths'
 import { documentedFetch } from '../support/documented'
 import { exchangePath, expect, newCode, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
