@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { emptySettings, parseEnv, renamedSetting } from './env'
+import { emptySettings, ignoredParameters, parseEnv, renamedSetting } from './env'
 import { newSigningKeys } from './signing-keys'
 
 const good = {
@@ -102,10 +102,11 @@ test('statements are prepared unless the database has a pooler, also one that it
   expect(parseEnv({ ...pooler, DATABASE_PREPARED_STATEMENTS: 'true' }).DATABASE_PREPARED_STATEMENTS).toBe(true)
 })
 
-test('DATABASE_URL has no schema and no options', () => {
+test('DATABASE_URL has no schema and no options, and other parameters without effect are named', () => {
   const withQuery = (query: string) => ({ ...good, DATABASE_URL: `${good.DATABASE_URL}?sslmode=no-verify&${query}` })
   for (const name of ['schema', 'options'])
     expect(problems(withQuery(`${name}=secret`))).toEqual([expect.stringMatching(`parameter ${name}: [^=]+$`)])
+  expect(ignoredParameters(withQuery('host=/run&connection_limit=5').DATABASE_URL)).toEqual(['connection_limit'])
 })
 
 test('all missing settings are listed at once; an empty setting is missing', () => {

@@ -33,6 +33,18 @@ const postgresUrl = z
     'must not have the parameter options: give the settings to the role (deploy/database.sql)',
   )
 
+/** The parameters of a URL that `pg` understands, and one of Prisma's. */
+const knownParameters = [
+  ['host', 'port', 'user', 'password', 'application_name', 'fallback_application_name', 'client_encoding'],
+  ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat', 'pgbouncer'],
+  ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'query_timeout'],
+].flat()
+
+/** Returns the names of the parameters of DATABASE_URL that have no effect, for a warning. */
+export function ignoredParameters(url: string | undefined): string[] {
+  return [...new Set(parametersOf(url).keys())].filter((name) => !knownParameters.includes(name))
+}
+
 function parametersOf(url = ''): URLSearchParams {
   return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
 }
