@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { SendMailOptions, SMTPTransportOptions } from 'nodemailer'
 import { env, isLoopback } from '../settings/env'
@@ -5,6 +6,7 @@ import { env, isLoopback } from '../settings/env'
 const connectMs = 5_000
 const greetingMs = 15_000 // servers that watch for spam greet after six seconds or more
 const idleMs = 30_000 // a filter can take long before the server accepts the content
+const maxPlainBytes = 65_536
 const maxAttemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
 
 /** A mail that was not sent, with the codes that may be logged. The message of the cause quotes the address. */
@@ -80,6 +82,7 @@ function smtpOptions(): SMTPTransportOptions {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port) || (secure ? 465 : 587),
     secure,
+    ...(!secure && { socket: boundedSocket() }),
     requireTLS: !secure && !isLocal,
     ignoreTLS: isLocal, // a mailbox of development or a relay on this host has no certificate for it
     ...(username && {
@@ -92,4 +95,16 @@ function smtpOptions(): SMTPTransportOptions {
     greetingTimeout: greetingMs,
     socketTimeout: idleMs,
   }
+}
+
+/**
+ * Returns a socket that ends when it has received more than a mail server ever sends. Before
+ * STARTTLS, others on the network path can send more, and empty lines block nodemailer for seconds.
+ */
+function boundedSocket(): Socket {
+  const socket = new Socket()
+  socket.on('data', () => {
+    if (socket.bytesRead > maxPlainBytes) socket.destroy(new Error('The mail server sent too much.'))
+  })
+  return socket
 }
