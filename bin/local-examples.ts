@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { project } from './local'
 import { firstFreePort } from './ports'
@@ -48,7 +49,6 @@ async function startSite(preferredPort: number, html: (origin: string) => string
   const server = createServer((_, response) =>
     response.setHeader('Content-Type', 'text/html; charset=utf-8').end(html(origin)),
   )
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  server.unref()
+  await once(server.listen(port, '127.0.0.1'), 'listening')
   return origin
 }

@@ -1,5 +1,6 @@
 // `npm run users`: manages users by hand.
 import { sendsMail } from '../lib/settings/env'
+import type { OidcConnection } from '../lib/sso/connection'
 import type { ListedConnection } from '../lib/sso/manage'
 import { UsageError } from '../lib/usage-error'
 import type { User, UserSession } from '../lib/user'
@@ -9,7 +10,7 @@ import { prepareCommand, withDatabaseAsOwner } from './local'
 prepareCommand()
 const { queueResetMail } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
-const { asciiDomain, isOidc } = await import('../lib/sso/connection')
+const { asciiDomain, isSaml } = await import('../lib/sso/connection')
 const { issuersOf, linkUser, listConnections, unlinkUser } = await import('../lib/sso/manage')
 const users = await import('../lib/user')
 const { createUser, findUserByEmail } = users
@@ -126,10 +127,10 @@ async function link(user: User, flags: Flags, slug: string, subject: string): Pr
 
 /** The issuer that the ID tokens or assertions of a connection name. */
 async function issuerOf(connection: ListedConnection): Promise<string> {
-  if (!isOidc(connection)) return connection.settings.issuer
+  if (isSaml(connection)) return connection.settings.issuer
   const { discover } = await import('../lib/sso/oidc/sign-in')
   const { slug } = connection
-  const { metadata } = await discover(connection).catch((cause) => {
+  const { metadata } = await discover(connection as OidcConnection).catch((cause) => {
     throw new Error(`The metadata of ${slug} can’t be used: npm run connections -- check ${slug}`, { cause })
   })
   if (metadata.issuer.includes('{tenantid}'))

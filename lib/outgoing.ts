@@ -68,10 +68,7 @@ async function dispatcher(): Promise<Dispatcher> {
 
 const lookUps = new Map<string, Promise<LookupAddress[]>>()
 
-/**
- * Looks up a host name once for all who wait for it. The system looks up two names at a time, and
- * spends ten seconds on one that DNS never answers: requests for it must not take both places.
- */
+/** Once for all who wait for a name: the system looks up two at a time, and spends ten seconds on one without answer. */
 const lookUpOnce: LookupFunction = (hostname, _options, callback) => {
   let found = lookUps.get(hostname)
   if (!found) {

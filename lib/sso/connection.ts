@@ -17,12 +17,6 @@ export type Connection = Omit<Row, 'kind' | 'settings' | 'listed' | 'disabledAt'
 export type OidcConnection = Connection & { settings: OidcSettings }
 export type SamlConnection = Connection & { settings: SamlSettings }
 
-export function isOidc<Some extends Pick<Connection, 'settings'>>(
-  connection: Some,
-): connection is Some & { settings: OidcSettings } {
-  return connection.settings.kind === 'oidc'
-}
-
 export function isSaml<Some extends Pick<Connection, 'settings'>>(
   connection: Some,
 ): connection is Some & { settings: SamlSettings } {

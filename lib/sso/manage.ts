@@ -21,8 +21,7 @@ export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'pro
 }
 
 /** Adds a connection. Throws UsageError if the slug or a domain is taken. Then: `endPasswordSessions`. */
-export async function addConnection({ secrets, domains, ...connection }: NewConnection): Promise<void> {
-  const { settings, ...columns } = connection
+export async function addConnection({ secrets, domains, settings, ...columns }: NewConnection): Promise<void> {
   const id = randomUUID()
   const { kind, ...stored } = ConnectionSettings.parse(settings)
   const sealed = await sealSecrets(secrets, bindingOf({ id, settings }))
@@ -31,7 +30,7 @@ export async function addConnection({ secrets, domains, ...connection }: NewConn
       data: [{ id, kind, settings: stored, sealedSecrets: sealed, ...columns }],
       skipDuplicates: true,
     })
-    if (added.count === 0) throw new UsageError(`There is already a connection ${connection.slug}.`)
+    if (added.count === 0) throw new UsageError(`There is already a connection ${columns.slug}.`)
     await claimDomains(tx, id, domains)
   })
 }

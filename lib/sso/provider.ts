@@ -21,9 +21,6 @@ export type ResponseFields = Pick<URLSearchParams, 'get' | 'toString'>
 /** The flags of a command, by name. */
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>
 
-/** Returns the bytes of a file, of an https URL, or of stdin for -. */
-export type Read = (file: string) => Promise<Buffer>
-
 /** What an operator entered. `secrets` are null if they stay; `notes` are for the operator. */
 export type Entered = Pick<NewConnection, 'settings'> & { secrets: Secrets | null; notes: string[] }
 
@@ -43,11 +40,11 @@ export type Provider<Of extends Connection = Connection> = {
   add: {
     usage: string
     flags: NonNullable<ParseArgsConfig['options']>
-    /** What an update leaves out stays as it is `stored`. `domains` are those afterwards. Throws UsageError. */
+    /** What an update leaves out stays as it is `stored`. `domains` are those afterwards. `read` takes - for stdin. */
     settingsFrom(
       entry: { slug: string; domains: string[]; stored?: Of['settings'] },
       flags: Flags,
-      read: Read,
+      read: (source: string) => Promise<Buffer>,
     ): Promise<Entered>
   }
 }

@@ -47,15 +47,26 @@ const invalidResponses: [RegExp, string][] = [
   [/no authorization code/, 'response_code'],
 ]
 
+/** Our checks for the codes of openid-client that mean that a response is invalid. */
+const invalidCodes: Record<string, (step: Step, cause: unknown) => string> = {
+  OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED: (step) => (step === 'discovery' ? 'discovery_issuer' : 'user_info_sub'),
+  OAUTH_HTTP_REQUEST_FORBIDDEN: () => 'provider_http',
+  OAUTH_REQUEST_PROTOCOL_FORBIDDEN: () => 'provider_http',
+  OAUTH_MISSING_SERVER_METADATA: () => 'discovery_metadata',
+  OAUTH_INVALID_SERVER_METADATA: () => 'discovery_metadata',
+  OAUTH_JWT_CLAIM_COMPARISON_FAILED: (_, cause) => claimOf(cause),
+  OAUTH_JWT_TIMESTAMP_CHECK_FAILED: (_, cause) => claimOf(cause),
+  OAUTH_KEY_SELECTION_FAILED: () => 'id_token_key',
+  OAUTH_UNSUPPORTED_OPERATION: (step) => (step === 'response' ? 'id_token_alg' : otherErrors[step]),
+  OAUTH_INVALID_RESPONSE: (step, cause) => (step === 'response' ? checkOf(cause) : unusableResponses[step]),
+}
+
 /** Translates an error of openid-client into a check for the log, in words of our own, and an error for the page. */
 export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInRejected {
   if (thrown instanceof SignInRejected) return thrown
-  const { code, error: oauthError = '', cause } = thrown as Cause
+  const { code = '', error: oauthError = '', cause } = thrown as Cause
   if (cause instanceof SignInRejected) return cause // thrown while openid-client fetched
   const reject = (check: string, error: SignInError) => new SignInRejected(check, error, thrown)
-  const invalid = (check: string) =>
-    reject(check, step === 'discovery' ? 'temporarily_unavailable' : 'response_invalid')
-
   if (isTimeout(thrown)) return reject('provider_timeout', 'temporarily_unavailable')
   switch (code) {
     case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR':
@@ -67,25 +78,9 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
     case 'OAUTH_RESPONSE_IS_NOT_CONFORM':
     case 'OAUTH_RESPONSE_IS_NOT_JSON':
       return reject(unusableResponses[step], 'temporarily_unavailable')
-    case 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED':
-      return invalid(step === 'discovery' ? 'discovery_issuer' : 'user_info_sub')
-    case 'OAUTH_HTTP_REQUEST_FORBIDDEN':
-    case 'OAUTH_REQUEST_PROTOCOL_FORBIDDEN':
-      return invalid('provider_http')
-    case 'OAUTH_MISSING_SERVER_METADATA':
-    case 'OAUTH_INVALID_SERVER_METADATA':
-      return invalid('discovery_metadata')
-    case 'OAUTH_JWT_CLAIM_COMPARISON_FAILED':
-    case 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED':
-      return invalid(claimOf(cause))
-    case 'OAUTH_KEY_SELECTION_FAILED':
-      return invalid('id_token_key')
-    case 'OAUTH_UNSUPPORTED_OPERATION':
-      return invalid(step === 'response' ? 'id_token_alg' : otherErrors[step])
-    case 'OAUTH_INVALID_RESPONSE':
-      return invalid(step === 'response' ? checkOf(cause) : unusableResponses[step])
   }
-  return invalid(otherErrors[step])
+  const check = invalidCodes[code]?.(step, cause) ?? otherErrors[step]
+  return reject(check, step === 'discovery' ? 'temporarily_unavailable' : 'response_invalid')
 }
 
 function isTimeout(thrown: unknown): boolean {

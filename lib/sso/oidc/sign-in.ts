@@ -281,10 +281,7 @@ function fetchFromProvider(maxBytes: number): CustomFetch {
   }
 }
 
-/**
- * HTTP Basic authentication (RFC 6749 §2.3.1). As openid-client does it, but it also encodes - and _,
- * which nobody has to: providers that do not decode, such as LemonLDAP::NG, then reject most clients.
- */
+/** As openid-client (RFC 6749 §2.3.1), but it encodes - and _ too: providers that do not decode reject most clients. */
 function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _body, headers) => {
     const formEncode = (value: string) => new URLSearchParams({ value }).toString().slice('value='.length)

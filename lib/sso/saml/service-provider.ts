@@ -48,7 +48,6 @@ export async function authnRequestUrl(
   settings: ServiceProviderSettings,
   { id, relayState, forceAuthn = false }: { id: string; relayState: string; forceAuthn?: boolean },
 ): Promise<string> {
-  if (!/^[A-Za-z_][\w.-]*$/.test(id)) throw new Error('the ID of an AuthnRequest must be an XML name')
   const { SAML } = await import('@node-saml/node-saml')
   const saml = new SAML({
     issuer: settings.entityId,

@@ -40,10 +40,7 @@ export function checkSignature(parent: XmlElement): boolean {
   return true
 }
 
-/**
- * Limits a part that no signature covers, because anybody can write there. The library parses it several times, and
- * evaluates XPath expressions whose cost grows faster than the number of its elements and attributes.
- */
+/** Limits a part in which anybody can write: the costs of the library's XPath grow faster than the number of elements. */
 export function checkUnsigned(elements: XmlElement[], size: number): void {
   const attributes = elements.reduce((count, { attributes }) => count + attributes.size, 0)
   ensure(elements.length <= maxUnsignedElements, 'saml_too_complex')
