@@ -6,7 +6,7 @@ import { dateFromEpoch, isUnexpired, Prisma, prisma } from '../database/prisma'
 import { log } from '../log'
 import { hashSecret, newSecret } from '../secret'
 import { isParentLive } from '../session/find'
-import { issueTokens, type SessionTokens, type StoredSession } from '../session/issue-tokens'
+import { issueTokens, type StoredSession } from '../session/issue-tokens'
 import { revokeSessions } from '../session/revoke'
 import { type Holder, startSession } from '../session/start'
 import { isSameSubject, type Subject } from './identity'
@@ -55,7 +55,6 @@ export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise
 /** Who presents a code: a browser, or the server of a dashboard with the verifier of its PKCE challenge (RFC 7636). */
 type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
-type Exchange = SessionTokens & { userId: string; sessionId: string }
 type ExchangeRow = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & {
   userId: string | null
   isKnown: boolean
@@ -66,7 +65,7 @@ type ExchangeRow = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & 
  * Exactly one concurrent call succeeds. Throws SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session
  * that it started (RFC 6749 §4.1.2), unless the same browser presents it again.
  */
-export async function exchangeSsoCode(code: string, presenter: Presenter): Promise<Exchange> {
+export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const sessionId = randomUUID()
   const codeHash = hashSecret(code)
   const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
@@ -112,9 +111,8 @@ export async function exchangeSsoCode(code: string, presenter: Presenter): Promi
 type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverified: boolean; revoked: boolean }
 
 /**
- * Ends the session that a used code started, if somebody else presents the code now. A statement after the rejected
- * claim, because that one could not see a session that was starting concurrently. Ends nothing if the code was bound
- * to another browser, or to a verifier that is not this one: it can't have been stolen to any effect.
+ * Ends the session that a used code started, if somebody else presents it. After the rejected claim, which could not
+ * see a session that was starting concurrently. Not if the code was bound to another browser or verifier.
  */
 async function endReusedSession(
   codeHash: Uint8Array,

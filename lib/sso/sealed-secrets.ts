@@ -4,16 +4,13 @@ import { env } from '../settings/env'
 import type { Connection } from './connection'
 import { SignInRejected } from './rejection'
 
-/** What sealed secrets belong to. Opening fails if any of it has changed. */
-export type Binding = Record<string, string>
-
 /** The secrets of a connection: with OpenID Connect our client secret, with SAML our private keys. */
 export type Secrets = Record<string, string>
 
 const purpose = 'connection-secrets'
 
 /** Encrypts secrets with the first of ENCRYPTION_KEY (JWE, RFC 7516), bound by its header to one issuer and client. */
-export async function sealSecrets(secrets: Secrets, binding: Binding): Promise<string> {
+export async function sealSecrets(secrets: Secrets, binding: Record<string, string>): Promise<string> {
   const { CompactEncrypt } = await import('jose')
   const [key] = encryptionKeys()
   return new CompactEncrypt(new TextEncoder().encode(JSON.stringify(secrets)))
@@ -41,8 +38,8 @@ export async function openSecrets(connection: Pick<Connection, 'id' | 'settings'
   }
 }
 
-/** What the secrets of a connection are sealed for. */
-export function bindingOf({ id, settings }: Pick<Connection, 'id' | 'settings'>): Binding {
+/** What the secrets of a connection are sealed for. Opening fails if any of it has changed. */
+export function bindingOf({ id, settings }: Pick<Connection, 'id' | 'settings'>): Record<string, string> {
   const { issuer } = settings
   if (settings.kind === 'oidc') return { connection: id, issuer, clientId: settings.clientId }
   const [certificate, next] = [settings.certificate, settings.nextCertificate].map(

@@ -61,9 +61,6 @@ const notXmlCharacter = /[^\t\n\r\x20-\x84\x86-\u2027\u202A-\uD7FF\uE000-\uFFFD\
 // The library writes namespaces into canonical XML without escaping them.
 const namespaceName = /^[^\s"'<>&]+$/
 
-// The library reads some elements of HTML as text, and repeats the document so far for each.
-const htmlNamespace = 'http://www.w3.org/1999/xhtml'
-
 /** The namespace of each prefix in scope. Inherits from the scope of the parent element. */
 type Scope = Record<string, string>
 
@@ -164,7 +161,8 @@ function innerScope(outer: Scope, pairs: Pair[]): Scope {
   for (const { prefix, name, value } of declarations) {
     const declared = prefix ? name : ''
     ensure(value.length <= maxNamespaceLength, 'saml_too_complex')
-    ensure(value !== htmlNamespace, 'saml_markup')
+    // The library reads some elements of HTML as text, and repeats the document so far for each.
+    ensure(value !== 'http://www.w3.org/1999/xhtml', 'saml_markup')
     ensure(namespaceName.test(value) && !/^xml/i.test(declared) && !Object.hasOwn(scope, declared), 'saml_malformed')
     scope[declared] = value
   }

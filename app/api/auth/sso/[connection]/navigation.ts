@@ -95,9 +95,7 @@ export async function finishSignIn(
   return landing({ code, ...returnTo })
 }
 
-type Outcome = ({ error: SignInError } | { code: string }) & ReturnTo
-
-export function landing(outcome: Outcome): string {
+export function landing(outcome: ({ error: SignInError } | { code: string }) & ReturnTo): string {
   const present = Object.entries(outcome).filter(([, value]) => value !== null)
   return `/sso/callback?${new URLSearchParams(present as [string, string][])}`
 }
