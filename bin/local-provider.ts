@@ -7,14 +7,10 @@ export type Person = { id: string; name: string; email: string }
 
 export type LocalProvider = { issuer: string; clientId: string; clientSecret: string; stop: () => Promise<void> }
 
+type Options = { redirectUris: string[]; people: Person[] }
+
 /** Starts an OpenID provider that asks for no password, on another host than the app: to browsers, another site. */
-export async function startLocalProvider({
-  redirectUris,
-  people,
-}: {
-  redirectUris: string[]
-  people: Person[]
-}): Promise<LocalProvider> {
+export async function startLocalProvider({ redirectUris, people }: Options): Promise<LocalProvider> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -120,14 +120,10 @@ const add: SamlProvider['add'] = {
   },
 }
 
-const names: Record<string, string> = {
-  issuer: 'entityID',
-  ssoUrl: 'SingleSignOnService',
-  certificates: 'certificates',
-}
+const names: Record<string, string> = { issuer: 'entityID', ssoUrl: 'SingleSignOnService' }
 
 function settingsOf(entered: object): SamlSettings {
-  return checkEntered(SamlSettings, entered, (setting) => `The provider’s ${names[setting] ?? 'metadata'}`)
+  return checkEntered(SamlSettings, entered, (setting) => `The provider’s ${names[setting] ?? setting}`)
 }
 
 /** Makes a second key pair of ours, or the only one if none can be opened. With `drop`, the second one replaces the first. */
@@ -144,17 +140,11 @@ export async function rotateKey(connection: SamlConnection, drop = false): Promi
   const { newKeyPair } = await import('./key-pair')
   const { privateKey, certificate } = await newKeyPair(slug)
   const enter = `Let the provider read ${ssoUrl(slug, 'metadata')} again, or enter there:\n${certificate}`
-  if (!secrets)
-    return {
-      settings: { ...settings, certificate },
-      secrets: { privateKey },
-      notes: ['The earlier key is lost.', enter],
-    }
-  return {
-    settings: { ...settings, nextCertificate: certificate },
-    secrets: { privateKey: secrets.privateKey!, nextPrivateKey: privateKey },
-    notes: [enter, `Then: npm run connections -- rotate-key ${slug} --drop`],
-  }
+  const lost = ['The earlier key is lost.', enter]
+  if (!secrets) return { settings: { ...settings, certificate }, secrets: { privateKey }, notes: lost }
+  const both = { privateKey: secrets.privateKey!, nextPrivateKey: privateKey }
+  const then = `Then: npm run connections -- rotate-key ${slug} --drop`
+  return { settings: { ...settings, nextCertificate: certificate }, secrets: both, notes: [enter, then] }
 }
 
 /** Returns whose certificates end within 30 days, and when. Of several of the provider, only the last end counts. */
