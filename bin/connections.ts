@@ -135,15 +135,12 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
   await printEntries(after, clientOf(stored) === clientOf(entered.settings) ? before : undefined)
 }
 
-async function apply(
-  { notes, ...change }: ConnectionChange & Entered,
-  before: ListedConnection,
-): Promise<ListedConnection> {
+async function apply(change: ConnectionChange & Entered, before: ListedConnection): Promise<ListedConnection> {
   await updateConnection(before, change)
   const after = await existing(before.slug)
   const lines = [...differences(before, after), ...(change.secrets ? ['secrets: replaced'] : [])]
   console.log(`Updated ${before.slug}.${lines.length > 0 ? '' : ' Nothing has changed.'}`)
-  for (const line of [...lines.map((line) => `  ${line}`), ...notes]) console.log(line)
+  for (const line of [...lines.map((line) => `  ${line}`), ...change.notes]) console.log(line)
   const isNew = (domain: string) => before.allowPasswords || !before.domains.includes(domain)
   if (!after.allowPasswords) await endPasswords(after.domains.filter(isNew))
   return after

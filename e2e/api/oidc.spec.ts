@@ -389,7 +389,9 @@ test('goes to the `target_link_uri` of a tile at an OpenID provider, if it is al
   ] as const) {
     const query = new URLSearchParams({ iss: provider.issuer, login_hint: 'x', target_link_uri: given })
     await new Visitor(server.url).open(`/api/auth/sso/${slug}/start?${query}`)
-    const [row] = await sql('SELECT next FROM sso_attempts ORDER BY created_at DESC LIMIT 1')
+    const ofConnection = 'connection_id = (SELECT id FROM connections WHERE slug = $1)'
+    const latest = `SELECT next FROM sso_attempts WHERE ${ofConnection} ORDER BY created_at DESC LIMIT 1`
+    const [row] = await sql(latest, [slug])
     expect(row!.next, given).toBe(next)
   }
 })

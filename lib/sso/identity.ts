@@ -1,5 +1,5 @@
 import { emailDomain, foldCase, inUnicode, parseEmailAddress } from '../contract/email-address'
-import { Prisma, prisma, transaction } from '../database/prisma'
+import { type Prisma, prisma, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
 
@@ -44,13 +44,11 @@ async function findUser(
   { issuer, subject, isEmail }: Subject,
 ): Promise<KnownUser | null> {
   // The collation C folds A–Z only, as foldCase does.
-  const isSame = isEmail
-    ? Prisma.sql`lower(subject COLLATE "C") = ${foldCase(subject)}`
-    : Prisma.sql`subject = ${subject}`
   const [known, another] = await tx.$queryRaw<(KnownUser & { isExact: boolean })[]>`
     SELECT user_id AS "userId", disabled_at IS NOT NULL AS "isDisabled", subject = ${subject} AS "isExact"
     FROM identities LEFT JOIN users ON users.id = user_id
-    WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND ${isSame}
+    WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND lower(subject COLLATE "C") = ${foldCase(subject)}
+      AND (subject = ${subject} OR ${isEmail === true})
     ORDER BY subject = ${subject} DESC LIMIT 2`
   // Two people at the provider may differ in letter case only.
   return known && (known.isExact || !another) ? known : null

@@ -94,14 +94,15 @@ export type ConnectionChange = Partial<Omit<NewConnection, 'slug' | 'secrets'>> 
 /** Throws UsageError if a domain is taken or none is left, or if `before` is out of date. Then: `endPasswordSessions`. */
 export async function updateConnection(before: ListedConnection, change: ConnectionChange): Promise<void> {
   const { id, slug } = before
-  const { settings = before.settings, secrets, domains = [], removedDomains = [], ...columns } = change
+  const { settings = before.settings, secrets, domains = [], removedDomains = [] } = change
+  const { name, provision, listed, allowPasswords, sessionHours } = change
   const sealedSecrets = secrets ? await sealSecrets(secrets, bindingOf({ id, settings })) : before.sealedSecrets
   const { kind: _, ...known } = before.settings
   const { kind, ...stored } = ConnectionSettings.parse(settings)
   await transaction(async (tx) => {
     const updated = await tx.connection.updateMany({
       where: { id, kind, settings: { equals: known }, sealedSecrets: before.sealedSecrets },
-      data: { ...columns, settings: stored, sealedSecrets },
+      data: { name, provision, listed, allowPasswords, sessionHours, settings: stored, sealedSecrets },
     })
     if (updated.count === 0) throw new UsageError(`Another command has changed ${slug} meanwhile: run this one again.`)
     await tx.connectionDomain.deleteMany({ where: { connectionId: id, domain: { in: removedDomains } } })
