@@ -27,4 +27,4 @@ GRANT SELECT, INSERT ON identities TO auth_app;
 GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sso_attempts TO auth_app;
 
 -- 4. As auth_owner, only with PASSWORD_SIGN_IN=true, which has to verify passwords:
-GRANT SELECT (password_hash, password_changed_at) ON users TO auth_app;
+GRANT SELECT (password_hash, password_changed_at, created_at) ON users TO auth_app;

@@ -291,3 +291,39 @@ test.describe('change of the password', () => {
     }
   })
 })
+
+test('mails a user about a sign-in in a browser that is not known by the password, unless it is the first', async ({
+  sql,
+}) => {
+  const user = await newPasswordUser(sql, { cost: 4 })
+  const mails = () => sql(`SELECT kind, language, device FROM mails WHERE user_id = $1`, [user.id])
+  const enter = (headers = {}) => call(paths.signIn, { ...user }, headers)
+  const expectMails = (count: number) => expect.poll(async () => (await mails()).length).toBe(count)
+  const change = (assignment: string) => sql(`UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
+  const cookies = (await enter()).headers.getSetCookie().join()
+  const Cookie = `known=${keepSecret(/known=([^;]+)/.exec(cookies)![1]!)}`
+  await enter({ Cookie })
+  await call(paths.signIn, { ...user, password: 'not the password' })
+  await enter({ ...firefox, 'Accept-Language': 'de' })
+  await expectMails(1)
+  expect(await mails()).toEqual([{ kind: 'new-device', language: 'de', device: 'Firefox on Windows' }])
+  await change(`password_changed_at = now() + interval '2 seconds'`) // the cookie has whole seconds
+  await enter({ Cookie })
+  await expectMails(2)
+
+  await sql('DELETE FROM sessions WHERE user_id = $1', [user.id])
+  await enter() // the first one with a new password
+  await sql('DELETE FROM sessions WHERE user_id = $1', [user.id])
+  await change(`password_changed_at = NULL, created_at = now() - interval '8 days'`)
+  await enter() // sessions of a week ago may have been deleted
+  await expectMails(3)
+  for (let count = 0; count < 10; count++) await enter()
+  await expectMails(10)
+
+  await sql(`ALTER TABLE mails ADD CONSTRAINT no_new_device CHECK (kind <> 'new-device') NOT VALID`)
+  await sql('DELETE FROM mails WHERE user_id = $1', [user.id])
+  expect((await enter()).status).toBe(200)
+  await expect.poll(server.output).toContain('a mail about a new device could not be queued')
+  await sql('ALTER TABLE mails DROP CONSTRAINT no_new_device')
+  expect(await mails()).toEqual([])
+})

@@ -186,6 +186,7 @@ test('verifies a hash that PHP made, in whichever form the password is typed', a
   await sql(`UPDATE users SET password_hash = '$2y' || substr(password_hash, 4) WHERE id = $1`, [user.id])
   for (const form of ['NFD', 'NFC'])
     expect(await statusOf({ ...user, password: user.password.normalize(form) })).toBe(200)
+  expect(await sql('SELECT 1 FROM mails'), 'about a new browser: the app sends no mail').toEqual([])
 })
 
 test('accepts 72 bytes, and does not count what is no email address', async () => {

@@ -30,6 +30,8 @@ const forADay = {
 
 const signInUrl = () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
 
+const forgotPasswordUrl = () => new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href
+
 /** Every kind of mail in the outbox. A new one is an entry here, and its texts in each language. */
 export const mailKinds = {
   reset: {
@@ -55,11 +57,20 @@ export const mailKinds = {
   },
   'password-changed': {
     ...forADay,
-    link: async () => new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href,
+    link: async () => forgotPasswordUrl(),
     content: ({ changed }, requested) => ({
       ...changed,
       paragraphs: [changed.body, requested(changed.requested), changed.notYou],
       notes: [changed.support],
+    }),
+  },
+  'new-device': {
+    ...forADay,
+    link: async () => forgotPasswordUrl(),
+    content: ({ newDevice }, requested) => ({
+      ...newDevice,
+      paragraphs: [newDevice.body, requested(newDevice.requested), newDevice.notYou],
+      notes: [],
     }),
   },
   'email-changed': {

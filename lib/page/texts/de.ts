@@ -342,13 +342,21 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     changed: {
       subject: `Ihr Passwort für ${app} wurde geändert`,
       title: 'Ihr Passwort wurde geändert',
-      body: `Das Passwort Ihres Kontos bei ${app} wurde geändert, und alle Geräte wurden abgemeldet.`,
+      body: `Das Passwort Ihres Kontos bei ${app} wurde geändert, und alle anderen Geräte wurden abgemeldet.`,
       button: 'Neuen Link anfordern',
       requested: { plain: 'Geändert am {when}.', fromDevice: 'Geändert am {when} mit {device}.' },
       notYou:
         'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, fordern Sie sofort einen neuen Link an und wählen Sie ein anderes Passwort.',
       support:
-        'Wer Ihr Passwort geändert hat, konnte eine E‑Mail an diese Adresse öffnen. Wenn Sie das nicht waren, ändern Sie auch das Passwort Ihres Postfachs und informieren Sie den Support.',
+        'Wenn Sie das nicht waren, kann die andere Person vielleicht Ihre E‑Mails lesen: Ändern Sie auch das Passwort Ihres Postfachs und informieren Sie den Support.',
+    },
+    newDevice: {
+      subject: `Neue Anmeldung bei ${app}`,
+      title: 'Neue Anmeldung bei Ihrem Konto',
+      body: `Bei Ihrem Konto bei ${app} gab es eine Anmeldung mit Ihrem Passwort, in einem Browser, in dem dieses Passwort bisher nicht verwendet wurde.`,
+      button: 'Neues Passwort wählen',
+      requested: { plain: 'Angemeldet am {when}.', fromDevice: 'Angemeldet am {when} mit {device}.' },
+      notYou: 'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, wählen Sie sofort ein neues Passwort.',
     },
     emailChanged: {
       subject: `Die E‑Mail-Adresse Ihres Kontos bei ${app} wurde geändert`,

@@ -338,13 +338,21 @@ export const en = (app: string, passwordMinLength: number) => ({
     changed: {
       subject: `Your password for ${app} was changed`,
       title: 'Your password was changed',
-      body: `The password of your ${app} account was changed, and every device was signed out.`,
+      body: `The password of your ${app} account was changed, and every other device was signed out.`,
       button: 'Get a new link',
       requested: { plain: 'This was on {when}.', fromDevice: 'This was on {when}, from {device}.' },
       notYou:
         'If it was you, there is nothing to do. If it wasn’t you, get a new link and choose another password now.',
       support:
-        'Whoever changed it could open an email to this address. If that wasn’t you, change the password of your mailbox too, and tell your support.',
+        'If it wasn’t you, the person who did it may be able to read your email: change the password of your mailbox too, and tell your support.',
+    },
+    newDevice: {
+      subject: `New sign-in to ${app}`,
+      title: 'New sign-in to your account',
+      body: `There was a sign-in to your ${app} account with your password, in a browser where this password wasn’t used before.`,
+      button: 'Choose a new password',
+      requested: { plain: 'This was on {when}.', fromDevice: 'This was on {when}, from {device}.' },
+      notYou: 'If it was you, there is nothing to do. If it wasn’t you, choose a new password now.',
     },
     emailChanged: {
       subject: `The email address of your ${app} account was changed`,

@@ -347,7 +347,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     changed: {
       subject: `Se ha cambiado su contraseña de ${app}`,
       title: 'Se ha cambiado su contraseña',
-      body: `Se ha cambiado la contraseña de su cuenta de ${app} y se ha cerrado la sesión en todos los dispositivos.`,
+      body: `Se ha cambiado la contraseña de su cuenta de ${app} y se ha cerrado la sesión en todos los demás dispositivos.`,
       button: 'Pedir un enlace nuevo',
       requested: {
         plain: 'El cambio se hizo el {when}.',
@@ -356,7 +356,18 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       notYou:
         'Si fue usted, no tiene que hacer nada. Si no fue usted, pida un enlace nuevo y elija otra contraseña ahora mismo.',
       support:
-        'Si otra persona cambió la contraseña, tuvo acceso a un correo enviado a esta dirección: cambie también la contraseña de su cuenta de correo electrónico y avise a soporte.',
+        'Si no fue usted, es posible que otra persona pueda leer sus correos: cambie también la contraseña de su cuenta de correo electrónico y avise a soporte.',
+    },
+    newDevice: {
+      subject: `Nuevo inicio de sesión en ${app}`,
+      title: 'Nuevo inicio de sesión en su cuenta',
+      body: `Se ha iniciado sesión en su cuenta de ${app} con su contraseña, en un navegador en el que esta contraseña no se había usado antes.`,
+      button: 'Elegir una contraseña nueva',
+      requested: {
+        plain: 'El inicio de sesión fue el {when}.',
+        fromDevice: 'El inicio de sesión fue el {when}, desde {device}.',
+      },
+      notYou: 'Si fue usted, no tiene que hacer nada. Si no fue usted, elija una contraseña nueva ahora mismo.',
     },
     emailChanged: {
       subject: `Se ha cambiado la dirección de correo electrónico de su cuenta de ${app}`,

@@ -348,7 +348,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     changed: {
       subject: `Votre mot de passe ${app} a été modifié`,
       title: 'Votre mot de passe a été modifié',
-      body: `Le mot de passe de votre compte ${app} a été modifié et vos sessions ont été fermées sur tous vos appareils.`,
+      body: `Le mot de passe de votre compte ${app} a été modifié et vos sessions ont été fermées sur tous vos autres appareils.`,
       button: 'Demander un nouveau lien',
       requested: {
         plain: 'Modification effectuée le {when}.',
@@ -357,7 +357,19 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       notYou:
         'Si vous êtes à l’origine de cette modification, vous n’avez rien à faire. Sinon, demandez un nouveau lien et choisissez tout de suite un autre mot de passe.',
       support:
-        'Si vous n’êtes pas à l’origine de cette modification, son auteur a pu ouvrir un e‑mail envoyé à cette adresse : modifiez aussi le mot de passe de votre messagerie et prévenez l’assistance.',
+        'Si vous n’êtes pas à l’origine de cette modification, son auteur a peut-être accès à vos e‑mails : modifiez aussi le mot de passe de votre messagerie et prévenez l’assistance.',
+    },
+    newDevice: {
+      subject: `Nouvelle connexion à ${app}`,
+      title: 'Nouvelle connexion à votre compte',
+      body: `Une connexion à votre compte ${app} a eu lieu avec votre mot de passe, dans un navigateur où ce mot de passe n’avait pas encore été utilisé.`,
+      button: 'Choisir un nouveau mot de passe',
+      requested: {
+        plain: 'Connexion effectuée le {when}.',
+        fromDevice: 'Connexion effectuée le {when}, depuis {device}.',
+      },
+      notYou:
+        'Si vous êtes à l’origine de cette connexion, vous n’avez rien à faire. Sinon, choisissez tout de suite un nouveau mot de passe.',
     },
     emailChanged: {
       subject: `L’adresse e‑mail de votre compte ${app} a été modifiée`,

@@ -1,7 +1,10 @@
+import { after } from 'next/server'
 import { operations } from '@/lib/contract/operations'
 import { deviceOf } from '@/lib/device'
 import { clientSubnet } from '@/lib/http/client-key'
 import { route } from '@/lib/http/route'
+import { mailRequestOf } from '@/lib/mail/request'
+import { mailNewDevice } from '@/lib/password/new-device'
 import { signIn } from '@/lib/password/sign-in'
 import { cookieOf, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
 import { sessionIdsOfBrowser } from '@/lib/session/session-from-request'
@@ -19,6 +22,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       knownBrowser: cookieOf(headers, 'known'),
     })
     addToLog({ userId, sessionId })
+    after(() => mailNewDevice({ userId, sessionId }, cookieOf(headers, 'known'), mailRequestOf(headers)))
     setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser)])
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
   },

@@ -1,0 +1,38 @@
+import { emailForms } from '../contract/email-address'
+import { lifetimes } from '../contract/lifetimes'
+import { prisma } from '../database/prisma'
+import { describeCause, log } from '../log'
+import type { MailRequest } from '../mail/outbox'
+import { sendAfterRequest } from '../mail/sender'
+import { sendsMail } from '../settings/env'
+import { readKnownBrowser } from './known-browser'
+
+const maxMailsPerDay = 10 // a program that signs in has no cookie
+
+/**
+ * Mails a user who has signed in with the password, in a browser that is not known by it, unless this was the first
+ * sign-in. For `after()`, when the sign-in has succeeded. `knownBrowser` is the cookie of the request. Never throws.
+ */
+export async function mailNewDevice(
+  { userId, sessionId }: { userId: string; sessionId: string },
+  knownBrowser: string | null,
+  { language, device }: MailRequest,
+): Promise<void> {
+  if (!sendsMail()) return
+  try {
+    const { email } = await prisma().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } })
+    const signedInAt = readKnownBrowser(knownBrowser, emailForms(email)?.[1] ?? email)?.signedInAt ?? null
+    // Sessions are kept for longer than their lifetime: with a password that is younger, there was none before.
+    const queued = await prisma().$executeRaw`
+      INSERT INTO mails (kind, user_id, language, device)
+      SELECT 'new-device', id, ${language}, ${device} FROM users
+      WHERE id = ${userId} AND (${signedInAt}::float8 IS NULL OR password_changed_at > to_timestamp(${signedInAt}))
+        AND (coalesce(password_changed_at, created_at) < now() - make_interval(secs => ${lifetimes.session})
+          OR EXISTS (SELECT FROM sessions WHERE sessions.user_id = users.id AND sessions.id <> ${sessionId}::uuid))
+        AND ${maxMailsPerDay} > (SELECT count(*) FROM mails
+          WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'new-device')`
+    if (queued > 0) await sendAfterRequest()
+  } catch (error) {
+    log.error({ cause: describeCause(error) }, 'a mail about a new device could not be queued')
+  }
+}
