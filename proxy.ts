@@ -5,7 +5,7 @@ export const config = {
   // Pages, and paths that do not exist. Excludes the routes, which count their own requests, and
   // files, which are cached.
   matcher:
-    '/((?!api(?:/|$)|sign-out$|forgot-password/send$|_next/static/|\\.well-known/(?:widget-)?jwks\\.json/?$|\\.well-known/change-password/?$|openapi\\.json/?$|icon\\.svg$|favicon\\.ico$|robots\\.txt$).*)',
+    '/((?!api(?:/|$)|sign-out$|forgot-password/send$|account/update$|_next/static/|\\.well-known/(?:widget-)?jwks\\.json/?$|\\.well-known/change-password/?$|openapi\\.json/?$|icon\\.svg$|favicon\\.ico$|robots\\.txt$).*)',
 }
 
 // Files like those that the matcher excludes, but known only to the build.

@@ -22,7 +22,7 @@ export async function respond(request: NextRequest): Promise<Response> {
   response.headers.set('Content-Security-Policy', policy)
   for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value)
   // These pages have a form: without a referrer, browsers before 2023 would hide which site sent it.
-  if (['/', '/forgot-password'].includes(request.nextUrl.pathname))
+  if (['/', '/account', '/forgot-password'].includes(request.nextUrl.pathname))
     response.headers.set('Referrer-Policy', 'same-origin')
   return response
 }
@@ -46,7 +46,7 @@ async function rejectionOf(request: NextRequest, nonce: string): Promise<Respons
     forwarded.set(movedToHeader, moved)
     return NextResponse.rewrite(new URL('/moved', request.url), { request: { headers: forwarded } })
   }
-  const needsDatabase = pathname === '/' ? hasSession(headers) : /^\/sign-in\/?$/.test(pathname)
+  const needsDatabase = /^\/(account\/?)?$/.test(pathname) ? hasSession(headers) : /^\/sign-in\/?$/.test(pathname)
   return needsDatabase ? unavailability(request, nonce) : null
 }
 

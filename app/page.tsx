@@ -12,7 +12,7 @@ import sessionScript from './_ui/session.inline.js?raw'
 
 /** Shows who is signed in. A placeholder for a dashboard, which sends users here to renew their session: `/?next=…`. */
 export default async function HomePage({ searchParams }: PageProps<'/'>) {
-  const { app, home, shared } = await texts()
+  const { app, account, home, shared } = await texts()
   const { DASHBOARD_URL, SIGN_IN_URL, FORGOT_PASSWORD_URL, PUBLIC_URL } = env()
   const requestHeaders = await headers()
   const token = cookieOf(requestHeaders, 'session')
@@ -69,6 +69,9 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
               {next ? shared.goOn : home.open}
             </a>
           )}
+          <a className="button quiet" href="/account">
+            {account.title}
+          </a>
           <button className="button quiet" type="submit">
             {home.signOut}
           </button>

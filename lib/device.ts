@@ -21,6 +21,12 @@ function compiled(names: Record<string, string>): [RegExp, string][] {
   return Object.entries(names).map(([pattern, name]) => [new RegExp(pattern), name])
 }
 
+/** Returns a kind of device in a language, by its text such as “{browser} on {system}”. */
+export function deviceIn(text: string, device: string): string {
+  const [browser = '', system] = device.split(' on ')
+  return system ? text.replace('{browser}', browser).replace('{system}', system) : browser
+}
+
 /**
  * Returns the kind of device in a `User-Agent` header, such as “Firefox on Windows”, or null. Only
  * our own words: the header itself is never stored or sent.

@@ -244,12 +244,10 @@ test.describe('change of the password', () => {
     keepSecret(Cookie.slice('known='.length))
     const browser = known.body as Tokens
     const network = { 'X-Forwarded-For': newAddress() }
-    for (let count = 0; count < passwordLimits.perAccountAndNetwork + 2; count++)
+    for (let count = 0; count <= passwordLimits.perAccountAndNetwork; count++)
       expect((await change(browser, user.password, 'password1', network)).body.code).toBe('VALIDATION_ERROR')
-    const guesses = Array.from({ length: 20 }, () => change(browser, wrong, password, network))
-    const statuses = (await Promise.all(guesses)).map(({ status }) => status)
-    expect(statuses.filter((status) => status === 400)).toHaveLength(passwordLimits.perAccountAndNetwork)
-    expect(statuses.filter((status) => status === 429)).toHaveLength(20 - passwordLimits.perAccountAndNetwork)
+    for (let count = 0; count < passwordLimits.perAccountAndNetwork; count++)
+      expect((await change(browser, wrong, password, network)).status).toBe(400)
     expect((await call(paths.signIn, { ...user }, network)).status).toBe(429)
     expect((await change(browser, user.password, password, network)).status).toBe(429)
     expect((await change(browser, user.password, password, { ...network, Cookie })).status, 'a known browser').toBe(200)

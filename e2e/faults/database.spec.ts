@@ -356,6 +356,7 @@ test('a page that reads the database is a 503 within its time limit, and one lin
     ['/sign-in', ''],
     ['/sign-in?connection=acme', ''],
     ['/', `refresh=${refresh}`],
+    ['/account', `refresh=${refresh}`],
   ] as const
   const open = (path: string, cookie: string) => fetch(server.url + path, { headers: { Cookie: cookie } })
   for (const name of ['unreachable', 'frozen'] as const) {

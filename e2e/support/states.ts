@@ -28,6 +28,8 @@ export type State = {
   passwords?: boolean
   /** It exists only if the app sends e-mail. */
   mail?: true
+  /** Who is signed in: a user with a password, or without one. */
+  signedIn?: 'password' | 'sso'
 }
 
 const forgotTitle = 'Get a link to choose a new password'
@@ -205,6 +207,13 @@ export const states: Record<string, State> = {
     title: 'We lost the connection',
   },
   'reset: failed': { ...resetSent(failed, '.reference'), title: 'We couldn’t change your password' },
+
+  'account: password': account(''),
+  'account: done': account('?done=changed'),
+  'account: wrong password': account('?problem=wrong'),
+  'account: new password rejected': account('?problem=too_guessable'),
+  'account: too many attempts': account('?problem=limited'),
+  'account: no password': account('', 'sso'),
 }
 
 /** Returns the path at which the preview shows a state. */
@@ -261,6 +270,10 @@ function resetSent(response: Mock, until: string): State {
     ['see', until],
   ]
   return { ...resetForm(steps), mocks: { [reset]: response } }
+}
+
+function account(query: string, signedIn: State['signedIn'] = 'password'): State {
+  return { title: 'Your account', path: `/account${query}`, passwords: true, signedIn }
 }
 
 /** Presses a button three times, as soon as it is enabled. */

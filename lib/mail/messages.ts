@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SendMailOptions } from 'nodemailer'
+import { deviceIn } from '../device'
 import { accentPalette } from '../page/accent-color'
 import { escapeHtml } from '../page/escape-html'
 import { textsIn } from '../page/language'
@@ -32,11 +33,9 @@ function requested(
   sentence: WhenAndWhere,
 ): string {
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
-  const [browser = '', system] = device?.split(' on ') ?? []
-  const deviceText = system ? mail.device.replace('{browser}', browser).replace('{system}', system) : browser
   return (device ? sentence.fromDevice : sentence.plain)
     .replace('{when}', `${format.format(requestedAt)} UTC`)
-    .replace('{device}', deviceText)
+    .replace('{device}', device ? deviceIn(mail.device, device) : '')
 }
 
 function message(texts: Texts, content: MailContent, url: string): SendMailOptions {

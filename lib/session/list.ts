@@ -1,26 +1,22 @@
+import type { z } from 'zod'
+import type { SessionsResponse } from '../contract/schemas'
 import { dateFromEpoch, isUnexpired, prisma } from '../database/prisma'
 import type { LiveSession } from './find'
 import { endSessions } from './revoke'
 
-/** A live session of a user. `lastUsedAt` is when it or a session of a dashboard got its last tokens. */
-export type ListedSession = {
-  id: string
-  device: string | null
-  createdAt: Date
-  lastUsedAt: Date
-  isCurrent: boolean
-  method: 'password' | 'sso' | 'code'
-  connection: { slug: string; name: string } | null
-}
+/** A live session of a user, as the API returns it. */
+export type ListedSession = z.output<typeof SessionsResponse>['sessions'][number]
 
 type Row = Omit<ListedSession, 'createdAt' | 'lastUsedAt'> & { times: [created: number, used: number] }
 
 /** Returns the live sessions of a user, newest first: each with those that dashboards got from it counts as one. */
 export async function listSessions({ userId, familyId }: LiveSession): Promise<ListedSession[]> {
   const rows = await prisma().$queryRaw<Row[]>`
-    SELECT id, device, id = ${familyId} AS "isCurrent",
-      coalesce(method, CASE WHEN connection_id IS NULL THEN 'password' ELSE 'sso' END) AS method,
-      (SELECT json_build_object('slug', slug, 'name', name) FROM connections WHERE connections.id = connection_id) AS connection,
+    SELECT id, device, id = ${familyId} AS current, json_strip_nulls(json_build_object(
+        'method', coalesce(method, CASE WHEN connection_id IS NULL THEN 'password' ELSE 'sso' END),
+        'connection', (
+          SELECT json_build_object('slug', slug, 'name', name) FROM connections WHERE connections.id = connection_id
+        ))) AS "signedInWith",
       ARRAY[extract(epoch FROM created_at), extract(epoch FROM greatest(created_at, rotated_at, (
         SELECT max(greatest(created_at, rotated_at)) FROM sessions AS child WHERE child.parent_id = sessions.id
       )))]::float8[] AS times
@@ -29,8 +25,8 @@ export async function listSessions({ userId, familyId }: LiveSession): Promise<L
     ORDER BY created_at DESC`
   return rows.map(({ times: [created, used], ...session }) => ({
     ...session,
-    createdAt: dateFromEpoch(created),
-    lastUsedAt: dateFromEpoch(used),
+    createdAt: dateFromEpoch(created).toISOString(),
+    lastUsedAt: dateFromEpoch(used).toISOString(),
   }))
 }
 

@@ -7,7 +7,8 @@ import { escapeHtml } from '@/lib/page/escape-html'
 import { languages } from '@/lib/page/language'
 import { issueResetToken } from '@/lib/password/reset'
 import { env, sendsMail } from '@/lib/settings/env'
-import { createUser, findUserByEmail } from '@/lib/user'
+import { exchangeSsoCode, issueSsoCode } from '@/lib/sso/exchange'
+import { createUser, findUserByEmail, signOutUser } from '@/lib/user'
 import frameScript from '../frame.inline.js?raw'
 
 type Look = { scheme?: string; language: string; width: number }
@@ -30,9 +31,14 @@ export async function GET(request: Request): Promise<Response> {
   return new Response(null, { status: 404, headers: { 'Content-Type': 'text/javascript' } }) // of a script that fails
 }
 
-async function pageIn({ path, link, scripts, ...state }: State, { scheme, language }: Look): Promise<Response> {
+async function pageIn(
+  { path, link, signedIn, scripts, ...state }: State,
+  { scheme, language }: Look,
+): Promise<Response> {
   const own = link ? `${path}?token=${await openLink(link)}` : path
-  const response = await fetch(env().PUBLIC_URL + own, { headers: { Cookie: `language=${language}` } })
+  const response = await fetch(env().PUBLIC_URL + own, {
+    headers: { Cookie: `language=${language}; session=${signedIn ? await signInReader(signedIn) : ''}` },
+  })
   const policy = response.headers.get('content-security-policy') ?? ''
   const [, nonce = ''] = policy.match(/'nonce-([^']+)'/) ?? []
   const data = escapeHtml(JSON.stringify({ ...state, path: own, scripts }))
@@ -51,6 +57,20 @@ function availableStates(): string[] {
     const { passwords = PASSWORD_SIGN_IN, mail = sendsMail() } = states[name]!
     return passwords === PASSWORD_SIGN_IN && mail === sendsMail()
   })
+}
+
+/** Returns the session JWT of the reader, who is signed in elsewhere too. */
+async function signInReader(by: 'password' | 'sso'): Promise<string> {
+  await createUser(email)
+  const { id } = (await findUserByEmail(email))!
+  await signOutUser(id)
+  await prisma().$executeRaw`UPDATE users SET password_hash = ${by === 'password' ? 'x' : null} WHERE id = ${id}`
+  const tokens: string[] = []
+  for (const device of ['Safari on iPhone', null, 'Firefox on Windows'])
+    tokens.push(
+      (await exchangeSsoCode((await issueSsoCode(id)).secret, { browser: null, sessionIds: [], device })).token,
+    )
+  return tokens[0]!
 }
 
 async function openLink(link: LinkState): Promise<string> {

@@ -367,4 +367,33 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       support: 'Wenn Sie das nicht erwartet haben, informieren Sie den Support.',
     },
   },
+  account: {
+    title: 'Ihr Konto',
+    password: 'Passwort',
+    current: 'Aktuelles Passwort',
+    change: 'Passwort ändern',
+    wrong: 'Das aktuelle Passwort ist falsch. Prüfen Sie es und versuchen Sie es erneut.',
+    problems: {
+      limited: 'Es gab zu viele Versuche. Warten Sie einige Minuten und versuchen Sie es dann erneut.',
+      unknown:
+        'Wir wissen nicht, ob Ihr Passwort geändert wurde. Warten Sie einige Sekunden und versuchen Sie es erneut, oder melden Sie sich mit dem neuen an.',
+    },
+    organisation: 'Die Anmeldung Ihrer Organisation schützt Ihr Konto.',
+    sessions: 'Wo Sie angemeldet sind',
+    thisDevice: 'Dieses Gerät',
+    unknownDevice: 'Unbekanntes Gerät',
+    began: {
+      password: 'Mit Ihrem Passwort angemeldet:',
+      connection: 'Mit {name} angemeldet:',
+      sso: 'Über Ihre Organisation angemeldet:',
+      code: 'Angemeldet:',
+    },
+    lastUsed: 'Zuletzt verwendet:',
+    done: {
+      changed: 'Ihr Passwort wurde geändert. Alle anderen Geräte wurden abgemeldet.',
+      ended: 'Das Gerät wurde abgemeldet.',
+      others: 'Alle anderen Geräte wurden abgemeldet.',
+    },
+    signOutOthers: 'Überall sonst abmelden',
+  },
 })

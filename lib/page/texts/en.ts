@@ -363,6 +363,35 @@ export const en = (app: string, passwordMinLength: number) => ({
       support: 'If you didn’t expect this, tell your support.',
     },
   },
+  account: {
+    title: 'Your account',
+    password: 'Password',
+    current: 'Current password',
+    change: 'Change password',
+    wrong: 'The current password is wrong. Check it, then try again.',
+    problems: {
+      limited: 'There have been too many attempts. Wait a few minutes, then try again.',
+      unknown:
+        'We can’t tell whether your password was changed. Wait a few seconds, then try again, or sign in with the new one.',
+    },
+    organisation: 'Your organisation’s sign-in protects your account.',
+    sessions: 'Where you’re signed in',
+    thisDevice: 'This device',
+    unknownDevice: 'Unknown device',
+    began: {
+      password: 'Signed in with your password:',
+      connection: 'Signed in with {name}:',
+      sso: 'Signed in with your organisation:',
+      code: 'Signed in:',
+    },
+    lastUsed: 'Last used:',
+    done: {
+      changed: 'Your password has been changed. All other devices were signed out.',
+      ended: 'That device was signed out.',
+      others: 'All other devices were signed out.',
+    },
+    signOutOthers: 'Sign out everywhere else',
+  },
 })
 
 export type Texts = ReturnType<typeof en>

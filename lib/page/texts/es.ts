@@ -378,4 +378,33 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       support: 'Si no esperaba este cambio, avise a soporte.',
     },
   },
+  account: {
+    title: 'Su cuenta',
+    password: 'Contraseña',
+    current: 'Contraseña actual',
+    change: 'Cambiar contraseña',
+    wrong: 'La contraseña actual no es correcta. Revísela e inténtelo de nuevo.',
+    problems: {
+      limited: 'Ha habido demasiados intentos. Espere unos minutos e inténtelo de nuevo.',
+      unknown:
+        'No sabemos si se ha cambiado su contraseña. Espere unos segundos e inténtelo de nuevo, o inicie sesión con la nueva.',
+    },
+    organisation: 'El inicio de sesión de su organización protege su cuenta.',
+    sessions: 'Sus sesiones abiertas',
+    thisDevice: 'Este dispositivo',
+    unknownDevice: 'Dispositivo desconocido',
+    began: {
+      password: 'Inicio de sesión con su contraseña:',
+      connection: 'Inicio de sesión con {name}:',
+      sso: 'Inicio de sesión a través de su organización:',
+      code: 'Inicio de sesión:',
+    },
+    lastUsed: 'Último uso:',
+    done: {
+      changed: 'Se ha cambiado su contraseña y se ha cerrado la sesión en todos los demás dispositivos.',
+      ended: 'Se ha cerrado esa sesión.',
+      others: 'Se han cerrado todas las demás sesiones.',
+    },
+    signOutOthers: 'Cerrar las demás sesiones',
+  },
 })

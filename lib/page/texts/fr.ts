@@ -380,4 +380,33 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       support: 'Si vous ne vous attendiez pas à cette modification, prévenez l’assistance.',
     },
   },
+  account: {
+    title: 'Votre compte',
+    password: 'Mot de passe',
+    current: 'Mot de passe actuel',
+    change: 'Modifier le mot de passe',
+    wrong: 'Le mot de passe actuel est incorrect. Vérifiez-le, puis réessayez.',
+    problems: {
+      limited: 'Il y a eu trop de tentatives. Patientez quelques minutes, puis réessayez.',
+      unknown:
+        'Nous ne savons pas si votre mot de passe a été modifié. Patientez quelques secondes, puis réessayez, ou connectez-vous avec le nouveau.',
+    },
+    organisation: 'La connexion de votre organisation protège votre compte.',
+    sessions: 'Vos sessions ouvertes',
+    thisDevice: 'Cet appareil',
+    unknownDevice: 'Appareil inconnu',
+    began: {
+      password: 'Connexion avec votre mot de passe :',
+      connection: 'Connexion avec {name} :',
+      sso: 'Connexion via votre organisation :',
+      code: 'Connexion :',
+    },
+    lastUsed: 'Dernière utilisation :',
+    done: {
+      changed: 'Votre mot de passe a été modifié. Vos sessions ont été fermées sur tous vos autres appareils.',
+      ended: 'La session a été fermée.',
+      others: 'Toutes vos autres sessions ont été fermées.',
+    },
+    signOutOthers: 'Se déconnecter partout ailleurs',
+  },
 })

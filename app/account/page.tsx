@@ -1,0 +1,111 @@
+import { headers } from 'next/headers'
+import { redirect } from 'next/navigation'
+import { ErrorSummary } from '@/app/_ui/error-summary'
+import { LocalTime } from '@/app/_ui/local-time'
+import { lookUp } from '@/app/look-up'
+import { deviceIn } from '@/lib/device'
+import { localeOf, texts } from '@/lib/page/language'
+import { canChangePassword } from '@/lib/password/change'
+import { cookieOf } from '@/lib/session/cookie'
+import { findSession } from '@/lib/session/find'
+import { listSessions } from '@/lib/session/list'
+import { env } from '@/lib/settings/env'
+import { PasswordForm } from './password-form'
+
+/**
+ * What a user can see and change: the password, and the sessions. The forms work without scripts. Without a valid JWT,
+ * the start page renews the session, or leads to the sign-in, and then back.
+ */
+export default async function AccountPage({ searchParams }: PageProps<'/account'>) {
+  const requestHeaders = await headers()
+  const token = cookieOf(requestHeaders, 'session')
+  const session = token ? await lookUp('a session', findSession(token)) : null
+  if (!session) redirect('/?next=/account')
+  const sessions = await lookUp('the sessions', listSessions(session))
+  const hasPassword = env().PASSWORD_SIGN_IN && (await lookUp('a password', canChangePassword(session.userId)))
+  const { app, account, home, mail, passwordField, reset } = await texts()
+  const { done, problem } = await searchParams
+  const success = textOf(done, account.done)
+  const [wrong, rejected] = [problem === 'wrong' ? account.wrong : null, textOf(problem, reset.issues)]
+  const error = wrong ?? rejected ?? textOf(problem, account.problems)
+  const field = wrong ? 'current' : rejected ? 'password' : undefined
+  const locale = localeOf(requestHeaders)
+  return (
+    <>
+      <title>{`${error ? reset.errorPrefix : success ? `${success} ` : ''}${account.title} – ${app}`}</title>
+      {error && (
+        <ErrorSummary title={reset.problem} field={field} className={field ? 'error-summary' : 'banner'}>
+          {field ? error : <p>{error}</p>}
+        </ErrorSummary>
+      )}
+      {success && <p className="success">{success}</p>}
+      <h1>{account.title}</h1>
+      <dl className="facts">
+        <dt>{home.as}</dt>
+        <dd translate="no">{session.email}</dd>
+      </dl>
+      <section className="part">
+        <h2>{account.password}</h2>
+        {hasPassword ? (
+          <PasswordForm
+            texts={{
+              ...passwordField,
+              current: account.current,
+              change: account.change,
+              label: reset.label,
+              hint: reset.hint,
+              errorPrefix: reset.errorPrefix,
+            }}
+            email={session.email}
+            minLength={env().PASSWORD_MIN_LENGTH}
+            errors={{ current: wrong, password: rejected }}
+          />
+        ) : (
+          <p>{account.organisation}</p>
+        )}
+      </section>
+      {/* The section about the second factor goes here. */}
+      <section className="part">
+        <h2>{account.sessions}</h2>
+        <ul>
+          {sessions
+            .toSorted((one, other) => Number(other.current) - Number(one.current))
+            .map(({ id, device, current, signedInWith: { method, connection }, createdAt, lastUsedAt }) => (
+              <li key={id}>
+                <div id={id}>
+                  <strong>{device ? deviceIn(mail.device, device) : account.unknownDevice}</strong>{' '}
+                  {current && <span className="badge">{account.thisDevice}</span>}
+                </div>
+                <p className="hint">
+                  {connection
+                    ? account.began.connection.replace('{name}', () => connection.name)
+                    : account.began[method]}{' '}
+                  <LocalTime instant={createdAt} locale={locale} />
+                  <br />
+                  {account.lastUsed} <LocalTime instant={lastUsedAt} locale={locale} />
+                </p>
+                <form method="post" action={current ? '/sign-out' : '/account/update'}>
+                  <input type="hidden" name="session" value={id} />
+                  <button className="button quiet" type="submit" aria-describedby={id}>
+                    {home.signOut}
+                  </button>
+                </form>
+              </li>
+            ))}
+        </ul>
+        {sessions.length > 1 && (
+          <form method="post" action="/account/update">
+            <button className="button quiet wide" type="submit">
+              {account.signOutOthers}
+            </button>
+          </form>
+        )}
+      </section>
+    </>
+  )
+}
+
+/** Returns the text that a parameter names, or null. */
+function textOf(name: unknown, among: Record<string, string>): string | null {
+  return typeof name === 'string' && Object.hasOwn(among, name) ? among[name]! : null
+}

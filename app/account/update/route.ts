@@ -1,0 +1,53 @@
+import { after } from 'next/server'
+import { ApiError } from '@/lib/contract/errors'
+import { readForm } from '@/lib/http/body'
+import { clientSubnet } from '@/lib/http/client-key'
+import { route, seeOther } from '@/lib/http/route'
+import { isSameOrigin } from '@/lib/http/same-origin'
+import { describeCause, log } from '@/lib/log'
+import { mailRequestOf } from '@/lib/mail/request'
+import { sendAfterRequest } from '@/lib/mail/sender'
+import { changePassword } from '@/lib/password/change'
+import { findBrowserSession } from '@/lib/session/authorize'
+import { cookieOf } from '@/lib/session/cookie'
+import { endListedSession } from '@/lib/session/list'
+import { endOtherSessions } from '@/lib/session/revoke'
+import { env, sendsMail } from '@/lib/settings/env'
+
+/** Takes the forms of the account page, from this site only. Works without scripts, and with an expired JWT. */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  { name: 'account-page', method: 'POST' },
+  async ({ request, addToLog }) => {
+    const { headers } = request
+    if (!isSameOrigin(headers)) throw new ApiError('ORIGIN_REJECTED')
+    const session = await findBrowserSession(headers)
+    if (!session) return seeOther('/?next=/account')
+    addToLog({ userId: session.userId, sessionId: session.sessionId })
+    const form = await readForm(request)
+    const [currentPassword, password, id] = [form.get('current'), form.get('password'), form.get('session')]
+    if (env().PASSWORD_SIGN_IN && currentPassword !== null && password !== null) {
+      const client = { subnet: clientSubnet(request), knownBrowser: cookieOf(headers, 'known') }
+      const passwords = { currentPassword, password }
+      const changing = changePassword(session, passwords, client, mailRequestOf(headers))
+      const problem = await changing.then(() => null, problemOf)
+      if (problem) return seeOther(`/account?problem=${problem}`)
+      if (sendsMail()) after(sendAfterRequest)
+      return seeOther('/account?done=changed')
+    }
+    if (id !== null) await endListedSession(session, id)
+    else await endOtherSessions(session)
+    return seeOther(`/account?done=${id === null ? 'others' : 'ended'}`)
+  },
+)
+
+/** Returns which text of the page says why the password was not changed, or that this is unknown. */
+function problemOf(error: unknown): string {
+  if (error instanceof ApiError) {
+    const { code, issues } = error
+    if (code === 'SIGN_IN_INVALID') return 'wrong'
+    if (code === 'RATE_LIMITED') return 'limited'
+    if (issues) return issues[0]!.code
+  }
+  log.error({ route: 'account-page', cause: describeCause(error) }, 'a password could not be changed')
+  return 'unknown'
+}
