@@ -43,7 +43,10 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 /** Returns which text of the page says why the password was not changed, or that this is unknown. */
 function problemOf(error: unknown): string {
   if (error instanceof ApiError) {
-    const { code, issues } = error
+    const {
+      code,
+      details: { issues },
+    } = error
     if (code === 'SIGN_IN_INVALID') return 'wrong'
     if (code === 'RATE_LIMITED') return 'limited'
     if (issues) return issues[0]!.code
