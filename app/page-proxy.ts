@@ -115,6 +115,8 @@ async function forwardToPage(request: NextRequest, nonce: string, policy: string
   // The next sign-in asks who it is: at a shared computer, the provider still knows the user before.
   if (pathname === '/' && request.nextUrl.searchParams.has('signed-out') && !(await isSignedIn(request.headers)))
     response.headers.append('Set-Cookie', askCookie('login'))
+  if (/^\/sign-in\/?$/.test(pathname) && request.nextUrl.searchParams.has('another'))
+    response.headers.append('Set-Cookie', askCookie('account'))
   return response
 }
 

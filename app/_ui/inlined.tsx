@@ -1,13 +1,14 @@
 'use client'
 
 import earlySubmit from './early-submit.inline.js?raw'
+import keptEmail from './kept-email.inline.js?raw'
 import languageSwitch from './language-switch.inline.js?raw'
 import sendJson from './send-json.inline.js?raw'
 import pageStyles from './styles.css?raw'
 import urlSecrets from './url-secrets.inline.js?raw'
 
 const isServer = typeof window === 'undefined'
-const scripts = isServer ? [urlSecrets, sendJson, earlySubmit, languageSwitch].join('') : ''
+const scripts = isServer ? [urlSecrets, sendJson, earlySubmit, keptEmail, languageSwitch].join('') : ''
 const styles = isServer || process.env.NODE_ENV === 'development' ? pageStyles : ''
 
 type Properties = { nonce?: string; secrets: string; brandStyles: string }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
+import { FieldError } from './field-error'
 
 /** The others are those of the input. Uncontrolled, to keep what was typed before this script loaded. */
 type Properties = Omit<React.ComponentProps<'input'>, 'id' | 'type'> & {
@@ -37,17 +38,13 @@ export function PasswordField({ texts, error, pending, children, ...input }: Pro
           {texts.hint}
         </p>
       )}
-      {error && (
-        <p id="password-error" className="field-error">
-          <span className="visually-hidden">{texts.errorPrefix}</span>
-          <span>{error}</span>
-        </p>
-      )}
+      <FieldError id="password-error" prefix={texts.errorPrefix} error={error} />
       <div className="input">
         <input
           id="password"
           name="password"
           type={visible ? 'text' : 'password'}
+          dir="ltr"
           autoCapitalize="none"
           autoCorrect="off"
           spellCheck={false}

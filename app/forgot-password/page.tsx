@@ -1,51 +1,56 @@
 import { notFound } from 'next/navigation'
-import { EmailField } from '@/app/_ui/email-field'
-import { ErrorSummary } from '@/app/_ui/error-summary'
 import { Screen } from '@/app/_ui/screen'
 import { texts } from '@/lib/page/language'
 import { env, sendsMail } from '@/lib/settings/env'
+import { AskAgain } from './ask-again'
+import { ForgotForm } from './forgot-form'
 
 /**
- * Asks for the e-mail address, and says that a link was sent: the same for every address. A plain
- * form, without scripts. Without SMTP_URL, proxy.ts shows the 404 page in its place.
+ * Asks for the e-mail address, and says that a link was sent: the same for every address. Works without
+ * scripts. Without SMTP_URL, proxy.ts shows the 404 page in its place.
  */
 export default async function ForgotPasswordPage({ searchParams }: PageProps<'/forgot-password'>) {
   if (!sendsMail()) notFound() // as for a path that proxy.ts did not recognise
   const { sent, invalid } = await searchParams
-  const { app, forgot, shared } = await texts()
+  const { app, language, forgot, reset, shared, signIn } = await texts()
   if (sent !== undefined) {
+    const { title, body, address, missing, again, waiting, waited } = forgot.sent
+    const [before, after] = body.split('{email}')
     return (
-      <Screen app={app} title={forgot.sent.title} icon="mail">
-        <p>{forgot.sent.body}</p>
-        <p>{forgot.sent.missing}</p>
-        <div className="actions">
+      <Screen app={app} title={title} icon="mail">
+        <p>
+          {before}
+          {/* The server doesn't know the address. kept-email.inline.js fills it in. */}
+          <strong id="kept-email" className="account" suppressHydrationWarning>
+            {address}
+          </strong>
+          {after}
+        </p>
+        <p>{missing}</p>
+        <AskAgain {...{ language, again }} shared={{ ...shared, waiting, waited }}>
           <a className="button" href={env().SIGN_IN_URL}>
             {shared.signIn}
           </a>
-          <a className="button quiet" href="/forgot-password">
-            {forgot.sent.again}
-          </a>
-        </div>
+        </AskAgain>
       </Screen>
     )
   }
-  const error = invalid !== undefined && forgot.invalid
+  const { label, invalidEmail, failed } = signIn
+  const { limited, offline, unknown } = reset
+  const { submit, unavailable: title } = forgot
   return (
-    <>
-      <title>{`${error ? forgot.errorPrefix : ''}${forgot.title} – ${app}`}</title>
-      {error && (
-        <ErrorSummary title={forgot.problem} field="email">
-          {error}
-        </ErrorSummary>
-      )}
-      <h1>{forgot.title}</h1>
-      <p>{forgot.body}</p>
-      <form className="reset-form" method="post" action="/forgot-password/send">
-        <EmailField texts={forgot} error={error} />
-        <button className="button wide" type="submit">
-          {forgot.submit}
-        </button>
-      </form>
-    </>
+    <ForgotForm
+      {...{ app, language, shared }}
+      title={forgot.title}
+      intro={<p>{forgot.body}</p>}
+      texts={{
+        ...{ label, invalidEmail, submit, offline, sending: submit },
+        limited: { title: limited.title, body: offline.body },
+        unavailable: { title, body: offline.body },
+        unknown: { title: unknown.title, body: forgot.unknown },
+        failed: { title, body: failed.body },
+      }}
+      sentNoAddress={invalid !== undefined}
+    />
   )
 }

@@ -1,7 +1,7 @@
 // Inlined at the top of a previewed page, before its own scripts: mocks responses and the network,
 // and then does what the user would do.
 ;(() => {
-  const { path, mocks = {}, offline, scripts, steps = [] } = JSON.parse(document.currentScript.dataset.state)
+  const { path, mocks = {}, offline, email, scripts, steps = [] } = JSON.parse(document.currentScript.dataset.state)
   document.currentScript.remove()
   history.replaceState(null, '', path)
 
@@ -19,6 +19,11 @@
   window.navigation?.addEventListener('navigate', (event) => {
     if (new URL(event.destination.url).pathname === '/preview/stay') event.preventDefault()
   })
+
+  // The pages beside this one have the same storage.
+  const getItem = (name) => (name === 'email' && email) || null
+  const storage = { getItem, setItem: () => {}, removeItem: () => {} }
+  Object.defineProperty(window, 'sessionStorage', { value: storage })
 
   const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
   if (offline) disconnect()

@@ -1,42 +1,41 @@
 import { useEffect, useRef, useState } from 'react'
+import type { Problem } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
 import type { Texts } from '@/lib/page/texts/en'
 import { StrengthMeter } from './strength-meter'
 
 type Properties = {
-  texts: Texts['reset'] & Texts['passwordField']
+  texts: Texts['reset'] & Texts['passwordField'] & { errorPrefix: string }
   minLength: number
   /** These two make a password easy to guess for this user. */
   app: string
   email: string | null
-  /** What is wrong with the submitted password. A new object for each attempt. */
-  rejection?: { message: string }
+  /** What is wrong with the submitted password, until it changes. */
+  problem: Problem | null
   pending: boolean
 }
 
 /** The field for a new password, which is rated. One that the user can reveal, instead of two to compare. */
-export function NewPasswordField({ texts, minLength, app, email, rejection, pending }: Properties) {
+export function NewPasswordField({ texts, minLength, app, email, problem, pending }: Properties) {
   const [typed, setTyped] = useState({ password: '', byHand: false })
   const [rejected, setRejected] = useState('')
-  const [amended, setAmended] = useState<object>()
   const input = useRef<HTMLInputElement>(null)
 
   useEffect(() => {
-    if (rejection) setRejected(input.current!.value)
-  }, [rejection])
+    if (problem) setRejected(input.current!.value)
+  }, [problem])
 
-  // From the first change on, the meter judges what is typed, and the old verdict would contradict it.
-  const error = rejection !== amended && rejection?.message
   return (
     <PasswordField
-      {...{ texts, error, pending }}
+      {...{ texts, pending }}
+      error={problem?.text}
       ref={input}
       autoComplete="new-password"
+      enterKeyHint="done"
       {...{ passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;` }}
-      onInput={({ currentTarget, nativeEvent }) => {
+      onInput={({ currentTarget, nativeEvent }) =>
         setTyped({ password: currentTarget.value, byHand: isByHand(nativeEvent) })
-        setAmended(rejection)
-      }}
+      }
       onFocus={({ currentTarget: { value } }) => setTyped((typed) => ({ ...typed, password: value }))}
     >
       {/* The server knows more than the meter: a password that it rejected has no rating. */}

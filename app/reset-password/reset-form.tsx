@@ -1,10 +1,8 @@
 'use client'
 
-import { useLayoutEffect, useRef, useState } from 'react'
-import { ErrorSummary } from '@/app/_ui/error-summary'
-import { Reference } from '@/app/_ui/reference'
-import { isRetryable, markPageReady, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
-import { useWait, WaitText } from '@/app/_ui/wait'
+import { useLayoutEffect } from 'react'
+import { Form, useForm } from '@/app/_ui/form'
+import { isRetryable, markPageReady, type Step } from '@/app/_ui/use-attempts'
 import type { Issue } from '@/lib/contract/errors'
 import * as paths from '@/lib/contract/paths'
 import { post } from '@/lib/page/post'
@@ -14,7 +12,6 @@ import { formatIssue } from '@/lib/password/format'
 import { NewPasswordField } from './new-password-field'
 import { type Ending, ResetResult } from './reset-result'
 
-const longWaitSeconds = 60 // after the last retry
 const donePath = '/reset-password/done'
 
 type Properties = {
@@ -33,44 +30,34 @@ type Properties = {
 /** The form that sets a new password, with the token from the URL. */
 export function ResetForm(properties: Properties) {
   const { app, language, texts, shared, minLength, signInUrl, forgotPasswordUrl, hasToken, email } = properties
-  const { step, retries, setStep, track } = useAttempts(hasToken)
-  const [rejection, setRejection] = useState<{ message: string }>()
-  const form = useRef<HTMLFormElement>(null)
-  const sending = useRef(false)
+  const form = useForm(hasToken)
+  const { step, setStep, problem, canRetry, wait, pending } = form
 
-  const gaveUp = retries >= maxRetries && (step.kind === 'limited' || step.kind === 'unavailable')
-  const waitSeconds = Math.max('waitSeconds' in step ? step.waitSeconds : 0, gaveUp ? longWaitSeconds : 0)
-  const wait = useWait(waitSeconds, step)
-  const canRetry = isRetryable(step)
-
-  async function send(): Promise<void> {
+  async function submit(): Promise<void> {
     const token = urlSecret('token')
-    const field = form.current?.elements.namedItem('password')
-    // e.g. a second click
-    if (sending.current || !token || !(field instanceof HTMLInputElement)) return
-    if (canRetry && !wait.isOver) return
-    const password = field.value
+    if (!token) return
+    const password = form.input('password')!.value
     const issue = formatIssue(password, minLength)
-    if (issue) {
-      setStep({ kind: 'ready' })
-      return setRejection({ message: password ? texts.issues[issue] : texts.emptyPassword })
-    }
-    sending.current = true
-    const outcome = await track(post(paths.resetPassword, { token, password }), canRetry)
-    sending.current = false
+    const wrong = issue && (password ? texts.issues[issue] : texts.emptyPassword)
+    const outcome = await form.send(wrong ? { field: 'password', text: wrong } : null, () =>
+      post(paths.resetPassword, { token, password }),
+    )
+    if (!outcome || isRetryable(outcome)) return
     const rejected = passwordIssue(outcome)
-    setRejection(rejected && { message: messageOf(rejected, texts, password, [email, app]) })
-    if (isRetryable(outcome) || rejected) return
+    if (rejected)
+      return form.setProblem({ field: 'password', text: messageOf(rejected, texts, password, [email, app]) })
     forgetSecret('token')
+    if (outcome.kind !== 'done') return
+    if (email) window.keep('email', email)
     // A URL of its own, which can be reloaded. This also removes the token from the history.
-    if (outcome.kind === 'done') history.replaceState(null, '', donePath)
+    history.replaceState(null, '', donePath)
   }
 
   // A layout effect, to correct the first paint: the server sees no token in the fragment.
   useLayoutEffect(() => {
     const has = urlSecret('token') !== null
     if (has !== hasToken) setStep(has ? { kind: 'ready' } : { kind: 'no-secret' })
-    if (markPageReady()) send()
+    markPageReady() // if there is no form
   }, [])
 
   const ending = passwordIssue(step) ? null : endingOf(step)
@@ -83,24 +70,8 @@ export function ResetForm(properties: Properties) {
       />
     )
   }
-  const pending = step.kind === 'sending' || step.kind === 'slow'
-  const { title, body } = gaveUp ? texts.gaveUp : canRetry ? texts[step.kind] : { title: texts.form, body: '' }
-  return (
+  const intro = (
     <>
-      <title>{`${rejection ? texts.errorPrefix : ''}${title} – ${app}`}</title>
-      {rejection && !pending && !canRetry && (
-        <ErrorSummary title={texts.problem} field="password" focus key={rejection.message}>
-          {rejection.message}
-        </ErrorSummary>
-      )}
-      {canRetry && (
-        <ErrorSummary title={title} className="banner" focus>
-          <p>{body}</p>
-          <WaitText {...{ shared, language, wait }} />
-          <Reference id={step.requestId} shared={shared} />
-        </ErrorSummary>
-      )}
-      <h1>{texts.form}</h1>
       {email && (
         <p>
           {texts.account}{' '}
@@ -110,41 +81,30 @@ export function ResetForm(properties: Properties) {
         </p>
       )}
       <p>{texts.formBody}</p>
-      <form
-        className="reset-form"
-        method="post"
+    </>
+  )
+  return (
+    <>
+      <Form
+        {...{ form, app, language, shared, texts, intro }}
+        title={texts.form}
+        submit={texts.submit}
         action="/reset-password"
-        noValidate
-        data-needs-script=""
-        ref={form}
-        onSubmit={(event) => {
-          event.preventDefault()
-          send()
-        }}
+        scripts="data-needs-script"
+        onSubmit={submit}
       >
         {/* A password manager saves the new password under this name, or one that it knows. */}
         <input type="text" name="username" autoComplete="username" value={email ?? ''} hidden readOnly />
-        <NewPasswordField {...{ texts, minLength, app, email, rejection, pending }} />
-        <button
-          className="button wide"
-          type="submit"
-          aria-disabled={pending || (canRetry && !wait.isOver)}
-          aria-describedby={canRetry ? 'wait' : undefined}
-          data-busy={pending ? '' : undefined}
-        >
-          {pending ? texts.sending : canRetry ? shared.tryAgain : texts.submit}
-        </button>
-        {canRetry && !wait.isOver && (
-          <p className="way-on">
-            <a href={signInUrl}>{shared.signIn}</a>
-          </p>
-        )}
-      </form>
-      <p className="note" role="status">
-        {step.kind === 'ready' && <span className="early">{texts.early}</span>}
-        {step.kind === 'sending' && <span className="visually-hidden">{texts.sending}</span>}
-        {step.kind === 'slow' && <span>{texts.slow}</span>}
-      </p>
+        <NewPasswordField
+          {...{ minLength, app, email, problem, pending }}
+          texts={{ ...texts, errorPrefix: shared.errorPrefix }}
+        />
+      </Form>
+      {canRetry && !wait.isOver && (
+        <p className="way-on">
+          <a href={signInUrl}>{shared.signIn}</a>
+        </p>
+      )}
     </>
   )
 }

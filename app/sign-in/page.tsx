@@ -1,12 +1,10 @@
 import { headers } from 'next/headers'
-import { EmailField } from '@/app/_ui/email-field'
 import { NeedsScript } from '@/app/_ui/needs-script'
 import { Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
-import * as paths from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
 import { nextDestination } from '@/lib/page/next-path'
-import type { Texts } from '@/lib/page/texts/en'
+import { findBrowserSession } from '@/lib/session/authorize'
 import { env } from '@/lib/settings/env'
 import { findConnection, signInChoices, startPath } from '@/lib/sso/connection'
 import continueScript from './continue.inline.js?raw'
@@ -45,6 +43,29 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     )
   }
 
+  const { another, error, step } = parameters
+  const isStart = [another, error, step].every((parameter) => parameter === undefined)
+  const session = isStart ? await lookUp('a session', findBrowserSession(await headers())) : null
+  if (session) {
+    return (
+      <Screen app={app} title={home.signedIn} icon="good">
+        <dl className="facts">
+          <dt>{home.as}</dt>
+          <dd translate="no">{session.email}</dd>
+        </dl>
+        <div className="actions">
+          <a className="button" href={next ?? DASHBOARD_URL}>
+            {shared.goOn}
+          </a>
+          {/* kept-email.inline.js forgets the address, and proxy.ts makes the provider ask who it is. */}
+          <a className="button quiet" href={`/sign-in?another${next ? `&next=${encodeURIComponent(next)}` : ''}`}>
+            {signIn.another}
+          </a>
+        </div>
+      </Screen>
+    )
+  }
+
   const { listed, any } = await lookUp('the connections', signInChoices())
   if (!any && !PASSWORD_SIGN_IN) {
     return (
@@ -53,33 +74,33 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
       </Screen>
     )
   }
-  const { error } = parameters
-  const emailFirst = any && parameters.step !== 'password'
-  const form = PASSWORD_SIGN_IN ? (
+  const emailFirst = !PASSWORD_SIGN_IN || (any && step !== 'password')
+  const rejection = error === 'email' ? signIn.invalidEmail : error === 'unknown' ? signIn.unknownEmail : null
+  const form = (
     <SignInForm
-      {...{ app, language, shared, next, emailFirst }}
-      sentNoAddress={emailFirst && error === 'email'}
+      {...{ app, language, shared, next, emailFirst, rejection }}
       texts={signIn}
-      passwordTexts={{ ...passwordField, label: signIn.password, errorPrefix: signIn.errorPrefix }}
+      passwordTexts={PASSWORD_SIGN_IN ? passwordField : null}
       destination={next ?? DASHBOARD_URL}
       forgotPasswordUrl={FORGOT_PASSWORD_URL}
-    />
-  ) : (
-    <EmailForm
-      {...{ app, next }}
-      title={shared.signIn}
-      texts={signIn}
-      error={error === undefined ? undefined : error === 'email' ? signIn.invalidEmail : signIn.unknownEmail}
     />
   )
   return (
     <>
-      {PASSWORD_SIGN_IN && !emailFirst ? (
+      {emailFirst ? (
+        <>
+          <noscript>
+            <div className="banner">
+              <h2>{shared.noScript}</h2>
+              <p>{sso.noScript}</p>
+            </div>
+          </noscript>
+          {form}
+        </>
+      ) : (
         <NeedsScript shared={shared} texts={sso}>
           {form}
         </NeedsScript>
-      ) : (
-        form
       )}
       {listed.length > 0 && (
         <ul className="choices">
@@ -92,26 +113,6 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
           ))}
         </ul>
       )}
-    </>
-  )
-}
-
-type EmailFormProperties = { app: string; title: string; texts: Texts['signIn']; next: string | null; error?: string }
-
-/** Asks for the e-mail address, whose domain names the identity provider. */
-function EmailForm({ app, title, texts, next, error }: EmailFormProperties) {
-  return (
-    <>
-      <title>{`${error ? texts.errorPrefix : ''}${title} – ${app}`}</title>
-      <h1>{title}</h1>
-      <p>{texts.body}</p>
-      <form method="post" action={paths.findSsoConnection}>
-        {next && <input type="hidden" name="next" value={next} />}
-        <EmailField texts={texts} error={error} />
-        <button className="button wide" type="submit">
-          {texts.submit}
-        </button>
-      </form>
     </>
   )
 }

@@ -43,7 +43,7 @@ test('copies the support reference, or selects it where there is no clipboard', 
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const copy = page.getByRole('button', { name: 'Copy', exact: true })
   const reference = page.locator('.reference code')
-  await show(page, 'reset: too many requests')
+  await show(page, 'reset: failed')
   await copy.click()
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toBeAttached()
   await expect(copy).toHaveAccessibleDescription('Support reference:')

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright/test'
+import * as paths from '../../lib/contract/paths'
 import { addConnection } from '../../lib/sso/manage'
 import { expect, heading, holdScripts, newPassword, newToken, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { axe, complaintsOf } from '../support/page-checks'
+import { respondWith } from '../support/page-states'
 import { newPasswordUser } from '../support/password-user'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
@@ -70,14 +72,16 @@ test('a forgotten password: a link by mail, a new password, and a sign-in with i
   const complaints = complaintsOf(page.context())
   const user = await newPasswordUser(database.sql, { cost: 4 })
   const changed = newPassword()
+  const requests: string[] = []
+  page.on('request', (request) => requests.push(`${request.url()} ${request.headers().cookie}`))
   await page.goto(`${server.url}/sign-in`)
-  await expect(page.getByRole('link', { name: 'Forgot your password?' })).toHaveAttribute('href', '/forgot-password')
-  await page.goto(server.url)
+  await expect(email(page)).toBeFocused()
+  await page.keyboard.type(user.email.toUpperCase())
   await page.getByRole('link', { name: 'Forgot your password?' }).click()
-  await page.getByLabel('Email address').fill(user.email.toUpperCase())
-  await page.getByRole('button', { name: 'Send the link' }).click()
+  await expect(email(page)).toHaveValue(user.email.toUpperCase())
+  await page.getByRole('button', { name: 'Send reset link' }).click()
   await expect(heading(page)).toHaveText('Check your email')
-  expect(page.url(), 'no address in the URL').toBe(`${server.url}/forgot-password?sent`)
+  await expect(page.getByText(`We’ve sent a link to ${user.email.toUpperCase()}, if it has an account.`)).toBeVisible()
   await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
   const [mail] = smtp.mailsTo(user.email)
   await page.setViewportSize({ width: 320, height: 640 })
@@ -101,19 +105,24 @@ test('a forgotten password: a link by mail, a new password, and a sign-in with i
   await page.goto(`${server.url}/reset-password?token=${mail!.token}`)
   await expect(heading(page)).toHaveText('This link has already been used')
   await page.getByRole('link', { name: 'Get a new link' }).click()
-  await expect(page.getByLabel('Email address')).toBeVisible()
+  await expect(email(page)).toHaveValue(user.email)
 
-  await page.goto(`${server.url}/sign-in`)
-  await fill(page, user.email, user.password)
-  await expect(page.getByRole('alert').filter({ hasText: 'There is a problem' })).toBeFocused()
+  await page.goto(`${server.url}/reset-password/done`)
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await expect(email(page)).toHaveValue(user.email)
+  await expect(password(page)).toBeFocused()
+  await page.keyboard.type(user.password)
+  await page.keyboard.press('Enter')
+  await expect(password(page)).toHaveAccessibleDescription(/^Error: The email address or the password is wrong/)
   await expect(page).toHaveTitle('Error: Sign in – Dashboard')
-  await expect(page.getByLabel('Email address')).toHaveValue(user.email)
+  await expect(email(page)).toHaveValue(user.email)
   await expect(password(page)).toHaveAttribute('aria-invalid', 'true')
-  await page.getByRole('link', { name: 'The email address or the password is wrong' }).click()
   await expect(password(page)).toBeFocused()
   expect(await page.context().cookies()).toEqual([])
 
   await password(page).fill(changed)
+  await expect(page.locator('.field-error')).toHaveCount(0)
+  await expect(page).toHaveTitle('Sign in – Dashboard')
   await password(page).press('Enter')
   await page.waitForURL(`${server.url}/?dashboard`)
   await expect(heading(page)).toHaveText('You’re signed in')
@@ -121,6 +130,9 @@ test('a forgotten password: a link by mail, a new password, and a sign-in with i
   expect(await keepCookies(page)).toEqual(['known', 'refresh', 'session'])
   await page.goBack()
   await expect(page, 'Back skips the form').not.toHaveURL(/\/sign-in/)
+  await page.goto(`${server.url}/forgot-password`)
+  await expect(email(page), 'forgotten after the sign-in').toHaveValue('')
+  expect(requests.filter((request) => /@|%40/.test(request))).toEqual([])
   expect(complaints).toEqual([])
 })
 
@@ -129,9 +141,6 @@ test('sends a link without JavaScript, in German, and rejects two addresses', as
   const context = await browserProcess.newContext({ javaScriptEnabled: false, locale: 'de-DE' })
   const page = await context.newPage()
   await page.goto(`${server.url}/forgot-password`)
-  await page.locator('form').evaluate((form: HTMLFormElement) => {
-    form.noValidate = true
-  })
   await page.getByLabel('E‑Mail-Adresse').fill('a@example.com, b@example.com')
   await page.getByRole('button', { name: 'Link senden' }).click()
   await expect(page.getByRole('alert')).toContainText('Geben Sie eine E‑Mail-Adresse ein')
@@ -139,8 +148,39 @@ test('sends a link without JavaScript, in German, and rejects two addresses', as
   await page.getByLabel('E‑Mail-Adresse').fill(user.email)
   await page.getByRole('button', { name: 'Link senden' }).click()
   await expect(heading(page)).toHaveText('Sehen Sie in Ihr Postfach')
+  await expect(page.getByText('einen Link an die eingegebene Adresse gesendet')).toBeVisible()
+  await expect(page.locator('#wait')).toBeHidden()
+  await expect(page.getByRole('link', { name: 'Erneut anfordern' })).toHaveAttribute('aria-disabled', 'false')
   await context.close()
   await expect.poll(() => smtp.mailsTo(user.email)[0]?.subject).toBe('Neues Passwort für Dashboard wählen')
+})
+
+test('asks again after a minute, without the storage of the browser, too', async ({ page }) => {
+  const again = page.getByRole('link', { name: 'Ask again' })
+  await page.clock.install()
+  for (const isBlocked of [false, true]) {
+    if (isBlocked)
+      await page.addInitScript(() =>
+        Object.defineProperty(window, 'sessionStorage', {
+          get: () => {
+            throw new DOMException('Access is denied', 'SecurityError')
+          },
+        }),
+      )
+    await page.goto(`${server.url}/forgot-password`)
+    await email(page).fill('nobody@example.com') // the same for every address
+    await page.getByRole('button', { name: 'Send reset link' }).click()
+    await expect(page.getByText(isBlocked ? 'to the address that you entered' : 'to nobody@example.com')).toBeVisible()
+    await expect(page.getByText(/You can ask again in (60|5\d) seconds/)).toBeVisible()
+    await again.click({ force: true }) // Playwright takes aria-disabled for disabled
+    await page.clock.fastForward(40_000)
+    if (!isBlocked) await page.reload()
+    await expect(page.getByText(/You can ask again in (20|1\d) seconds/)).toBeVisible()
+    await page.clock.fastForward(20_000)
+    await expect(page.getByText('You can ask again now.')).toBeVisible()
+    await again.click()
+    await expect(email(page)).toHaveValue(isBlocked ? '' : 'nobody@example.com')
+  }
 })
 
 test('a form of another site sends no mail', async ({ page }) => {
@@ -191,6 +231,13 @@ test('asks for the email address first when there are connections', async ({ pag
   expect(complaints).toEqual([])
 
   await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`)
+  await expect(heading(page)).toHaveText('You’re signed in')
+  await expect(page.getByText(user.email)).toBeVisible()
+  await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', '/?after')
+  await page.evaluate(() => window.keep('email', 'ada@example.com'))
+  await page.getByRole('link', { name: 'Use another account' }).click()
+  await expect(email(page)).toHaveValue('')
+  expect(await keepCookies(page)).toContain('ask') // so that the identity provider asks who it is
   await page.route('**/start?next=*', (route) => route.fulfill({ body: 'the identity provider' }))
   await email(page).fill(`ada@${domain.toUpperCase()}`)
   await page.getByRole('button', { name: 'Continue' }).click()
@@ -209,13 +256,18 @@ test('asks a user of a connection for the password after a reset, or by a link',
   await page.reload()
   await expect(page).toHaveURL(`${mixed.url}/reset-password/done`)
   await signIn.click()
-  await fill(page, user.email, changed)
+  await expect(email(page), 'known from the link').toHaveValue(user.email)
+  await password(page).fill(changed)
+  await button(page).click()
   await page.waitForURL(`${mixed.url}/`)
   await expect(page.getByText(user.email)).toBeVisible()
   await keepCookies(page)
-  await page.goto(`${mixed.url}/sign-in?next=/%3Fwanted`)
+  await page.goto(`${mixed.url}/sign-in?another&next=/%3Fwanted`)
+  await email(page).fill(user.email)
   await page.getByRole('link', { name: 'Sign in with a password' }).click()
-  await fill(page, user.email, changed)
+  await expect(email(page)).toHaveValue(user.email)
+  await password(page).fill(changed)
+  await button(page).click()
   await page.waitForURL(`${mixed.url}/?wanted`)
   await keepCookies(page)
 
@@ -226,12 +278,13 @@ test('asks a user of a connection for the password after a reset, or by a link',
 test('keeps the form when it is submitted early, and when attempts are paused', async ({ page }) => {
   const user = await newPasswordUser(database.sql, { cost: 4 })
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
+  await page.clock.install()
   const release = await holdScripts(page)
   await page.goto(`${server.url}/sign-in?next=/%3Fafter`, { waitUntil: 'commit' })
   await fill(page, user.email, 'wrong')
   await expect(page.getByText('Sign-in continues as soon as this page is ready.')).toBeVisible()
   release()
-  await expect(page.getByText('There is a problem')).toBeVisible()
+  await expect(page.getByText('The email address or the password is wrong')).toBeVisible()
   for (let count = 2; count <= 10; count++) {
     const response = page.waitForResponse('**/api/auth/sign-in')
     await button(page).click()
@@ -243,9 +296,18 @@ test('keeps the form when it is submitted early, and when attempts are paused', 
   await expect(page.getByRole('alert').getByRole('heading', { name: 'Sign-in is paused' })).toBeVisible()
   await expect(page.getByText(/You can try again in 1[45] minutes/)).toBeVisible()
   await expect(password(page)).toHaveValue(user.password)
+  const retry = page.getByRole('button', { name: 'Try again' })
+  await expect(retry).toHaveAttribute('aria-disabled', 'true')
+  await email(page).press('End')
+  await email(page).pressSequentially(' ') // maybe another account
+  await expect(button(page)).toHaveAttribute('aria-disabled', 'false')
+  await button(page).click()
+  await expect(retry).toHaveAttribute('aria-disabled', 'true')
 
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
-  await button(page).click()
+  await page.clock.fastForward(15 * 60_000)
+  await expect(page.getByText('You can try again now.')).toBeVisible()
+  await retry.click()
   await page.waitForURL(`${server.url}/?after`)
   await keepCookies(page)
 })
@@ -296,5 +358,68 @@ test('without JavaScript, continues to the identity provider, or asks for JavaSc
   await expect(page).toHaveURL(`${mixed.url}/sign-in?error=email&next=%2F%3Fafter`)
   await expect(page.getByRole('alert')).toContainText('Geben Sie eine E‑Mail-Adresse ein')
   await expect(address).toHaveAccessibleDescription(/Geben Sie eine E‑Mail-Adresse ein/)
+  await expect(page.getByRole('heading', { name: 'Aktivieren Sie JavaScript, um fortzufahren' })).toBeVisible()
   await context.close()
 })
+
+test('shows an error in one place, and waits alike on every form', async ({ page, user }) => {
+  const [signIn, mixedSignIn] = [`${server.url}/sign-in`, `${mixed.url}/sign-in`]
+  const submit = page.locator('button[type=submit]')
+  for (const [form, api, field, good, empty] of [
+    [signIn, paths.signIn, 'password', 'lantern otter meadow', 'Enter your password.'],
+    [mixedSignIn, paths.findSsoConnection, 'email', 'ada@example.com', 'Enter an email address'],
+    [`${server.url}/forgot-password`, paths.forgotPassword, 'email', 'ada@example.com', 'Enter an email address'],
+    [
+      `${mixed.url}/reset-password?token=${await newToken(user)}`,
+      paths.resetPassword,
+      'password',
+      'lantern otter meadow',
+      'Enter a new password.',
+    ],
+  ] as const) {
+    const input = page.locator(`#${field}`)
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.goto(form)
+    await page.locator('html[data-ready]').waitFor({ state: 'attached' })
+    if (field === 'password' && (await email(page).count())) await email(page).fill('ada@example.com')
+    await input.fill('')
+    await submit.click()
+    await expect(page.locator('.field-error'), form).toContainText(empty)
+    await expect(input).toBeFocused()
+    await expect(input).toHaveAccessibleDescription(new RegExp(empty))
+    await expect(page).toHaveTitle(/^Error: /)
+    await expect(page.locator('.banner')).toHaveCount(0)
+    await expectAboveFold(page)
+    await input.fill(good)
+    await expect(page.locator('.field-error')).toHaveCount(0)
+    await expect(page).not.toHaveTitle(/^Error: /)
+
+    await page.context().setOffline(true)
+    await submit.click()
+    await expect(page.locator('.banner h2')).toHaveText('You’re offline')
+    await expect(page.locator('.banner')).toBeFocused()
+    await expect(submit).toHaveAttribute('aria-disabled', 'true')
+    await expectAboveFold(page)
+    await page.context().setOffline(false)
+    await page.route(`**${api}`, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1), { times: 1 })
+    await submit.click()
+    await expect(page.getByText('You can try again in 1 second.')).toBeVisible()
+    await expect(submit).toHaveAttribute('aria-disabled', 'true')
+    await expectAboveFold(page)
+    await expect(page.getByText('You can try again now.')).toBeVisible()
+    await expect(submit).toHaveAttribute('aria-disabled', 'false')
+    await expect(input).toHaveValue(good)
+  }
+})
+
+/** The main button of a page is visible without scrolling, on a desktop and on a phone. */
+async function expectAboveFold(page: Page): Promise<void> {
+  for (const [width, height] of [
+    [390, 844],
+    [1280, 800],
+  ] as const) {
+    await page.setViewportSize({ width, height })
+    await page.evaluate(() => scrollTo(0, 0))
+    await expect(page.locator('button[type=submit]')).toBeInViewport({ ratio: 1 })
+  }
+}

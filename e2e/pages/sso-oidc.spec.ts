@@ -82,7 +82,7 @@ test('signs in by email address or a button at the documented cost; another user
     ['Grace', 6],
   ] as const) {
     const before = Number(await remaining())
-    await page.goto('/sign-in?next=/%23top')
+    await page.goto('/sign-in?another&next=/%23top')
     if (name === 'Ada') {
       await page.getByLabel('Email address').fill(`ada@${domain}`)
       await page.getByRole('button', { name: 'Continue' }).click()

@@ -44,7 +44,7 @@ test('OpenSMTPD: forgotten, mailed, new password, notice, sign-in', async ({ pag
 
   await page.goto(`${server.url}/forgot-password`)
   await page.getByLabel('Email address').fill(email)
-  await page.getByRole('button', { name: 'Send the link' }).click()
+  await page.getByRole('button', { name: 'Send reset link' }).click()
   await expect(heading(page)).toHaveText('Check your email')
 
   await expect.poll(async () => (await smtpd.mailsTo(email)).length, { timeout: 60_000 }).toBe(1)
@@ -65,7 +65,7 @@ test('OpenSMTPD: forgotten, mailed, new password, notice, sign-in', async ({ pag
   expect(notice!.text).not.toContain('token=')
 
   await signIn(page, email, old)
-  await expect(page.getByRole('link', { name: 'The email address or the password is wrong' })).toBeVisible()
+  await expect(page.getByText('The email address or the password is wrong')).toBeVisible()
   await signIn(page, email, changed)
   await expect(heading(page)).toHaveText('You’re signed in')
   await expect(page.getByText(email)).toBeVisible()
@@ -95,7 +95,7 @@ test('OpenSMTPD: a recipient that it rejects is not tried again', async ({ page 
   ])
   await page.goto(`${server.url}/forgot-password`)
   await page.getByLabel('Email address').fill(email)
-  await page.getByRole('button', { name: 'Send the link' }).click()
+  await page.getByRole('button', { name: 'Send reset link' }).click()
   await expect(heading(page)).toHaveText('Check your email') // as for any other address
   const readMails = () =>
     sql('SELECT attempts, sent_at, gave_up_at IS NOT NULL AS gave_up FROM mails WHERE user_id = $1', [user!.id])

@@ -21,6 +21,8 @@ export type State = {
   link?: LinkState
   mocks?: Record<string, Mock>
   offline?: boolean
+  /** The email address that was typed before. */
+  email?: string
   /** What is wrong with the page's own scripts. */
   scripts?: 'late' | 'failed'
   steps?: Step[]
@@ -32,7 +34,7 @@ export type State = {
   signedIn?: 'password' | 'sso'
 }
 
-const forgotTitle = 'Get a link to choose a new password'
+const forgotTitle = 'Reset your password'
 const typed = 'lantern otter meadow'
 const exchange = paths.exchangeSsoCode
 const reset = paths.resetPassword
@@ -133,7 +135,7 @@ export const states: Record<string, State> = {
       ['see', '#email-error'],
     ],
   },
-  'password sign-in: wrong': passwordSent(rejection(400, { code: 'SIGN_IN_INVALID' }), '.error-summary'),
+  'password sign-in: wrong': passwordSent(rejection(400, { code: 'SIGN_IN_INVALID' }), '#password-error'),
   'password sign-in: sending': passwordSent('none', '[data-busy]'),
   'password sign-in: still sending': passwordSent('none', stillSending),
   'password sign-in: too many attempts': passwordSent(limited, '.banner'),
@@ -156,7 +158,24 @@ export const states: Record<string, State> = {
 
   'forgot password: form': { title: forgotTitle, path: '/forgot-password', mail: true },
   'forgot password: form with an error': { title: forgotTitle, path: '/forgot-password?invalid', mail: true },
-  'forgot password: sent': { title: 'Check your email', path: '/forgot-password?sent', mail: true },
+  'forgot password: offline': {
+    title: forgotTitle,
+    path: '/forgot-password',
+    mail: true,
+    offline: true,
+    mocks: { [paths.forgotPassword]: 'none' },
+    steps: [
+      ['fill', '#email', 'ada@example.com'],
+      ['press', submitButton],
+      ['see', '.banner'],
+    ],
+  },
+  'forgot password: sent': {
+    title: 'Check your email',
+    path: '/forgot-password?sent',
+    mail: true,
+    email: 'ada@example.com',
+  },
 
   'reset: form': resetForm([]),
   'reset: form, weak password': resetForm([
@@ -173,7 +192,7 @@ export const states: Record<string, State> = {
       code: 'VALIDATION_ERROR',
       issues: [{ path: ['password'], code: 'too_guessable', message: '' }],
     }),
-    '.error-summary',
+    '#password-error',
   ),
   'reset: sending': resetSent('none', '[data-busy]'),
   'reset: still sending': resetSent('none', stillSending),

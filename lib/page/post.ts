@@ -18,6 +18,9 @@ declare global {
     sendJson: (path: string, body: unknown) => Sent
     /** Returns a signal that aborts a request after a time limit. Defined in app/_ui/send-json.inline.js. */
     abortAfter: (ms: number) => AbortSignal
+    /** Return and set what this tab keeps, which may be nothing. Defined in app/_ui/kept-email.inline.js. */
+    kept: (name: 'email' | 'asked') => string | null
+    keep: (name: 'email' | 'asked', value: string | null) => void
   }
 }
 

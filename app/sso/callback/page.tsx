@@ -1,4 +1,5 @@
 import { headers } from 'next/headers'
+import type { IconName } from '@/app/_ui/icon'
 import { NeedsScript } from '@/app/_ui/needs-script'
 import { Screen } from '@/app/_ui/screen'
 import * as paths from '@/lib/contract/paths'
@@ -9,6 +10,15 @@ import { env } from '@/lib/settings/env'
 import { askOf } from '@/lib/sso/next-sign-in'
 import earlyExchangeScript from './early-exchange.inline.js?raw'
 import { SsoLanding } from './sso-landing'
+
+const icons: Partial<Record<string, IconName>> = {
+  temporarily_unavailable: 'wait',
+  unavailable: 'wait',
+  server_error: 'wrong',
+  response_invalid: 'wrong',
+  other: 'wrong',
+  attempt_invalid: 'link',
+}
 
 /**
  * Where the identity provider's redirect ends: `?code=…` or `?error=…`, optionally with `&next=/…`.
@@ -29,11 +39,12 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
     </div>
   )
   if (error !== undefined) {
-    const { title, body } = sso.rejected[isKnown(error, sso.rejected) ? error : 'other']
+    const reason = isKnown(error, sso.rejected) ? error : 'other'
+    const { title, body } = sso.rejected[reason]
     const address = error === 'no_access' ? askOf(await headers()).address : null
     const [before, after] = sso.rejected.no_access.as.split('{email}')
     return (
-      <Screen app={app} title={title} icon="lock">
+      <Screen app={app} title={title} icon={icons[reason] ?? 'lock'}>
         {address ? (
           <p>
             {before}

@@ -2,9 +2,9 @@
 
 import { useLayoutEffect, useRef, useState } from 'react'
 import { Reference } from '@/app/_ui/reference'
-import { RetryButton } from '@/app/_ui/retry-button'
 import { Screen } from '@/app/_ui/screen'
 import { isRetryable, markPageReady, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
+import { useWait, WaitText } from '@/app/_ui/wait'
 import { lifetimes } from '@/lib/contract/lifetimes'
 import * as paths from '@/lib/contract/paths'
 import { type Outcome, outcomeOf, post, type Sent } from '@/lib/page/post'
@@ -57,6 +57,10 @@ export function SsoLanding(properties: Properties) {
   const { step, retries, setStep, track } = useAttempts(hasCode)
   const [account, setAccount] = useState<string | null>(null)
   const signsInAgain = useRef(false)
+  const { kind } = step
+  const canRetry = isRetryable(step) && urlSecret('code') !== null && (kind === 'offline' || retries < maxRetries)
+  const waitSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
+  const wait = useWait(canRetry ? waitSeconds : 0, step)
 
   /** Goes on with a session that this browser has already, as after Back or a second click. */
   async function goOnIfSignedIn(isLast = false): Promise<void> {
@@ -131,7 +135,6 @@ export function SsoLanding(properties: Properties) {
       </Screen>
     )
   }
-  const { kind } = step
   if (kind === 'ready' || kind === 'sending' || kind === 'slow' || kind === 'done') {
     const done = kind === 'done'
     const bodies = { ready: texts.workingBody, sending: texts.workingBody, slow: texts.slow, done: texts.doneBody }
@@ -150,23 +153,27 @@ export function SsoLanding(properties: Properties) {
     )
   }
 
-  const canRetry = isRetryable(step) && urlSecret('code') !== null && (kind === 'offline' || retries < maxRetries)
   const { title, body } = textsOf(kind, canRetry, texts)
-  const waitSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
   return (
     <Screen app={app} title={title} icon={icons[kind]} focus={hasCode || kind !== 'no-secret'}>
       <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
-      {canRetry ? (
-        <RetryButton {...{ shared, language, waitSeconds }} onRetry={() => show(exchange(urlSecret('code')!), true)}>
-          {signInAgainLink('button quiet')}
-        </RetryButton>
-      ) : (
-        <div className="actions">
-          {kind === 'unknown' && continueLink('button')}
-          {signInAgainLink(kind === 'unknown' ? 'button quiet' : 'button')}
-          {(kind === 'rejected' || kind === 'no-secret') && continueLink('button quiet')}
-        </div>
-      )}
+      {canRetry && <WaitText {...{ shared, language, wait }} />}
+      <div className="actions">
+        {canRetry && (
+          <button
+            className="button"
+            type="button"
+            aria-disabled={!wait.isOver}
+            aria-describedby="wait"
+            onClick={() => wait.isOver && show(exchange(urlSecret('code')!), true)}
+          >
+            {shared.tryAgain}
+          </button>
+        )}
+        {kind === 'unknown' && continueLink('button')}
+        {signInAgainLink(kind === 'unknown' || canRetry ? 'button quiet' : 'button')}
+        {(kind === 'rejected' || kind === 'no-secret') && continueLink('button quiet')}
+      </div>
       <Reference id={'requestId' in step ? step.requestId : undefined} shared={shared} />
     </Screen>
   )

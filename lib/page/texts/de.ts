@@ -15,6 +15,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     requestId: 'Referenznummer für den Support:',
     copy: 'Kopieren',
     copied: 'Kopiert',
+    errorPrefix: 'Fehler: ',
     tryAgain: 'Erneut versuchen',
     waiting: 'Sie können es {when} erneut versuchen.',
     waitingForNetwork: 'Sie können es erneut versuchen, sobald Sie online sind.',
@@ -49,7 +50,6 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     label: 'E‑Mail-Adresse',
     submit: 'Weiter',
     with: 'Mit {name} anmelden',
-    errorPrefix: 'Fehler: ',
     invalidEmail: 'Geben Sie eine E‑Mail-Adresse ein, zum Beispiel name@example.com.',
     unknownEmail:
       'Mit dieser E‑Mail-Adresse ist keine Anmeldung möglich. Prüfen Sie die Adresse oder wenden Sie sich an Ihre IT-Abteilung.',
@@ -65,19 +65,20 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     early: 'Wird geladen … Die Anmeldung geht weiter, sobald diese Seite bereit ist.',
     sending: 'Sie werden angemeldet',
     slow: 'Die Anmeldung läuft noch. Lassen Sie diese Seite geöffnet.',
-    problem: 'Es gibt ein Problem',
+    emptyPassword: 'Geben Sie Ihr Passwort ein.',
+    another: 'Anderes Konto verwenden',
     wrongPassword: 'Die E‑Mail-Adresse oder das Passwort ist falsch. Prüfen Sie beides und versuchen Sie es erneut.',
     limited: {
       title: 'Die Anmeldung ist vorübergehend gesperrt',
-      body: 'Mit dieser E‑Mail-Adresse oder aus Ihrem Netzwerk gab es zu viele Anmeldeversuche. Sie können es {when} erneut versuchen.',
+      body: 'Mit dieser E‑Mail-Adresse oder aus Ihrem Netzwerk gab es zu viele Anmeldeversuche.',
     },
     unavailable: {
       title: 'Die Anmeldung ist gerade nicht möglich',
-      body: 'Sie sind nicht angemeldet. Warten Sie ein paar Sekunden und versuchen Sie es dann erneut.',
+      body: 'Sie sind nicht angemeldet, und Ihre Eingabe ist noch da.',
     },
     offline: {
       title: 'Sie sind offline',
-      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da. Stellen Sie die Verbindung wieder her und versuchen Sie es dann erneut.',
+      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da.',
     },
     unknown: {
       title: 'Die Verbindung wurde unterbrochen',
@@ -230,8 +231,6 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     submit: 'Passwort speichern',
     sending: 'Ihr Passwort wird gespeichert …',
     slow: 'Ihr Passwort wird noch gespeichert. Lassen Sie diese Seite geöffnet.',
-    problem: 'Es gibt ein Problem',
-    errorPrefix: 'Fehler: ',
     strength: {
       short: 'Noch zu kurz',
       long: 'Zu lang: höchstens 72 Zeichen',
@@ -304,19 +303,21 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
   },
   forgot: {
-    title: 'Link für ein neues Passwort anfordern',
+    title: 'Passwort zurücksetzen',
     body: 'Geben Sie Ihre E‑Mail-Adresse ein. Wir senden Ihnen einen Link.',
-    label: 'E‑Mail-Adresse',
     submit: 'Link senden',
-    problem: 'Es gibt ein Problem',
-    invalid: 'Geben Sie eine E‑Mail-Adresse ein, zum Beispiel name@example.com.',
-    errorPrefix: 'Fehler: ',
+    unavailable: 'Wir können gerade keinen Link senden',
+    unknown:
+      'Wir können nicht feststellen, ob ein Link gesendet wurde. Sehen Sie in Ihr Postfach oder versuchen Sie es erneut.',
     sent: {
       title: 'Sehen Sie in Ihr Postfach',
-      body: `Wenn es ein Konto mit der eingegebenen E‑Mail-Adresse gibt, haben wir einen Link dorthin gesendet. Der Link gilt nur einmal und nur ${tokenLifetime} lang. Nur der neueste Link ist gültig.`,
+      body: `Wir haben einen Link an {email} gesendet, sofern es dazu ein Konto gibt. Der Link gilt nur einmal und nur ${tokenLifetime} lang. Nur der neueste Link ist gültig.`,
+      address: 'die eingegebene Adresse',
       missing:
         'Ist nach einigen Minuten nichts angekommen? Sehen Sie im Spam-Ordner nach, prüfen Sie die E‑Mail-Adresse und fordern Sie den Link dann erneut an.',
       again: 'Erneut anfordern',
+      waiting: 'Sie können den Link {when} erneut anfordern.',
+      waited: 'Sie können den Link jetzt erneut anfordern.',
     },
   },
   mail: {

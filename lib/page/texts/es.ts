@@ -15,6 +15,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     requestId: 'Código de referencia para soporte:',
     copy: 'Copiar',
     copied: 'Copiado',
+    errorPrefix: 'Error: ',
     tryAgain: 'Intentar de nuevo',
     waiting: 'Podrá intentarlo de nuevo {when}.',
     waitingForNetwork: 'Podrá intentarlo de nuevo cuando tenga conexión a internet.',
@@ -49,7 +50,6 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     label: 'Correo electrónico',
     submit: 'Continuar',
     with: 'Iniciar sesión con {name}',
-    errorPrefix: 'Error: ',
     invalidEmail: 'Escriba una dirección de correo electrónico, por ejemplo, nombre@example.com.',
     unknownEmail:
       'No se puede iniciar sesión con esta dirección de correo electrónico. Compruebe que esté bien escrita o consulte con su departamento de informática.',
@@ -65,19 +65,20 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     early: 'Cargando… El inicio de sesión continuará en cuanto esta página esté lista.',
     sending: 'Iniciando sesión',
     slow: 'Aún se está iniciando su sesión. No cierre esta página.',
-    problem: 'Hay un problema',
+    emptyPassword: 'Escriba su contraseña.',
+    another: 'Usar otra cuenta',
     wrongPassword: 'El correo electrónico o la contraseña no son correctos. Revise ambos e inténtelo de nuevo.',
     limited: {
       title: 'El inicio de sesión está en pausa',
-      body: 'Ha habido demasiados intentos con esta dirección o desde su red. Podrá intentarlo de nuevo {when}.',
+      body: 'Ha habido demasiados intentos con esta dirección o desde su red.',
     },
     unavailable: {
       title: 'No se puede iniciar sesión en este momento',
-      body: 'Su sesión no está abierta. Espere unos segundos e inténtelo de nuevo.',
+      body: 'Su sesión no está abierta y lo que ha escrito sigue aquí.',
     },
     offline: {
       title: 'No hay conexión a internet',
-      body: 'No se ha enviado nada y lo que ha escrito sigue aquí. Recupere la conexión e inténtelo de nuevo.',
+      body: 'No se ha enviado nada y lo que ha escrito sigue aquí.',
     },
     unknown: {
       title: 'Se ha perdido la conexión',
@@ -229,8 +230,6 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     submit: 'Guardar contraseña',
     sending: 'Guardando la contraseña…',
     slow: 'Aún se está guardando su contraseña. No cierre esta página.',
-    problem: 'Hay un problema',
-    errorPrefix: 'Error: ',
     strength: {
       short: 'Aún es demasiado corta',
       long: 'Demasiado larga: 72 caracteres como máximo',
@@ -303,19 +302,20 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
   },
   forgot: {
-    title: 'Pida un enlace para elegir una contraseña nueva',
+    title: 'Restablezca su contraseña',
     body: 'Escriba su dirección de correo electrónico y le enviaremos un enlace.',
-    label: 'Correo electrónico',
     submit: 'Enviar enlace',
-    problem: 'Hay un problema',
-    invalid: 'Escriba una dirección de correo electrónico, por ejemplo, nombre@example.com.',
-    errorPrefix: 'Error: ',
+    unavailable: 'No se puede enviar un enlace en este momento',
+    unknown: 'No sabemos si se ha enviado un enlace. Revise su correo electrónico o inténtelo de nuevo.',
     sent: {
       title: 'Revise su correo electrónico',
-      body: `Si existe una cuenta con la dirección que ha escrito, hemos enviado un enlace a esa dirección. El enlace se puede usar una sola vez y caduca al cabo de ${tokenLifetime}. Solo es válido el más reciente.`,
+      body: `Hemos enviado un enlace a {email}, si tiene una cuenta. El enlace se puede usar una sola vez y caduca al cabo de ${tokenLifetime}. Solo es válido el más reciente.`,
+      address: 'la dirección que ha escrito',
       missing:
         '¿No ha recibido nada al cabo de unos minutos? Revise la carpeta de correo no deseado (spam), compruebe la dirección y pida otro enlace.',
       again: 'Pedir otro enlace',
+      waiting: 'Podrá pedir otro enlace {when}.',
+      waited: 'Ya puede pedir otro enlace.',
     },
   },
   mail: {

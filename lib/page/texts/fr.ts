@@ -15,6 +15,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     requestId: 'Référence pour l’assistance :',
     copy: 'Copier',
     copied: 'Copié',
+    errorPrefix: 'Erreur : ',
     tryAgain: 'Réessayer',
     waiting: 'Vous pourrez réessayer {when}.',
     waitingForNetwork: 'Vous pourrez réessayer dès que vous serez en ligne.',
@@ -49,7 +50,6 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     label: 'Adresse e‑mail',
     submit: 'Continuer',
     with: 'Se connecter avec {name}',
-    errorPrefix: 'Erreur : ',
     invalidEmail: 'Saisissez une adresse e‑mail, par exemple nom@example.com.',
     unknownEmail:
       'Cette adresse e‑mail ne permet pas de se connecter. Vérifiez-la ou contactez votre service informatique.',
@@ -65,19 +65,20 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     early: 'Chargement… La connexion se poursuivra dès que la page sera prête.',
     sending: 'Connexion en cours',
     slow: 'La connexion est toujours en cours. Ne fermez pas cette page.',
-    problem: 'À corriger',
+    emptyPassword: 'Saisissez votre mot de passe.',
+    another: 'Utiliser un autre compte',
     wrongPassword: 'Adresse e‑mail ou mot de passe incorrect. Vérifiez les deux, puis réessayez.',
     limited: {
       title: 'La connexion est momentanément suspendue',
-      body: 'Il y a eu trop de tentatives avec cette adresse e‑mail ou depuis votre réseau. Vous pourrez réessayer {when}.',
+      body: 'Il y a eu trop de tentatives avec cette adresse e‑mail ou depuis votre réseau.',
     },
     unavailable: {
       title: 'Impossible de se connecter pour le moment',
-      body: 'La connexion n’a pas abouti. Patientez quelques secondes, puis réessayez.',
+      body: 'La connexion n’a pas abouti et votre saisie est conservée.',
     },
     offline: {
       title: 'Vous êtes hors ligne',
-      body: 'Rien n’a été envoyé et votre saisie est conservée. Rétablissez votre accès à Internet, puis réessayez.',
+      body: 'Rien n’a été envoyé et votre saisie est conservée.',
     },
     unknown: {
       title: 'La connexion réseau a été interrompue',
@@ -230,8 +231,6 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     submit: 'Enregistrer le mot de passe',
     sending: 'Enregistrement en cours…',
     slow: 'L’enregistrement est toujours en cours. Ne fermez pas cette page.',
-    problem: 'À corriger',
-    errorPrefix: 'Erreur : ',
     strength: {
       short: 'Encore trop court',
       long: 'Trop long : 72 caractères au maximum',
@@ -304,19 +303,20 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
   },
   forgot: {
-    title: 'Recevez un lien pour choisir un nouveau mot de passe',
+    title: 'Réinitialisez votre mot de passe',
     body: 'Saisissez votre adresse e‑mail. Nous vous enverrons un lien.',
-    label: 'Adresse e‑mail',
     submit: 'Recevoir le lien',
-    problem: 'À corriger',
-    invalid: 'Saisissez une adresse e‑mail, par exemple nom@example.com.',
-    errorPrefix: 'Erreur : ',
+    unavailable: 'Impossible d’envoyer un lien pour le moment',
+    unknown: 'Nous ne savons pas si un lien a été envoyé. Consultez vos e‑mails ou réessayez.',
     sent: {
       title: 'Consultez vos e‑mails',
-      body: `Si un compte correspond à l’adresse saisie, nous y avons envoyé un lien. Il n’est valable qu’une seule fois, pendant ${tokenLifetime}. Seul le lien le plus récent fonctionne.`,
+      body: `Nous avons envoyé un lien à {email}, si un compte y correspond. Il n’est valable qu’une seule fois, pendant ${tokenLifetime}. Seul le lien le plus récent fonctionne.`,
+      address: 'l’adresse saisie',
       missing:
         'Rien reçu au bout de quelques minutes ? Regardez dans vos courriers indésirables, vérifiez l’adresse, puis refaites la demande.',
       again: 'Refaire la demande',
+      waiting: 'Vous pourrez refaire la demande {when}.',
+      waited: 'Vous pouvez maintenant refaire la demande.',
     },
   },
   mail: {

@@ -1,0 +1,152 @@
+'use client'
+
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
+import type { Outcome } from '@/lib/page/post'
+import type { Texts } from '@/lib/page/texts/en'
+import { Reference } from './reference'
+import { takeFocus } from './screen'
+import { isRetryable, markPageReady, maxRetries, type Step, useAttempts } from './use-attempts'
+import { useWait, WaitText } from './wait'
+
+const longWaitSeconds = 60 // after the last retry
+
+/** What is wrong with a field. A new object for each attempt. */
+export type Problem = { field: 'email' | 'password'; text: string }
+
+/** The state of a form: its attempts, the wait for the next one, and what is wrong with a field, which gets the focus. */
+export function useForm(isUsable = true, first: Problem | null = null) {
+  const { step, retries, setStep, track } = useAttempts(isUsable)
+  const [problem, setProblem] = useState(first)
+  const element = useRef<HTMLFormElement>(null)
+  const isSending = useRef(false)
+
+  const canRetry = isRetryable(step)
+  const gaveUp = canRetry && step.kind !== 'offline' && retries >= maxRetries
+  const wait = useWait(Math.max('waitSeconds' in step ? step.waitSeconds : 0, gaveUp ? longWaitSeconds : 0), step)
+  const pending = step.kind === 'sending' || step.kind === 'slow' || step.kind === 'done'
+
+  const input = (name: Problem['field']) => element.current?.elements.namedItem(name) as HTMLInputElement | null
+  useEffect(() => {
+    if (problem) input(problem.field)?.focus()
+  }, [problem])
+
+  /** Makes an attempt, unless a field is wrong. Returns null if there was none, as after a second click or in a wait. */
+  async function send<Sent extends Outcome>(wrong: Problem | null, attempt: () => Promise<Sent>): Promise<Sent | null> {
+    if (isSending.current || (canRetry && !wait.isOver)) return null
+    setProblem(wrong)
+    if (wrong) {
+      setStep({ kind: 'ready' })
+      return null
+    }
+    isSending.current = true
+    const outcome = await track(attempt(), canRetry)
+    isSending.current = false
+    return outcome
+  }
+
+  return { step, setStep, problem, setProblem, element, input, send, canRetry, gaveUp, wait, pending }
+}
+
+type Message = { title: string; body: string }
+type Messages = Record<'limited' | 'unavailable' | 'offline' | 'unknown' | 'failed', Message> & { gaveUp?: Message }
+
+type Properties = {
+  form: ReturnType<typeof useForm>
+  app: string
+  language: string
+  shared: Texts['shared']
+  texts: Messages & { sending: string; early?: string; slow?: string }
+  title: string
+  /** Between the title and the fields. */
+  intro?: React.ReactNode
+  /** The label of the button. */
+  submit: string
+  /** Where the browser itself sends the form, and what early-submit.inline.js does then. */
+  action: string
+  scripts?: 'data-needs-script' | 'data-prefers-script'
+  onSubmit: () => void
+  children: React.ReactNode
+}
+
+/**
+ * A form that stays, with what was typed, after every error. An error is shown in one place: at its field, or above
+ * the form if no field is wrong. In a wait, the button is disabled.
+ */
+export function Form({ form, app, language, shared, texts, title, intro, submit, onSubmit, ...rest }: Properties) {
+  const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
+  const { action, scripts, children } = rest
+  const message = messageOf(step, texts, form.gaveUp)
+
+  useLayoutEffect(() => {
+    if (markPageReady()) onSubmit()
+  }, [])
+
+  useEffect(() => {
+    // restored from the back-forward cache
+    const reset = ({ persisted }: PageTransitionEvent) => persisted && setStep({ kind: 'ready' })
+    addEventListener('pageshow', reset)
+    return () => removeEventListener('pageshow', reset)
+  }, [setStep])
+
+  return (
+    <>
+      <title>{`${problem ? shared.errorPrefix : ''}${message?.title ?? title} – ${app}`}</title>
+      {message && (
+        <div
+          className={step.kind === 'failed' ? 'banner failed' : 'banner'}
+          role="alert"
+          tabIndex={-1}
+          ref={takeFocus}
+          key={message.title}
+        >
+          <h2>{message.title}</h2>
+          <p>{message.body}</p>
+          {canRetry && <WaitText {...{ shared, language, wait }} />}
+          <Reference id={step.kind === 'failed' ? step.requestId : undefined} shared={shared} />
+        </div>
+      )}
+      <h1>{title}</h1>
+      {intro}
+      <form
+        className="form"
+        method="post"
+        action={action}
+        noValidate
+        {...(scripts && { [scripts]: '' })}
+        ref={form.element}
+        onSubmit={(event) => {
+          event.preventDefault()
+          onSubmit()
+        }}
+        onInput={({ target }) => {
+          setProblem(null)
+          // the wait may be for this address alone
+          if (step.kind === 'limited' && (target as HTMLInputElement).name === 'email') setStep({ kind: 'ready' })
+        }}
+      >
+        {children}
+        <button
+          className="button wide"
+          type="submit"
+          aria-disabled={pending || (canRetry && !wait.isOver)}
+          aria-describedby={canRetry ? 'wait' : undefined}
+          data-busy={pending ? '' : undefined}
+        >
+          {pending ? texts.sending : canRetry ? shared.tryAgain : submit}
+        </button>
+      </form>
+      <p className="note" role="status">
+        {step.kind === 'ready' && <span className="early">{texts.early}</span>}
+        {step.kind === 'sending' && <span className="visually-hidden">{texts.sending}</span>}
+        {step.kind === 'slow' && <span>{texts.slow}</span>}
+      </p>
+    </>
+  )
+}
+
+function messageOf({ kind }: Step, texts: Messages, gaveUp: boolean): Message | null {
+  if (gaveUp && texts.gaveUp) return texts.gaveUp
+  const isMessage =
+    kind === 'limited' || kind === 'unavailable' || kind === 'offline' || kind === 'unknown' || kind === 'failed'
+  return isMessage ? texts[kind] : null
+}

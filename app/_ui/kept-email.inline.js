@@ -1,0 +1,30 @@
+// Keeps the email address that the user typed for the other pages of this tab: in no URL, cookie or request.
+;(() => {
+  // Nothing is kept where the browser blocks the storage.
+  const inStorage = (work) => {
+    try {
+      return work(sessionStorage)
+    } catch {
+      return null
+    }
+  }
+  window.kept = (name) => inStorage((storage) => storage.getItem(name))
+  window.keep = (name, value) =>
+    inStorage((storage) => (value ? storage.setItem(name, value) : storage.removeItem(name)))
+
+  if (new URLSearchParams(location.search).has('another')) window.keep('email', null)
+  addEventListener('input', ({ target }) => target.id === 'email' && window.keep('email', target.value))
+  addEventListener('DOMContentLoaded', () => {
+    const email = window.kept('email')
+    const [field, place] = ['email', 'kept-email'].map((id) => document.getElementById(id))
+    if (email && field) field.value ||= email
+    if (email && place) {
+      place.textContent = email
+      place.translate = false
+    }
+    // not on a phone, where it would open the keyboard
+    if (document.activeElement !== document.body || !matchMedia('(hover: hover) and (pointer: fine)').matches) return
+    const fields = [...document.querySelectorAll('main input')]
+    fields.find((input) => !input.value && input.getClientRects().length > 0)?.focus()
+  })
+})()

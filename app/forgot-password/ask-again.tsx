@@ -1,0 +1,39 @@
+'use client'
+
+import { useLayoutEffect, useState } from 'react'
+import { useWait, WaitText } from '@/app/_ui/wait'
+import type { Texts } from '@/lib/page/texts/en'
+
+const waitSeconds = 60 // lib/mail/outbox.ts sends a user one link a minute
+
+type Properties = { language: string; shared: Texts['shared']; again: string; children: React.ReactNode }
+
+/** Leads to the form again, once that can help: the same for every address. Without scripts, at once. */
+export function AskAgain({ language, shared, again, children }: Properties) {
+  const [seconds, setSeconds] = useState<number>()
+  const wait = useWait(seconds ?? waitSeconds, null)
+  const isWaiting = seconds !== undefined && !wait.isOver
+  useLayoutEffect(() => {
+    const passed = (Date.now() - Number(window.kept('asked') ?? Date.now())) / 1000
+    setSeconds(Math.min(Math.max(waitSeconds - passed, 0), waitSeconds))
+  }, [])
+  return (
+    <>
+      <div className="needs-script">
+        <WaitText {...{ shared, language, wait }} />
+      </div>
+      <div className="actions">
+        {children}
+        <a
+          className="button quiet"
+          href="/forgot-password"
+          aria-disabled={isWaiting}
+          aria-describedby="wait"
+          onClick={(event) => isWaiting && event.preventDefault()}
+        >
+          {again}
+        </a>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,37 @@
+'use client'
+
+import { EmailField, isAddress } from '@/app/_ui/email-field'
+import { Form, type Problem, useForm } from '@/app/_ui/form'
+import * as paths from '@/lib/contract/paths'
+import { post } from '@/lib/page/post'
+
+type Properties = Pick<React.ComponentProps<typeof Form>, 'app' | 'language' | 'shared' | 'title' | 'intro'> & {
+  texts: React.ComponentProps<typeof Form>['texts'] & { label: string; invalidEmail: string; submit: string }
+  /** Whether the browser itself sent the form, with no email address. */
+  sentNoAddress: boolean
+}
+
+/** Asks for the email address to which a reset link is sent. Without scripts, the browser sends the form. */
+export function ForgotForm({ texts, sentNoAddress, ...rest }: Properties) {
+  const noAddress = (): Problem => ({ field: 'email', text: texts.invalidEmail })
+  const form = useForm(true, sentNoAddress ? noAddress() : null)
+
+  async function submit(): Promise<void> {
+    const email = form.input('email')!.value.trim()
+    const outcome = await form.send(isAddress(email) ? null : noAddress(), () => post(paths.forgotPassword, { email }))
+    if (outcome?.kind === 'rejected') form.setProblem(noAddress())
+    if (outcome?.kind !== 'done') return
+    window.keep('asked', String(Date.now()))
+    location.assign('/forgot-password?sent')
+  }
+
+  return (
+    <Form {...rest} {...{ form, texts }} submit={texts.submit} action="/forgot-password/send" onSubmit={submit}>
+      <EmailField
+        texts={{ label: texts.label, errorPrefix: rest.shared.errorPrefix }}
+        error={form.problem?.text}
+        enterKeyHint="send"
+      />
+    </Form>
+  )
+}
