@@ -7,6 +7,11 @@ test('contrast follows WCAG', () => {
   expect(contrast('#767676', '#ffffff')).toBeCloseTo(4.54, 2)
 })
 
+test('the default colour has another one for dark pages', () => {
+  const { light, dark } = accentPalette('#0b6e4f')
+  expect([light.accent, dark.accent, dark.accentEdge]).toEqual(['#0b6e4f', '#6fd3a0', '#6fd3a0'])
+})
+
 test('every accent gives readable buttons and links in both schemes', () => {
   const color = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`)
   fc.assert(

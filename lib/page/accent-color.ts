@@ -8,7 +8,7 @@ export const surfaces = { light: '#ffffff', dark: '#1c1d1f' }
  * colour: their label is black or white, and an edge marks them where the colour is close to the surface. Links are
  * darkened or lightened, in their own hue, until they have the contrast of 4.5 that WCAG 2.2 AA requires (SC 1.4.3).
  */
-export function accentCss(color: string, colorInDark = color): string {
+export function accentCss(color: string, colorInDark = inDark(color)): string {
   const { light, dark } = accentPalette(color, colorInDark)
   return `:root{${customProperties(light)}}@media (prefers-color-scheme:dark){:root{${customProperties(dark)}}}`
 }
@@ -23,8 +23,13 @@ export function contrast(one: string, other: string): number {
 export type Palette = { surface: string; accent: string; accentEdge: string; onAccent: string; accentText: string }
 
 /** Returns the colours that `accentCss` assigns, for documents without custom properties. */
-export function accentPalette(color: string, colorInDark = color): { light: Palette; dark: Palette } {
+export function accentPalette(color: string, colorInDark = inDark(color)): { light: Palette; dark: Palette } {
   return { light: paletteOn(surfaces.light, color), dark: paletteOn(surfaces.dark, colorInDark) }
+}
+
+/** The default colour has a lighter one for dark pages, where it would have a contrast of 2.7. */
+function inDark(color: string): string {
+  return color === '#0b6e4f' ? '#6fd3a0' : color
 }
 
 function paletteOn(surface: string, color: string): Palette {
