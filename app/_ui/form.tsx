@@ -50,11 +50,11 @@ export function useForm(isUsable = true, first: Problem | null = null) {
 type Message = { title: string; body: string }
 type Messages = Record<'limited' | 'unavailable' | 'offline' | 'unknown' | 'failed', Message> & { gaveUp?: Message }
 
-type Properties = {
+/** What every form shows. */
+export type PageTexts = { app: string; language: string; shared: Texts['shared'] }
+
+type Properties = PageTexts & {
   form: ReturnType<typeof useForm>
-  app: string
-  language: string
-  shared: Texts['shared']
   texts: Messages & { sending: string; early?: string; slow?: string }
   title: string
   /** Between the title and the fields. */

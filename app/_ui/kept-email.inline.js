@@ -19,7 +19,8 @@
     const [field, place] = ['email', 'kept-email'].map((id) => document.getElementById(id))
     if (email && field) field.value ||= email
     if (email && place) {
-      place.textContent = email
+      const parts = email.match(/[^@.]*[@.]|[^@.]+/g) // as in address.tsx
+      place.replaceChildren(...parts.flatMap((part) => [part, document.createElement('wbr')]))
       place.translate = false
     }
     // not on a phone, where it would open the keyboard

@@ -1,21 +1,18 @@
 import { useEffect, useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
-import { FieldError } from './field-error'
+import { Field } from './field'
 
-/** The others are those of the input. Uncontrolled, to keep what was typed before this script loaded. */
-type Properties = Omit<React.ComponentProps<'input'>, 'id' | 'type'> & {
-  texts: Texts['passwordField'] & { label: string; hint?: string; errorPrefix: string }
-  error?: string | false | null
+/** The others are those of the field. Uncontrolled, to keep what was typed before this script loaded. */
+type Properties = Omit<React.ComponentProps<typeof Field>, 'id' | 'type' | 'button'> & {
+  texts: Texts['passwordField']
   pending: boolean
-  /** Below the input. */
-  children?: React.ReactNode
 }
 
 /**
  * A password that the user can reveal (GOV.UK Design System, “Password input”). Hidden again while it
  * is sent, and when the page is restored.
  */
-export function PasswordField({ texts, error, pending, children, ...input }: Properties) {
+export function PasswordField({ texts, pending, children, ...field }: Properties) {
   const [visible, setVisible] = useState(false)
   const [toggled, setToggled] = useState(false)
   const [capsLock, setCapsLock] = useState(false)
@@ -31,30 +28,13 @@ export function PasswordField({ texts, error, pending, children, ...input }: Pro
   }, [])
 
   return (
-    <div className={error ? 'field invalid' : 'field'}>
-      <label htmlFor="password">{texts.label}</label>
-      {texts.hint && (
-        <p id="password-hint" className="hint">
-          {texts.hint}
-        </p>
-      )}
-      <FieldError id="password-error" prefix={texts.errorPrefix} error={error} />
-      <div className="input">
-        <input
-          id="password"
-          name="password"
-          type={visible ? 'text' : 'password'}
-          dir="ltr"
-          autoCapitalize="none"
-          autoCorrect="off"
-          spellCheck={false}
-          readOnly={pending} // so that what is visible is what was sent
-          onKeyUp={(event) => setCapsLock(event.getModifierState('CapsLock'))}
-          onBlur={() => setCapsLock(false)}
-          aria-describedby="password-error password-hint password-tip" // those that exist
-          aria-invalid={error ? true : undefined}
-          {...input}
-        />
+    <Field
+      id="password"
+      type={visible ? 'text' : 'password'}
+      readOnly={pending} // so that what is visible is what was sent
+      onKeyUp={(event) => setCapsLock(event.getModifierState('CapsLock'))}
+      onBlur={() => setCapsLock(false)}
+      button={
         <button
           type="button"
           className="show"
@@ -67,7 +47,9 @@ export function PasswordField({ texts, error, pending, children, ...input }: Pro
         >
           {visible ? texts.hide : texts.show}
         </button>
-      </div>
+      }
+      {...field}
+    >
       <p className="caps-lock" role="status">
         {capsLock && texts.capsLock}
       </p>
@@ -75,6 +57,6 @@ export function PasswordField({ texts, error, pending, children, ...input }: Pro
         {toggled && (visible ? texts.shown : texts.hidden)}
       </span>
       {children}
-    </div>
+    </Field>
   )
 }

@@ -1,18 +1,19 @@
 'use client'
 
 import { EmailField, isAddress } from '@/app/_ui/email-field'
-import { Form, type Problem, useForm } from '@/app/_ui/form'
+import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import * as paths from '@/lib/contract/paths'
 import { post } from '@/lib/page/post'
+import type { Texts } from '@/lib/page/texts/en'
 
-type Properties = Pick<React.ComponentProps<typeof Form>, 'app' | 'language' | 'shared' | 'title' | 'intro'> & {
-  texts: React.ComponentProps<typeof Form>['texts'] & { label: string; invalidEmail: string; submit: string }
+type Properties = PageTexts & {
+  texts: Texts['forgot']
   /** Whether the browser itself sent the form, with no email address. */
   sentNoAddress: boolean
 }
 
 /** Asks for the email address to which a reset link is sent. Without scripts, the browser sends the form. */
-export function ForgotForm({ texts, sentNoAddress, ...rest }: Properties) {
+export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Properties) {
   const noAddress = (): Problem => ({ field: 'email', text: texts.invalidEmail })
   const form = useForm(true, sentNoAddress ? noAddress() : null)
 
@@ -25,13 +26,16 @@ export function ForgotForm({ texts, sentNoAddress, ...rest }: Properties) {
     location.assign('/forgot-password?sent')
   }
 
+  const { title, body, label } = texts
   return (
-    <Form {...rest} {...{ form, texts }} submit={texts.submit} action="/forgot-password/send" onSubmit={submit}>
-      <EmailField
-        texts={{ label: texts.label, errorPrefix: rest.shared.errorPrefix }}
-        error={form.problem?.text}
-        enterKeyHint="send"
-      />
+    <Form
+      {...{ form, app, language, shared, texts, title }}
+      intro={<p>{body}</p>}
+      submit={texts.submit}
+      action="/forgot-password/send"
+      onSubmit={submit}
+    >
+      <EmailField {...{ label }} prefix={shared.errorPrefix} error={form.problem?.text} enterKeyHint="send" />
     </Form>
   )
 }

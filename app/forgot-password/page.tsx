@@ -12,7 +12,7 @@ import { ForgotForm } from './forgot-form'
 export default async function ForgotPasswordPage({ searchParams }: PageProps<'/forgot-password'>) {
   if (!sendsMail()) notFound() // as for a path that proxy.ts did not recognise
   const { sent, invalid } = await searchParams
-  const { app, language, forgot, reset, shared, signIn } = await texts()
+  const { app, language, forgot, shared } = await texts()
   if (sent !== undefined) {
     const { title, body, address, missing, again, waiting, waited } = forgot.sent
     const [before, after] = body.split('{email}')
@@ -35,22 +35,5 @@ export default async function ForgotPasswordPage({ searchParams }: PageProps<'/f
       </Screen>
     )
   }
-  const { label, invalidEmail, failed } = signIn
-  const { limited, offline, unknown } = reset
-  const { submit, unavailable: title } = forgot
-  return (
-    <ForgotForm
-      {...{ app, language, shared }}
-      title={forgot.title}
-      intro={<p>{forgot.body}</p>}
-      texts={{
-        ...{ label, invalidEmail, submit, offline, sending: submit },
-        limited: { title: limited.title, body: offline.body },
-        unavailable: { title, body: offline.body },
-        unknown: { title: unknown.title, body: forgot.unknown },
-        failed: { title, body: failed.body },
-      }}
-      sentNoAddress={invalid !== undefined}
-    />
-  )
+  return <ForgotForm {...{ app, language, shared }} texts={forgot} sentNoAddress={invalid !== undefined} />
 }

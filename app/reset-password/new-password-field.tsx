@@ -5,7 +5,8 @@ import type { Texts } from '@/lib/page/texts/en'
 import { StrengthMeter } from './strength-meter'
 
 type Properties = {
-  texts: Texts['reset'] & Texts['passwordField'] & { errorPrefix: string }
+  texts: Texts['reset'] & Texts['passwordField']
+  prefix: string
   minLength: number
   /** These two make a password easy to guess for this user. */
   app: string
@@ -16,7 +17,7 @@ type Properties = {
 }
 
 /** The field for a new password, which is rated. One that the user can reveal, instead of two to compare. */
-export function NewPasswordField({ texts, minLength, app, email, problem, pending }: Properties) {
+export function NewPasswordField({ texts, prefix, minLength, app, email, problem, pending }: Properties) {
   const [typed, setTyped] = useState({ password: '', byHand: false })
   const [rejected, setRejected] = useState('')
   const input = useRef<HTMLInputElement>(null)
@@ -27,7 +28,9 @@ export function NewPasswordField({ texts, minLength, app, email, problem, pendin
 
   return (
     <PasswordField
-      {...{ texts, pending }}
+      {...{ texts, pending, prefix }}
+      label={texts.label}
+      hint={texts.hint}
       error={problem?.text}
       ref={input}
       autoComplete="new-password"

@@ -1,7 +1,8 @@
 'use client'
 
 import { useLayoutEffect } from 'react'
-import { Form, useForm } from '@/app/_ui/form'
+import { Address } from '@/app/_ui/address'
+import { Form, type PageTexts, useForm } from '@/app/_ui/form'
 import { isRetryable, markPageReady, type Step } from '@/app/_ui/use-attempts'
 import type { Issue } from '@/lib/contract/errors'
 import * as paths from '@/lib/contract/paths'
@@ -14,11 +15,8 @@ import { type Ending, ResetResult } from './reset-result'
 
 const donePath = '/reset-password/done'
 
-type Properties = {
-  app: string
-  language: string
+type Properties = PageTexts & {
   texts: Texts['reset'] & Texts['passwordField']
-  shared: Texts['shared']
   minLength: number
   signInUrl: string
   forgotPasswordUrl?: string
@@ -76,7 +74,7 @@ export function ResetForm(properties: Properties) {
         <p>
           {texts.account}{' '}
           <strong className="account" translate="no">
-            {email}
+            <Address email={email} />
           </strong>
         </p>
       )}
@@ -95,10 +93,7 @@ export function ResetForm(properties: Properties) {
       >
         {/* A password manager saves the new password under this name, or one that it knows. */}
         <input type="text" name="username" autoComplete="username" value={email ?? ''} hidden readOnly />
-        <NewPasswordField
-          {...{ minLength, app, email, problem, pending }}
-          texts={{ ...texts, errorPrefix: shared.errorPrefix }}
-        />
+        <NewPasswordField {...{ texts, minLength, app, email, problem, pending }} prefix={shared.errorPrefix} />
       </Form>
       {canRetry && !wait.isOver && (
         <p className="way-on">

@@ -1,4 +1,5 @@
 import { headers } from 'next/headers'
+import { Address } from '@/app/_ui/address'
 import { NeedsScript } from '@/app/_ui/needs-script'
 import { Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
@@ -51,7 +52,9 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
       <Screen app={app} title={home.signedIn} icon="good">
         <dl className="facts">
           <dt>{home.as}</dt>
-          <dd translate="no">{session.email}</dd>
+          <dd translate="no">
+            <Address email={session.email} />
+          </dd>
         </dl>
         <div className="actions">
           <a className="button" href={next ?? DASHBOARD_URL}>

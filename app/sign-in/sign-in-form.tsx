@@ -2,18 +2,15 @@
 
 import { useEffect, useRef, useState } from 'react'
 import { EmailField, isAddress } from '@/app/_ui/email-field'
-import { Form, type Problem, useForm } from '@/app/_ui/form'
+import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
 import * as paths from '@/lib/contract/paths'
 import { post } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 import { findConnection } from './find-connection'
 
-type Properties = {
-  app: string
-  language: string
+type Properties = PageTexts & {
   texts: Texts['signIn']
-  shared: Texts['shared']
   /** Null if users sign in through an identity provider only. */
   passwordTexts: Texts['passwordField'] | null
   /** Asks for the e-mail address alone first, because it may belong to a connection. */
@@ -72,7 +69,7 @@ export function SignInForm(properties: Properties) {
 
   const asksPassword = stage !== 'email'
   const errorOf = (field: Problem['field']) => problem?.field === field && problem.text
-  const { errorPrefix } = shared
+  const prefix = shared.errorPrefix
   return (
     <>
       <Form
@@ -87,24 +84,24 @@ export function SignInForm(properties: Properties) {
       >
         {next && <input type="hidden" name="next" value={next} />}
         <EmailField
-          texts={{ label: texts.label, errorPrefix }}
+          {...{ label: texts.label, prefix }}
           error={errorOf('email')}
           readOnly={stage === 'password'}
           enterKeyHint="next"
-        >
-          {stage === 'password' && (
-            <button type="button" className="show" aria-label={texts.changeLabel} onClick={() => enter('email')}>
-              {texts.change}
-            </button>
-          )}
-        </EmailField>
+          button={
+            stage === 'password' && (
+              <button type="button" className="show" aria-label={texts.changeLabel} onClick={() => enter('email')}>
+                {texts.change}
+              </button>
+            )
+          }
+        />
         {/* There from the start, so that a password manager fills both fields. Without a name, it isn't sent. */}
         {passwordTexts && (
           <div hidden={!asksPassword}>
             <PasswordField
-              texts={{ ...passwordTexts, label: texts.password, errorPrefix }}
+              {...{ texts: passwordTexts, label: texts.password, prefix, pending }}
               error={errorOf('password')}
-              pending={pending}
               name={asksPassword ? 'password' : undefined}
               autoComplete="current-password"
               enterKeyHint="go"

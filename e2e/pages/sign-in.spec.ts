@@ -159,14 +159,7 @@ test('asks again after a minute, without the storage of the browser, too', async
   const again = page.getByRole('link', { name: 'Ask again' })
   await page.clock.install()
   for (const isBlocked of [false, true]) {
-    if (isBlocked)
-      await page.addInitScript(() =>
-        Object.defineProperty(window, 'sessionStorage', {
-          get: () => {
-            throw new DOMException('Access is denied', 'SecurityError')
-          },
-        }),
-      )
+    if (isBlocked) await page.addInitScript('delete window.sessionStorage')
     await page.goto(`${server.url}/forgot-password`)
     await email(page).fill('nobody@example.com') // the same for every address
     await page.getByRole('button', { name: 'Send reset link' }).click()
@@ -378,10 +371,13 @@ test('shows an error in one place, and waits alike on every form', async ({ page
     ],
   ] as const) {
     const input = page.locator(`#${field}`)
+    const hint = { email: /next|send/, password: /go|done/ }[field]
     await page.setViewportSize({ width: 1280, height: 800 })
     await page.goto(form)
     await page.locator('html[data-ready]').waitFor({ state: 'attached' })
     if (field === 'password' && (await email(page).count())) await email(page).fill('ada@example.com')
+    await expect(input).toHaveAttribute('dir', 'ltr')
+    await expect(input).toHaveAttribute('enterkeyhint', hint)
     await input.fill('')
     await submit.click()
     await expect(page.locator('.field-error'), form).toContainText(empty)

@@ -305,10 +305,30 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
   forgot: {
     title: 'Passwort zurücksetzen',
     body: 'Geben Sie Ihre E‑Mail-Adresse ein. Wir senden Ihnen einen Link.',
+    label: 'E‑Mail-Adresse',
+    invalidEmail: 'Geben Sie eine E‑Mail-Adresse ein, zum Beispiel name@example.com.',
     submit: 'Link senden',
-    unavailable: 'Wir können gerade keinen Link senden',
-    unknown:
-      'Wir können nicht feststellen, ob ein Link gesendet wurde. Sehen Sie in Ihr Postfach oder versuchen Sie es erneut.',
+    sending: 'Link wird gesendet …',
+    limited: {
+      title: 'Zu viele Anfragen aus Ihrem Netzwerk',
+      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da.',
+    },
+    unavailable: {
+      title: 'Wir können gerade keinen Link senden',
+      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da.',
+    },
+    offline: {
+      title: 'Sie sind offline',
+      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da.',
+    },
+    unknown: {
+      title: 'Die Verbindung wurde unterbrochen',
+      body: 'Wir können nicht feststellen, ob ein Link gesendet wurde. Sehen Sie in Ihr Postfach oder versuchen Sie es erneut.',
+    },
+    failed: {
+      title: 'Wir können gerade keinen Link senden',
+      body: 'Bei uns ist ein Fehler aufgetreten. Versuchen Sie es erneut. Wenn das Problem weiterhin besteht, wenden Sie sich an den Support und nennen Sie die unten stehende Referenznummer.',
+    },
     sent: {
       title: 'Sehen Sie in Ihr Postfach',
       body: `Wir haben einen Link an {email} gesendet, sofern es dazu ein Konto gibt. Der Link gilt nur einmal und nur ${tokenLifetime} lang. Nur der neueste Link ist gültig.`,

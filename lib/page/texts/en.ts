@@ -302,9 +302,30 @@ export const en = (app: string, passwordMinLength: number) => ({
   forgot: {
     title: 'Reset your password',
     body: 'Enter your email address. We’ll send you a link.',
+    label: 'Email address',
+    invalidEmail: 'Enter an email address, like name@example.com.',
     submit: 'Send reset link',
-    unavailable: 'We can’t send a link right now',
-    unknown: 'We can’t tell whether a link was sent. Look in your inbox, or try again.',
+    sending: 'Sending the link…',
+    limited: {
+      title: 'Your network has made too many requests',
+      body: 'Nothing was sent, and what you typed is still here.',
+    },
+    unavailable: {
+      title: 'We can’t send a link right now',
+      body: 'Nothing was sent, and what you typed is still here.',
+    },
+    offline: {
+      title: 'You’re offline',
+      body: 'Nothing was sent, and what you typed is still here.',
+    },
+    unknown: {
+      title: 'We lost the connection',
+      body: 'We can’t tell whether a link was sent. Look in your inbox, or try again.',
+    },
+    failed: {
+      title: 'We can’t send a link right now',
+      body: 'Something went wrong on our side. Try again. If it keeps happening, contact support and quote the reference below.',
+    },
     sent: {
       title: 'Check your email',
       body: `We’ve sent a link to {email}, if it has an account. The link works once, for ${tokenLifetime}. Only the newest link works.`,

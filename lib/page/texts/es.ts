@@ -304,9 +304,30 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
   forgot: {
     title: 'Restablezca su contraseña',
     body: 'Escriba su dirección de correo electrónico y le enviaremos un enlace.',
+    label: 'Correo electrónico',
+    invalidEmail: 'Escriba una dirección de correo electrónico, por ejemplo, nombre@example.com.',
     submit: 'Enviar enlace',
-    unavailable: 'No se puede enviar un enlace en este momento',
-    unknown: 'No sabemos si se ha enviado un enlace. Revise su correo electrónico o inténtelo de nuevo.',
+    sending: 'Enviando el enlace…',
+    limited: {
+      title: 'Demasiadas solicitudes desde su red',
+      body: 'No se ha enviado nada y lo que ha escrito sigue aquí.',
+    },
+    unavailable: {
+      title: 'No se puede enviar un enlace en este momento',
+      body: 'No se ha enviado nada y lo que ha escrito sigue aquí.',
+    },
+    offline: {
+      title: 'No hay conexión a internet',
+      body: 'No se ha enviado nada y lo que ha escrito sigue aquí.',
+    },
+    unknown: {
+      title: 'Se ha perdido la conexión',
+      body: 'No sabemos si se ha enviado un enlace. Revise su correo electrónico o inténtelo de nuevo.',
+    },
+    failed: {
+      title: 'No se puede enviar un enlace en este momento',
+      body: 'Se ha producido un error en nuestro sistema. Inténtelo de nuevo. Si el problema continúa, póngase en contacto con soporte e indique el código de referencia que aparece abajo.',
+    },
     sent: {
       title: 'Revise su correo electrónico',
       body: `Hemos enviado un enlace a {email}, si tiene una cuenta. El enlace se puede usar una sola vez y caduca al cabo de ${tokenLifetime}. Solo es válido el más reciente.`,

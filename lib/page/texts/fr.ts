@@ -305,9 +305,30 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
   forgot: {
     title: 'Réinitialisez votre mot de passe',
     body: 'Saisissez votre adresse e‑mail. Nous vous enverrons un lien.',
+    label: 'Adresse e‑mail',
+    invalidEmail: 'Saisissez une adresse e‑mail, par exemple nom@example.com.',
     submit: 'Recevoir le lien',
-    unavailable: 'Impossible d’envoyer un lien pour le moment',
-    unknown: 'Nous ne savons pas si un lien a été envoyé. Consultez vos e‑mails ou réessayez.',
+    sending: 'Envoi du lien en cours…',
+    limited: {
+      title: 'Trop de demandes depuis votre réseau',
+      body: 'Rien n’a été envoyé et votre saisie est conservée.',
+    },
+    unavailable: {
+      title: 'Impossible d’envoyer un lien pour le moment',
+      body: 'Rien n’a été envoyé et votre saisie est conservée.',
+    },
+    offline: {
+      title: 'Vous êtes hors ligne',
+      body: 'Rien n’a été envoyé et votre saisie est conservée.',
+    },
+    unknown: {
+      title: 'La connexion réseau a été interrompue',
+      body: 'Nous ne savons pas si un lien a été envoyé. Consultez vos e‑mails ou réessayez.',
+    },
+    failed: {
+      title: 'Impossible d’envoyer un lien pour le moment',
+      body: 'Une erreur s’est produite de notre côté. Réessayez. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
+    },
     sent: {
       title: 'Consultez vos e‑mails',
       body: `Nous avons envoyé un lien à {email}, si un compte y correspond. Il n’est valable qu’une seule fois, pendant ${tokenLifetime}. Seul le lien le plus récent fonctionne.`,

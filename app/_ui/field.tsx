@@ -1,0 +1,46 @@
+/** The others are those of the input. */
+type Properties = React.ComponentProps<'input'> & {
+  id: string
+  label: string
+  hint?: string
+  /** What is wrong, and the word before it for screen readers. */
+  error?: string | false | null
+  prefix: string
+  /** In the field, after the input. */
+  button?: React.ReactNode
+}
+
+/** A field for an email address or a password, with what is wrong with it. `children` are below the input. */
+export function Field({ id, label, hint, error, prefix, button, children, ...input }: Properties) {
+  return (
+    <div className={error ? 'field invalid' : 'field'}>
+      <label htmlFor={id}>{label}</label>
+      {hint && (
+        <p id={`${id}-hint`} className="hint">
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p id={`${id}-error`} className="field-error" role="alert">
+          <span className="visually-hidden">{prefix}</span>
+          <span>{error}</span>
+        </p>
+      )}
+      <div className="input">
+        <input
+          id={id}
+          name={id}
+          dir="ltr"
+          autoCapitalize="none"
+          autoCorrect="off"
+          spellCheck={false}
+          aria-describedby={`${id}-error ${id}-hint ${id}-tip`} // those that exist
+          aria-invalid={error ? true : undefined}
+          {...input}
+        />
+        {button}
+      </div>
+      {children}
+    </div>
+  )
+}
