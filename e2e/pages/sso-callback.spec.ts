@@ -149,10 +149,18 @@ test('?next= only redirects within this site', async ({ page, user }) => {
 test('shows an error of the identity provider without its text, and without a POST', async ({ page, user }) => {
   const posts = countPosts(page)
   const unknown = 'Your organisation’s sign-in service didn’t sign you in'
-  const titles = { access_denied: 'You weren’t signed in', constructor: unknown, '': unknown }
-  for (const [error, title] of Object.entries(titles)) {
-    await page.goto(`/sso/callback?error=${error}&error_description=Call+555+now&code=${await newCode(user)}`)
+  for (const [error, title, icon] of [
+    ['access_denied', 'You weren’t signed in', 'lock'],
+    ['temporarily_unavailable', 'Sign-in at your organisation isn’t available', 'wait'],
+    ['response_invalid', 'We couldn’t verify your sign-in', 'wrong'],
+    ['constructor', unknown, 'wrong'],
+    ['', unknown, 'wrong'],
+  ] as const) {
+    const query = `error=${error}&error_description=Call+555+now&code=${await newCode(user)}`
+    await page.goto(`/sso/callback?${query}#call-555-555-555-555-555-555-555`)
     await expect(heading(page)).toHaveText(title)
+    await expect(page.locator(`.icon.${icon}`)).toBeVisible()
+    await expect(page.locator('.reference')).toHaveCount(0)
     await expect(page.locator('body')).not.toContainText('555')
   }
   expect(posts).toEqual([])

@@ -143,8 +143,12 @@ const endings: Record<string, [title: string, act: (page: Page, sql: Sql) => Pro
 for (const [ending, [title, act]] of Object.entries(endings)) {
   test(`shows an error with a link when ${ending}`, async ({ page, sql }) => {
     await connect({ provision: false })
+    const sent: Promise<string | null>[] = []
+    page.on('response', (response) => sent.push(response.headerValue('x-request-id')))
     await act(page, sql)
     await expect(heading(page)).toHaveText(title)
+    if (ending !== 'the attempt expires twice')
+      expect(await Promise.all(sent)).toContain(await page.locator('.reference code').innerText())
     // `next` is in the attempt, which nobody reads any more.
     const link = ending === 'the connection is disabled' ? '/sign-in' : '/sign-in?next=%2Freports'
     await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute('href', link)

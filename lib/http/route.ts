@@ -22,6 +22,8 @@ type Definition = Pick<Operation, 'name' | 'method'> & Partial<Operation>
 
 type Call<Route extends Definition> = {
   request: Request
+  /** As in the log line. */
+  requestId: string
   /** The parameters of the path, as Next.js decoded them. */
   params: Record<string, string>
   /** The validated body; undefined if the operation has none. */
@@ -89,7 +91,7 @@ export function seeOther(location: string): Response {
 /** Wraps a handler: counts the request, turns errors into responses, sets the common headers and logs one line. */
 function serve(
   definition: Definition,
-  handle: (request: Request, call: Pick<Call<Definition>, 'params' | 'setCookies' | 'addToLog'>) => Promise<Response>,
+  handle: (request: Request, call: Omit<Call<Definition>, 'request' | 'body' | 'respond'>) => Promise<Response>,
 ): Handler {
   const { name, crossOrigin, publicSeconds } = definition
   return async (request, context) => {
@@ -105,6 +107,7 @@ function serve(
     try {
       if (!verdict.allowed) throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
       response = await handle(request, {
+        requestId,
         params: { ...(await context?.params) },
         setCookies: (values) => cookies.push(...values),
         addToLog: (fields) => Object.assign(added, fields),

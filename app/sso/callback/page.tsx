@@ -1,6 +1,8 @@
 import { headers } from 'next/headers'
+import { Address } from '@/app/_ui/address'
 import type { IconName } from '@/app/_ui/icon'
 import { NeedsScript } from '@/app/_ui/needs-script'
+import { Reference } from '@/app/_ui/reference'
 import { Screen } from '@/app/_ui/screen'
 import * as paths from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
@@ -48,13 +50,16 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
         {address ? (
           <p>
             {before}
-            <strong translate="no">{address}</strong>
+            <strong translate="no">
+              <Address email={address} />
+            </strong>
             {after}
           </p>
         ) : (
           <p>{body}</p>
         )}
         {signIn}
+        <Reference id="#" shared={shared} />
       </Screen>
     )
   }

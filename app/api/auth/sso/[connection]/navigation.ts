@@ -12,17 +12,24 @@ import type { Authenticated, Provider, ResponseFields } from '@/lib/sso/provider
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 import { claimAttempt } from '@/lib/sso/sso-attempt'
 
-type Call = { params: Record<string, string>; addToLog: AddToLog; setCookies: (values: string[]) => void }
+type Call = {
+  requestId: string
+  params: Record<string, string>
+  addToLog: AddToLog
+  setCookies: (values: string[]) => void
+}
 
 /** Where the user wants to go. Set it once it is known, so that an error keeps it too. */
 type ReturnTo = { next: string | null }
 
 /** Redirects to what `work` returns, or to why the sign-in ended. With 303, so that no browser repeats a body. */
 export async function navigate(
-  { params, addToLog, setCookies }: Call,
+  { requestId, params, addToLog, setCookies }: Call,
   work: (connection: Connection, returnTo: ReturnTo) => Promise<string>,
 ): Promise<Response> {
   const returnTo: ReturnTo = { next: null }
+  // reference.tsx shows the ID
+  const explain = (error: SignInError) => seeOther(`${landing({ error, ...returnTo })}#${requestId}`)
   try {
     const connection = await findConnection(params.connection!)
     if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
@@ -39,12 +46,12 @@ export async function navigate(
         return seeOther(startPath(params.connection!, returnTo.next ?? thrown.next, 'again'))
       // so that the next start lets the user choose; the page names the account, without a URL that does
       if (thrown.error === 'no_access') setCookies([askCookie('account', thrown.account)])
-      return seeOther(landing({ error: thrown.error, ...returnTo }))
+      return explain(thrown.error)
     }
     // as JSON, an error would be of no use to the user
     addToLog({ check: 'internal' })
     log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
-    return seeOther(landing({ error: 'unavailable', ...returnTo }))
+    return explain('unavailable')
   }
 }
 
