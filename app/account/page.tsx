@@ -1,6 +1,5 @@
 import { headers } from 'next/headers'
 import { redirect } from 'next/navigation'
-import { ErrorSummary } from '@/app/_ui/error-summary'
 import { LocalTime } from '@/app/_ui/local-time'
 import { lookUp } from '@/app/look-up'
 import { deviceIn } from '@/lib/device'
@@ -23,20 +22,19 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
   if (!session) redirect('/?next=/account')
   const sessions = await lookUp('the sessions', listSessions(session))
   const hasPassword = env().PASSWORD_SIGN_IN && (await lookUp('a password', canChangePassword(session.userId)))
-  const { app, account, home, mail, passwordField, reset } = await texts()
+  const { app, account, home, mail, passwordField, reset, shared } = await texts()
   const { done, problem } = await searchParams
   const success = textOf(done, account.done)
   const [wrong, rejected] = [problem === 'wrong' ? account.wrong : null, textOf(problem, reset.issues)]
   const error = wrong ?? rejected ?? textOf(problem, account.problems)
-  const field = wrong ? 'current' : rejected ? 'password' : undefined
   const locale = localeOf(requestHeaders)
   return (
     <>
-      <title>{`${error ? reset.errorPrefix : success ? `${success} ` : ''}${account.title} – ${app}`}</title>
-      {error && (
-        <ErrorSummary title={reset.problem} field={field} className={field ? 'error-summary' : 'banner'}>
-          {field ? error : <p>{error}</p>}
-        </ErrorSummary>
+      <title>{`${error ? shared.errorPrefix : success ? `${success} ` : ''}${account.title} – ${app}`}</title>
+      {error && !wrong && !rejected && (
+        <div className="banner failed" role="alert">
+          <p>{error}</p>
+        </div>
       )}
       {success && <p className="success">{success}</p>}
       <h1>{account.title}</h1>
@@ -48,14 +46,10 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
         <h2>{account.password}</h2>
         {hasPassword ? (
           <PasswordForm
-            texts={{
-              ...passwordField,
-              current: account.current,
-              change: account.change,
-              label: reset.label,
-              hint: reset.hint,
-              errorPrefix: reset.errorPrefix,
-            }}
+            texts={{ ...passwordField, current: account.current, change: account.change }}
+            label={reset.label}
+            hint={reset.hint}
+            prefix={shared.errorPrefix}
             email={session.email}
             minLength={env().PASSWORD_MIN_LENGTH}
             errors={{ current: wrong, password: rejected }}

@@ -1,10 +1,15 @@
 'use client'
 
+import { Field } from '@/app/_ui/field'
 import { PasswordField } from '@/app/_ui/password-field'
 import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = {
-  texts: React.ComponentProps<typeof PasswordField>['texts'] & Pick<Texts['account'], 'current' | 'change'>
+  texts: Texts['passwordField'] & Pick<Texts['account'], 'current' | 'change'>
+  /** Of the new password. */
+  label: string
+  hint: string
+  prefix: string
   email: string
   minLength: number
   /** What is wrong with a field, by its name. */
@@ -12,32 +17,21 @@ type Properties = {
 }
 
 /** Replaces the password. A plain form: scripts only reveal what is typed. */
-export function PasswordForm({ texts, email, minLength, errors }: Properties) {
+export function PasswordForm({ texts, label, hint, prefix, email, minLength, errors }: Properties) {
   return (
-    <form className="reset-form" method="post" action="/account/update">
+    <form className="form" method="post" action="/account/update">
       <input type="text" name="username" autoComplete="username" value={email} hidden readOnly />
-      <div className={errors.current ? 'field invalid' : 'field'}>
-        <label htmlFor="current">{texts.current}</label>
-        {errors.current && (
-          <p id="current-error" className="field-error">
-            <span className="visually-hidden">{texts.errorPrefix}</span>
-            <span>{errors.current}</span>
-          </p>
-        )}
-        <div className="input">
-          <input
-            id="current"
-            name="current"
-            type="password"
-            required
-            autoComplete="current-password"
-            aria-describedby="current-error" // if it exists
-            aria-invalid={errors.current ? true : undefined}
-          />
-        </div>
-      </div>
+      <Field
+        {...{ prefix }}
+        id="current"
+        label={texts.current}
+        type="password"
+        required
+        error={errors.current}
+        autoComplete="current-password"
+      />
       <PasswordField
-        texts={texts}
+        {...{ texts, label, hint, prefix }}
         error={errors.password}
         pending={false}
         required
