@@ -29,7 +29,8 @@ test.beforeAll(async () => {
     CRON_SECRET: cronSecret,
     ...smtp.settings,
   }
-  ;[server, second] = await Promise.all([startServer(settings), startServer(settings)])
+  server = await startServer(settings)
+  second = await startServer({ ...settings, PUBLIC_URL: server.url }) // the links of mails are the same from both
 })
 test.afterAll(async () => {
   await Promise.all([server?.stop(), second?.stop()])
