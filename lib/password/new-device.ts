@@ -28,7 +28,7 @@ export async function mailNewDevice(
       SELECT 'new-device', id, ${language}, ${device} FROM users
       WHERE id = ${userId} AND (${signedInAt}::float8 IS NULL OR password_changed_at > to_timestamp(${signedInAt}))
         AND (coalesce(password_changed_at, created_at) < now() - make_interval(secs => ${lifetimes.session})
-          OR EXISTS (SELECT FROM sessions WHERE sessions.user_id = users.id AND sessions.id <> ${sessionId}::uuid))
+          OR EXISTS (SELECT FROM sessions WHERE user_id = ${userId}::uuid AND id <> ${sessionId}::uuid))
         AND ${maxMailsPerDay} > (SELECT count(*) FROM mails
           WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'new-device')`
     if (queued > 0) await sendAfterRequest()
