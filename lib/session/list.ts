@@ -5,7 +5,7 @@ import type { LiveSession } from './find'
 import { endSessions } from './revoke'
 
 /** A live session of a user, as the API returns it. */
-export type ListedSession = z.output<typeof SessionsResponse>['sessions'][number]
+type ListedSession = z.output<typeof SessionsResponse>['sessions'][number]
 
 type Row = Omit<ListedSession, 'createdAt' | 'lastUsedAt'> & { times: [created: number, used: number] }
 
