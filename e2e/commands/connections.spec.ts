@@ -210,10 +210,10 @@ test('updates a connection, and keeps its users, sessions and domains', async ({
   expect(changed.stdout).toBe(
     `Updated ${slug}.
   name: Test → Acme
-  domains: ${domain} → ${domain}, new.${domain}
-  listed: false → true
   provision: true → false
+  listed: false → true
   allowPasswords: true → false
+  domains: ${domain} → ${domain}, new.${domain}
   emailClaim: none → upn
   trustClaim: none → true
 Users of its domains who can’t use a password: 2.
