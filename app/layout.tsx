@@ -31,7 +31,7 @@ export default async function Layout({ children }: { children: React.ReactNode }
           <style
             nonce={nonce}
             suppressHydrationWarning
-            dangerouslySetInnerHTML={{ __html: '.needs-script,.languages{display:none!important}' }}
+            dangerouslySetInnerHTML={{ __html: '.needs-script,.languages,.show{display:none!important}' }}
           />
         </noscript>
       </head>

@@ -58,6 +58,7 @@ for (const scripts of [true, false]) {
     const ofPhone = rows(page).filter({ hasText: 'Safari on iPhone' })
     await expect(ofPhone).toContainText('Signed in with your password: ')
     await expect(button(page, 'Sign out').first()).toHaveAccessibleDescription('Unknown device This device')
+    await expect(button(page, 'Show password')).toBeVisible({ visible: scripts })
     if (scripts) expect(await problemsOf(page)).toEqual([])
 
     await ofPhone.getByRole('button').focus()
