@@ -46,8 +46,14 @@ test('logs what a page could not look up, without the message of the database', 
     ALTER TABLE connections RENAME TO connections_of_ada`)
   const server = await startServer({ DATABASE_URL: database.url() })
   const refresh = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
-  for (const path of ['/', '/sign-in', '/sign-in?connection=acme'])
-    expect((await fetch(server.url + path, { headers: { Cookie: `refresh=${refresh}` } })).status, path).toBe(500)
+  const signedIn = { Cookie: `refresh=${refresh}` }
+  for (const [path, headers] of [
+    ['/', signedIn],
+    ['/sign-in', signedIn],
+    ['/sign-in'],
+    ['/sign-in?connection=acme'],
+  ] as const)
+    expect((await fetch(server.url + path, { headers })).status, path).toBe(500)
   await server.stop()
   expect(server.output()).toContain('"name":"PrismaClientKnownRequestError","code":"42P01"')
   for (const what of ['a session', 'a connection', 'the connections'])

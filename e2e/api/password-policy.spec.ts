@@ -36,7 +36,7 @@ const uses: Record<string, (user: Member, sql: Sql) => Promise<boolean>> = {
     (await findResetLink(hashSecret((await issueResetToken(id)).secret))).kind === 'live',
   'a reset with a malformed password': async ({ id }) =>
     resetPassword((await issueResetToken(id)).secret, '').catch(
-      (error) => error.issues[0].path[0] === 'password',
+      (error) => error.details.issues[0].path[0] === 'password',
     ) as Promise<boolean>,
   'a reset': async ({ id }) => succeeds(resetPassword((await issueResetToken(id)).secret, newPassword())),
   'a reset mail': async ({ id, email }, sql) => {
