@@ -28,11 +28,13 @@ export function PasswordForm({ texts, label, hint, prefix, email, minLength, err
         type="password"
         required
         error={errors.current}
+        autoFocus={Boolean(errors.current)}
         autoComplete="current-password"
       />
       <PasswordField
         {...{ texts, label, hint, prefix }}
         error={errors.password}
+        autoFocus={Boolean(errors.password)}
         pending={false}
         required
         autoComplete="new-password"
