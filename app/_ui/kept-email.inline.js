@@ -25,7 +25,7 @@
     }
     // not on a phone, where it would open the keyboard
     if (document.activeElement !== document.body || !matchMedia('(hover: hover) and (pointer: fine)').matches) return
-    const fields = [...document.querySelectorAll('main input')]
+    const fields = [...document.querySelectorAll('main input:not(.part *)')]
     fields.find((input) => !input.value && input.getClientRects().length > 0)?.focus()
   })
 })()
