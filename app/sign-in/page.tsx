@@ -60,7 +60,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
           <a className="button" href={next ?? DASHBOARD_URL}>
             {shared.goOn}
           </a>
-          {/* kept-email.inline.js forgets the address, and proxy.ts makes the provider ask who it is. */}
+          {/* kept-email.inline.js forgets the address, and page-proxy.ts makes the provider ask who it is. */}
           <a className="button quiet" href={`/sign-in?another${next ? `&next=${encodeURIComponent(next)}` : ''}`}>
             {signIn.another}
           </a>
