@@ -74,7 +74,7 @@ async function serve(dev: boolean): Promise<void> {
     if (isStopping && url.startsWith(getHealth)) return reject(response, 503, 'This process is about to stop.')
     const isTooLong = url.length > 8 * 1024 || url.split('&', 101).length > 100
     if (isTooLong && !headers.accept?.includes('text/html')) return reject(response, 414, 'The URL is too long.')
-    if (isTooLong) request.url = '/long-url' // a page of proxy.ts
+    if (isTooLong) request.url = '/long-url' // a page of app/page-proxy.ts
     try {
       decodeURIComponent(url.split('?', 1)[0] ?? '')
     } catch {

@@ -7,10 +7,10 @@ import { ForgotForm } from './forgot-form'
 
 /**
  * Asks for the e-mail address, and says that a link was sent: the same for every address. Works without
- * scripts. Without SMTP_URL, proxy.ts shows the 404 page in its place.
+ * scripts. Without SMTP_URL, page-proxy.ts shows the 404 page in its place.
  */
 export default async function ForgotPasswordPage({ searchParams }: PageProps<'/forgot-password'>) {
-  if (!sendsMail()) notFound() // as for a path that proxy.ts did not recognise
+  if (!sendsMail()) notFound() // as for a path that page-proxy.ts did not recognize
   const { sent, invalid } = await searchParams
   const { app, language, forgot, shared } = await texts()
   if (sent !== undefined) {

@@ -1,7 +1,7 @@
 import { log } from '../log'
 import { env } from '../settings/env'
 
-/** The header with which proxy.ts names the URL to app/moved/route.ts. */
+/** The header with which app/page-proxy.ts names the URL to app/moved/route.ts. */
 export const movedToHeader = 'x-moved-to'
 
 const marker = 'moved'

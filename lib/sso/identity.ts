@@ -45,8 +45,9 @@ async function findUser(
 ): Promise<KnownUser | null> {
   // The collation C folds A–Z only, as foldCase does.
   const [known, another] = await tx.$queryRaw<(KnownUser & { isExact: boolean })[]>`
-    SELECT user_id AS "userId", disabled_at IS NOT NULL AS "isDisabled", subject = ${subject} AS "isExact"
-    FROM identities LEFT JOIN users ON users.id = user_id
+    SELECT user_id AS "userId", subject = ${subject} AS "isExact",
+      (SELECT disabled_at FROM users WHERE users.id = user_id) IS NOT NULL AS "isDisabled"
+    FROM identities
     WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND lower(subject COLLATE "C") = ${foldCase(subject)}
       AND (subject = ${subject} OR ${isEmail === true})
     ORDER BY subject = ${subject} DESC LIMIT 2`
