@@ -8,8 +8,7 @@ import { type FlagsOf, readInput, reportEnded, runCommand } from './command-line
 import { prepareCommand, withDatabaseAsOwner } from './local'
 
 prepareCommand()
-const { asciiDomain, isSaml, slugPattern } = await import('../lib/sso/connection')
-const { kinds, providerOf } = await import('../lib/sso/kinds')
+const { asciiDomain, isSaml, providerOf, providers, slugPattern } = await import('../lib/sso/connection')
 const connections = await import('../lib/sso/manage')
 const { listConnections, updateConnection } = connections
 const { certificateText, rotateKey } = await import('../lib/sso/saml/provider')
@@ -249,10 +248,8 @@ async function check(connection: ListedConnection): Promise<void> {
     console.log(`  ${problem}`)
 }
 
-const load = async ([name, kind]: [string, (typeof kinds)[keyof typeof kinds]]) =>
-  [name, (await kind.provider()) as Provider] as const
-const providers = await Promise.all(Object.entries(kinds).map(load))
-const flagsOfKinds = Object.assign({}, ...providers.map(([, { add }]) => add.flags)) as Provider['add']['flags']
+const loaded = await Promise.all(Object.entries(providers).map(async ([name, load]) => [name, await load()] as const))
+const flagsOfKinds = Object.assign({}, ...loaded.map(([, { add }]) => add.flags)) as Provider['add']['flags']
 const ofConnection = <Given>(
   act: (connection: ListedConnection, flags: Given) => Promise<void>,
   flags: string[] = [],
@@ -261,7 +258,7 @@ const ofConnection = <Given>(
   flags,
   run: async (given: Given, slug: string) => act(await existing(slug), given),
 })
-const additionOf = ([name, provider]: (typeof providers)[number]) => [
+const additionOf = ([name, provider]: (typeof loaded)[number]) => [
   `add ${name}`,
   {
     parameters: ['SLUG'],
@@ -270,11 +267,11 @@ const additionOf = ([name, provider]: (typeof providers)[number]) => [
   },
 ]
 runCommand({
-  usage: [...providers.map(([, { add }]) => add.usage), usageOfAll].join('\n'),
+  usage: [...loaded.map(([, { add }]) => add.usage), usageOfAll].join('\n'),
   options: { ...flagsOfKinds, ...flagsOfUpdate, json: { type: 'boolean' }, drop: { type: 'boolean' } },
   within: withDatabaseAsOwner,
   commands: {
-    ...Object.fromEntries(providers.map(additionOf)),
+    ...Object.fromEntries(loaded.map(additionOf)),
     update: ofConnection(update, Object.keys({ ...flagsOfUpdate, ...flagsOfKinds })),
     'rotate-key': ofConnection(rotate, ['drop']),
     reseal: { run: reseal },

@@ -1,8 +1,18 @@
+import { z } from 'zod'
 import { domainInAscii } from '../contract/email-address'
 import { type Prisma, prisma } from '../database/prisma'
-import { ConnectionSettings } from './kinds'
-import type { OidcSettings } from './oidc/settings'
-import type { SamlSettings } from './saml/settings'
+import { OidcSettings } from './oidc/settings'
+import type { Provider } from './provider'
+import { SamlSettings } from './saml/settings'
+
+/** The kinds of identity providers. What speaks a protocol is loaded when it is needed. */
+export const providers = {
+  oidc: async (): Promise<Provider> => (await import('./oidc/provider')).oidc,
+  saml: async (): Promise<Provider> => (await import('./saml/provider')).saml,
+}
+
+export const ConnectionSettings = z.discriminatedUnion('kind', [OidcSettings, SamlSettings])
+type ConnectionSettings = z.output<typeof ConnectionSettings>
 
 /** What a slug looks like: a segment of a path. */
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
@@ -16,6 +26,11 @@ export type Connection = Omit<Row, 'kind' | 'settings' | 'listed' | 'disabledAt'
 
 export type OidcConnection = Connection & { settings: OidcSettings }
 export type SamlConnection = Connection & { settings: SamlSettings }
+
+/** Returns what speaks with the identity provider of a connection. */
+export function providerOf({ settings }: Pick<Connection, 'settings'>): Promise<Provider> {
+  return providers[settings.kind]()
+}
 
 export function isSaml<Some extends Pick<Connection, 'settings'>>(
   connection: Some,

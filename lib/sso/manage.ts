@@ -3,9 +3,8 @@ import { beganWithPassword, mayUsePassword } from '../database/password-policy'
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
 import { UsageError } from '../usage-error'
-import type { Connection, Row } from './connection'
+import { type Connection, ConnectionSettings, type Row } from './connection'
 import type { Subject } from './identity'
-import { ConnectionSettings } from './kinds'
 import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
 
 const batchSize = 500
