@@ -8,8 +8,9 @@ const askSeconds = { account: lifetimes.signIn, login: 90 * 24 * 60 * 60 } // se
 const maxAddressLength = 254
 const again = 'sign-in-began-again'
 
-/** Returns the `Set-Cookie` value that makes the next start ask. `account` counts only if it is an email address. */
-export function askCookie(ask: Ask, account = ''): string {
+/** Returns the `Set-Cookie` value that makes the next start ask, or ends that. `account` has to be an email address. */
+export function askCookie(ask: Ask | null, account = ''): string {
+  if (ask === null) return setCookie('ask', '', 0)
   const address = isAddress(account) ? Buffer.from(account).toString('base64url') : ''
   return setCookie('ask', `ask-${ask}.${address}`, askSeconds[ask])
 }
@@ -24,11 +25,6 @@ export function askOf(headers: Headers): { ask: Ask | null; address: string | nu
 /** Whether a page can show the text: without white space, and without characters that turn the text around. */
 function isAddress(text: string): boolean {
   return text.length <= maxAddressLength && /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
-}
-
-/** Returns the `Set-Cookie` value that ends the effect of `askCookie`. */
-export function askNoMore(): string {
-  return setCookie('ask', '', 0)
 }
 
 /** Whether a sign-in of this browser has begun again, and has not ended since. */

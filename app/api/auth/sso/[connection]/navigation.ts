@@ -5,9 +5,9 @@ import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
 import { type Connection, findConnection, providerOf, startPath } from '@/lib/sso/connection'
 import { issueSsoCode } from '@/lib/sso/exchange'
-import { userOfIdentity } from '@/lib/sso/identity'
+import { type Contact, userOfIdentity } from '@/lib/sso/identity'
 import { askCookie } from '@/lib/sso/next-sign-in'
-import type { Authenticated, Provider, ResponseFields } from '@/lib/sso/provider'
+import type { Provider, ResponseFields } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 import { claimAttempt } from '@/lib/sso/sso-attempt'
 
@@ -21,10 +21,16 @@ type Call = {
 /** Where the user wants to go. Set it once it is known, so that an error keeps it too. */
 type ReturnTo = { next: string | null }
 
-/** Redirects to what `work` returns, or to why the sign-in ended. With 303, so that no browser repeats a body. */
+type SignIn = { connection: Connection; provider: Provider; returnTo: ReturnTo }
+
+/**
+ * Redirects to what `work` returns, or to why the sign-in ended. Rejects a response that the provider of the connection
+ * does not send in this way.
+ */
 export async function navigate(
   { requestId, params, addToLog, setCookies }: Call,
-  work: (connection: Connection, returnTo: ReturnTo) => Promise<string>,
+  response: Provider['response'] | null,
+  work: (signIn: SignIn) => Promise<string>,
 ): Promise<Response> {
   const returnTo: ReturnTo = { next: null }
   // reference.tsx shows the ID
@@ -33,7 +39,10 @@ export async function navigate(
     const connection = await findConnection(params.connection!)
     if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
     addToLog({ connection: connection.slug })
-    return seeOther(await work(connection, returnTo))
+    const provider = await providerOf(connection)
+    if (response && provider.response !== response)
+      throw new SignInRejected('connection_kind', 'connection_unavailable')
+    return seeOther(await work({ connection, provider, returnTo }))
   } catch (thrown) {
     // a body that is too large, or no form: no browser on its way back sends that
     if (thrown instanceof ApiError) throw thrown
@@ -62,17 +71,10 @@ export function destinationOf(given: string | null): string | null {
   return nextDestination(path, PUBLIC_URL, DASHBOARD_URL)
 }
 
-/** Returns the provider of a connection, whose responses come in this way. Throws SignInRejected. */
-export async function providerWith(response: Provider['response'], connection: Connection): Promise<Provider> {
-  const provider = await providerOf(connection)
-  if (provider.response !== response) throw new SignInRejected('connection_kind', 'connection_unavailable')
-  return provider
-}
-
 /** Uses up the sign-in that a browser brings back. Returns the landing page, with a code for that browser. */
 export async function finishSignIn(
-  { addToLog }: Pick<Call, 'addToLog'>,
-  { connection, provider, returnTo }: { connection: Connection; provider: Provider; returnTo: ReturnTo },
+  { connection, provider, returnTo }: SignIn,
+  addToLog: AddToLog,
   response: ResponseFields,
   presented: { state: string | null; browser: string | null },
 ): Promise<string> {
@@ -81,7 +83,7 @@ export async function finishSignIn(
   returnTo.next = claimed.next
   const authenticated = await provider.authenticate(connection, response, claimed)
   const { identity, account, sessionEnd } = authenticated
-  let asked: ReturnType<Authenticated['contact']> | undefined // once, because it can be a request
+  let asked: Promise<Contact> | undefined // once, because it can be a request
   const contact = () => {
     asked ??= authenticated.contact()
     return asked

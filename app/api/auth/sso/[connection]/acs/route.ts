@@ -3,7 +3,7 @@ import { route } from '@/lib/http/route'
 import { browserOf } from '@/lib/session/cookie'
 import { startPath } from '@/lib/sso/connection'
 import { beganAgain } from '@/lib/sso/next-sign-in'
-import { destinationOf, finishSignIn, navigate, providerWith } from '../navigation'
+import { destinationOf, finishSignIn, navigate } from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 
@@ -14,17 +14,16 @@ const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-acs', method: 'POST' },
   async ({ request, ...call }) =>
-    navigate(call, async (connection, returnTo) => {
-      const provider = await providerWith('form', connection)
+    navigate(call, 'form', async (signIn) => {
       const form = await readForm(request, maxFormBytes)
       const state = form.get('RelayState') ?? ''
       if (!/^[\w-]{43}$/.test(state)) {
         // A tile in the provider's portal. Nothing is read but where it leads: the user signs in at our own request.
         call.addToLog({ check: 'unsolicited' })
-        return startPath(connection.slug, destinationOf(state), 'unsolicited')
+        return startPath(signIn.connection.slug, destinationOf(state), 'unsolicited')
       }
       const browser = browserOf(request.headers)
-      const landing = await finishSignIn(call, { connection, provider, returnTo }, form, { state, browser })
+      const landing = await finishSignIn(signIn, call.addToLog, form, { state, browser })
       call.setCookies([beganAgain(false)])
       return landing
     }),

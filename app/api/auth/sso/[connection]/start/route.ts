@@ -4,8 +4,8 @@ import { newSecret } from '@/lib/secret'
 import { findBrowserSession } from '@/lib/session/authorize'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
-import { providerOf, startPath } from '@/lib/sso/connection'
-import { askNoMore, askOf, beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
+import { startPath } from '@/lib/sso/connection'
+import { askCookie, askOf, beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
 import { rejectLoop, startAttempt } from '@/lib/sso/sso-attempt'
 import { destinationOf, landing, navigate } from '../navigation'
 
@@ -13,7 +13,7 @@ import { destinationOf, landing, navigate } from '../navigation'
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-start', method: 'GET' },
   async ({ request, ...call }) =>
-    navigate(call, async (connection, returnTo) => {
+    navigate(call, null, async ({ connection, provider, returnTo }) => {
       const { headers } = request
       const known = browserOf(headers)
       const browser = known ?? newSecret()
@@ -39,8 +39,8 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       }
       const { ask } = askOf(headers)
       const secrets = await startAttempt(connection.id, browser, returnTo.next)
-      const url = await (await providerOf(connection)).authorize(connection, secrets, ask)
-      call.setCookies([browserCookie(browser), ...(ask ? [askNoMore()] : [])])
+      const url = await provider.authorize(connection, secrets, ask)
+      call.setCookies([browserCookie(browser), ...(ask ? [askCookie(null)] : [])])
       return url
     }),
 )
