@@ -17,10 +17,8 @@ type ImportedUser = { email: string; emailDomain: string; passwordHash: string |
 export function readUsers(csv: string): ImportedUser[] {
   const users = new Map<string, ImportedUser>()
   const problems: string[] = []
-  for (const [index, line] of csv
-    .replace(/^\uFEFF/, '')
-    .split(/\r\n|\n/)
-    .entries()) {
+  const lines = csv.replace(/^\uFEFF/, '').split(/\r?\n/)
+  for (const [index, line] of lines.entries()) {
     const wrong = (problem: string) => problems.push(`Line ${index + 1}: ${problem}`)
     const fields = /^("?)([^",]*)\1(?:,("?)([^",]*)\3)?$/.exec(line)
     const [given = '', hash = ''] = [fields?.[2], fields?.[4]].map((field) => field?.trim())

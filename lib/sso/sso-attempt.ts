@@ -7,32 +7,20 @@ import { env } from '../settings/env'
 import { SignInRejected } from './rejection'
 
 /** The secrets of one sign-in. `state` goes through the browser; the others are derived from it. */
-export type AttemptSecrets = {
-  state: string
-  /** OpenID Connect. */
-  codeVerifier: string
-  nonce: string
-  /** SAML: the ID of the AuthnRequest, which is an XML name. */
-  requestId: string
-}
+export type AttemptSecrets = ReturnType<typeof secretsOf>
 
 // A provider that never says to which request it responds would send the browser in circles.
 const unsolicitedPerMinute = 3
-const deletedPerStart = 4
 
 /** Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` must have been validated. */
-export async function startAttempt(
-  connectionId: string,
-  browser: string,
-  next: string | null,
-): Promise<AttemptSecrets> {
+export async function startAttempt(connectionId: string, browser: string, next: string | null) {
   const state = newSecret()
   const { kid } = env().SESSION_SIGNING_KEYS
   await prisma().$executeRaw`
     INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, expires_at)
     VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
             now() + make_interval(secs => ${lifetimes.signIn}))`
-  deleteExpired('sso_attempts', deletedPerStart).catch(() => {}) // a later start goes on
+  deleteExpired('sso_attempts', 4).catch(() => {}) // a later start goes on
   return secretsOf(state, kid)
 }
 
@@ -48,7 +36,6 @@ export async function rejectLoop(connectionId: string, browser: string): Promise
   if (row!.count >= unsolicitedPerMinute) throw new SignInRejected('unsolicited_loop', 'response_invalid')
 }
 
-type Claimed = AttemptSecrets & { next: string | null; browserHash: Uint8Array }
 type Presented = {
   state: string | null
   connectionId: string
@@ -61,7 +48,7 @@ type Presented = {
  * Uses up the sign-in that a browser brings back. Exactly one concurrent call succeeds. Throws SignInRejected, also for
  * another browser or connection. Without cookies, the caller has to bind what follows to `browserHash`.
  */
-export async function claimAttempt({ state, connectionId, browser, mayLackCookies }: Presented): Promise<Claimed> {
+export async function claimAttempt({ state, connectionId, browser, mayLackCookies }: Presented) {
   if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
   const stateHash = hashSecret(state)
   const browserHash = browser ? hashSecret(browser) : null
@@ -73,15 +60,12 @@ export async function claimAttempt({ state, connectionId, browser, mayLackCookie
       AND claimed_at IS NULL AND ${isUnexpired}
     RETURNING next, kid, browser_hash AS "browserHash"`
   if (!row) throw await rejectionOf(stateHash, connectionId, isBrowser)
-  return { ...secretsOf(state, row.kid), next: row.next, browserHash: row.browserHash }
+  const { kid, ...stored } = row
+  return { ...secretsOf(state, kid), ...stored }
 }
 
 /** Returns why a claim failed, and where it was to lead if this browser made it. */
-async function rejectionOf(
-  stateHash: Uint8Array,
-  connectionId: string,
-  isBrowser: Prisma.Sql,
-): Promise<SignInRejected> {
+async function rejectionOf(stateHash: Uint8Array, connectionId: string, isBrowser: Prisma.Sql) {
   const [row] = await prisma().$queryRaw<{ check: string; next: string | null }[]>`
     SELECT CASE WHEN connection_id <> ${connectionId} THEN 'state_connection' WHEN NOT ${isBrowser} THEN 'state_browser'
         WHEN claimed_at IS NOT NULL THEN 'state_used' ELSE 'state_expired' END AS check,
@@ -92,10 +76,10 @@ async function rejectionOf(
 }
 
 /** Derives the secrets, so that the database holds none. Throws SignInRejected if the key of the start is gone. */
-function secretsOf(state: string, kid: string): AttemptSecrets {
+function secretsOf(state: string, kid: string) {
   const key = env().SESSION_SIGNING_KEYS.signInKeys[kid]
   if (!key) throw new SignInRejected('state_key', 'attempt_invalid')
   const derive = (purpose: string) => createHmac('sha256', key).update(`${purpose}:${state}`).digest('base64url')
-  const [codeVerifier, nonce, requestId] = [derive('code_verifier'), derive('nonce'), `_${derive('request_id')}`]
-  return { state, codeVerifier, nonce, requestId }
+  const ofSaml = { requestId: `_${derive('request_id')}` } // an XML name
+  return { state, codeVerifier: derive('code_verifier'), nonce: derive('nonce'), ...ofSaml }
 }

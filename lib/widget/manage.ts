@@ -17,16 +17,12 @@ export function demandOrigin(text: string): void {
     throw new UsageError(`“${text}” must begin with https://. Only localhost may use http://.`)
 }
 
-/** Returns a token whose last four characters can be a parameter of a command: `-nXy` would be a flag. */
-function newToken(): string {
-  const token = `wgt_${newSecret()}`
-  return token.at(-4) === '-' ? newToken() : token
-}
-
 /** Creates a token of a widget, `wgt_` and 43 characters. Only its hash and its last four characters are stored. */
-export async function createWidgetToken(widgetId: string, tx: Prisma.TransactionClient = prisma()): Promise<string> {
-  const token = newToken()
-  await tx.widgetToken.create({ data: { widgetId, tokenHash: hashSecret(token), hint: token.slice(-4) } })
+export async function createWidgetToken(widgetId: string, tx: Prisma.TransactionClient): Promise<string> {
+  const token = `wgt_${newSecret()}`
+  const hint = token.slice(-4)
+  if (hint.startsWith('-')) return createWidgetToken(widgetId, tx) // `revoke` would take it for a flag
+  await tx.widgetToken.create({ data: { widgetId, tokenHash: hashSecret(token), hint } })
   return token
 }
 
@@ -49,11 +45,8 @@ export async function listWidgets(slug?: string) {
   const widgets = await prisma().widget.findMany({
     where: { slug },
     orderBy: { slug: 'asc' },
-    select: {
-      id: true,
-      slug: true,
-      name: true,
-      disabledAt: true,
+    omit: { createdAt: true },
+    include: {
       origins: { orderBy: { origin: 'asc' }, select: { origin: true } },
       tokens: {
         orderBy: { createdAt: 'asc' },

@@ -1,9 +1,10 @@
 'use client'
 
 import { useLayoutEffect, useRef, useState } from 'react'
+import type { PageTexts } from '@/app/_ui/form'
 import { Reference } from '@/app/_ui/reference'
 import { Screen } from '@/app/_ui/screen'
-import { isRetryable, markPageReady, maxRetries, type Step, useAttempts } from '@/app/_ui/use-attempts'
+import { isRetryable, markPageReady, maxRetries, useAttempts } from '@/app/_ui/use-attempts'
 import { useWait, WaitText } from '@/app/_ui/wait'
 import { lifetimes } from '@/lib/contract/lifetimes'
 import * as paths from '@/lib/contract/paths'
@@ -36,11 +37,8 @@ declare global {
   }
 }
 
-type Properties = {
-  app: string
-  language: string
+type Properties = PageTexts & {
   texts: Omit<Texts['sso'], 'rejected'>
-  shared: Texts['shared']
   destination: string
   signInUrl: string
   hasCode: boolean
@@ -153,7 +151,12 @@ export function SsoLanding(properties: Properties) {
     )
   }
 
-  const { title, body } = textsOf(kind, canRetry, texts)
+  const { title, body } = {
+    ...texts,
+    rejected: texts.used,
+    'no-secret': texts.noCode,
+    ...(!canRetry && { limited: texts.limitedLong, unavailable: texts.gaveUp }),
+  }[kind]
   return (
     <Screen app={app} title={title} icon={icons[kind]} focus={hasCode || kind !== 'no-secret'}>
       <p>{body.replace('{when}', () => inRelativeTime(waitSeconds, language))}</p>
@@ -197,16 +200,4 @@ async function signedInAs(): Promise<string | null> {
 function canRetryInTime(outcome: Outcome): boolean {
   if (!isRetryable(outcome)) return false
   return outcome.kind === 'offline' || performance.now() + outcome.waitSeconds * 1000 <= lastRetryMs
-}
-
-function textsOf(
-  kind: Exclude<Step['kind'], 'ready' | 'sending' | 'slow' | 'done'>,
-  canRetry: boolean,
-  texts: Properties['texts'],
-): { title: string; body: string } {
-  if (kind === 'rejected') return texts.used
-  if (kind === 'no-secret') return texts.noCode
-  if (kind === 'limited' && !canRetry) return texts.limitedLong
-  if (kind === 'unavailable' && !canRetry) return texts.gaveUp
-  return texts[kind]
 }

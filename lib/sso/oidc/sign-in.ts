@@ -1,14 +1,13 @@
-import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
+import type { ClientAuth, CustomFetch, ServerMetadata } from 'openid-client'
 import { log } from '../../log'
 import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
 import type { OidcConnection } from '../connection'
 import { soleAddress } from '../email'
 import type { Contact } from '../identity'
 import type { Ask } from '../next-sign-in'
-import type { Authenticated, ResponseFields } from '../provider'
+import type { Provider } from '../provider'
 import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
-import type { AttemptSecrets } from '../sso-attempt'
 import { ssoUrl } from '../urls'
 import { oidcRejection } from './rejection'
 import { isEntra, isGoogle, type OidcSettings, separatesTenants } from './settings'
@@ -32,11 +31,9 @@ const maxMetadataBytes = 32 * 1024
 const maxKeysBytes = 64 * 1024
 const maxResponseBytes = 256 * 1024 // a token with hundreds of groups
 
-export async function authorize(
-  connection: OidcConnection,
-  secrets: AttemptSecrets,
-  ask: Ask | null = null,
-): Promise<string> {
+type OidcProvider = Provider<OidcConnection>
+
+export const authorize: OidcProvider['authorize'] = async (connection, secrets, ask) => {
   const client = await import('openid-client')
   const { configuration, metadata } = await discovered(connection)
   const prompt = ask && promptOf(ask, metadata)
@@ -67,11 +64,7 @@ export function promptOf(
   return wanted.find((value) => supported.includes(value))
 }
 
-export async function authenticate(
-  connection: OidcConnection,
-  fields: ResponseFields,
-  secrets: AttemptSecrets,
-): Promise<Authenticated> {
+export const authenticate: OidcProvider['authenticate'] = async (connection, fields, secrets) => {
   const client = await import('openid-client')
   const { configuration, metadata } = await discovered(connection)
   const response = new URL(ssoUrl(connection.slug, 'callback'))
@@ -162,8 +155,7 @@ export function emailOf(documents: Claims[], name?: string): { email: string; is
   return { email: soleAddress(given ?? [], others), isVerified }
 }
 
-/** A provider. `metadata` is the library's copy, which it would make again for each sign-in. */
-type Discovered = { configuration: Configuration; metadata: ServerMetadata }
+type Discovered = Awaited<ReturnType<typeof discover>>
 /** `endsAt` is when it is fetched again, `servesUntil` when it no longer serves if that fails. */
 type Discovery = { source: string; discovered: Promise<Discovered>; endsAt: number; servesUntil: number }
 
@@ -198,8 +190,8 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
   return known.discovered
 }
 
-/** Fetches the metadata of a provider. Throws SignInRejected. */
-export async function discover(connection: OidcConnection): Promise<Discovered> {
+/** Fetches the metadata of a provider, which is returned too, because the library copies it for each reader. */
+export async function discover(connection: OidcConnection) {
   const client = await import('openid-client')
   const { issuer, clientId, tokenAuth } = connection.settings
   if (!separatesTenants(connection.settings)) throw new SignInRejected('tenant_domains', 'unavailable')
@@ -216,17 +208,10 @@ export async function discover(connection: OidcConnection): Promise<Discovered> 
       (server, metadata, body, headers) => {
         const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
         const announced = methods.includes('client_secret_basic') ? 'basic' : 'post'
-        const authentication =
-          (tokenAuth ?? announced) === 'basic'
-            ? clientSecretBasic(clientSecret!)
-            : client.ClientSecretPost(clientSecret!)
-        return authentication(server, metadata, body, headers)
+        const authenticate = (tokenAuth ?? announced) === 'basic' ? clientSecretBasic : client.ClientSecretPost
+        return authenticate(clientSecret!)(server, metadata, body, headers)
       },
-      {
-        execute: extensions,
-        timeout: timeoutSeconds,
-        [client.customFetch]: fetchFromProvider(maxMetadataBytes),
-      },
+      { execute: extensions, timeout: timeoutSeconds, [client.customFetch]: fetchFromProvider(maxMetadataBytes) },
     )
     const metadata = configuration.serverMetadata()
     // The library compares issuers as URLs, which drop control characters at their ends. PostgreSQL stores no NUL.

@@ -2,13 +2,8 @@ import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import forge from 'node-forge'
 
-const validYears = 10
-
 /** Makes an RSA key of 2048 bits and a self-signed certificate, which providers take as a container for it (PEM). */
-export async function newKeyPair(
-  commonName: string,
-  now = new Date(),
-): Promise<{ privateKey: string; certificate: string }> {
+export async function newKeyPair(commonName: string, now = new Date()) {
   const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -19,7 +14,7 @@ export async function newKeyPair(
   certificate.serialNumber = `4${randomBytes(16).toString('hex').slice(1)}` // positive, without a leading zero
   certificate.validity.notBefore = now
   certificate.validity.notAfter = new Date(now)
-  certificate.validity.notAfter.setUTCFullYear(now.getUTCFullYear() + validYears)
+  certificate.validity.notAfter.setUTCFullYear(now.getUTCFullYear() + 10)
   certificate.setSubject([{ name: 'commonName', value: commonName }])
   certificate.setIssuer(certificate.subject.attributes)
   certificate.sign(forge.pki.privateKeyFromPem(privateKey), forge.md.sha256.create())

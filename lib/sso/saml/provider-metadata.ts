@@ -4,23 +4,15 @@ import { ProviderUrl } from '../provider-url'
 import type { SamlRejected } from './rejected'
 import { childrenOf, namespaces, parseXml, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
 
-/** What a provider's metadata says. Nothing in it switches a check of responses off: only the operator can. */
-type ProviderMetadata = {
-  entityId: string
-  ssoUrl: string
-  /** PEM. */
-  certificates: string[]
-  /** The certificates that can't be used, and why, for the operator. */
-  leftOut: string[]
-  wantsSignedRequests: boolean
-}
-
 function ensure(condition: unknown, problem: string): asserts condition {
   if (!condition) throw new UsageError(problem)
 }
 
-/** Reads the metadata of one identity provider, which has to come from a trusted place. Throws UsageError. */
-export function readProviderMetadata(file: Buffer | string): ProviderMetadata {
+/**
+ * Reads the metadata of one identity provider, which has to come from a trusted place. Nothing in it switches a check of
+ * responses off: only the operator can. Throws UsageError.
+ */
+export function readProviderMetadata(file: Buffer | string) {
   const elements = selfAndDescendants(parseMetadata(decoded(Buffer.from(file))))
   const isEntity = ({ name, namespace }: XmlElement) => name === 'EntityDescriptor' && namespace === namespaces.metadata
   const entities = elements.filter(isEntity)
@@ -67,7 +59,7 @@ function decoded(file: Buffer): string {
 }
 
 function parseMetadata(text: string): XmlElement {
-  // The text has been decoded. Browsers and stylesheets add processing instructions before the root.
+  // Browsers and stylesheets add processing instructions before the root.
   const xml = text.replace(/^[\s\uFEFF]*(?:<\?[^>]*\?>\s*)*/, '').trim()
   ensure(xml !== '', 'This file is empty.')
   // What people copy along is outside of the root.
@@ -111,8 +103,8 @@ function endpointsOf(role: XmlElement): string[] {
     .map((each) => uriIn(each, 'Location') ?? '')
 }
 
-/** During a change, a provider may publish certificates that can't be used. The others are taken. */
-function signingCertificates(role: XmlElement): Pick<ProviderMetadata, 'certificates' | 'leftOut'> {
+/** Returns the certificates (PEM), and why others can't be used: a provider may publish such ones during a change. */
+function signingCertificates(role: XmlElement) {
   const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(
     (key) => (uriIn(key, 'use') || 'signing') === 'signing',
   )

@@ -9,14 +9,13 @@ import { openSecrets } from '../sealed-secrets'
 import { checkEntered } from '../settings-as-entered'
 import { ssoUrl } from '../urls'
 import { readProviderMetadata } from './provider-metadata'
-import { authenticate, authorize } from './service-provider'
+import { authnRequestUrl, verifyResponse, withKeys } from './service-provider'
 import { SamlSettings } from './settings'
 
 type SamlProvider = Provider<SamlConnection>
 
 const timeoutMs = 5_000
 const soonMs = 30 * 24 * 60 * 60 * 1000
-const signedParts = ['either', 'response', 'assertion', 'both'] as const
 const signedText = {
   either: 'the response, the assertion, or both',
   response: 'the response',
@@ -45,7 +44,7 @@ const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
 const check: SamlProvider['check'] = async (connection) => {
   const failed = (check: string, advice: string) => new Error(`${connection.slug}: ${check}. ${advice}`)
   try {
-    const url = await authorize(connection, { requestId: `_${newSecret()}`, state: newSecret() })
+    const url = await authnRequestUrl(await withKeys(connection), { id: `_${newSecret()}`, relayState: newSecret() })
     const { statusCode, body } = await sendRequest(url, { signal: AbortSignal.timeout(timeoutMs) })
     body.on('error', () => {}).destroy() // only its status counts
     return {
@@ -91,8 +90,8 @@ const add: SamlProvider['add'] = {
     const { metadata, 'want-signed': wanted = stored?.signed ?? 'either', 'sign-requests': signRequests } = flags
     if (stored && Object.keys(flags).length === 0)
       throw new UsageError('Pass what is to be changed, such as --metadata.')
-    const signed = signedParts.find((part) => part === wanted)
-    if (!signed) throw new UsageError(`--want-signed must be one of: ${signedParts.join(', ')}.`)
+    const { data: signed, error } = SamlSettings.shape.signed.safeParse(wanted)
+    if (error) throw new UsageError(`--want-signed must be one of: ${Object.keys(signedText).join(', ')}.`)
     const emailAttribute = (flags['email-attribute'] ?? stored?.emailAttribute) || undefined
     const own = { ...stored, signed, signRequests: signRequests ?? stored?.signRequests ?? false, emailAttribute }
     if (stored && metadata === undefined) return { settings: settingsOf(own), secrets: null, notes: [] }
@@ -166,4 +165,13 @@ function dateOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10)
 }
 
-export const saml: SamlProvider = { response: 'form', authorize, authenticate, describe, check, add }
+export const saml: SamlProvider = {
+  response: 'form',
+  authorize: async (connection, { requestId: id, state: relayState }, ask = null) =>
+    authnRequestUrl(await withKeys(connection), { id, relayState, forceAuthn: ask !== null }),
+  authenticate: async (connection, response, secrets) =>
+    verifyResponse(await withKeys(connection), response.get('SAMLResponse') ?? '', secrets),
+  describe,
+  check,
+  add,
+}

@@ -1,8 +1,6 @@
 import type { SamlConnection } from '../connection'
-import type { Ask } from '../next-sign-in'
-import type { Authenticated, ResponseFields } from '../provider'
+import type { Authenticated } from '../provider'
 import { openSecrets } from '../sealed-secrets'
-import type { AttemptSecrets } from '../sso-attempt'
 import { ssoUrl } from '../urls'
 import { readIdentity } from './assertion'
 import { decryptAssertion, keyCiphers } from './encryption'
@@ -12,33 +10,18 @@ import type { SamlSettings } from './settings'
 import { parseXml } from './xml'
 
 /** A SAML connection: we are the service provider. */
-export type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
+type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
 
 /** With our private keys (PEM). During a rotation, the next one decrypts too. */
 export type ServiceProviderSettings = PublicSettings & { privateKey: string; nextPrivateKey?: string | undefined }
 
-export async function authorize(
-  connection: SamlConnection,
-  { requestId: id, state: relayState }: Pick<AttemptSecrets, 'requestId' | 'state'>,
-  ask: Ask | null = null,
-): Promise<string> {
-  return authnRequestUrl(await withKeys(connection), { id, relayState, forceAuthn: ask !== null })
-}
-
-export async function authenticate(
-  connection: SamlConnection,
-  response: ResponseFields,
-  attempt: Pick<AttemptSecrets, 'requestId'>,
-): Promise<Authenticated> {
-  return verifyResponse(await withKeys(connection), response.get('SAMLResponse') ?? '', attempt)
-}
-
-/** Returns the settings of a connection that our metadata needs. Opens no secret. */
+/** Returns the settings that our metadata needs. Opens no secret. */
 export function publicSettings({ slug, settings }: SamlConnection): PublicSettings {
   return { ...settings, entityId: ssoUrl(slug, 'metadata'), acsUrl: ssoUrl(slug, 'acs') }
 }
 
-async function withKeys(connection: SamlConnection): Promise<ServiceProviderSettings> {
+/** Returns all settings of a connection. Throws SignInRejected if its secrets can't be opened. */
+export async function withKeys(connection: SamlConnection): Promise<ServiceProviderSettings> {
   const { privateKey, nextPrivateKey } = await openSecrets(connection)
   return { ...publicSettings(connection), privateKey: privateKey!, nextPrivateKey }
 }
