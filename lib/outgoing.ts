@@ -23,18 +23,16 @@ export type RequestOptions = {
 /** Sends a request, through the proxy of HTTPS_PROXY if that is set. Follows no redirects. Throws errors of undici. */
 export async function sendRequest(url: string, options: RequestOptions): Promise<Dispatcher.ResponseData> {
   const { method = 'GET', body, signal } = options
-  const own = { 'accept-encoding': 'identity', 'user-agent': 'node' }
-  const headers = { ...own, ...Object.fromEntries(new Headers(options.headers)) }
+  const given = Object.fromEntries(new Headers(options.headers))
+  const headers = { 'accept-encoding': 'identity', 'user-agent': 'node', ...given }
   const { request } = await import('undici')
   const sent = { method: method as Dispatcher.HttpMethod, headers, body: body?.toString() ?? null, signal }
   return request(url, { ...sent, dispatcher: await dispatcher() })
 }
 
-/**
- * Sends a request, and reads an uncompressed response of at most `maxBytes`, or throws ResponseRejected. Not `fetch`,
- * which decompresses whatever a service sends: 5 KB can take it seconds, and `signal` does not end that.
- */
+/** Sends a request, and reads an uncompressed response of at most `maxBytes`. Throws ResponseRejected. */
 export async function fetchBounded(url: string, options: RequestOptions, maxBytes: number): Promise<Response> {
+  // Not by `fetch`, which decompresses any response: 5 KB can take seconds, and `signal` does not end that.
   const { statusCode, headers, body } = await sendRequest(url, options)
   const chunks: Buffer[] = []
   let bytes = 0

@@ -10,10 +10,7 @@ const header = 'email,password_hash'
 
 type ImportedUser = { email: string; emailDomain: string; passwordHash: string | null }
 
-/**
- * Reads users from CSV (RFC 4180): a line `email` or `email,password_hash` for each, with or without quotes and the
- * header. Hashes are of bcrypt, of cost 4 to 14. Throws UsageError with the number of each line that is wrong.
- */
+/** Reads CSV (RFC 4180) with lines `email` or `email,password_hash`. Throws UsageError that names wrong lines. */
 export function readUsers(csv: string): ImportedUser[] {
   const users = new Map<string, ImportedUser>()
   const problems: string[] = []
@@ -37,10 +34,7 @@ export function readUsers(csv: string): ImportedUser[] {
   return [...users.values()]
 }
 
-/**
- * Adds all of these users, or none. Returns the addresses of those whose password can't be used, because their
- * domain requires SSO. Throws UsageError with the users that exist: none is overwritten.
- */
+/** Adds users. Returns those whose domain permits no password. Throws UsageError if any exists: then it adds none. */
 export async function importUsers(users: ImportedUser[]): Promise<string[]> {
   const forms = users.flatMap(({ email }) => emailForms(email)!)
   return transaction(async (tx) => {

@@ -6,19 +6,15 @@ import type { Ask } from './next-sign-in'
 import type { Secrets } from './sealed-secrets'
 import type { AttemptSecrets } from './sso-attempt'
 
-/** Who has signed in, and until when. `amr` is how (RFC 8176), `account` what the provider calls a user without an email address. */
+/** Who has signed in, and until when. */
 export type Authenticated = {
   identity: Subject
   contact: () => Promise<Contact>
-  account?: string | undefined
-  amr?: string[] | null
+  account?: string | undefined // what the provider calls a user without an email address
+  amr?: string[] | null // RFC 8176
   sessionEnd?: Date | undefined
 }
 
-/** The fields of a response. `toString` returns the query, if it came as one. */
-export type ResponseFields = Pick<URLSearchParams, 'get' | 'toString'>
-
-/** The flags of a command, by name. */
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>
 
 /** What an operator entered. `secrets` are null if they stay; `notes` are for the operator. */
@@ -31,7 +27,7 @@ export type Provider<Of extends Connection = Connection> = {
   /** Returns the URL of the provider at which the sign-in goes on, and asks. Throws SignInRejected. */
   authorize(connection: Of, secrets: AttemptSecrets, ask?: Ask | null): Promise<string>
   /** Verifies the response to the claimed sign-in that has these secrets. Throws SignInRejected. */
-  authenticate(connection: Of, response: ResponseFields, secrets: AttemptSecrets): Promise<Authenticated>
+  authenticate(connection: Of, response: URLSearchParams, secrets: AttemptSecrets): Promise<Authenticated>
   /** Returns lines about a connection, and what to enter at the provider, by label. */
   describe(connection: Of): { settings: string[]; entries: Record<string, string> }
   /** Asks the provider. Returns what it says, and what may be wrong. Throws if nobody can sign in. */

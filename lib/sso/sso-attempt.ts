@@ -40,14 +40,11 @@ type Presented = {
   state: string | null
   connectionId: string
   browser: string | null
-  /** Whether the request may be a cross-site POST, with which browsers send no cookie of ours. */
+  /** For a cross-site POST, with which browsers send no cookie of ours. Bind what follows to `browserHash`. */
   mayLackCookies?: boolean
 }
 
-/**
- * Uses up the sign-in that a browser brings back. Exactly one concurrent call succeeds. Throws SignInRejected, also for
- * another browser or connection. Without cookies, the caller has to bind what follows to `browserHash`.
- */
+/** Uses up a sign-in, once. Throws SignInRejected, also for another browser or connection than those that began it. */
 export async function claimAttempt({ state, connectionId, browser, mayLackCookies }: Presented) {
   if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
   const stateHash = hashSecret(state)

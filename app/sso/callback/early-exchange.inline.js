@@ -1,5 +1,4 @@
-// Inlined, so that sign-in waits for no other script: posts the code while the page loads, then
-// goes to the destination.
+// Inlined, so that sign-in waits for no other script: posts the code, then goes to the destination.
 ;(() => {
   const { code } = window.urlSecrets
   const lookUpMs = 5_000

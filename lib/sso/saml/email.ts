@@ -18,10 +18,7 @@ const names = [
   'http://schemas.xmlsoap.org/claims/emailaddress', // ADFS 1
 ]
 
-/**
- * Returns the address in the configured attribute, which may be NameID; or in the usual ones; or, without any, in a NameID
- * whose format is that of an address. Ignores the letter case of names and empty values. Throws SignInRejected.
- */
+/** Returns the address in the configured attribute (or NameID), a usual one, or a NameID. Throws SignInRejected. */
 export function emailOf(
   attributes: Map<string, string[]>,
   nameId: { text: string; isEmail: boolean },

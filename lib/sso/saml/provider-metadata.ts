@@ -8,10 +8,7 @@ function ensure(condition: unknown, problem: string): asserts condition {
   if (!condition) throw new UsageError(problem)
 }
 
-/**
- * Reads the metadata of one identity provider, which has to come from a trusted place. Nothing in it switches a check of
- * responses off: only the operator can. Throws UsageError.
- */
+/** Reads the metadata of one identity provider, from a trusted place. It switches no check off. Throws UsageError. */
 export function readProviderMetadata(file: Buffer | string) {
   const elements = selfAndDescendants(parseMetadata(decoded(Buffer.from(file))))
   const isEntity = ({ name, namespace }: XmlElement) => name === 'EntityDescriptor' && namespace === namespaces.metadata

@@ -27,14 +27,12 @@ export function decodeResponse(base64: string): string {
   }
 }
 
-/**
- * Checks a response as it was posted, before the library reads it. Nothing is authenticated yet: together with the
- * library's signature check, this leaves one way to read the document. Returns its one assertion.
- */
+/** Checks a response as it was posted, before the library reads it. Returns its one assertion. Throws SamlRejected. */
 export function checkResponse(
   response: XmlElement,
   { acsUrl, issuer, requestId }: Expected,
 ): { isSigned: boolean; isEncrypted: boolean; assertion: XmlElement } {
+  // Nothing is authenticated yet. With the library's check of signatures, this leaves one way to read the document.
   const { attributes } = response
   const elements = selfAndDescendants(response)
   const isResponse = response.name === 'Response' && response.namespace === namespaces.protocol

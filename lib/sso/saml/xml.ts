@@ -9,9 +9,8 @@ export const namespaces = {
   encryption: 'http://www.w3.org/2001/04/xmlenc#',
 }
 
-/** An element. `text` is its own text, without that of its children. */
+/** An element. `name` is its local name, and `text` its own text, without that of its children. */
 export type XmlElement = {
-  /** The local name. */
   name: string
   namespace: string
   /** By name; a prefixed name is written `{namespace}name`. Without namespace declarations. */
@@ -28,11 +27,9 @@ const maxima = {
   // The library walks over all elements and attributes dozens of times. 1,000 elements are 2,000 tags.
   elements: 1_000,
   attributes: 3_000,
-  // Canonical XML repeats a namespace for each element that uses its prefix, and the library copies the result once for
-  // each level. The names of 450 groups have 40,000 characters with their namespaces.
+  // Canonical XML repeats namespaces, and the library copies it for each level. 450 groups have 40,000 characters.
   expandedNames: 100_000,
-  // Line ends, references, and what canonical XML escapes: the library replaces them one at a time in each of its steps.
-  // Documents of 256 KiB with lines of 64 characters have 4,000.
+  // The library replaces them one at a time in each of its steps. 256 KiB in lines of 64 characters have 4,000.
   replacedCharacters: 10_000,
   prefixLists: 1_000, // characters of all; the library searches them for each attribute that has a prefix
 }
@@ -55,8 +52,7 @@ const startOfTag = new RegExp(`<(?:(${name}):)?(${name})`, 'y')
 const attribute = new RegExp(`${space}+(?:(${name}):)?(${name})${space}*=${space}*(?:"([^"<]*)"|'([^'<]*)')`, 'y')
 const endOfTag = new RegExp(`${space}*(/?)>`, 'y')
 const endTag = new RegExp(`</((?:${name}:)?${name})>`, 'y') // the library looks for end tags without spaces
-// Includes the line ends of Unicode, although XML allows them: the library reads U+0085 and U+2028 as
-// \n, and its parser needs time quadratic in the length of a line that ends with U+2029.
+// Line ends of Unicode too: the library reads U+0085 and U+2028 as \n, and a line up to U+2029 in quadratic time.
 const notXmlCharacter = /[^\t\n\r\x20-\x84\x86-\u2027\u202A-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
 // The library writes namespaces into canonical XML without escaping them.
 const namespaceName = /^[^\s"'<>&]+$/
@@ -64,10 +60,7 @@ const namespaceName = /^[^\s"'<>&]+$/
 /** The namespace of each prefix in scope. Inherits from the scope of the parent element. */
 type Scope = Record<string, string>
 
-/**
- * Parses the small part of XML that SAML needs, in linear time, and rejects the rest, such as DTDs, so that the lenient
- * parser of the library can't read a document differently.
- */
+/** Parses the part of XML that SAML needs, in linear time. Rejects what the library's parser may read differently. */
 export function parseXml(xml: string, { skipComments = false } = {}): XmlElement {
   ensure(Buffer.byteLength(xml) <= maxDocumentBytes, 'saml_too_large')
   ensure(!notXmlCharacter.test(xml), 'saml_malformed')

@@ -7,7 +7,7 @@ import { type Connection, findConnection, providerOf, startPath } from '@/lib/ss
 import { issueSsoCode } from '@/lib/sso/exchange'
 import { type Contact, userOfIdentity } from '@/lib/sso/identity'
 import { askCookie } from '@/lib/sso/next-sign-in'
-import type { Provider, ResponseFields } from '@/lib/sso/provider'
+import type { Provider } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 import { claimAttempt } from '@/lib/sso/sso-attempt'
 
@@ -23,10 +23,7 @@ type ReturnTo = { next: string | null }
 
 type SignIn = { connection: Connection; provider: Provider; returnTo: ReturnTo }
 
-/**
- * Redirects to what `work` returns, or to why the sign-in ended. Rejects a response that the provider of the connection
- * does not send in this way.
- */
+/** Redirects to what `work` returns, or to why the sign-in ended. `response` is how the provider has to send one. */
 export async function navigate(
   { requestId, params, addToLog, setCookies }: Call,
   response: Provider['response'] | null,
@@ -75,7 +72,7 @@ export function destinationOf(given: string | null): string | null {
 export async function finishSignIn(
   { connection, provider, returnTo }: SignIn,
   addToLog: AddToLog,
-  response: ResponseFields,
+  response: URLSearchParams,
   presented: { state: string | null; browser: string | null },
 ): Promise<string> {
   const mayLackCookies = provider.response === 'form'

@@ -5,10 +5,7 @@ import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
 import { domainOf, findConnectionOfEmail } from '@/lib/sso/connection'
 
-/**
- * Redirects the form of the sign-in page to the next screen, because the policy of the page lets no form end at another
- * site. The script of the page gets the same as JSON, because it keeps the address while it asks for the password.
- */
+/** Redirects the form of the sign-in page to a page of ours, as its policy demands. Its script asks for JSON. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-find', method: 'POST' },
   async ({ request }) => {

@@ -7,10 +7,7 @@ import { destinationOf, finishSignIn, navigate } from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 
-/**
- * Ends a sign-in with SAML (assertion consumer service). The provider's form is a cross-site POST, with which browsers
- * send no cookies of ours, so that only the exchange of the code sees which browser this is.
- */
+/** Ends a sign-in with SAML. The form is a cross-site POST, without our cookies: the exchange checks the browser. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-acs', method: 'POST' },
   async ({ request, ...call }) =>
