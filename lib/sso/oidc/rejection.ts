@@ -2,9 +2,6 @@ import { type SignInError, SignInRejected } from '../rejection'
 
 type Cause = Error & { code?: string; error?: string; cause?: unknown }
 
-/** The part of the sign-in in which an error of openid-client occurred. */
-type Step = 'discovery' | 'response' | 'user_info'
-
 /** Our codes for errors by RFC 6749 §5.2. Every other error could be any text. */
 const tokenErrors = new Map([
   ['invalid_request', 'token_invalid_request'],
@@ -29,12 +26,12 @@ const wrongClaims = new Map<unknown, string>([
   ['nbf', 'id_token_nbf'],
   ['nonce', 'id_token_nonce'],
 ])
-const otherErrors = { discovery: 'discovery_invalid', response: 'response_invalid', user_info: 'user_info_invalid' }
-const unusableResponses = {
-  discovery: 'discovery_response',
-  response: 'token_response',
-  user_info: 'user_info_response',
+const steps = {
+  discovery: { unusable: 'discovery_response', other: 'discovery_invalid' },
+  response: { unusable: 'token_response', other: 'response_invalid' },
+  user_info: { unusable: 'user_info_response', other: 'user_info_invalid' },
 }
+type Step = keyof typeof steps
 
 /** The messages of oauth4webapi that one code covers, and our code for each. The messages quote no values. */
 const invalidResponses: [RegExp, string][] = [
@@ -57,11 +54,11 @@ const invalidCodes: Record<string, (step: Step, cause: unknown) => string> = {
   OAUTH_JWT_CLAIM_COMPARISON_FAILED: (_, cause) => claimOf(cause),
   OAUTH_JWT_TIMESTAMP_CHECK_FAILED: (_, cause) => claimOf(cause),
   OAUTH_KEY_SELECTION_FAILED: () => 'id_token_key',
-  OAUTH_UNSUPPORTED_OPERATION: (step) => (step === 'response' ? 'id_token_alg' : otherErrors[step]),
-  OAUTH_INVALID_RESPONSE: (step, cause) => (step === 'response' ? checkOf(cause) : unusableResponses[step]),
+  OAUTH_UNSUPPORTED_OPERATION: (step) => (step === 'response' ? 'id_token_alg' : steps[step].other),
+  OAUTH_INVALID_RESPONSE: (step, cause) => (step === 'response' ? checkOf(cause) : steps[step].unusable),
 }
 
-/** Translates an error of openid-client into a check for the log, in words of our own, and an error for the page. */
+/** Translates an error of openid-client in a step of the sign-in into a check for the log, and an error for the page. */
 export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInRejected {
   if (thrown instanceof SignInRejected) return thrown
   const { code = '', error: oauthError = '', cause } = thrown as Cause
@@ -77,9 +74,9 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
       return reject(step === 'user_info' ? 'user_info_challenge' : 'token_invalid_client', 'server_error')
     case 'OAUTH_RESPONSE_IS_NOT_CONFORM':
     case 'OAUTH_RESPONSE_IS_NOT_JSON':
-      return reject(unusableResponses[step], 'temporarily_unavailable')
+      return reject(steps[step].unusable, 'temporarily_unavailable')
   }
-  const check = invalidCodes[code]?.(step, cause) ?? otherErrors[step]
+  const check = invalidCodes[code]?.(step, cause) ?? steps[step].other
   return reject(check, step === 'discovery' ? 'temporarily_unavailable' : 'response_invalid')
 }
 

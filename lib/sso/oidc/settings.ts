@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { hostOf, ProviderUrl } from '../provider-url'
 
-const entraHost = 'login.microsoftonline.com'
 // Everybody with a personal Microsoft account is a member of this tenant.
 const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad'
-const googleIssuer = 'https://accounts.google.com'
 
 const issuer = ProviderUrl.refine((value) => !/[?#]/.test(value), 'must not contain ? or #').refine(
   (value) => !value.includes('/.well-known/'),
@@ -49,12 +47,12 @@ export function separatesTenants({ tenants = [], tenantDomains = {} }: OidcSetti
 
 /** Whether the issuer is Entra ID, whose `sub` differs per app and whose `oid` is the user. */
 export function isEntra(issuer: string): boolean {
-  return hostOf(issuer) === entraHost
+  return hostOf(issuer) === 'login.microsoftonline.com'
 }
 
 /** Whether the issuer is Google, where a private account can have a company's e-mail address. */
 export function isGoogle(issuer: string): boolean {
-  return issuer === googleIssuer
+  return issuer === 'https://accounts.google.com'
 }
 
 /** Whether an Entra issuer is one organization, by tenant ID. Others (`common`, `//%63ommon`) may serve several. */

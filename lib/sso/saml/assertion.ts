@@ -89,13 +89,9 @@ function timeOf(time = ''): number {
   return hasZone ? Date.parse(time) : Number.NaN
 }
 
-function attributesOf(assertion: XmlElement): Map<string, string[]> {
-  const values = new Map<string, string[]>()
-  for (const statement of childrenOf(assertion, saml, 'AttributeStatement'))
-    for (const attribute of childrenOf(statement, saml, 'Attribute')) {
-      const name = attribute.attributes.get('Name') ?? ''
-      const texts = childrenOf(attribute, saml, 'AttributeValue').map(({ text }) => text)
-      values.set(name, [...(values.get(name) ?? []), ...texts])
-    }
-  return values
+function attributesOf(assertion: XmlElement): [name: string, values: string[]][] {
+  const statements = childrenOf(assertion, saml, 'AttributeStatement')
+  const attributes = statements.flatMap((each) => childrenOf(each, saml, 'Attribute'))
+  const valuesOf = (each: XmlElement) => childrenOf(each, saml, 'AttributeValue').map(({ text }) => text)
+  return attributes.map((each) => [each.attributes.get('Name') ?? '', valuesOf(each)])
 }

@@ -20,15 +20,15 @@ const names = [
 
 /** Returns the address in the configured attribute (or NameID), a usual one, or a NameID. Throws SignInRejected. */
 export function emailOf(
-  attributes: Map<string, string[]>,
+  attributes: Iterable<[name: string, values: string[]]>,
   nameId: { text: string; isEmail: boolean },
   configured?: string,
 ): string {
-  const usesNameId = configured?.toLowerCase() === 'nameid'
   const wanted = configured ? [configured.toLowerCase()] : names
   const pairs = [...attributes].flatMap(([name, texts]) => texts.map((text) => [name, trimmed(text)] as const))
   const isGiven = ([name, text]: (typeof pairs)[number]) => wanted.includes(trimmed(name).toLowerCase()) && text !== ''
   const given = pairs.filter(isGiven).map(([, text]) => text)
-  const values = usesNameId || (given.length === 0 && nameId.isEmail && !configured) ? [nameId.text] : given
+  const usesNameId = configured ? wanted.includes('nameid') : given.length === 0 && nameId.isEmail
+  const values = usesNameId ? [nameId.text] : given
   return soleAddress(values, [nameId.text, ...pairs.map(([, text]) => text)])
 }
