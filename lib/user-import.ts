@@ -10,7 +10,7 @@ const header = 'email,password_hash'
 
 type ImportedUser = { email: string; emailDomain: string; passwordHash: string | null }
 
-/** Reads CSV (RFC 4180) with lines `email` or `email,password_hash`. Throws UsageError that names wrong lines. */
+/** Reads CSV (RFC 4180): `email` or `email,password_hash` (bcrypt). Throws UsageError that names wrong lines. */
 export function readUsers(csv: string): ImportedUser[] {
   const users = new Map<string, ImportedUser>()
   const problems: string[] = []

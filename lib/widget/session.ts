@@ -22,7 +22,7 @@ export async function findPresentedWidget(widgetToken: string, origin: string | 
   return row ?? null
 }
 
-/** Returns a widget JWT for a page of an approved origin, which nothing takes for a session JWT (RFC 8725 §3.11). */
+/** Returns a JWT for a page of an approved origin. Its type, issuer and keys are its own (RFC 8725 §3.11). */
 export function signWidgetToken({ id, slug, now }: PresentedWidget, origin: string, keys: SigningKeys) {
   const exp = now + lifetimes.widgetToken
   const claims = { iss: `${env().PUBLIC_URL}/widget`, aud: 'widget', sub: id, widget: slug, origin, iat: now, exp }

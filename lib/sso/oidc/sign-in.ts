@@ -25,7 +25,7 @@ const registeredAmr = new Set(
   'face fpt geo hwk iris kba mca mfa otp pin pwd rba retina sc sms swk tel user vbm wia'.split(' '),
 )
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
-// The library copies both, which blocks the process: 240 KB for 0.1 s. Genuine ones have up to 7 KB and 15 KB.
+// The library copies metadata and keys: 240 KB block the process for 0.1 s. Genuine ones have up to 7 KB and 15 KB.
 const maxMetadataBytes = 32 * 1024
 const maxKeysBytes = 64 * 1024
 const maxResponseBytes = 256 * 1024 // a token with hundreds of groups

@@ -14,14 +14,11 @@ export function readProviderMetadata(file: Buffer | string) {
   const isEntity = ({ name, namespace }: XmlElement) => name === 'EntityDescriptor' && namespace === namespaces.metadata
   const entities = elements.filter(isEntity)
   ensure(entities.length > 0, 'This is XML, but not SAML metadata: it has no EntityDescriptor.')
-  const providers = entities.filter((entity) => rolesOf(entity, 'IDPSSODescriptor').length > 0)
-  ensure(providers.length <= 1, 'This file describes several identity providers. Use the metadata of one.')
-  const [provider] = providers
-  const isService = entities.some((entity) => rolesOf(entity, 'SPSSODescriptor').length > 0)
-  const otherKind = isService
-    ? 'This is the metadata of a service provider, such as this service. Use the metadata of the identity provider.'
-    : 'This is metadata, but not of a SAML 2.0 identity provider: it has no IDPSSODescriptor.'
-  ensure(provider, otherKind)
+  const [provider, another] = entities.filter((entity) => rolesOf(entity, 'IDPSSODescriptor').length > 0)
+  ensure(!another, 'This file describes several identity providers. Use the metadata of one.')
+  const isService = !provider && entities.some((entity) => rolesOf(entity, 'SPSSODescriptor').length > 0)
+  ensure(!isService, 'This is the metadata of a service provider, such as this service: use the identity provider’s.')
+  ensure(provider, 'This is metadata, but not of a SAML 2.0 identity provider: it has no IDPSSODescriptor.')
   const roles = rolesOf(provider, 'IDPSSODescriptor')
   const role = roles.find((each) => endpointsOf(each).length > 0) ?? roles[0]!
 
