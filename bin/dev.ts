@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import { isLoopback } from '../lib/settings/env'
-import { prepareServer, project, readEnvFiles, rememberPublicUrl } from './local'
+import { prepareServer, project, readEnvFiles } from './local'
 import { startDashboard, startWidget } from './local-examples'
 import { startLocalProvider } from './local-provider'
 import { startMailbox } from './mailbox'
@@ -22,13 +22,12 @@ const { log } = console
 async function run(): Promise<number> {
   readEnvFiles(production)
   const port = await choosePort()
-  const release = await prepareServer(port, log)
+  const release = await prepareServer(port)
   let disconnect = async () => {}
   try {
     const mailbox = process.env.SMTP_URL ? null : await startMailbox()
     if (mailbox) Object.assign(process.env, { SMTP_URL: mailbox.smtpUrl, MAIL_FROM: 'login@example.com' })
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that the new password is of use
-    rememberPublicUrl()
     const { DATABASE_URL, PUBLIC_URL } = process.env
     // Elsewhere, others could be using the database or the app.
     const isLocal = [DATABASE_URL, PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
@@ -76,10 +75,8 @@ async function connectLocalProvider(): Promise<() => Promise<void>> {
 
 function build(): void {
   log('Building …')
-  execFileSync(process.execPath, ['--import', 'tsx', 'bin/build.ts'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    cwd: project,
-  })
+  const parameters = ['--import', 'tsx', 'bin/build.ts']
+  execFileSync(process.execPath, parameters, { stdio: ['ignore', 'ignore', 'inherit'], cwd: project })
 }
 
 /** Runs the server until it exits or is stopped. Returns its exit code. */
@@ -93,9 +90,8 @@ async function serve(port: number, hints: string): Promise<number> {
     env: { ...process.env, PORT: String(port), HOST: process.env.HOST || '127.0.0.1' },
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGINT'))
-  const exited = once(server, 'exit')
   server.once('message', () => printLinks(hints).catch(printError))
-  const [code] = await exited
+  const [code] = await once(server, 'exit')
   return code ?? 0
 }
 
@@ -103,14 +99,16 @@ async function printLinks(hints: string): Promise<void> {
   // In development, a page is compiled at its first request. That must not use up the lifetime of the code.
   for (const path of ['/', '/sso/callback', '/reset-password', '/api/auth/sso/exchange', '/api/auth/reset-password'])
     await fetch(`${process.env.PUBLIC_URL}${path}`)
-  const { codeLink, resetLink } = await import('./links')
+  const { issueLink } = await import('./links')
   const { createUser, findUserByEmail } = await import('../lib/user')
   await createUser(demoEmail)
   const { id } = (await findUserByEmail(demoEmail))!
   const links = async () => {
     log(`\nLinks for ${demoEmail}, each works once:`)
-    log(`  sign in (valid ${inUnits(lifetimes.code, 'en')})\n    ${(await codeLink(id)).url}`)
-    log(`  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${(await resetLink(id)).url}`)
+    log(`  sign in (valid ${inUnits(lifetimes.code, 'en')})\n    ${(await issueLink('sso-code', id)).url}`)
+    log(
+      `  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${(await issueLink('reset-token', id)).url}`,
+    )
     log(process.stdin.isTTY ? '\nPress Enter for two new links, Ctrl-C to stop.' : '\nPress Ctrl-C to stop.')
   }
   log(`\n${hints}`)
@@ -122,10 +120,9 @@ function printError({ message }: Error): void {
   console.error(message)
 }
 
-run().then(
-  (code) => process.exit(code),
-  (error: Error) => {
+process.exit(
+  await run().catch((error: Error) => {
     printError(error)
-    process.exit(1)
-  },
+    return 1
+  }),
 )

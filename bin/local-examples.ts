@@ -19,19 +19,20 @@ export async function startDashboard(loginPort: number): Promise<string | undefi
   return url
 }
 
-/** Starts the example widget, and two pages of customers: one of an approved origin, and one of another. */
+/** Starts the example widget, and a page of a customer that has it. The page has two origins, and one is approved. */
 export async function startWidget(): Promise<{ approved: string; rejected: string }> {
   const { addWidget, listWidgets, removeWidget } = await import('../lib/widget/manage')
-  const port = await firstFreePort(4_200)
+  const [port, pagePort] = [await firstFreePort(4_200), await firstFreePort(4_210)]
+  const approved = `http://127.0.0.1:${pagePort}`
   startServer('widget', port, { HOST: '127.0.0.1' })
-  let script = ''
-  const html = (origin: string) => `<!doctype html><meta charset="utf-8"><title>A customer</title>
-<h1>A page of a customer</h1><p>Its origin is ${origin}. The widget:</p>${script}`
-  const [approved, rejected] = [await startSite(4_210, html), await startSite(4_220, html)]
   for (const widget of await listWidgets(slug)) await removeWidget(widget)
   const token = await addWidget(slug, 'The example', [approved])
-  script = `<script src="http://127.0.0.1:${port}/widget.js" data-login="${process.env.PUBLIC_URL}" data-token="${token}" async></script>`
-  return { approved, rejected }
+  const page = `<!doctype html><meta charset="utf-8"><title>A customer</title>
+<h1>A page of a customer</h1><p>The widget:</p>
+<script src="http://127.0.0.1:${port}/widget.js" data-login="${process.env.PUBLIC_URL}" data-token="${token}" async></script>`
+  const server = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end(page))
+  await once(server.listen(pagePort, '127.0.0.1'), 'listening')
+  return { approved, rejected: `http://localhost:${pagePort}` }
 }
 
 /** Runs the server of an example until this process exits. */
@@ -41,14 +42,4 @@ function startServer(example: string, port: number, settings: Record<string, str
     env: { ...process.env, PORT: String(port), LOGIN_URL: process.env.PUBLIC_URL, ...settings },
   })
   process.once('exit', () => server.kill())
-}
-
-async function startSite(preferredPort: number, html: (origin: string) => string): Promise<string> {
-  const port = await firstFreePort(preferredPort)
-  const origin = `http://127.0.0.1:${port}`
-  const server = createServer((_, response) =>
-    response.setHeader('Content-Type', 'text/html; charset=utf-8').end(html(origin)),
-  )
-  await once(server.listen(port, '127.0.0.1'), 'listening')
-  return origin
 }

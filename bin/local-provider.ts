@@ -1,18 +1,17 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Configuration } from 'oidc-provider'
 
-export type Person = { id: string; name: string; email: string }
+type Options = { redirectUris: string[]; people: { id: string; name: string; email: string }[] }
 
-export type LocalProvider = { issuer: string; clientId: string; clientSecret: string; stop: () => Promise<void> }
-
-type Options = { redirectUris: string[]; people: Person[] }
+export type LocalProvider = Awaited<ReturnType<typeof startLocalProvider>>
 
 /** Starts an OpenID provider that asks for no password, on another host than the app: to browsers, another site. */
-export async function startLocalProvider({ redirectUris, people }: Options): Promise<LocalProvider> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+export async function startLocalProvider({ redirectUris, people }: Options) {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const [clientId, clientSecret] = ['local-app', randomBytes(32).toString('base64url')]
 
@@ -28,9 +27,7 @@ export async function startLocalProvider({ redirectUris, people }: Options): Pro
     ttl: { Session: 1200, Interaction: 1200, Grant: 1200, AuthorizationCode: 60, AccessToken: 600, IdToken: 600 },
     findAccount: async (_context, id) => {
       const person = people.find((each) => each.id === id)
-      if (!person) return undefined
-      const { name, email } = person
-      return { accountId: id, claims: async () => ({ sub: id, name, email, email_verified: true }) }
+      return person && { accountId: id, claims: async () => ({ ...person, sub: id, email_verified: true }) }
     },
     // without a question for consent
     loadExistingGrant: async ({ oidc }) => {
@@ -55,11 +52,10 @@ export async function startLocalProvider({ redirectUris, people }: Options): Pro
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(page(request.url!, people))
   }
 
-  const stop = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
+  async function stop(): Promise<void> {
+    server.close()
+    server.closeAllConnections()
+  }
   return { issuer, clientId, clientSecret, stop }
 }
 
@@ -74,7 +70,7 @@ async function quietly<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-function page(path: string, people: Person[]): string {
+function page(path: string, people: Options['people']): string {
   const links = people.map(({ id, name, email }) => `<li><a href="${path}/${id}">${name}</a> (${email})</li>`)
   return `<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1"><title>Local identity provider</title>

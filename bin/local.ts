@@ -11,19 +11,18 @@ export const project = fileURLToPath(new URL('..', import.meta.url))
 const folder = `${project}.data/`
 const publicUrlFile = `${folder}public-url`
 
-type Report = (progress: string) => void
-
 /** Completes `process.env` for a local server, and migrates its database. Returns a function that releases that. */
-export async function prepareServer(port: number, report: Report): Promise<() => Promise<void>> {
-  generateClient(report)
+export async function prepareServer(port: number): Promise<() => Promise<void>> {
+  generateClient()
   const { DATABASE_URL, DIRECT_DATABASE_URL } = process.env
-  const embedded = DATABASE_URL ? null : await startEmbeddedPostgres(`${folder}postgres`, report)
+  const embedded = DATABASE_URL ? null : await startEmbeddedPostgres(`${folder}postgres`, console.log)
   const url = embedded?.url ?? DATABASE_URL!
   try {
     setDefaults(url, port)
+    writeFileSync(publicUrlFile, process.env.PUBLIC_URL!) // for commands in other terminals
     const { applyMigrations } = await import('../prisma/migrate') // imported here because it loads a WebAssembly engine
-    const applied = await applyMigrations((!embedded && DIRECT_DATABASE_URL) || url, report)
-    if (applied.length > 0) report(`Migrated the database: ${applied.join(', ')}`)
+    const applied = await applyMigrations((!embedded && DIRECT_DATABASE_URL) || url, console.log)
+    if (applied.length > 0) console.log(`Migrated the database: ${applied.join(', ')}`)
   } catch (error) {
     await embedded?.release()
     throw error
@@ -62,17 +61,12 @@ export function readEnvFiles(production: boolean): void {
   nextEnv.loadEnvConfig(project, !production, { info: () => {}, error: console.error })
 }
 
-/** Saves the URL of the running server, for commands in other terminals. */
-export function rememberPublicUrl(): void {
-  writeFileSync(publicUrlFile, process.env.PUBLIC_URL!)
-}
-
 /** Prisma's client is generated, not committed. A production folder includes it, but not the CLI. */
-function generateClient(report: Report): void {
+function generateClient(): void {
   const [schema, client] = [`${project}prisma/schema.prisma`, `${project}prisma/client/client.ts`]
   const cli = `${project}node_modules/prisma-cli/build/index.js`
   if (!existsSync(cli) || (existsSync(client) && statSync(client).mtimeMs > statSync(schema).mtimeMs)) return
-  report('Generating the database client …')
+  console.error('Generating the database client …')
   try {
     const parameters = ['generate', '--config', `${project}prisma/config.ts`]
     execFileSync(process.execPath, [cli, ...parameters], { stdio: 'pipe', cwd: project })
@@ -85,7 +79,7 @@ function generateClient(report: Report): void {
 /** Call it in a command before the import of what reads settings, or needs the generated client of the database. */
 export function prepareCommand(): void {
   readEnvFiles(process.env.NODE_ENV === 'production')
-  generateClient(console.error)
+  generateClient()
 }
 
 /** Runs `work` of a command with the database, as the role of the server. In development, with that of `npm run dev`. */

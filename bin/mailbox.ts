@@ -1,5 +1,4 @@
 // The mailbox of `npm run dev`: an SMTP server, and a page that shows the mails that it received.
-
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +9,7 @@ import { escapeHtml } from '../lib/page/escape-html'
 
 const keptMails = 50
 
-type Mail = { to: string; receivedAt: Date } & Pick<Email, 'subject' | 'text' | 'html'>
+type Mail = Email & { recipients: string; receivedAt: Date }
 
 /** Starts a mailbox that accepts mail for every address, on free ports of this machine, until this process exits. */
 export async function startMailbox(): Promise<{ smtpUrl: string; url: string }> {
@@ -22,9 +21,8 @@ export async function startMailbox(): Promise<{ smtpUrl: string; url: string }> 
     async onData(stream, { envelope }, done) {
       const content = await buffer(stream).catch(() => null)
       if (!content) return // the sender withdrew the mail
-      const { subject, text, html } = await PostalMime.parse(content)
-      const to = envelope.rcptTo.map(({ address }) => address).join()
-      mails.unshift({ to, receivedAt: new Date(), subject, text, html })
+      const recipients = envelope.rcptTo.map(({ address }) => address).join()
+      mails.unshift({ ...(await PostalMime.parse(content)), recipients, receivedAt: new Date() })
       mails.length = Math.min(mails.length, keptMails)
       done()
     },
@@ -45,11 +43,11 @@ export async function startMailbox(): Promise<{ smtpUrl: string; url: string }> 
 }
 
 function list(mails: Mail[]): string {
-  const items = mails.map(({ to, subject, text, receivedAt }, index) => {
+  const items = mails.map(({ recipients, subject, text, receivedAt }, index) => {
     const urls = (text ?? '').match(/https?:\/\/\S+/g) ?? []
     const links = urls.map(escapeHtml).map((url) => `<a href="${url}">${url}</a>`)
     return `<li><h2><a href="/mail/${mails.length - 1 - index}">${escapeHtml(subject ?? '')}</a></h2>
-<p>to ${escapeHtml(to)}, ${receivedAt.toISOString()}</p><p>${links.join('<br>')}</p></li>`
+<p>to ${escapeHtml(recipients)}, ${receivedAt.toISOString()}</p><p>${links.join('<br>')}</p></li>`
   })
   return `<!doctype html>
 <html lang="en">

@@ -1,11 +1,11 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 
 /** Returns PORT if set, else the first free port from 3000. Throws if PORT is taken. */
 export async function choosePort(): Promise<number> {
   const wanted = Number(process.env.PORT || 0)
   if (wanted && (await isTaken(wanted))) throw new Error(`Port ${wanted} is taken: set PORT to another one.`)
-  if (wanted) return wanted
-  return firstFreePort(3000)
+  return wanted || firstFreePort(3000)
 }
 
 /** Returns the first of 100 ports that is free. */
@@ -16,8 +16,7 @@ export async function firstFreePort(first: number): Promise<number> {
 
 /** Asks for a connection, because some systems let a server share the port of one with another address. */
 function isTaken(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, 'localhost', () => resolve(true)).on('error', () => resolve(false))
-    socket.on('connect', () => socket.destroy())
-  })
+  const socket = connect(port, 'localhost')
+  const connected = once(socket, 'connect').then(Boolean, () => false)
+  return connected.finally(() => socket.destroy())
 }

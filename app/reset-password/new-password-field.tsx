@@ -2,7 +2,13 @@ import { useEffect, useRef, useState } from 'react'
 import type { Problem } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
 import type { Texts } from '@/lib/page/texts/en'
-import { StrengthMeter } from './strength-meter'
+import { formatIssue } from '@/lib/password/format'
+import type { Question } from './strength-worker'
+
+const debounceMs = 350 // rates the password when typing pauses
+const formatRatings = { too_short: 'short', too_long: 'long', invalid_characters: 'invalid' } as const
+
+type Rating = keyof Texts['reset']['strength']
 
 type Properties = {
   texts: Texts['reset'] & Texts['passwordField']
@@ -16,15 +22,34 @@ type Properties = {
   pending: boolean
 }
 
-/** The field for a new password, which is rated. One that the user can reveal, instead of two to compare. */
+/** The field for a new password, with its strength. One that the user can reveal, instead of two to compare. */
 export function NewPasswordField({ texts, prefix, minLength, app, email, problem, pending }: Properties) {
-  const [typed, setTyped] = useState({ password: '', byHand: false })
+  const [password, setPassword] = useState('')
+  const [wantsAdvice, setWantsAdvice] = useState(false)
   const [rejected, setRejected] = useState('')
+  const [rating, setRating] = useState<Rating | null>(null)
   const input = useRef<HTMLInputElement>(null)
 
   useEffect(() => {
     if (problem) setRejected(input.current!.value)
   }, [problem])
+
+  useEffect(() => {
+    // The server knows more than this rating: a password that it rejected gets none.
+    if (!password || password === rejected) return setRating(null)
+    let isLatest = true
+    const timer = setTimeout(async () => {
+      const issue = formatIssue(password, minLength)
+      const context = email ? [email, app] : [app]
+      // null if the worker could not be loaded
+      const judged = issue || !wantsAdvice ? null : await judge({ password, context }).catch(() => null)
+      if (isLatest) setRating(issue ? formatRatings[issue] : judged)
+    }, debounceMs)
+    return () => {
+      isLatest = false
+      clearTimeout(timer)
+    }
+  }, [password, rejected, wantsAdvice, minLength, app, email])
 
   return (
     <PasswordField
@@ -36,17 +61,22 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
       autoComplete="new-password"
       enterKeyHint="done"
       {...{ passwordrules: `minlength: ${minLength}; maxlength: 72; allowed: ascii-printable;` }}
-      onInput={({ currentTarget, nativeEvent }) =>
-        setTyped({ password: currentTarget.value, byHand: isByHand(nativeEvent) })
-      }
-      onFocus={({ currentTarget: { value } }) => setTyped((typed) => ({ ...typed, password: value }))}
+      onInput={({ currentTarget, nativeEvent }) => {
+        setPassword(currentTarget.value)
+        if (isByHand(nativeEvent as InputEvent)) setWantsAdvice(true)
+      }}
+      onFocus={({ currentTarget }) => setPassword(currentTarget.value)}
     >
-      {/* The server knows more than the meter: a password that it rejected has no rating. */}
-      <StrengthMeter
-        {...{ texts, minLength, app, email }}
-        password={typed.password === rejected ? '' : typed.password}
-        byHand={typed.byHand}
-      />
+      <p className="strength" data-strength={rating ?? undefined}>
+        <span className="strength-bar" aria-hidden="true">
+          <span />
+          <span />
+          <span />
+        </span>
+        <span className="strength-words" role="status">
+          {rating && texts.strength[rating]}
+        </span>
+      </p>
       <p id="password-tip" className="hint">
         {texts.tip}
       </p>
@@ -55,7 +85,23 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
 }
 
 /** Whether the user types. What a password manager fills in or the user pastes needs no advice. */
-function isByHand(event: Event): boolean {
-  const { inputType } = event as InputEvent
+function isByHand({ inputType }: InputEvent): boolean {
   return Boolean(inputType) && inputType !== 'insertFromPaste' && inputType !== 'insertReplacementText'
+}
+
+let worker: Worker | undefined
+
+/** Rates a password of a correct format in a worker. Rejects if the worker does not load. */
+function judge(question: Question): Promise<Rating> {
+  worker ??= new Worker(new URL('./strength-worker.ts', import.meta.url))
+  const asked = worker
+  const { port1, port2 } = new MessageChannel()
+  return new Promise((resolve, reject) => {
+    port1.onmessage = ({ data }) => resolve(data)
+    asked.onerror = ({ error }) => {
+      worker = undefined // the next password tries again
+      reject(error)
+    }
+    asked.postMessage(question, [port2])
+  })
 }

@@ -1,8 +1,13 @@
 import { countGuesses } from '@/lib/password/strength'
+import { minGuesses } from '@/lib/password/thresholds'
 
-type Question = { id: number; password: string; context: string[] }
+const strongGuesses = 1e12
 
-// A worker, because judging takes longer than a frame, and building the dictionaries far longer.
-addEventListener('message', ({ data: { id, password, context } }: MessageEvent<Question>) =>
-  postMessage({ id, guesses: countGuesses(password, context) }),
-)
+export type Question = { password: string; context: string[] }
+
+// A worker, because rating takes longer than a frame, and building the dictionaries far longer.
+addEventListener('message', ({ data: { password, context }, ports: [port] }: MessageEvent<Question>) => {
+  const guesses = countGuesses(password, context)
+  const accepted = guesses < strongGuesses ? 'good' : 'strong'
+  port!.postMessage(guesses < minGuesses ? 'weak' : accepted)
+})
