@@ -13,7 +13,6 @@ async function cleanUp(): Promise<void> {
 
 runCommand({
   usage: 'npm run clean-up   deletes rows that expired more than a week ago, and prints how many',
-  options: {},
   within: withDatabase,
   commands: { '': { run: cleanUp } },
 })

@@ -10,25 +10,26 @@ type Options = NonNullable<ParseArgsConfig['options']>
 /** The values of a program's options. */
 export type FlagsOf<Given extends Options> = ReturnType<typeof parseArgs<{ options: Given }>>['values']
 
-type Command<Given extends Options> = {
+export type Command = {
   /** The names of its parameters. The last one may be in brackets: it is optional. */
   parameters?: string[]
-  /** The flags that it takes, of the program's options. */
-  flags?: (keyof Given)[]
-  run: (flags: FlagsOf<Given>, ...parameters: string[]) => unknown
+  /** The names of the options that it takes. */
+  flags?: string[]
+  /** Called with the values of the options, a `FlagsOf`. */
+  run: (flags: any, ...parameters: string[]) => unknown
 }
 
-type Program<Given extends Options> = {
+type Program = {
   usage: string
-  options: Given
+  options?: Options
   /** What each command runs in, such as `withDatabase`. */
   within?: (work: () => Promise<void>) => Promise<void>
   /** Each by its words, such as `add oidc`. A program without commands has one without words. */
-  commands: Record<string, Command<Given>>
+  commands: Record<string, Command>
 }
 
 /** Runs the command that this process names, and exits: with 1 if it throws, with 2 for a UsageError, else with 0. */
-export function runCommand<Given extends Options>(program: Program<Given>): void {
+export function runCommand(program: Program): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error // closed by its reader, such as `head`
@@ -42,8 +43,7 @@ export function runCommand<Given extends Options>(program: Program<Given>): void
   )
 }
 
-async function run<Given extends Options>(program: Program<Given>): Promise<void> {
-  const { usage, options, within = (work) => work(), commands } = program
+async function run({ usage, options, within = (work) => work(), commands }: Program): Promise<void> {
   const wrong = (problem: string) => new UsageError(`${problem}\n\n${usage}`)
   const { values, positionals } = readArguments(options, wrong)
   if (values.help) return console.log(usage)
@@ -61,16 +61,13 @@ async function run<Given extends Options>(program: Program<Given>): Promise<void
   const missing = parameters[given.length]
   if (missing && !missing.startsWith('[')) throw wrong(`${missing} is missing.`)
   if (given.length > parameters.length) throw wrong(`“${given[parameters.length]}” is not expected.`)
-  await within(async () => void (await run(values as FlagsOf<Given>, ...given)))
+  await within(async () => void (await run(values, ...given)))
 }
 
-function readArguments(options: Options, wrong: (problem: string) => UsageError) {
+function readArguments(given: Options = {}, wrong: (problem: string) => UsageError) {
   try {
-    return parseArgs({
-      allowPositionals: true,
-      allowNegative: true,
-      options: { ...options, help: { type: 'boolean', short: 'h' } },
-    })
+    const options: Options = { ...given, help: { type: 'boolean', short: 'h' } }
+    return parseArgs({ allowPositionals: true, allowNegative: true, options })
   } catch (error) {
     throw wrong(`${(error as Error).message.split('. ')[0]}.`)
   }
@@ -97,7 +94,8 @@ export function reportEnded(done: string, ended: number): void {
 
 /** Returns the bytes of a file, or of stdin for -. */
 export async function readInput(file: string): Promise<Buffer> {
-  return (file === '-' ? buffer(process.stdin) : readFile(file)).catch(() => {
-    throw new UsageError(`${file === '-' ? 'stdin' : file} can’t be read.`)
+  const [name, input] = file === '-' ? ['stdin', buffer(process.stdin)] : [file, readFile(file)]
+  return input.catch(() => {
+    throw new UsageError(`${name} can’t be read.`)
   })
 }

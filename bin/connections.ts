@@ -4,7 +4,7 @@ import type { ConnectionChange, ListedConnection } from '../lib/sso/manage'
 import type { Entered, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
 import { ProviderUrl } from '../lib/sso/provider-url'
 import { UsageError } from '../lib/usage-error'
-import { type FlagsOf, readInput, reportEnded, runCommand } from './command-line'
+import { type Command, type FlagsOf, readInput, reportEnded, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './local'
 
 prepareCommand()
@@ -89,9 +89,8 @@ function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPa
 
 const maxMetadataBytes = 1024 * 1024
 
-const read = (source: string) => (/^https?:/i.test(source) ? download(source) : readInput(source))
-
-async function download(url: string): Promise<Buffer> {
+async function read(url: string): Promise<Buffer> {
+  if (!/^https?:/i.test(url)) return readInput(url)
   const { error } = ProviderUrl.safeParse(url)
   if (error) throw new UsageError(`--metadata ${error.issues[0]!.message}.`)
   const response = await fetchBounded(url, { signal: AbortSignal.timeout(10_000) }, maxMetadataBytes).catch((cause) => {
@@ -208,14 +207,12 @@ async function reportWithoutWayIn({ domains }: ListedConnection, mayReset: boole
     console.log(`To let them in by a password: npm run users -- allow-password --domain ${domain}`)
 }
 
-const jsonFields = 'slug name kind issuer domains users provision listed allowPasswords sessionHours disabledAt'.split(
-  ' ',
-)
+const jsonFields = 'slug name kind issuer domains users provision listed allowPasswords sessionHours disabledAt'
 
 async function list({ json }: { json?: boolean }): Promise<void> {
   for (const connection of await listConnections()) {
     const values = { ...connection.settings, ...connection }
-    console.log(json ? JSON.stringify(values, jsonFields) : summaryOf(connection))
+    console.log(json ? JSON.stringify(values, jsonFields.split(' ')) : summaryOf(connection))
   }
 }
 
@@ -248,30 +245,29 @@ async function check(connection: ListedConnection): Promise<void> {
     console.log(`  ${problem}`)
 }
 
-const loaded = await Promise.all(Object.entries(providers).map(async ([name, load]) => [name, await load()] as const))
-const flagsOfKinds = Object.assign({}, ...loaded.map(([, { add }]) => add.flags)) as Provider['add']['flags']
-const ofConnection = <Given>(
-  act: (connection: ListedConnection, flags: Given) => Promise<void>,
-  flags: string[] = [],
-) => ({
+type Act = (connection: ListedConnection, flags: any) => Promise<void>
+const ofConnection = (act: Act, flags?: string[]): Command => ({
   parameters: ['SLUG'],
   flags,
-  run: async (given: Given, slug: string) => act(await existing(slug), given),
+  run: async (given, slug) => act(await existing(slug!), given),
 })
-const additionOf = ([name, provider]: (typeof loaded)[number]) => [
-  `add ${name}`,
-  {
-    parameters: ['SLUG'],
-    flags: Object.keys({ ...flagsOfAdd, ...provider.add.flags }),
-    run: (flags: Flags, slug: string) => add(provider, slug, flags),
-  },
-]
+
+const additions: Record<string, Command> = {}
+const flagsOfKinds: Provider['add']['flags'] = {}
+let usage = ''
+for (const [name, load] of Object.entries(providers)) {
+  const provider = await load()
+  const flags = Object.keys({ ...flagsOfAdd, ...provider.add.flags })
+  additions[`add ${name}`] = { parameters: ['SLUG'], flags, run: (given, slug) => add(provider, slug!, given) }
+  Object.assign(flagsOfKinds, provider.add.flags)
+  usage += `${provider.add.usage}\n`
+}
 runCommand({
-  usage: [...loaded.map(([, { add }]) => add.usage), usageOfAll].join('\n'),
+  usage: usage + usageOfAll,
   options: { ...flagsOfKinds, ...flagsOfUpdate, json: { type: 'boolean' }, drop: { type: 'boolean' } },
   within: withDatabaseAsOwner,
   commands: {
-    ...Object.fromEntries(loaded.map(additionOf)),
+    ...additions,
     update: ofConnection(update, Object.keys({ ...flagsOfUpdate, ...flagsOfKinds })),
     'rotate-key': ofConnection(rotate, ['drop']),
     reseal: { run: reseal },

@@ -67,7 +67,7 @@ function list(json: string): void {
 }
 
 const withKeys = (work: (json: string, name: Setting) => void) => ({
-  flags: ['widget' as const],
+  flags: ['widget'],
   run: ({ widget }: { widget?: boolean }) => {
     const name = widget ? 'WIDGET_SIGNING_KEYS' : 'SESSION_SIGNING_KEYS'
     readEnvFiles(process.env.NODE_ENV === 'production')

@@ -16,6 +16,5 @@ function fail(cause: Error): never {
 
 runCommand({
   usage: 'npm run migrate   applies pending migrations to DIRECT_DATABASE_URL, else DATABASE_URL',
-  options: {},
   commands: { '': { run: () => migrate().catch(fail) } },
 })
