@@ -61,7 +61,7 @@ async function add(provider: Provider, slug: string, flags: Flags): Promise<void
   const { name = slug, provision = false, listed = false, allowPasswords = false, sessionHours } = ownSettings(flags)
   const own = { slug, name, provision, listed, allowPasswords, sessionHours }
   await connections.addConnection({ ...own, settings, secrets: secrets!, domains })
-  for (const line of [...notes, `Added ${slug}.`]) console.log(line)
+  console.log([...notes, `Added ${slug}.`].join('\n'))
   await endPasswords(allowPasswords ? [] : domains)
   await printEntries(await existing(slug))
   console.log(`\nThen: npm run connections -- check ${slug}`)
@@ -83,7 +83,7 @@ function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPa
   const hours = flags['session-hours']
   if (hours && !(/^\d{1,3}$/.test(hours) && +hours >= 1 && +hours <= 168))
     throw new UsageError('--session-hours must be a whole number from 1 to 168.')
-  const sessionHours = hours === undefined ? undefined : hours === '' ? null : Number(hours)
+  const sessionHours = hours === undefined ? undefined : Number(hours) || null // '' removes it
   return { name: label.data, provision, listed, allowPasswords, sessionHours }
 }
 
@@ -136,9 +136,10 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
 async function apply(change: ConnectionChange & Entered, before: ListedConnection): Promise<ListedConnection> {
   await updateConnection(before, change)
   const after = await existing(before.slug)
-  const lines = [...differences(before, after), ...(change.secrets ? ['secrets: replaced'] : [])]
-  console.log(`Updated ${before.slug}.${lines.length > 0 ? '' : ' Nothing has changed.'}`)
-  for (const line of [...lines.map((line) => `  ${line}`), ...change.notes]) console.log(line)
+  const lines = differences(before, after)
+  if (change.secrets) lines.push('secrets: replaced')
+  console.log([`Updated ${before.slug}.${lines.length > 0 ? '' : ' Nothing has changed.'}`, ...lines].join('\n  '))
+  for (const note of change.notes) console.log(note)
   const isNew = (domain: string) => before.allowPasswords || !before.domains.includes(domain)
   if (!after.allowPasswords) await endPasswords(after.domains.filter(isNew))
   return after
@@ -218,31 +219,27 @@ async function list({ json }: { json?: boolean }): Promise<void> {
 
 function summaryOf(connection: ListedConnection): string {
   const { slug, settings, domains, users, provision, listed, allowPasswords, sessionHours, disabledAt } = connection
-  return [
-    slug,
-    settings.kind,
-    settings.issuer,
-    domains.join(','),
-    `${users} users`,
-    ...(provision ? ['provisions'] : []),
-    ...(listed ? ['has a button'] : []),
-    ...(sessionHours ? [`renewed for ${sessionHours} hours`] : []),
-    ...(allowPasswords ? ['passwords allowed'] : []),
-    ...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []),
-  ].join('  ')
+  const extras = [
+    provision && 'provisions',
+    listed && 'has a button',
+    sessionHours && `renewed for ${sessionHours} hours`,
+    allowPasswords && 'passwords allowed',
+    disabledAt && `disabled since ${disabledAt.toISOString()}`,
+  ]
+  const always = [slug, settings.kind, settings.issuer, domains.join(','), `${users} users`]
+  return [...always, ...extras.filter(Boolean)].join('  ')
 }
 
 async function show(connection: ListedConnection): Promise<void> {
   const { settings } = (await providerOf(connection)).describe(connection)
-  for (const line of [summaryOf(connection), ...settings]) console.log(line)
+  console.log([summaryOf(connection), ...settings].join('\n'))
   await printEntries(connection)
 }
 
 async function check(connection: ListedConnection): Promise<void> {
   const { summary, problems } = await (await providerOf(connection)).check(connection)
-  console.log(`${connection.slug}: ${summary}`)
-  for (const problem of [...problems, ...(connection.disabledAt ? ['The connection is disabled.'] : [])])
-    console.log(`  ${problem}`)
+  if (connection.disabledAt) problems.push('The connection is disabled.')
+  console.log([`${connection.slug}: ${summary}`, ...problems].join('\n  '))
 }
 
 type Act = (connection: ListedConnection, flags: any) => Promise<void>

@@ -1,16 +1,9 @@
 // `npm run keys`: prints the next value of SESSION_SIGNING_KEYS or WIDGET_SIGNING_KEYS. Changes nothing.
-
 import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
-import {
-  isNext,
-  newSigningKeys,
-  parseSigningKeys,
-  type RotationStep,
-  rotateSigningKeys,
-} from '../lib/settings/signing-keys'
+import { isNext, newSigningKeys, parseSigningKeys, rotateSigningKeys } from '../lib/settings/signing-keys'
 import { UsageError } from '../lib/usage-error'
-import { runCommand } from './command-line'
+import { type Command, runCommand } from './command-line'
 import { readEnvFiles } from './local'
 
 const usage = `npm run keys -- new      prints a first value for SESSION_SIGNING_KEYS, or for WIDGET_SIGNING_KEYS
@@ -35,9 +28,10 @@ const settings = {
 }
 type Setting = keyof typeof settings
 
-function nextStep(step: RotationStep, name: Setting): string {
+function rotate(inUse: string, name: Setting): void {
+  const { step, json } = rotateSigningKeys(inUse)
   const { wait, living, otherwise } = settings[name]
-  return {
+  const instructions = {
     publish: `Step 1 of 3: a new key is published; the old key still signs.
 Set this value as ${name} and deploy. When no process uses the previous value any more, wait 10 minutes:
 the JWKS is cached for 5 minutes, and some libraries keep it for 10. Then run this command again.`,
@@ -48,27 +42,23 @@ Then run this command again.`,
     drop: `Step 3 of 3: the old key is removed.
 Continue only if step 2 was deployed everywhere at least ${wait} ago; otherwise ${otherwise}.
 Set this value as ${name} and deploy. The rotation is then complete.`,
-  }[step]
-}
-
-function rotate(inUse: string, name: Setting): void {
-  const { step, json } = rotateSigningKeys(inUse)
-  console.error(nextStep(step, name))
+  }
+  console.error(instructions[step])
   console.log(json)
 }
 
 function list(json: string): void {
   const { published } = parseSigningKeys(json)
   const { keys } = JSON.parse(json) as { keys: Parameters<typeof isNext>[0][] }
-  const roles = keys.map((key, index) =>
-    index === 0 ? 'signs' : isNext(key) ? 'published, signs next' : 'published, signed previously',
-  )
-  for (const [index, { kid }] of published.entries()) console.log(`${kid}  ${roles[index]}`)
+  for (const [index, { kid }] of published.entries()) {
+    const role = isNext(keys[index]!) ? 'published, signs next' : 'published, signed previously'
+    console.log(`${kid}  ${index === 0 ? 'signs' : role}`)
+  }
 }
 
-const withKeys = (work: (json: string, name: Setting) => void) => ({
+const withKeys = (work: (json: string, name: Setting) => void): Command => ({
   flags: ['widget'],
-  run: ({ widget }: { widget?: boolean }) => {
+  run: ({ widget }) => {
     const name = widget ? 'WIDGET_SIGNING_KEYS' : 'SESSION_SIGNING_KEYS'
     readEnvFiles(process.env.NODE_ENV === 'production')
     const json = process.env[name]

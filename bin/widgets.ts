@@ -1,7 +1,7 @@
 // `npm run widgets`: manages the widgets that customers embed into their pages (docs/widgets.md).
 import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
-import { runCommand } from './command-line'
+import { type Command, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './local'
 
 prepareCommand()
@@ -38,9 +38,9 @@ async function add({ origin: origins = [], name }: { origin?: string[]; name?: s
   if (!slugPattern.test(slug))
     throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
   const token = await widgets.addWidget(slug, name ?? slug, origins)
-  const pages = origins.length > 0 ? `Pages of ${origins.join(', ')} may` : 'No page may'
-  const advice = origins.length > 0 ? '' : ': approve an origin'
-  console.error(`Added ${slug}. This is its token, which is not shown again. ${pages} use it${advice}.`)
+  const pages =
+    origins.length > 0 ? `Pages of ${origins.join(', ')} may use it.` : 'No page may use it: approve an origin.'
+  console.error(`Added ${slug}. This is its token, which is not shown again. ${pages}`)
   console.log(token)
 }
 
@@ -65,7 +65,7 @@ function stateOf({ disabledAt }: ListedWidget): string[] {
   return disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []
 }
 
-async function rotate(widget: ListedWidget, _: string, { keep = '0m' }: Flags): Promise<void> {
+async function rotate(widget: ListedWidget, _: string, { keep = '0m' }: { keep?: string }): Promise<void> {
   const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(keep) ?? []
   if (!amount) throw new UsageError(`--keep “${keep}” is not a time, such as 30m, 12h or 7d.`)
   const seconds = Number(amount) * secondsOf[unit as keyof typeof secondsOf]
@@ -92,14 +92,17 @@ async function check(widget: ListedWidget, origin: string): Promise<void> {
   console.log(`403 ORIGIN_REJECTED: ${origin} is not approved. npm run widgets -- add-origin ${slug} ${origin}`)
 }
 
-type Flags = { keep?: string }
-type Act = (widget: ListedWidget, value: string, flags: Flags) => Promise<void>
+type Act = (widget: ListedWidget, value: string, flags: { keep?: string }) => Promise<void>
 /** A command for one widget, perhaps with another parameter. */
-const ofWidget = (act: Act, parameter?: string, flags: (keyof Flags)[] = []) => ({
-  parameters: ['SLUG', ...(parameter ? [parameter] : [])],
-  flags,
-  run: async (given: Flags, slug: string, value = '') => act(await existing(slug), value, given),
+const ofWidget = (act: Act, ...parameters: string[]): Command => ({
+  parameters: ['SLUG', ...parameters],
+  run: async (flags, slug, value) => act(await existing(slug!), value!, flags),
 })
+const change = (work: (widget: ListedWidget) => Promise<void>, done: string) =>
+  ofWidget(async (widget) => {
+    await work(widget)
+    console.log(done.replace('SLUG', widget.slug))
+  })
 
 runCommand({
   usage,
@@ -122,20 +125,11 @@ runCommand({
       if (!(await widgets.removeOrigin(widget, origin))) throw new UsageError(`${origin} was not approved.`)
       console.log(`Pages of ${origin} may no longer use ${widget.slug}. JWTs live for up to 15 minutes.`)
     }, 'ORIGIN'),
-    rotate: ofWidget(rotate, undefined, ['keep']),
+    rotate: { ...ofWidget(rotate), flags: ['keep'] },
     revoke: ofWidget(revoke, 'HINT'),
-    disable: ofWidget(async (widget) => {
-      await widgets.setDisabled(widget, true)
-      console.log(`Disabled ${widget.slug}. JWTs live for up to 15 minutes.`)
-    }),
-    enable: ofWidget(async (widget) => {
-      await widgets.setDisabled(widget, false)
-      console.log(`Enabled ${widget.slug}.`)
-    }),
-    remove: ofWidget(async (widget) => {
-      await widgets.removeWidget(widget)
-      console.log(`Removed ${widget.slug}. JWTs live for up to 15 minutes.`)
-    }),
+    disable: change((widget) => widgets.setDisabled(widget, true), 'Disabled SLUG. JWTs live for up to 15 minutes.'),
+    enable: change((widget) => widgets.setDisabled(widget, false), 'Enabled SLUG.'),
+    remove: change(widgets.removeWidget, 'Removed SLUG. JWTs live for up to 15 minutes.'),
     check: ofWidget(check, 'ORIGIN'),
   },
 })
