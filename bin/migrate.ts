@@ -5,16 +5,16 @@ import { readEnvFiles } from './local'
 async function migrate(): Promise<void> {
   readEnvFiles(true) // this command is part of a deployment
   const url = process.env.DIRECT_DATABASE_URL || process.env.DATABASE_URL
-  if (!url) throw new Error('DATABASE_URL is not set.')
-  const applied = await applyMigrations(url, console.error)
-  console.log(applied.length > 0 ? ['Applied:', ...applied].join('\n  ') : 'No pending migrations.')
-}
-
-function fail(cause: Error): never {
-  throw new Error(`Could not migrate the database.\n${cause.message}`, { cause })
+  try {
+    if (!url) throw new Error('DATABASE_URL is not set.')
+    const applied = await applyMigrations(url, console.error)
+    console.log(applied.length > 0 ? ['Applied:', ...applied].join('\n  ') : 'No pending migrations.')
+  } catch (cause) {
+    throw new Error(`Could not migrate the database.\n${(cause as Error).message}`, { cause })
+  }
 }
 
 runCommand({
   usage: 'npm run migrate   applies pending migrations to DIRECT_DATABASE_URL, else DATABASE_URL',
-  commands: { '': { run: () => migrate().catch(fail) } },
+  commands: { '': { run: migrate } },
 })

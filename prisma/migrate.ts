@@ -10,10 +10,9 @@ import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg'
 import pg from 'pg'
 import { emailDomain } from '../lib/contract/email-address'
 
-/** In the production folder, this code is in bin. */
-const here = (path: string) => fileURLToPath(new URL(`../prisma/${path}`, import.meta.url))
-const folder = here('migrations')
-const schema = here('schema.prisma')
+const prisma = fileURLToPath(new URL('../prisma', import.meta.url)) // in the production folder, this code is in bin
+const folder = `${prisma}/migrations`
+const schema = `${prisma}/schema.prisma`
 const connectMs = 10_000
 const lockKey = 72707369 // the advisory lock of Prisma's own `migrate deploy`
 const lockRetryMs = 250
@@ -36,14 +35,11 @@ export async function applyMigrations(url: string, report: (progress: string) =>
   try {
     await lock(connection, report)
     const engine = await startEngine(connection)
-    const migrationsList = readMigrations()
-    const { editedMigrationNames: edited } = await engine.diagnoseMigrationHistory({
-      migrationsList,
-      filters,
-      optInToShadowDatabase: false,
-    })
-    if (edited.length > 0) throw new Error(`These migrations were edited after they were applied: ${edited.join(', ')}`)
-    return (await engine.applyMigrations({ migrationsList, filters })).appliedMigrationNames
+    const input = { migrationsList: readMigrations(), filters }
+    const { editedMigrationNames } = await engine.diagnoseMigrationHistory({ ...input, optInToShadowDatabase: false })
+    const edited = editedMigrationNames.join(', ')
+    if (edited) throw new Error(`These migrations were edited after they were applied: ${edited}`)
+    return (await engine.applyMigrations(input)).appliedMigrationNames
   } catch (error) {
     throw new Error(describe(error as Error & { code?: string }), { cause: error })
   } finally {
@@ -53,14 +49,11 @@ export async function applyMigrations(url: string, report: (progress: string) =>
 
 /** The migrations in the engine's format, oldest first. */
 function readMigrations() {
-  const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  const migrationDirectories = names
-    .map(({ name }) => name)
-    .sort()
-    .map((path) => {
-      const value = readFileSync(`${folder}/${path}/migration.sql`, 'utf8')
-      return { path, migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value } } }
-    })
+  const names = readdirSync(folder).filter((name) => /^\d{14}_/.test(name))
+  const migrationDirectories = names.sort().map((path) => {
+    const value = readFileSync(`${folder}/${path}/migration.sql`, 'utf8')
+    return { path, migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value } } }
+  })
   const lockfile = { path: 'migration_lock.toml', content: readFileSync(`${folder}/migration_lock.toml`, 'utf8') }
   return { baseDir: folder, lockfile, shadowDbInitScript: '', migrationDirectories }
 }
@@ -89,25 +82,18 @@ function describe({ name, code, message }: Error & { code?: string }): string {
 /** Returns the SQL for the changes in schema.prisma since the last migration. `url`: any PostgreSQL, for the engine. */
 export async function draftMigration(url: string): Promise<string> {
   const connection = openConnection(url)
+  const git = (...parameters: string[]) => execFileSync('git', parameters, { cwd: prisma, encoding: 'utf8' }).trim()
+  const fileOf = (content: string) => ({ tag: 'schemaDatamodel' as const, files: [{ path: schema, content }] })
   try {
     const engine = await startEngine(connection)
-    const { stdout } = await engine.diff({
-      from: { tag: 'schemaDatamodel', files: [{ path: schema, content: committedSchema() }] },
-      to: { tag: 'schemaDatamodel', files: [{ path: schema, content: readFileSync(schema, 'utf8') }] },
-      script: true,
-      exitCode: null,
-      filters,
-    })
+    const newest = git('log', '-1', '--format=%H', '--', 'migrations')
+    const from = fileOf(git('show', `${newest}:./schema.prisma`))
+    const to = fileOf(readFileSync(schema, 'utf8'))
+    const { stdout } = await engine.diff({ from, to, script: true, exitCode: null, filters })
     return stdout?.includes('This is an empty migration') ? '' : (stdout ?? '')
   } finally {
     await connection.end()
   }
-}
-
-/** Returns schema.prisma as of the last commit that added a migration. */
-function committedSchema(): string {
-  const git = (...parameters: string[]) => execFileSync('git', parameters, { cwd: here('.'), encoding: 'utf8' }).trim()
-  return git('show', `${git('log', '-1', '--format=%H', '--', 'migrations')}:./schema.prisma`)
 }
 
 /** Keeps a connection, and with it the lock, after an error. The engine causes one if the database has no tables. */
@@ -139,9 +125,26 @@ function openConnection(url: string, report: (line: string) => void = () => {}):
   return pool
 }
 
+/**
+ * Starts the engine. It sends a migration as one script: Prisma's adapter would split it at every semicolon, even inside
+ * a function, keep the statements before a failure, and report errors without PostgreSQL's message.
+ */
 async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
   const options = { datamodels: [[schema, readFileSync(schema, 'utf8')]] as [string, string][] }
-  return bindings.SchemaEngine.new(options, () => {}, bindMigrationAwareSqlAdapterFactory(new WholeScripts(pool)))
+  const factory = new PrismaPg(pool)
+  const connect = factory.connect.bind(factory)
+  factory.connect = async () => {
+    const adapter = await connect()
+    adapter.executeScript = async (script) => {
+      if (script.includes('pg_temp.ascii_domains')) await makeAsciiDomains(pool)
+      await pool.query(script).catch(({ severity = 'N/A', code = 'N/A', message, detail, column, hint }) => {
+        const cause = { kind: 'postgres' as const, code, severity, message, detail, column, hint }
+        throw new DriverAdapterError({ ...cause, originalCode: code, originalMessage: message })
+      })
+    }
+    return adapter
+  }
+  return bindings.SchemaEngine.new(options, () => {}, bindMigrationAwareSqlAdapterFactory(factory))
 }
 
 /** Makes the table `pg_temp.ascii_domains (domain, ascii)` of the domains of users that are not in ASCII. */
@@ -150,29 +153,7 @@ async function makeAsciiDomains(pool: pg.Pool): Promise<void> {
     `SELECT DISTINCT substring(email FROM '[^@]*$') AS domain FROM users WHERE email ~ '[^ -~]'`,
   )
   const domains: string[] = rows.map(({ domain }) => domain)
-  const ascii = domains.map(emailDomain)
   await pool.query('CREATE TEMPORARY TABLE ascii_domains (domain text PRIMARY KEY, ascii text)')
-  await pool.query('INSERT INTO ascii_domains SELECT * FROM unnest($1::text[], $2::text[])', [domains, ascii])
-}
-
-/**
- * Sends a migration as one script. Prisma's adapter would split it at every semicolon, even inside a function, keep the
- * statements before a failure, and report errors that the engine does not know, without PostgreSQL's message.
- */
-class WholeScripts extends PrismaPg {
-  constructor(private readonly pool: pg.Pool) {
-    super(pool)
-  }
-
-  override async connect() {
-    const adapter = await super.connect()
-    adapter.executeScript = async (script) => {
-      if (script.includes('pg_temp.ascii_domains')) await makeAsciiDomains(this.pool)
-      await this.pool.query(script).catch(({ severity = 'N/A', code = 'N/A', message, detail, column, hint }) => {
-        const cause = { kind: 'postgres' as const, code, severity, message, detail, column, hint }
-        throw new DriverAdapterError({ ...cause, originalCode: code, originalMessage: message })
-      })
-    }
-    return adapter
-  }
+  const parameters = [domains, domains.map(emailDomain)]
+  await pool.query('INSERT INTO ascii_domains SELECT * FROM unnest($1::text[], $2::text[])', parameters)
 }
