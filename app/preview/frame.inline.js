@@ -36,17 +36,14 @@
     }
 
   const lookMs = 50
-  const visible = (selector) =>
-    [...document.querySelectorAll(selector)].find((element) => element.checkVisibility({ visibilityProperty: true }))
-  const find = (selector) =>
-    new Promise((resolve) => {
-      const look = () => {
-        const element = visible(selector)
-        if (element) resolve(element)
-        else setTimeout(look, lookMs)
-      }
-      look()
-    })
+  const isVisible = (element) => element.checkVisibility({ visibilityProperty: true })
+  const find = async (selector) => {
+    for (;;) {
+      const found = [...document.querySelectorAll(selector)].find(isVisible)
+      if (found) return found
+      await new Promise((resolve) => setTimeout(resolve, lookMs))
+    }
+  }
   const acts = {
     see: () => {},
     press: (element) => element.click(),

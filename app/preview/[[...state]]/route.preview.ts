@@ -31,10 +31,7 @@ export async function GET(request: Request): Promise<Response> {
   return new Response(null, { status: 404, headers: { 'Content-Type': 'text/javascript' } }) // of a script that fails
 }
 
-async function pageIn(
-  { path, link, signedIn, scripts, ...state }: State,
-  { scheme, language }: Look,
-): Promise<Response> {
+async function pageIn({ path, link, signedIn, scripts, ...state }: State, { scheme, language }: Look) {
   const own = link ? `${path}?token=${await openLink(link)}` : path
   const response = await fetch(env().PUBLIC_URL + own, {
     headers: { Cookie: `language=${language}; session=${signedIn ? await signInReader(signedIn) : ''}` },
@@ -61,25 +58,28 @@ function availableStates(): string[] {
 
 /** Returns the session JWT of the reader, who is signed in elsewhere too. */
 async function signInReader(by: 'password' | 'sso'): Promise<string> {
-  await createUser(email)
-  const { id } = (await findUserByEmail(email))!
+  const id = await readerId()
   await signOutUser(id)
   await prisma().$executeRaw`UPDATE users SET password_hash = ${by === 'password' ? 'x' : null} WHERE id = ${id}`
   const tokens: string[] = []
-  for (const device of ['Safari on iPhone', null, 'Firefox on Windows'])
-    tokens.push(
-      (await exchangeSsoCode((await issueSsoCode(id)).secret, { browser: null, sessionIds: [], device })).token,
-    )
+  for (const device of ['Safari on iPhone', null, 'Firefox on Windows']) {
+    const { secret } = await issueSsoCode(id)
+    tokens.push((await exchangeSsoCode(secret, { browser: null, sessionIds: [], device })).token)
+  }
   return tokens[0]!
 }
 
 async function openLink(link: LinkState): Promise<string> {
-  await createUser(email)
-  const { id } = (await findUserByEmail(email))!
+  const id = await readerId()
   const { secret } = await issueResetToken(id)
   if (link === 'used') await prisma().$executeRaw`UPDATE reset_tokens SET used_at = now() WHERE user_id = ${id}`
   if (link === 'expired') await prisma().$executeRaw`UPDATE reset_tokens SET expires_at = now() WHERE user_id = ${id}`
   return secret
+}
+
+async function readerId(): Promise<string> {
+  await createUser(email)
+  return (await findUserByEmail(email))!.id
 }
 
 function lookOf(searchParams: URLSearchParams): Look {
