@@ -2,14 +2,12 @@ import { type NextRequest, NextResponse } from 'next/server'
 import { brandFiles } from './app/_ui/brand-files'
 
 export const config = {
-  // Pages, and paths that do not exist. Excludes the routes, which count their own requests, and
-  // files, which are cached.
+  // Pages, and paths that do not exist. Not the routes, which count their own requests, and files, which are cached.
   matcher:
     '/((?!api(?:/|$)|sign-out$|forgot-password/send$|account/update$|_next/static/|\\.well-known/(?:widget-)?jwks\\.json/?$|\\.well-known/change-password/?$|openapi\\.json/?$|icon\\.svg$|favicon\\.ico$|robots\\.txt$).*)',
 }
 
-// Files like those that the matcher excludes, but known only to the build.
-const brandPaths = Object.values(brandFiles())
+const brandPaths = Object.values(brandFiles()) // also files, but known only to the build
 
 /** Responds to every request that is not for a route. */
 export async function proxy(request: NextRequest): Promise<Response> {

@@ -7,10 +7,9 @@ import { Screen } from './_ui/screen'
 
 type Value = Texts['error'] & Pick<Texts, 'app' | 'shared'>
 
-/** The texts of this page, in a context because Next.js passes it no properties of ours. */
 const Context = createContext<Value | null>(null)
 
-/** Provides the texts to this page. */
+/** Provides the texts to this page, to which Next.js passes no properties of ours. */
 export function ErrorTexts({ value, children }: { value: Value; children: React.ReactNode }) {
   return <Context value={value}>{children}</Context>
 }

@@ -2,10 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describeCause, log } from '@/lib/log'
 import { env } from '@/lib/settings/env'
 
-/**
- * Resolves to what a page looks up in the database. Next.js prints the error of a page, and a driver's message may
- * quote anything: throws one that only says what failed, and logs the cause without its message.
- */
+/** Resolves to what a page looks up. Next.js prints its error, which names no cause: a driver's may quote anything. */
 export async function lookUp<Found>(what: string, found: Promise<Found>): Promise<Found> {
   try {
     return await found
@@ -16,9 +13,9 @@ export async function lookUp<Found>(what: string, found: Promise<Found>): Promis
 }
 
 /** Resolves to what is looked up, or rejects after PAGE_DATABASE_TIMEOUT_MS. */
-export async function inTime<Found>(found: Promise<Found>): Promise<Found> {
-  const late = Symbol('late')
-  const first = await Promise.race([found, sleep(env().PAGE_DATABASE_TIMEOUT_MS, late, { ref: false })])
-  if (first === late) throw new DOMException('the database did not respond in time', 'TimeoutError')
-  return first as Found
+export function inTime<Found>(found: Promise<Found>): Promise<Found> {
+  const late = sleep(env().PAGE_DATABASE_TIMEOUT_MS, null, { ref: false }).then(() => {
+    throw new DOMException('the database did not respond in time', 'TimeoutError')
+  })
+  return Promise.race([found, late])
 }

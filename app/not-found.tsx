@@ -1,7 +1,6 @@
 import { texts } from '@/lib/page/language'
 import { Screen } from './_ui/screen'
 
-/** The 404 page. */
 export default async function NotFound() {
   const { app, shared, notFound } = await texts()
   return (

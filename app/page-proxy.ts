@@ -18,35 +18,34 @@ import { inTime } from './look-up'
 export async function respond(request: NextRequest): Promise<Response> {
   const nonce = randomBytes(16).toString('base64')
   const policy = contentSecurityPolicy(nonce)
-  const response = (await rejectionOf(request, nonce)) ?? (await forwardToPage(request, nonce, policy))
+  const path = request.nextUrl.pathname.replace(/(?<=.)\/$/, '')
+  const response = (await rejectionOf(request, path, nonce)) ?? (await forwardToPage(request, path, nonce, policy))
   response.headers.set('Content-Security-Policy', policy)
   for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value)
   // These pages have a form: without a referrer, browsers before 2023 would hide which site sent it.
-  if (['/', '/account', '/forgot-password'].includes(request.nextUrl.pathname))
-    response.headers.set('Referrer-Policy', 'same-origin')
+  if (['/', '/account', '/forgot-password'].includes(path)) response.headers.set('Referrer-Policy', 'same-origin')
   return response
 }
 
-/** Returns the response in place of the page, or null. */
-async function rejectionOf(request: NextRequest, nonce: string): Promise<Response | null> {
+/** Returns what is sent in place of the page, or null. */
+async function rejectionOf(request: NextRequest, path: string, nonce: string): Promise<Response | null> {
   const { headers, method, nextUrl } = request
-  const { pathname } = nextUrl
   if (isCrossSite(headers)) return rejectCrossSite()
   const { allowed, resetSeconds } = await countRequest(clientKey(request))
   if (!allowed) {
     const html = rateLimitedPage(headers, resetSeconds, nonce)
     return substitute(html, 'RATE_LIMITED', { method, status: 429 }, resetSeconds)
   }
-  if (pathname === '/long-url') return substitute(longUrlPage(headers, nonce), 'url_too_long', { method, status: 414 })
+  if (path === '/long-url') return substitute(longUrlPage(headers, nonce), 'url_too_long', { method, status: 414 })
   if (method !== 'GET' && method !== 'HEAD')
     return new Response('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
-  const moved = /^\/(sign-in|forgot-password)\/?$/.test(pathname) && urlAtPublicHost(headers, nextUrl)
+  const moved = ['/sign-in', '/forgot-password'].includes(path) && urlAtPublicHost(headers, nextUrl)
   if (moved) {
     const forwarded = new Headers(headers)
     forwarded.set(movedToHeader, moved)
     return NextResponse.rewrite(new URL('/moved', request.url), { request: { headers: forwarded } })
   }
-  const needsDatabase = /^\/(account\/?)?$/.test(pathname) ? hasSession(headers) : /^\/sign-in\/?$/.test(pathname)
+  const needsDatabase = path === '/sign-in' || (['/', '/account'].includes(path) && hasSession(headers))
   return needsDatabase ? unavailability(request, nonce) : null
 }
 
@@ -84,21 +83,15 @@ async function isSignedIn(headers: Headers): Promise<boolean> {
   return (await findBrowserSession(headers)) !== null
 }
 
-/**
- * Blanks the secrets in the URL that Next.js renders: Next.js would write the query into the HTML, and only the browser
- * needs them (see app/_ui/url-secrets.inline.js). The page still sees that a secret is present.
- */
-async function forwardToPage(request: NextRequest, nonce: string, policy: string): Promise<NextResponse> {
-  const { pathname } = request.nextUrl
+/** Responds with the page, and blanks the secrets in its URL: Next.js would write them into the HTML. */
+async function forwardToPage(request: NextRequest, path: string, nonce: string, policy: string): Promise<NextResponse> {
+  const { searchParams } = request.nextUrl
   const headers = new Headers(request.headers)
   headers.set('X-Nonce', nonce)
-  // Next.js reads the nonce for its own scripts from this header
-  headers.set('Content-Security-Policy', policy)
+  headers.set('Content-Security-Policy', policy) // from which Next.js takes the nonce for its own scripts
   const url = request.nextUrl.clone()
-  // Not `notFound()` in the page: Next.js then renders in the browser only. Its own pages begin with `/_`. This file
-  // alone leads to `/moved`.
-  if (/^\/(_|moved$)/.test(pathname) || (/^\/forgot-password\/?$/.test(pathname) && !sendsMail()))
-    url.pathname = '/not-found'
+  // Not `notFound()` in the page: Next.js then renders in the browser only. Its own pages begin with `/_`.
+  if (/^\/(_|moved$)/.test(path) || (path === '/forgot-password' && !sendsMail())) url.pathname = '/not-found'
   // Elsewhere, bin/server.ts has done so: Next.js itself writes the URL that it receives into the HTML.
   if (process.env.VERCEL) {
     const hash = hideSecrets(url.searchParams)
@@ -110,13 +103,12 @@ async function forwardToPage(request: NextRequest, nonce: string, policy: string
       ? NextResponse.next({ request: { headers } })
       : NextResponse.rewrite(url, { request: { headers } })
   // so that a code that is posted twice is known to come from one browser
-  if (/^\/sso\/callback\/?$/.test(pathname) && !browserOf(request.headers))
+  if (path === '/sso/callback' && !browserOf(request.headers))
     response.headers.append('Set-Cookie', browserCookie(null))
   // The next sign-in asks who it is: at a shared computer, the provider still knows the user before.
-  if (pathname === '/' && request.nextUrl.searchParams.has('signed-out') && !(await isSignedIn(request.headers)))
+  if (path === '/' && searchParams.has('signed-out') && !(await isSignedIn(request.headers)))
     response.headers.append('Set-Cookie', askCookie('login'))
-  if (/^\/sign-in\/?$/.test(pathname) && request.nextUrl.searchParams.has('another'))
-    response.headers.append('Set-Cookie', askCookie('account'))
+  if (path === '/sign-in' && searchParams.has('another')) response.headers.append('Set-Cookie', askCookie('account'))
   return response
 }
 

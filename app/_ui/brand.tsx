@@ -1,31 +1,23 @@
-import { type BrandFiles, brandFiles } from './brand-files'
+import { brandFiles } from './brand-files'
 
 /** The product's logo from public/brand/, or else its name beside its first letter. */
 export function Brand({ app }: { app: string }) {
   const { logo, logoDark } = brandFiles()
   return (
     <header className="brand" translate="no">
-      {logo ? <Logo {...{ app, logo, logoDark }} /> : <Name app={app} />}
+      {logo ? (
+        <picture>
+          {logoDark && <source srcSet={logoDark} media="(prefers-color-scheme: dark)" />}
+          <img className="brand-logo" src={logo} alt={app} />
+        </picture>
+      ) : (
+        <>
+          <span className="brand-mark" aria-hidden="true">
+            {[...app][0]}
+          </span>
+          <span className="brand-name">{app}</span>
+        </>
+      )}
     </header>
-  )
-}
-
-function Logo({ app, logo, logoDark }: { app: string } & BrandFiles) {
-  return (
-    <picture>
-      {logoDark && <source srcSet={logoDark} media="(prefers-color-scheme: dark)" />}
-      <img className="brand-logo" src={logo} alt={app} />
-    </picture>
-  )
-}
-
-function Name({ app }: { app: string }) {
-  return (
-    <>
-      <span className="brand-mark" aria-hidden="true">
-        {[...app][0]}
-      </span>
-      <span className="brand-name">{app}</span>
-    </>
   )
 }

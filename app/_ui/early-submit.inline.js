@@ -1,5 +1,5 @@
-// Holds back forms that are submitted before the page is ready: the browser would send them, and
-// lose their input. If the scripts fail to load, a form that works without them is sent after all.
+// Holds back forms that are submitted before the page is ready: the browser would send them, and lose their input.
+// If the scripts fail to load, a form that works without them is sent after all.
 ;(() => {
   const slowLoadMs = 10_000
   const brokenLoadMs = 1_000 // leaves time for an early exchange to succeed

@@ -50,16 +50,13 @@ export function useForm(isUsable = true, first: Problem | null = null) {
 type Message = { title: string; body: string }
 type Messages = Record<'limited' | 'unavailable' | 'offline' | 'unknown' | 'failed', Message> & { gaveUp?: Message }
 
-/** What every form shows. */
 export type PageTexts = { app: string; language: string; shared: Texts['shared'] }
 
 type Properties = PageTexts & {
   form: ReturnType<typeof useForm>
   texts: Messages & { sending: string; early?: string; slow?: string }
   title: string
-  /** Between the title and the fields. */
   intro?: React.ReactNode
-  /** The label of the button. */
   submit: string
   /** Where the browser itself sends the form, and what early-submit.inline.js does then. */
   action: string
@@ -68,14 +65,13 @@ type Properties = PageTexts & {
   children: React.ReactNode
 }
 
-/**
- * A form that stays, with what was typed, after every error. An error is shown in one place: at its field, or above
- * the form if no field is wrong. In a wait, the button is disabled.
- */
+/** A form that stays, with what was typed, after every error. Shows an error at its field, or else above the form. */
 export function Form({ form, app, language, shared, texts, title, intro, submit, onSubmit, ...rest }: Properties) {
   const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
   const { action, scripts, children } = rest
-  const message = messageOf(step, texts, form.gaveUp)
+  const { limited, unavailable, offline, unknown, failed } = texts
+  const messages: { [kind in Step['kind']]?: Message } = { limited, unavailable, offline, unknown, failed }
+  const message = (form.gaveUp && texts.gaveUp) || messages[step.kind]
 
   useLayoutEffect(() => {
     if (markPageReady()) onSubmit()
@@ -92,13 +88,7 @@ export function Form({ form, app, language, shared, texts, title, intro, submit,
     <>
       <title>{`${problem ? shared.errorPrefix : ''}${message?.title ?? title} – ${app}`}</title>
       {message && (
-        <div
-          className={step.kind === 'failed' ? 'banner failed' : 'banner'}
-          role="alert"
-          tabIndex={-1}
-          ref={takeFocus}
-          key={message.title}
-        >
+        <div className={`banner ${step.kind}`} role="alert" tabIndex={-1} ref={takeFocus} key={message.title}>
           <h2>{message.title}</h2>
           <p>{message.body}</p>
           {canRetry && <WaitText {...{ shared, language, wait }} />}
@@ -142,11 +132,4 @@ export function Form({ form, app, language, shared, texts, title, intro, submit,
       </p>
     </>
   )
-}
-
-function messageOf({ kind }: Step, texts: Messages, gaveUp: boolean): Message | null {
-  if (gaveUp && texts.gaveUp) return texts.gaveUp
-  const isMessage =
-    kind === 'limited' || kind === 'unavailable' || kind === 'offline' || kind === 'unknown' || kind === 'failed'
-  return isMessage ? texts[kind] : null
 }

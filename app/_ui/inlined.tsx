@@ -13,10 +13,7 @@ const styles = isServer || process.env.NODE_ENV === 'development' ? pageStyles :
 
 type Properties = { nonce?: string; secrets: string; brandStyles: string }
 
-/**
- * The scripts and styles in the head of every page. In the browser, the document has them already: as
- * properties, they would be in the page a second time, in the data with which React starts.
- */
+/** The scripts and styles in the head of every page. React would send properties a second time: they are imported. */
 export function Inlined({ nonce, secrets, brandStyles }: Properties) {
   // suppressHydrationWarning, because browsers hide nonces from scripts and React finds none.
   return (

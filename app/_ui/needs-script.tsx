@@ -6,18 +6,12 @@ type Properties = {
   texts: { noScript: string; notLoaded: string }
   /** What to say without scripts, if they would not help. */
   noScript?: { title: string; body: string }
-  /**
-   * A link that works without scripts and replaces the content. Without it, the content stays
-   * visible, because the user may have typed into it.
-   */
+  /** A link that replaces the content. Without it, the content stays: the user may have typed into it. */
   fallback?: React.ReactNode
   children: React.ReactNode
 }
 
-/**
- * Content that needs scripts, and instructions for when they are disabled or fail to load.
- * app/layout.tsx and styles.css show one or the other.
- */
+/** Content that needs scripts, or instructions if they are disabled or fail to load (app/layout.tsx, styles.css). */
 export function NeedsScript({ shared, texts, noScript, fallback, children }: Properties) {
   const Heading = fallback ? 'h1' : 'h2'
   return (

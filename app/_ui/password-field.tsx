@@ -8,10 +8,7 @@ type Properties = Omit<React.ComponentProps<typeof Field>, 'id' | 'type' | 'butt
   pending: boolean
 }
 
-/**
- * A password that the user can reveal (GOV.UK Design System, “Password input”). Hidden again while it
- * is sent, and when the page is restored.
- */
+/** A password that the user can reveal (GOV.UK Design System). Hidden again while it is sent, and when restored. */
 export function PasswordField({ texts, pending, children, ...field }: Properties) {
   const [visible, setVisible] = useState(false)
   const [toggled, setToggled] = useState(false)

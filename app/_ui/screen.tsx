@@ -3,7 +3,7 @@ import { Icon, type IconName } from './icon'
 type Properties = {
   app: string
   title: string
-  /** The title of the browser tab, if it differs. */
+  /** The title of the browser tab. */
   tab?: string
   icon: IconName
   /** Moves the focus to the heading, so that a screen reader continues there. For a screen that replaces another. */
@@ -26,7 +26,7 @@ export function Screen({ app, title, tab = title, icon, focus, children }: Prope
   )
 }
 
-/** A ref callback that focuses its element on mount. */
+/** A ref callback that focuses its element. */
 export function takeFocus(element: HTMLElement | null): void {
   element?.focus()
 }

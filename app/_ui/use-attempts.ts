@@ -7,17 +7,9 @@ const stillWorkingMs = 4_000
 export const maxRetries = 3
 
 /** The state of a page that posts a secret. `again` marks a retry. */
-export type Step =
-  | Outcome
-  | { kind: 'ready' }
-  | { kind: 'no-secret' }
-  | { kind: 'sending'; again: boolean }
-  | { kind: 'slow'; again: boolean }
+export type Step = Outcome | { kind: 'ready' | 'no-secret' } | { kind: 'sending' | 'slow'; again: boolean }
 
-/**
- * Returns the state of such a page. `retries` counts those since the first attempt, or since the
- * user changed the input.
- */
+/** Returns the state of such a page. `retries` counts them since the last attempt that was not one. */
 export function useAttempts(hasSecret: boolean) {
   const [step, setStep] = useState<Step>(hasSecret ? { kind: 'ready' } : { kind: 'no-secret' })
   const [retries, setRetries] = useState(0)
@@ -42,10 +34,7 @@ export function isRetryable(step: Step): step is Outcome & { kind: 'limited' | '
   return step.kind === 'limited' || step.kind === 'unavailable' || step.kind === 'offline'
 }
 
-/**
- * Marks the page as interactive: early-submit.inline.js then stops blocking forms and reporting stuck
- * scripts. Returns whether the user submitted a form before that.
- */
+/** Marks the page as interactive, for early-submit.inline.js. Returns whether the user submitted a form before. */
 export function markPageReady(): boolean {
   const page = document.documentElement.dataset
   const submittedEarly = 'submittedEarly' in page

@@ -6,13 +6,9 @@ import * as paths from '@/lib/contract/paths'
 import { post } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 
-type Properties = PageTexts & {
-  texts: Texts['forgot']
-  /** Whether the browser itself sent the form, with no email address. */
-  sentNoAddress: boolean
-}
+type Properties = PageTexts & { texts: Texts['forgot']; sentNoAddress: boolean }
 
-/** Asks for the email address to which a reset link is sent. Without scripts, the browser sends the form. */
+/** Asks for the email address. Without scripts, the browser sends the form: `sentNoAddress` if it had no address. */
 export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Properties) {
   const noAddress = (): Problem => ({ field: 'email', text: texts.invalidEmail })
   const form = useForm(true, sentNoAddress ? noAddress() : null)
@@ -26,16 +22,16 @@ export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Prop
     location.assign('/forgot-password?sent')
   }
 
-  const { title, body, label } = texts
   return (
     <Form
-      {...{ form, app, language, shared, texts, title }}
-      intro={<p>{body}</p>}
+      {...{ form, app, language, shared, texts }}
+      title={texts.title}
+      intro={<p>{texts.body}</p>}
       submit={texts.submit}
       action="/forgot-password/send"
       onSubmit={submit}
     >
-      <EmailField {...{ label }} prefix={shared.errorPrefix} error={form.problem?.text} enterKeyHint="send" />
+      <EmailField label={texts.label} prefix={shared.errorPrefix} error={form.problem?.text} enterKeyHint="send" />
     </Form>
   )
 }

@@ -5,10 +5,7 @@ import { env, sendsMail } from '@/lib/settings/env'
 import { AskAgain } from './ask-again'
 import { ForgotForm } from './forgot-form'
 
-/**
- * Asks for the e-mail address, and says that a link was sent: the same for every address. Works without
- * scripts. Without SMTP_URL, page-proxy.ts shows the 404 page in its place.
- */
+/** Asks for the email address, and then says that a link was sent: the same for every address. Works without scripts. */
 export default async function ForgotPasswordPage({ searchParams }: PageProps<'/forgot-password'>) {
   if (!sendsMail()) notFound() // as for a path that page-proxy.ts did not recognize
   const { sent, invalid } = await searchParams

@@ -10,13 +10,9 @@ import { env } from '@/lib/settings/env'
 import { ResetForm } from './reset-form'
 import { ResetResult } from './reset-result'
 
-/**
- * The target of the link in a reset e-mail: `?token=…`. Shows at once if the link does not work. A
- * GET consumes nothing, because mail scanners open links.
- */
+/** The target of the link in a reset email: `?token=…`. A GET consumes nothing, because mail scanners open links. */
 export default async function ResetPasswordPage({ searchParams }: PageProps<'/reset-password'>) {
-  const { token } = await searchParams
-  const hasToken = token !== undefined
+  const hasToken = (await searchParams).token !== undefined
   const link = hasToken ? await openedLink() : null
   const { app, language, shared, passwordField, reset } = await texts()
   const { FORGOT_PASSWORD_URL: forgotPasswordUrl, PASSWORD_MIN_LENGTH } = env()
@@ -35,10 +31,7 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
   )
 }
 
-/**
- * Returns the state of the link that was opened, or null if the database does not respond in time: the
- * form works without it.
- */
+/** Returns the state of the opened link, or null if the database does not respond in time: the form works without it. */
 async function openedLink(): Promise<ResetLink | null> {
   const hash = (await headers()).get(tokenHashHeader)
   if (!hash) return null

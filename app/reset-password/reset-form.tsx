@@ -13,8 +13,6 @@ import { formatIssue } from '@/lib/password/format'
 import { NewPasswordField } from './new-password-field'
 import { type Ending, ResetResult } from './reset-result'
 
-const donePath = '/reset-password/done'
-
 type Properties = PageTexts & {
   texts: Texts['reset'] & Texts['passwordField']
   minLength: number
@@ -43,12 +41,11 @@ export function ResetForm(properties: Properties) {
     if (!outcome || isRetryable(outcome)) return
     const rejected = passwordIssue(outcome)
     if (rejected)
-      return form.setProblem({ field: 'password', text: messageOf(rejected, texts, password, [email, app]) })
+      return form.setProblem({ field: 'password', text: messageOf(rejected, texts, password, `${email ?? ''} ${app}`) })
     forgetSecret('token')
     if (outcome.kind !== 'done') return
     if (email) window.keep('email', email)
-    // A URL of its own, which can be reloaded. This also removes the token from the history.
-    history.replaceState(null, '', donePath)
+    history.replaceState(null, '', '/reset-password/done') // can be reloaded, and removes the token from the history
   }
 
   // A layout effect, to correct the first paint: the server sees no token in the fragment.
@@ -108,18 +105,14 @@ function passwordIssue(step: Step): Issue | undefined {
   return step.kind === 'rejected' && step.issue?.path[0] === 'password' ? step.issue : undefined
 }
 
-function messageOf({ code }: Issue, texts: Texts['reset'], password: string, names: (string | null)[]): string {
+function messageOf({ code }: Issue, texts: Texts['reset'], password: string, names: string): string {
   // a shorter word, such as `com`, is part of many passwords by chance
-  const words = names
-    .join(' ')
-    .toLowerCase()
-    .match(/[\p{L}\p{N}]{4,}/gu)
+  const words = names.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu)
   const includesName = words?.some((word) => password.toLowerCase().includes(word))
   if (code === 'too_guessable' && includesName) return texts.personal
   return (texts.issues as Record<string, string>)[code] ?? texts.otherIssue
 }
 
-/** How the reset has ended, or null while the form is of use. */
 function endingOf({ kind }: Step): Ending | null {
   if (kind === 'rejected') return 'dead'
   if (kind === 'no-secret') return 'noToken'

@@ -1,3 +1,4 @@
+import type { IconName } from '@/app/_ui/icon'
 import { Reference } from '@/app/_ui/reference'
 import { Screen } from '@/app/_ui/screen'
 import type { Texts } from '@/lib/page/texts/en'
@@ -12,47 +13,32 @@ type Properties = {
   signInUrl: string
   forgotPasswordUrl?: string
   ending: Ending
-  /** Set if it replaces the form or the content that the server rendered. */
+  /** Whether it replaces what the server rendered. */
   focus?: boolean
   requestId?: string
 }
 
-const icons = {
-  done: 'good',
-  unknown: 'unclear',
-  failed: 'wrong',
-  used: 'link',
-  expired: 'link',
-  invalid: 'link',
-  dead: 'link',
-  noToken: 'mail',
-} as const
+const icons: { [ending in Ending]?: IconName } = { done: 'good', unknown: 'unclear', failed: 'wrong', noToken: 'mail' }
 
 /** Every screen of the reset page except its form. */
 export function ResetResult(properties: Properties) {
   const { app, texts, shared, signInUrl, forgotPasswordUrl, ending, focus, requestId } = properties
   const { title, body } = texts[ending]
-  const isSignInFirst = !forgotPasswordUrl || ending === 'done' || ending === 'used' || ending === 'unknown'
-  const signIn = (
-    <a className={isSignInFirst ? 'button' : 'button quiet'} href={signInUrl}>
-      {shared.signIn}
-    </a>
-  )
-  // Not after an error of ours: the link in the e-mail may still work, and a new one would end that.
+  // Not after an error of ours: the link in the email may still work, and a new one would end that.
   const canNeedLink = ending !== 'done' && ending !== 'failed'
-  const newLink = forgotPasswordUrl && canNeedLink && (
-    <a className={isSignInFirst ? 'button quiet' : 'button'} href={forgotPasswordUrl}>
-      {texts.newLink}
-    </a>
-  )
+  const links = [[signInUrl, shared.signIn]]
+  if (canNeedLink && forgotPasswordUrl) links.unshift([forgotPasswordUrl, texts.newLink])
+  if (ending === 'used' || ending === 'unknown') links.reverse() // the password may have been changed
   return (
-    <Screen {...{ app, title, focus }} icon={icons[ending]}>
+    <Screen {...{ app, title, focus }} icon={icons[ending] ?? 'link'}>
       <p>{body}</p>
       {canNeedLink && !forgotPasswordUrl && <p>{texts.newLinkWithoutPlace}</p>}
       <div className="actions">
-        {isSignInFirst && signIn}
-        {newLink}
-        {!isSignInFirst && signIn}
+        {links.map(([url, label], index) => (
+          <a key={url} className={index === 0 ? 'button' : 'button quiet'} href={url}>
+            {label}
+          </a>
+        ))}
       </div>
       <Reference id={requestId} shared={shared} />
     </Screen>
