@@ -20,6 +20,9 @@ for (const part of ['.next/static', 'public', 'prisma/schema.prisma', 'prisma/mi
   cpSync(part, folder + part, { recursive: true })
 cpSync(dirname(resolve(engine)), `${folder}node_modules/${engine}`, { recursive: true })
 
+const banner = `import nodeModule from 'node:module'
+const require = nodeModule.createRequire(import.meta.url) // for packages in CommonJS
+process.env.NODE_ENV = 'production'`
 async function bundle(names: string[], external: string[]): Promise<void> {
   await build({
     entryPoints: names.map((name) => `bin/${name}.ts`),
@@ -30,12 +33,7 @@ async function bundle(names: string[], external: string[]): Promise<void> {
     target: 'node20',
     external, // what Next.js has copied, and the engine, which reads a file of its own
     define: { 'process.env.NODE_ENV': '"production"' },
-    banner: {
-      // for packages in CommonJS
-      js: `import nodeModule from 'node:module'
-const require = nodeModule.createRequire(import.meta.url)
-process.env.NODE_ENV = 'production'`,
-    },
+    banner: { js: banner },
     logLevel: 'warning',
   })
 }

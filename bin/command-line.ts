@@ -43,7 +43,7 @@ export function runCommand(program: Program): void {
   )
 }
 
-async function run({ usage, options, within = (work) => work(), commands }: Program): Promise<void> {
+async function run({ usage, options = {}, within = (work) => work(), commands }: Program): Promise<void> {
   const wrong = (problem: string) => new UsageError(`${problem}\n\n${usage}`)
   const { values, positionals } = readArguments(options, wrong)
   if (values.help) return console.log(usage)
@@ -64,7 +64,7 @@ async function run({ usage, options, within = (work) => work(), commands }: Prog
   await within(async () => void (await run(values, ...given)))
 }
 
-function readArguments(given: Options = {}, wrong: (problem: string) => UsageError) {
+function readArguments(given: Options, wrong: (problem: string) => UsageError) {
   try {
     const options: Options = { ...given, help: { type: 'boolean', short: 'h' } }
     return parseArgs({ allowPositionals: true, allowNegative: true, options })

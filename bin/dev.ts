@@ -104,11 +104,10 @@ async function printLinks(hints: string): Promise<void> {
   await createUser(demoEmail)
   const { id } = (await findUserByEmail(demoEmail))!
   const links = async () => {
+    const [code, token] = [await issueLink('sso-code', id), await issueLink('reset-token', id)]
     log(`\nLinks for ${demoEmail}, each works once:`)
-    log(`  sign in (valid ${inUnits(lifetimes.code, 'en')})\n    ${(await issueLink('sso-code', id)).url}`)
-    log(
-      `  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${(await issueLink('reset-token', id)).url}`,
-    )
+    log(`  sign in (valid ${inUnits(lifetimes.code, 'en')})\n    ${code.url}`)
+    log(`  set a password (valid ${inUnits(lifetimes.resetToken, 'en')})\n    ${token.url}`)
     log(process.stdin.isTTY ? '\nPress Enter for two new links, Ctrl-C to stop.' : '\nPress Ctrl-C to stop.')
   }
   log(`\n${hints}`)

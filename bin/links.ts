@@ -3,14 +3,12 @@ import { env } from '../lib/settings/env'
 import { issueSsoCode } from '../lib/sso/exchange'
 
 const kinds = {
-  /** As the SSO callback redirects to it. */
   'sso-code': { path: '/sso/callback?code=', issue: issueSsoCode },
-  /** As in a forgot-password email. */
   'reset-token': { path: '/reset-password?token=', issue: issueResetToken },
 }
 export type LinkKind = keyof typeof kinds
 
-/** Issues a one-time link for a user. */
+/** Issues a one-time link for a user, as the SSO callback or a forgot-password email has it. */
 export async function issueLink(kind: LinkKind, userId: string) {
   const { path, issue } = kinds[kind]
   const { secret, expiresAt } = await issue(userId)

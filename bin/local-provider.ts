@@ -15,7 +15,6 @@ export async function startLocalProvider({ redirectUris, people }: Options) {
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const [clientId, clientSecret] = ['local-app', randomBytes(32).toString('base64url')]
 
-  const { Provider } = await quietly(() => import('oidc-provider'))
   const configuration: Configuration = {
     clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
     // Browsers do not send the cookie of the session back, so every sign-in asks who it is.
@@ -37,7 +36,11 @@ export async function startLocalProvider({ redirectUris, people }: Options) {
       return grant
     },
   }
-  const provider = await quietly(async () => new Provider(issuer, configuration))
+  const { warn } = console
+  console.warn = () => {} // it warns of Node.js 20, with which it works, and of missing storage
+  const { Provider } = await import('oidc-provider')
+  const provider = new Provider(issuer, configuration)
+  console.warn = warn
   const respond = provider.callback()
   server.on('request', (request, response) => {
     const choice = /^\/interaction\/[\w-]+(?:\/([\w-]+))?$/.exec(request.url ?? '')
@@ -57,17 +60,6 @@ export async function startLocalProvider({ redirectUris, people }: Options) {
     server.closeAllConnections()
   }
   return { issuer, clientId, clientSecret, stop }
-}
-
-/** Without the warnings of oidc-provider: of Node.js 20, with which it works, and of missing storage. */
-async function quietly<Result>(work: () => Promise<Result>): Promise<Result> {
-  const { warn } = console
-  console.warn = () => {}
-  try {
-    return await work()
-  } finally {
-    console.warn = warn
-  }
 }
 
 function page(path: string, people: Options['people']): string {

@@ -67,13 +67,8 @@ function generateClient(): void {
   const cli = `${project}node_modules/prisma-cli/build/index.js`
   if (!existsSync(cli) || (existsSync(client) && statSync(client).mtimeMs > statSync(schema).mtimeMs)) return
   console.error('Generating the database client …')
-  try {
-    const parameters = ['generate', '--config', `${project}prisma/config.ts`]
-    execFileSync(process.execPath, [cli, ...parameters], { stdio: 'pipe', cwd: project })
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
-    throw new Error(`prisma generate failed:\n${stdout ?? ''}${stderr ?? ''}`)
-  }
+  const parameters = [cli, 'generate', '--config', `${project}prisma/config.ts`]
+  execFileSync(process.execPath, parameters, { stdio: 'pipe', encoding: 'utf8', cwd: project })
 }
 
 /** Call it in a command before the import of what reads settings, or needs the generated client of the database. */
