@@ -6,7 +6,7 @@ import { countRequest } from '@/lib/http/rate-limit/limit'
 import { isCrossSite, rejectCrossSite } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log'
 import { hideSecrets } from '@/lib/page/hide-secrets'
-import { longUrlPage, rateLimitedPage, unavailablePage } from '@/lib/page/rate-limited-page'
+import { substitutePage } from '@/lib/page/substitute-page'
 import { tokenHashHeader } from '@/lib/page/url-secret'
 import { browserCookie, browserOf, cookieOf } from '@/lib/session/cookie'
 import { sendsMail } from '@/lib/settings/env'
@@ -33,10 +33,11 @@ async function rejectionOf(request: NextRequest, path: string, nonce: string): P
   if (isCrossSite(headers)) return rejectCrossSite()
   const { allowed, resetSeconds } = await countRequest(clientKey(request))
   if (!allowed) {
-    const html = rateLimitedPage(headers, resetSeconds, nonce)
+    const html = substitutePage('rateLimitedPage', headers, nonce, resetSeconds)
     return substitute(html, 'RATE_LIMITED', { method, status: 429 }, resetSeconds)
   }
-  if (path === '/long-url') return substitute(longUrlPage(headers, nonce), 'url_too_long', { method, status: 414 })
+  if (path === '/long-url')
+    return substitute(substitutePage('longUrlPage', headers, nonce), 'url_too_long', { method, status: 414 })
   if (method !== 'GET' && method !== 'HEAD')
     return new Response('This page accepts GET and HEAD only.\n', { status: 405, headers: { Allow: 'GET, HEAD' } })
   const moved = ['/sign-in', '/forgot-password'].includes(path) && urlAtPublicHost(headers, nextUrl)
@@ -57,7 +58,7 @@ async function unavailability({ method, headers }: NextRequest, nonce: string): 
     return null
   } catch (error) {
     const line = { method, status: 503, cause: describeCause(error) }
-    return substitute(unavailablePage(headers, nonce), 'SERVICE_UNAVAILABLE', line, 5)
+    return substitute(substitutePage('unavailablePage', headers, nonce), 'SERVICE_UNAVAILABLE', line, 5)
   }
 }
 

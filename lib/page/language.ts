@@ -11,7 +11,7 @@ const textsOf = { en, de, fr, es, ar }
 
 type Language = keyof typeof textsOf
 
-const made = new Map<Language, Texts>() // the same for every request
+const made: Partial<Record<Language, Texts>> = {} // the same for every request
 
 const maxHeaderLength = 512 // browsers send less; a longer header is cut
 
@@ -51,11 +51,8 @@ export function localeOf(requestHeaders: Headers): string {
 /** Returns the texts in a language, or in English if it is not supported any more. */
 export function textsIn(language: string): Texts {
   const tag = Object.hasOwn(textsOf, language) ? (language as Language) : 'en'
-  const known = made.get(tag)
-  if (known) return known
-  const texts = textsOf[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
-  made.set(tag, texts)
-  return texts
+  made[tag] ??= textsOf[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
+  return made[tag]
 }
 
 /** Returns the supported language that an `Accept-Language` header prefers (RFC 9110 §12.5.4), or English. */

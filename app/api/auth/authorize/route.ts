@@ -4,7 +4,7 @@ import { type AddToLog, route, seeOther } from '@/lib/http/route'
 import { isNavigation } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log'
 import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
-import { authorizePage } from '@/lib/page/rate-limited-page'
+import { substitutePage } from '@/lib/page/substitute-page'
 import {
   type AuthorizeRequest,
   findBrowserSession,
@@ -55,7 +55,7 @@ function callbackUrl({ redirectUri, state }: AuthorizeRequest, response: { code:
 function explain(headers: Headers, check: string, addToLog: AddToLog): Response {
   addToLog({ check })
   const nonce = randomBytes(16).toString('base64')
-  return new Response(authorizePage(headers, nonce), {
+  return new Response(substitutePage('authorizePage', headers, nonce), {
     status: 400,
     headers: {
       'Content-Type': 'text/html; charset=utf-8',

@@ -1,0 +1,40 @@
+import { escapeHtml } from './escape-html'
+import { textsFor } from './language'
+import { inRelativeTime } from './relative-time'
+
+const style = `:root{color-scheme:light dark}\
+body{max-width:28rem;margin:15vh auto 0;padding:0 1.5rem;font:1rem/1.5 system-ui,sans-serif}\
+h1{font-size:1.5rem;line-height:1.25}a{color:inherit}`
+
+/**
+ * Returns the HTML of a page in place of the requested one: over the platform limit, until `resetSeconds` have passed;
+ * without a database; for a URL that is too long; or for a dashboard's request that can't be answered at its callback.
+ * Cheap to serve: no React, no script, no other file.
+ */
+export function substitutePage(
+  name: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage',
+  requestHeaders: Headers,
+  nonce: string,
+  resetSeconds = 0,
+): string {
+  const { language, direction, app, shared, ...texts } = textsFor(requestHeaders)
+  const title = escapeHtml(texts[name].title)
+  const body = texts[name].body.replace('{when}', inRelativeTime(resetSeconds, language))
+  const links = {
+    longUrlPage: ['/sign-in', shared.signInAgain],
+    authorizePage: ['/', shared.home],
+    // Reloads the current URL, which may hold a secret: it is not in the HTML.
+    rateLimitedPage: ['', texts.rateLimitedPage.reload],
+    unavailablePage: ['', texts.rateLimitedPage.reload],
+  }
+  const [href, text] = links[name]
+  return `<!doctype html>
+<html lang="${language}" dir="${direction}">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">\
+<meta name="robots" content="noindex">
+<title>${title} – ${escapeHtml(app)}</title>
+<style nonce="${nonce}">${style}</style>
+<main><h1>${title}</h1><p>${escapeHtml(body)}</p><p><a href="${href}">${escapeHtml(text!)}</a></p></main>
+</html>
+`
+}
