@@ -1,13 +1,13 @@
 const maxHeaderLength = 512 // browsers send less, and the patterns take time quadratic in it
-const browsers = compiled({
+const browsers = {
   'Edg(e|A|iOS)?/': 'Edge',
   'OPR/|Opera': 'Opera',
   'SamsungBrowser/': 'Samsung Internet',
   'Firefox/|FxiOS/': 'Firefox',
   'Chrome/|CriOS/|Chromium/': 'Chrome',
   'Version/.* Safari/': 'Safari',
-})
-const systems = compiled({
+}
+const systems = {
   iPhone: 'iPhone',
   iPad: 'iPad',
   Android: 'Android',
@@ -15,10 +15,6 @@ const systems = compiled({
   Windows: 'Windows',
   'Mac OS X': 'macOS',
   Linux: 'Linux',
-})
-
-function compiled(names: Record<string, string>): [RegExp, string][] {
-  return Object.entries(names).map(([pattern, name]) => [new RegExp(pattern), name])
 }
 
 /** Returns a kind of device in a language, by its text such as “{browser} on {system}”. */
@@ -33,7 +29,7 @@ export function deviceIn(text: string, device: string): string {
  */
 export function deviceOf(userAgent: string | null): string | null {
   const text = userAgent?.slice(0, maxHeaderLength) ?? ''
-  const find = (names: [RegExp, string][]) => names.find(([pattern]) => pattern.test(text))?.[1]
-  const [browser, system] = [find(browsers), find(systems)]
-  return browser && system ? `${browser} on ${system}` : (browser ?? system ?? null)
+  const find = (names: Record<string, string>) =>
+    Object.entries(names).find(([pattern]) => new RegExp(pattern).test(text))?.[1]
+  return [find(browsers), find(systems)].filter(Boolean).join(' on ') || null
 }

@@ -68,11 +68,9 @@ const lookUps = new Map<string, Promise<LookupAddress[]>>()
 
 /** Once for all who wait for a name: the system looks up two at a time, and spends ten seconds on one without answer. */
 const lookUpOnce: LookupFunction = (hostname, _options, callback) => {
-  let found = lookUps.get(hostname)
-  if (!found) {
-    found = dns.promises.lookup(hostname, { all: true }).finally(() => lookUps.delete(hostname))
-    lookUps.set(hostname, found)
-  }
+  const lookUp = () => dns.promises.lookup(hostname, { all: true }).finally(() => lookUps.delete(hostname))
+  const found = lookUps.get(hostname) ?? lookUp()
+  lookUps.set(hostname, found)
   found.then(
     (addresses) => callback(null, addresses),
     (error) => callback(error, []),

@@ -4,8 +4,5 @@ import type { MailRequest } from './outbox'
 
 /** Returns what a mail says about the request that caused it. */
 export function mailRequestOf(headers: Headers): MailRequest {
-  return {
-    language: languageOf(headers),
-    device: deviceOf(headers.get('user-agent')),
-  }
+  return { language: languageOf(headers), device: deviceOf(headers.get('user-agent')) }
 }

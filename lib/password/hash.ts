@@ -14,13 +14,12 @@ const bcryptCost = 12
 // free for all other requests.
 const concurrency = Math.max(1, Math.min(availableParallelism() - 1, 3))
 const maxWaiting = 24 * concurrency // six seconds of hashing: a user waits no longer for a sign-in
-const retryAfterSeconds = 5
 
 const queue = new PQueue({ concurrency })
 
 /** Runs `work` when a core is free. Throws SERVICE_UNAVAILABLE if too many already wait. */
 async function inQueue<Result>(work: () => Promise<Result>): Promise<Result> {
-  if (queue.size >= maxWaiting) throw new ApiError('SERVICE_UNAVAILABLE', { retryAfterSeconds })
+  if (queue.size >= maxWaiting) throw new ApiError('SERVICE_UNAVAILABLE')
   return queue.add(work)
 }
 
