@@ -2,8 +2,8 @@ import { sign } from 'node:crypto'
 import type { SigningKeys } from './settings/signing-keys'
 
 /**
- * Signs a JWT (RFC 7519) of a type (`typ`) with ES256, in the compact form of RFC 7515 §7.1. Uses
- * node:crypto, because jose signs on the threads that bcrypt occupies, at four times the cost.
+ * Signs a JWT (RFC 7519) of a type (`typ`) with ES256. Uses node:crypto, because jose signs on the threads that bcrypt
+ * occupies, at four times the cost.
  */
 export function signJwt(typ: string, claims: object, { kid, privateKey }: SigningKeys): string {
   const signingInput = `${base64url({ alg: 'ES256', typ, kid })}.${base64url(claims)}`

@@ -1,10 +1,7 @@
 import pino from 'pino'
 import { errorCode, errorReason } from './database/driver-error'
 
-/**
- * Writes one JSON object per line to stdout. Log nothing that a client sent, except the fields that
- * lib/http/route.ts validates.
- */
+/** Writes one JSON object per line to stdout. Log nothing that a client sent, except what lib/http/route.ts validates. */
 export const log = pino({
   level: process.env.LOG_LEVEL || 'info',
   base: null,
@@ -12,10 +9,7 @@ export const log = pino({
   formatters: { level: (label) => ({ level: label }) },
 })
 
-/**
- * Returns what may be logged of an error: its name, its code and where it was thrown. Never its
- * message, which may quote parameters, unless the driver of PostgreSQL gives no code.
- */
+/** Returns what may be logged of an error. Its message may quote parameters, unless it is one of the driver’s. */
 export function describeCause(cause: unknown): { name: string; code?: string; reason?: string; at?: string } {
   if (!(cause instanceof Error)) return { name: typeof cause }
   const code = errorCode(cause) ?? (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)

@@ -1,7 +1,4 @@
-/**
- * From now on, removes the query of every URL from output to the console and the standard streams. A query may hold a
- * code or a token, and Next.js prints URLs. The log does not pass through here, and holds no URLs.
- */
+/** From now on, removes the query of each URL that is printed, such as by Next.js: it may hold a code or a token. */
 export function printNoQueries(): void {
   for (const stream of [process.stdout, process.stderr]) {
     const write = stream.write.bind(stream) as (...parameters: unknown[]) => boolean

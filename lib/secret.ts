@@ -5,10 +5,7 @@ export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/**
- * Returns the SHA-256 of a secret (32 bytes), to be stored and looked up in its place. Accepts any
- * string. A slow hash would add nothing, because the secrets have 256 bits of entropy.
- */
+/** Returns the SHA-256 of a secret, to be stored in its place. With 256 bits of entropy, it needs no slow hash. */
 export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(secret, 'utf8').digest())
 }
@@ -18,10 +15,7 @@ const idBytes = 16
 const signedBytes = idBytes + 4
 const macBytes = 16
 
-/**
- * Signs an ID (32 hex digits) and a number of 32 bits for a context, with the first key. Returns 48 characters of
- * base64url, always the same ones.
- */
+/** Signs an ID (32 hex digits) and a 32-bit number for a context, with the first key: 48 characters of base64url. */
 export function signId([key]: Uint8Array[], id: string, number: number, context = ''): string {
   const signed = Buffer.alloc(signedBytes)
   signed.write(id, 'hex')

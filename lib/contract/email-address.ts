@@ -43,13 +43,12 @@ export function inUnicode(address: string): string {
 }
 
 /**
- * Returns the name of a host in ASCII (RFC 5891) and lower case, or null if it is none. Rejects what
- * only decodes like another name (`xn--example-` like `example`): it would belong to its users.
+ * Returns the name of a host in ASCII (RFC 5891) and lower case, or null if it is none. Rejects what only decodes like
+ * another name (`xn--example-` like `example`): it would belong to its users.
  */
 export function domainInAscii(text: string): string | null {
   if (text.length > maxDomainLength) return null // the conversion takes time with the square of it
-  // domainToASCII accepts what a URL does, such as percent-encoding, or ends at a slash. It knows three
-  // other full stops, joiners and punctuation in some scripts, and symbols such as emoji.
+  // domainToASCII also accepts percent-encoding, other full stops, joiners, and symbols such as emoji. It ends at a slash.
   if (/[\0-,/:-@[-`{-\x7F]|[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Join_Control}]/u.test(text)) return null
   const ascii = domainToASCII(text.toLowerCase()) // before the conversion, which maps a capital ẞ to “ss”
   if (ascii.length > maxDomainLength || !hostName.test(ascii) || /^[\d.]+$/.test(ascii)) return null

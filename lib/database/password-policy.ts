@@ -1,9 +1,6 @@
 import { Prisma } from './prisma'
 
-/**
- * A condition on a row of `users`: whether the user may use a password. Without a policy of its own, not if
- * the domain of the email belongs to a connection without `allow_passwords`, even a disabled one.
- */
+/** A condition on a row of `users`: whether their own policy, or else the connection of their domain, allows a password. */
 export const mayUsePassword = Prisma.sql`
   CASE password_policy WHEN 'allowed' THEN true WHEN 'never' THEN false ELSE (
     SELECT allow_passwords FROM connections

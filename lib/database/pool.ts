@@ -12,9 +12,7 @@ const idleInTransactionMs = 10_000 // frees the locks of a process that froze
 /** The time limit for a result, in milliseconds. After it, the outcome is unknown. */
 export const resultMs = 6_000
 
-// enable_seqscan: a cached plan would keep scanning a table that was empty when it was planned. Statements have
-// subqueries instead of joins for the same reason (docs/decisions/0023-subqueries-instead-of-joins.md).
-// TimeZone: Prisma sends and reads times without a zone.
+// enable_seqscan: see docs/decisions/0023-subqueries-instead-of-joins.md. TimeZone: Prisma sends times without a zone.
 const setUp = `
   SET TimeZone = 'UTC';
   SET statement_timeout = ${statementMs};
@@ -34,8 +32,7 @@ export function databasePool(): pg.Pool {
 class Client extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
-    // Without a listener, a connection lost between two statements would end the process. The next
-    // statement fails anyway.
+    // Without a listener, a lost connection would end the process. The next statement fails anyway.
     this.on('error', () => {})
   }
 
@@ -55,8 +52,7 @@ function createPool(): pg.Pool {
     query_timeout: resultMs,
     keepAlive: true,
     allowExitOnIdle: true,
-    // Not start-up parameters, because poolers reject those. Behind a pooler, SET would affect
-    // other clients: there, the role has these settings (see docs/deploy.md).
+    // Poolers reject start-up parameters, and SET would affect their other clients (see docs/deploy.md).
     onConnect: async (client) => {
       if (env().DATABASE_POOLED) return
       await client.query({ text: setUp, query_timeout: setUpMs } as pg.QueryConfig).catch(NothingChanged.rethrow)

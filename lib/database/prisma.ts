@@ -18,10 +18,7 @@ export function prisma(): PrismaClient {
   return globals.prismaClient
 }
 
-/**
- * Executes statements in one transaction and returns the result of `work`. A database error before COMMIT is a
- * NothingChanged. Any error closes the connection, and so rolls back.
- */
+/** Executes `work` in one transaction. A database error before COMMIT is a NothingChanged; any error rolls back. */
 export async function transaction<Result>(work: (tx: Prisma.TransactionClient) => Promise<Result>): Promise<Result> {
   let mayBeCommitted = false
   try {
@@ -43,23 +40,21 @@ export function dateFromEpoch(seconds: number): Date {
 }
 
 /**
- * A condition: whether a row that is found by its key has not expired. `IS TRUE` keeps the planner from
- * the index of `expires_at`: with statistics from a time when every row had expired, it would expect
- * almost none, and read all that were added since.
+ * A condition: whether a row that is found by its key has not expired. `IS TRUE` keeps the planner from the index of
+ * `expires_at`, which it would prefer with statistics from a time when every row had expired.
  */
 export const isUnexpired = Prisma.sql`(expires_at > now()) IS TRUE`
 
 function createClient(): PrismaClient {
-  // Each connection plans a statement once, by this name. The names are never evicted, so the text of a statement
-  // must be a constant of this program.
+  // By this name, each connection plans a statement once. Names are never evicted, so the text must be constant.
   const named = { statementNameGenerator: ({ sql }: { sql: string }) => hash('sha256', sql).slice(0, 16) }
   const adapter = new Adapter(databasePool(), env().DATABASE_PREPARED_STATEMENTS ? named : {})
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }
 
 /**
- * Prisma would send ROLLBACK, and release the connection even if that was never sent: the next
- * statement would run inside the open transaction. This closes the connection instead.
+ * Closes the connection in place of ROLLBACK. Prisma would release a connection on which ROLLBACK was never sent: the
+ * next statement would run inside the open transaction.
  */
 class Adapter extends PrismaPg {
   override async connect() {

@@ -1,14 +1,10 @@
 import type { z } from 'zod'
 import { ApiError, type Issue, invalid } from '../contract/errors'
 
-/** The maximum size of a request body, in bytes. */
 const maxBodyBytes = 16 * 1024
 const bodyTimeoutMs = 10_000
 
-/**
- * Reads a JSON body of at most 16 KiB and validates it against `schema`. Throws UNSUPPORTED_MEDIA_TYPE,
- * PAYLOAD_TOO_LARGE, or VALIDATION_ERROR with one issue per invalid field, without its value.
- */
+/** Validates a JSON body. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or VALIDATION_ERROR without the values. */
 export async function parseJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
   const parsed = schema.safeParse(parseText(await readBody(request, 'application/json')))
   if (parsed.success) return parsed.data

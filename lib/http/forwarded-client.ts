@@ -12,9 +12,8 @@ export function addressKey(entry: string): string {
 }
 
 /**
- * Returns the client of a request from its `X-Forwarded-For`, read from the right: the entries of
- * trusted proxies are skipped. bin/server.ts appends the IP address of the socket as the last
- * entry; entries further left can be forged by the client.
+ * Returns the client of a request from `X-Forwarded-For`: its last entry before those of trusted proxies. bin/server.ts
+ * appends the IP address of the socket. Clients can forge the entries further left.
  */
 export function forwardedClientKey(forwardedFor: string, trustedProxies: number): string {
   const entries = forwardedFor.split(',').map((entry) => entry.trim())

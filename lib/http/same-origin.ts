@@ -1,9 +1,6 @@
 import { env } from '../settings/env'
 
-/**
- * Whether another site loads this as part of its page, or a browser loads it before anybody follows a
- * link (W3C Fetch Metadata). For before the rate limit: any site could use up that of its visitors.
- */
+/** Whether another site loads this as part of its page, or a browser prefetches it. Call it before the rate limit. */
 export function isCrossSite(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')
   if (site === 'same-origin') return false
@@ -27,8 +24,8 @@ export function rejectCrossSite(): Response {
 }
 
 /**
- * Whether the request came from a page of this site. Browsers send `Sec-Fetch-Site`; those before 2023 send only
- * `Origin`. A client without either header is not a browser, so it has no cookie that another site could use.
+ * Whether a page of this site sent the request. Browsers before 2023 send `Origin` only. A client that sends neither
+ * header is no browser, so it has no cookie that another site could use.
  */
 export function isSameOrigin(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')

@@ -31,10 +31,7 @@ export class MailError extends Error {
 /** Thrown while a mail is composed, to send nothing. */
 export class Withdrawn extends Error {}
 
-/**
- * Loads nodemailer, which takes 80 ms of CPU time. Loaded only when a mail is sent, it would show in
- * the next response that there is such a user: call this at start.
- */
+/** Loads nodemailer (80 ms). Call it at start: the delay of a later response would reveal that there is such a user. */
 export async function loadMailer() {
   const [{ createTransport }, { default: MailComposer }] = await Promise.all([
     import('nodemailer'),
@@ -44,9 +41,8 @@ export async function loadMailer() {
 }
 
 /**
- * Sends a mail to one address, within `withinMs` milliseconds and a minute at most. Calls `compose`
- * once the server has accepted the recipient and waits for the content: a token that it issues
- * invalidates the one before. Throws a MailError, or what `compose` throws.
+ * Sends a mail to one address, within `withinMs` and a minute at most. Calls `compose` when the server waits for the
+ * content: a token that it issues invalidates the one before. Throws a MailError, or what `compose` throws.
  */
 export async function sendMail(
   address: string,
@@ -60,8 +56,7 @@ export async function sendMail(
     yield await new MailComposer(message).compile().build()
   }
   const transport = createTransport(smtpOptions())
-  // nodemailer reads a message, even a `raw` stream, before it names the recipient to the server. What
-  // a function returns that processes the message, it reads only after DATA.
+  // nodemailer reads a message before it names the recipient, but the result of a `processFunc` only after DATA.
   transport.use('stream', ({ message }, done) => {
     message.processFunc(() => Readable.from(content()))
     done()
@@ -97,10 +92,7 @@ function smtpOptions(): SMTPTransportOptions {
   }
 }
 
-/**
- * Returns a socket that ends when it has received more than a mail server ever sends. Before
- * STARTTLS, others on the network path can send more, and empty lines block nodemailer for seconds.
- */
+/** A socket that accepts only as much as mail servers send before STARTTLS: empty lines block nodemailer for seconds. */
 function boundedSocket(): Socket {
   const socket = new Socket()
   socket.on('data', () => {

@@ -2,9 +2,8 @@
 export const surfaces = { light: '#ffffff', dark: '#1c1d1f' }
 
 /**
- * Returns the CSS custom properties of the accent colours (`#rrggbb`), for light and dark schemes. Buttons keep the
- * colour: their label is black or white, and an edge marks them where the colour is close to the surface. Links are
- * darkened or lightened, in their own hue, until they have the contrast of 4.5 that WCAG 2.2 AA requires (SC 1.4.3).
+ * Returns CSS custom properties for accent colours (`#rrggbb`). Buttons keep the colour, with a black or white label, and
+ * an edge where it is close to the surface. Links are darkened or lightened until they have the contrast of WCAG 2.2 AA.
  */
 export function accentCss(color: string, colorInDark?: string): string {
   const { light, dark } = accentPalette(color, colorInDark)

@@ -14,8 +14,8 @@ export function hideSecrets(query: URLSearchParams): string | null {
 }
 
 /**
- * Hides the secrets in the URL of a page, and hands on the hash. For before Next.js, which writes the
- * URL that it receives into the HTML. Endpoints read theirs, such as the callback of a sign-in.
+ * Hides the secrets in the URL of a page from Next.js, which writes the URL into the HTML, and hands on the hash.
+ * Endpoints read theirs, such as the callback of a sign-in.
  */
 export function hideSecretsOfPage(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
   delete request.headers[tokenHashHeader]

@@ -38,10 +38,7 @@ export function languageOf(requestHeaders: Headers): Language {
     : preferredLanguage(requestHeaders.get('accept-language'))
 }
 
-/**
- * Returns the variety of the page's language that `Accept-Language` names first, such as British
- * English, for its format of dates.
- */
+/** Returns the first variety of the page's language in `Accept-Language`, such as British English, to format dates. */
 export function localeOf(requestHeaders: Headers): string {
   const language = languageOf(requestHeaders)
   const header = requestHeaders.get('accept-language')?.slice(0, maxHeaderLength) ?? ''

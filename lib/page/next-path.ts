@@ -7,9 +7,8 @@ const maxAuthorizeLength = 7_500
 const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // parsing one takes time with the square of its length
 
 /**
- * Returns where `?next=` leads: a path of this site, rebuilt from its parts, or a URL of the dashboard's origin. Returns
- * null for any other value, for what a browser or a proxy might read as another site, for paths that are neither a page
- * nor the endpoint `authorize`, and for what would be too long as a parameter.
+ * Returns where `?next=` leads: a path of this site, or a URL of the dashboard's origin. Returns null for anything else,
+ * for what a browser or proxy might read as another site, for paths that are no page, and for what is too long.
  */
 export function nextDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
   if (typeof next !== 'string' || longHost.test(next) || /[\\\p{Cc}]/u.test(next)) return null

@@ -1,7 +1,4 @@
-/**
- * The query and fragment parameters that hold secrets. app/_ui/url-secrets.inline.js removes them from the URL
- * before any other script runs.
- */
+/** The parameters that hold secrets. app/_ui/url-secrets.inline.js removes them before any other script runs. */
 export const secretNames = ['code', 'token'] as const
 
 /** The SHA-256 of the `token` in a page's URL, in hex: all that the server of the page may know. */
@@ -17,10 +14,7 @@ declare global {
 
 let secrets: Partial<Record<SecretName, string>> = {}
 
-/**
- * Returns the secret that the page was opened with, or null. The first call hides all secrets from
- * other scripts; this module keeps them until `forgetSecret`.
- */
+/** Returns a secret that the page was opened with, or null. The first call hides all of them from other scripts. */
 export function urlSecret(name: SecretName): string | null {
   // the object itself, which app/_ui/url-secrets.inline.js holds too: a copy would outlive `forgetSecret` there
   secrets = window.urlSecrets ?? secrets

@@ -12,9 +12,8 @@ const firstLine = /^[\dA-F]{35}:\d/ // the rest of a SHA-1, and how often the pa
 let pausedUntil = 0
 
 /**
- * Returns whether a password is in the breached-password range API, which receives the first five hex digits of its
- * SHA-1 (k-anonymity). Returns false if the check is off or the API fails. The caller occupies a slot of the hashing
- * queue, so an API that fails or is slow is skipped for a while: it delays one request, not the queue.
+ * Returns whether the breached-password range API knows a password, by five hex digits of its SHA-1 (k-anonymity). False
+ * if the check is off or fails. An API that fails or is slow is skipped for a while, so that the hashing queue moves on.
  */
 export async function isBreached(password: string): Promise<boolean> {
   const { PASSWORD_BREACH_CHECK, PASSWORD_BREACH_URL } = env()

@@ -17,10 +17,7 @@ process.once('exit', () => {
   if (unfinished > 0) log.error({ count: unfinished }, 'the process ended before these reset mails were queued')
 })
 
-/**
- * Queues and sends the mail with a reset link, if there is such a user. For `after()`: the response
- * must not wait for it, because its time could tell whether there is one. Never throws.
- */
+/** Mails a reset link, if there is such a user. For `after()`: its time must not show in the response. Never throws. */
 export async function mailResetLink(emails: string[], request: MailRequest, clientKey: string): Promise<void> {
   unfinished++
   const priority = countRequest(clientKey)
@@ -41,9 +38,8 @@ export async function mailResetLink(emails: string[], request: MailRequest, clie
 }
 
 /**
- * Returns how many requests the client's address block (an IPv4 /24, an IPv6 /48) has sent before in
- * this quarter of an hour: hundreds of mails of one block must not delay those of others. Does not
- * count mails, because their order could then tell which users there are.
+ * Returns how many requests the client's address block (an IPv4 /24, an IPv6 /48) has sent before in this window: its
+ * mails must not delay those of others. Counts requests, because the order of mails could tell which users there are.
  */
 function countRequest(clientKey: string): number {
   if (performance.now() > windowEndsAt || requestsByBlock.size >= maxBlocks) {

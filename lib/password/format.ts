@@ -7,18 +7,12 @@ export const maxPasswordBytes = 72
 const maxNormalizedBytes = 1_024 // normalizing a long run of accents is slow
 const unhashable = /\0|\p{Surrogate}/u // the end of a string in C, and what UTF-8 replaces
 
-/**
- * Returns the form in which a new password is hashed: NFC, because keyboards differ in how they send
- * an accent. Returns a password that is too long in every form as it is.
- */
+/** Returns a password as it is hashed: in NFC, because keyboards differ in accents, unless it is far too long. */
 export function toNfc(password: string): string {
   return byteLength(password) > maxNormalizedBytes ? password : password.normalize('NFC')
 }
 
-/**
- * Returns what is wrong with a password in NFC, or null: the page and the server share this rule.
- * There are no composition rules (NIST SP 800-63B-4 §3.1.1.2).
- */
+/** Returns what is wrong with a password, or null. No composition rules (NIST SP 800-63B-4 §3.1.1.2). */
 export function formatIssue(password: string, minLength: number): FormatIssueCode | null {
   const text = toNfc(password)
   if ([...text].length < minLength) return 'too_short'

@@ -10,8 +10,7 @@ import { minGuesses } from './thresholds'
 
 const bcryptCost = 12
 
-// A hash occupies a core and one of libuv's four threads for a quarter of a second. One of each stays
-// free for all other requests.
+// A hash occupies a core and one of libuv's four threads for 250 ms. One of each stays free for other requests.
 const concurrency = Math.max(1, Math.min(availableParallelism() - 1, 3))
 const maxWaiting = 24 * concurrency // six seconds of hashing: a user waits no longer for a sign-in
 
@@ -24,9 +23,8 @@ async function inQueue<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 /**
- * Checks that a password is hard to guess and not breached, and returns the bcrypt hash (`$2b$12$…`) of its NFC.
- * `context` lists what is easy to guess about the user, such as the e-mail address. Expects a valid format (see
- * rules.ts). Throws VALIDATION_ERROR with the reason, or SERVICE_UNAVAILABLE if too many hashes wait.
+ * Returns the bcrypt hash of the NFC of a password in a valid format. `context` lists what is easy to guess about the
+ * user. Throws VALIDATION_ERROR if it is easy to guess or breached, or SERVICE_UNAVAILABLE if too many hashes wait.
  */
 export async function hashNewPassword(password: string, context: string[]): Promise<string> {
   const normalized = toNfc(password)
@@ -47,10 +45,8 @@ export type Verified = { upgraded: string | null }
 const dummyHash = `$2b$${bcryptCost}$${'.'.repeat(53)}`
 
 /**
- * Returns null unless a password matches a stored hash, which is null if there is none. Compares the
- * password as typed, then its NFC if that differs. The dummy takes the place of a hash that is
- * missing, and follows each failed comparison with a cheaper one: no failure takes less time than
- * that of an unknown user. Throws SERVICE_UNAVAILABLE if too many hashes wait.
+ * Returns null unless a password, as typed or in NFC, matches a stored hash. Throws SERVICE_UNAVAILABLE. The dummy takes
+ * the place of a missing hash, and follows a cheaper one: no failure takes less time than that of an unknown user.
  */
 export function verifyPassword(password: string, stored: string | null): Promise<Verified | null> {
   return inQueue(async () => {

@@ -10,8 +10,8 @@ import { readKnownBrowser } from './known-browser'
 const maxMailsPerDay = 10 // a program that signs in has no cookie
 
 /**
- * Mails a user who has signed in with the password, in a browser that is not known by it, unless this was the first
- * sign-in. For `after()`, when the sign-in has succeeded. `knownBrowser` is the cookie of the request. Never throws.
+ * Mails a user who has signed in with the password, in a browser without a valid cookie `knownBrowser`, unless this was
+ * the first sign-in. For `after()`. Never throws.
  */
 export async function mailNewDevice(
   { userId, sessionId }: { userId: string; sessionId: string },

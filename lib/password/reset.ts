@@ -12,10 +12,11 @@ import { passwordFormatError } from './rules'
 
 const maxAttempts = 30 // each costs a strength check, and perhaps a breach check and a hash
 
-/**
- * Issues the token for a reset e-mail, valid for `lifetimes.resetToken` seconds. Invalidates every
- * earlier token of the user.
- */
+/** A condition on a row of `reset_tokens`: whether the token can be used, and has attempts left. */
+const isUsableToken = Prisma.sql`used_at IS NULL AND ${isUnexpired} AND attempts < ${maxAttempts}
+  AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)`
+
+/** Issues a reset token, valid for `lifetimes.resetToken` seconds. Invalidates every earlier token of the user. */
 export async function issueResetToken(userId: string): Promise<{ secret: string; expiresAt: Date }> {
   const secret = newSecret()
   const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
@@ -29,9 +30,8 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
 }
 
 /**
- * Sets a new password with a reset token and revokes all sessions of the user. A weak password leaves the token valid,
- * for up to 30 attempts. Throws VALIDATION_ERROR for `token` or `password`, or SERVICE_UNAVAILABLE if too many hashes
- * wait. If this service sends e-mail, queues a notice that names the request.
+ * Sets a new password with a reset token, ends all sessions of the user, and queues a notice. A weak password leaves
+ * the token valid, for 30 attempts. Throws VALIDATION_ERROR for `token` or `password`, or SERVICE_UNAVAILABLE.
  */
 export async function resetPassword(
   token: string,
@@ -40,45 +40,20 @@ export async function resetPassword(
 ): Promise<{ userId: string }> {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
-  // A wrong format is cheap to detect and does not count as an attempt. The error for the token
-  // still takes precedence, as it does for any other password.
-  const user = formatError ? await findUserByToken(tokenHash) : await consumeAttempt(tokenHash)
+  // Counted before the work: concurrent requests would otherwise all pass the limit. A wrong format is no attempt.
+  const [user] = await prisma().$queryRaw<{ userId: string; email: string }[]>`
+    UPDATE reset_tokens SET attempts = attempts + ${formatError ? 0 : 1} WHERE token_hash = ${tokenHash} AND ${isUsableToken}
+    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(NothingChanged.rethrow)
   if (!user) throw invalidToken()
   if (formatError) throw formatError
 
-  const passwordHash = await hashNewPassword(password, [user.email, env().APP_NAME]).catch(async (error) => {
+  const { userId, email } = user
+  const passwordHash = await hashNewPassword(password, [email, env().APP_NAME]).catch(async (error) => {
     if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await releaseAttempt(tokenHash)
     throw error
   })
-  await setPassword(user.userId, tokenHash, passwordHash, request)
-  return { userId: user.userId }
-}
-
-type TokenUser = { userId: string; email: string }
-
-/**
- * Counts an attempt and returns the user of a valid token. It is counted before the work, because
- * concurrent requests would otherwise all pass the limit.
- */
-async function consumeAttempt(tokenHash: Uint8Array): Promise<TokenUser | undefined> {
-  const [user] = await prisma().$queryRaw<TokenUser[]>`
-    UPDATE reset_tokens SET attempts = attempts + 1
-    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired} AND attempts < ${maxAttempts}
-      AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)
-    RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(NothingChanged.rethrow)
-  return user
-}
-
-/** Returns the user of a valid token with attempts left. */
-async function findUserByToken(tokenHash: Uint8Array): Promise<TokenUser | undefined> {
-  const [user] = await prisma().$queryRaw<TokenUser[]>`
-    SELECT user_id AS "userId", email
-    FROM reset_tokens, LATERAL (
-      SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND ${mayUsePassword} OFFSET 0
-    ) AS holder
-    WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired}
-      AND attempts < ${maxAttempts}`.catch(NothingChanged.rethrow)
-  return user
+  await setPassword(userId, tokenHash, passwordHash, request)
+  return { userId }
 }
 
 /** The state of a reset link when it is opened. `live` works, and names its account. */
@@ -86,29 +61,22 @@ export type ResetLink = { kind: 'live'; email: string } | { kind: 'used' | 'expi
 
 /** Returns the state of a reset link, by the SHA-256 of its token. Changes nothing. */
 export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
-  const [row] = await prisma().$queryRaw<
-    { isUsed: boolean; isExpired: boolean; isExhausted: boolean; email: string | null }[]
-  >`
-    SELECT used_at IS NOT NULL AS "isUsed", expires_at <= now() AS "isExpired",
-      attempts >= ${maxAttempts} AS "isExhausted",
-      (SELECT email FROM users WHERE id = user_id AND disabled_at IS NULL AND ${mayUsePassword}) AS email
+  const [link] = await prisma().$queryRaw<ResetLink[]>`
+    SELECT (SELECT email FROM users WHERE id = user_id) AS email,
+      CASE WHEN used_at IS NOT NULL THEN 'used' WHEN expires_at <= now() THEN 'expired' WHEN ${isUsableToken} THEN 'live'
+        ELSE 'invalid' END AS kind
     FROM reset_tokens WHERE token_hash = ${tokenHash}`
-  if (row?.isUsed) return { kind: 'used' }
-  if (row?.isExpired) return { kind: 'expired' }
-  return row?.email && !row.isExhausted ? { kind: 'live', email: row.email } : { kind: 'invalid' }
+  return link ?? { kind: 'invalid' }
 }
 
-/** Takes back an attempt that a full queue rejected: a user who retries must not run out of attempts. */
+/** Takes back an attempt that a full queue rejected: a user who retries must not run out of them. */
 async function releaseAttempt(tokenHash: Uint8Array): Promise<void> {
   const statement = prisma().$executeRaw`
     UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`
   await statement.catch(() => {}) // the attempt then stays counted
 }
 
-/**
- * Uses up the token, sets the password, ends all sessions and sign-ins of the user, and queues the
- * notice. The user's reset mails that wait to be sent would hold a link that works: they go.
- */
+/** Uses up the token, sets the password, ends all sessions of the user, and replaces unsent reset mails by a notice. */
 async function setPassword(
   userId: string,
   tokenHash: Uint8Array,

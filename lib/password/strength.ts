@@ -3,8 +3,7 @@ import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common'
 
 // A check blocks the event loop, and its cost grows with the square of the length.
 const maxCheckedCharacters = 36
-// The spellings tried for `P4$$w0rd`, which cause most of the cost. zxcvbn's default of 100 is five
-// times as expensive, and catches one in twenty more of the passwords with most letters replaced.
+// The spellings tried for `P4$$w0rd`. zxcvbn's default of 100 costs five times as much, and hardly catches more.
 const maxLeetSpellings = 16
 
 // Built when the module loads, so that no request waits for it.
@@ -15,10 +14,7 @@ const zxcvbn = new ZxcvbnFactory({
   maxLength: maxCheckedCharacters,
 })
 
-/**
- * Returns the guesses needed by a skilled attacker who knows `context` (such as the e-mail address
- * and the product's name). Checks the first 36 characters. Large for a browser: import it lazily.
- */
+/** Returns the guesses needed by an attacker who knows `context`, such as the e-mail address. Import it lazily: large. */
 export function countGuesses(password: string, context: string[]): number {
   const parts = [/@/, /[^\p{L}\p{N}]+/u].flatMap((separator) => context.flatMap((text) => text.split(separator)))
   const known = [...context, ...parts].filter((word) => word.length > 2)

@@ -13,9 +13,8 @@ export type AuthorizeRequest = { redirectUri: string; state: string | null; code
 type Unanswerable = 'redirect_uri_unknown' | 'state_too_long'
 
 /**
- * Reads the query of an authorization request (RFC 6749 §4.1.1) with a PKCE challenge (RFC 7636 §4.3).
- * The challenge is null unless there is one of the method S256. Returns the reason if the redirect URI
- * is not exactly one of the registered ones, or the state too long.
+ * Reads the query of an authorization request (RFC 6749 §4.1.1) with a PKCE challenge (RFC 7636 §4.3), which is null
+ * unless it is one of S256. Returns the reason if the redirect URI is not registered, or the state too long.
  */
 export function readAuthorizeRequest(search: string, callbackUrls: string[]): AuthorizeRequest | Unanswerable {
   const query = new URLSearchParams(search)
@@ -41,10 +40,7 @@ export async function findBrowserSession(headers: Headers): Promise<LiveSession 
   return (token && (await findSession(token))) || (refreshToken && (await findRefreshableSession(refreshToken))) || null
 }
 
-/**
- * Issues the code with which a dashboard gets a session of its own, valid for `lifetimes.code` seconds.
- * Returns null if the browser's session has ended, can't be renewed any more, or is one of a dashboard.
- */
+/** Issues the code for a session of a dashboard. Null if the browser's session has ended, or is one of a dashboard. */
 export async function issueDashboardCode(
   sessionId: string,
   { redirectUri, codeChallenge }: { redirectUri: string; codeChallenge: Uint8Array },

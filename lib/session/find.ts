@@ -6,10 +6,7 @@ import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
 import { sessionTokenOf } from './session-from-request'
 
-/**
- * A session that is neither expired nor revoked, of a user who is not disabled. Nor has its parent ended. `familyId` is
- * the ID of the parent, or its own if it has none.
- */
+/** A session that has not ended, nor its parent, of a user who is not disabled. `familyId` is the ID of its first one. */
 export type LiveSession = { sessionId: string; familyId: string; userId: string; email: string; endsAt: Date }
 
 /** A condition on a row of `sessions`: whether its user may renew it, by a password if it began with one. */
@@ -55,10 +52,7 @@ async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveS
   return row ? { ...row, endsAt: dateFromEpoch(row.endsAt) } : null
 }
 
-/**
- * Returns a condition: whether a session may be used as far as its parent decides. `parentId` is a column. It is null,
- * or names a session that has not ended.
- */
+/** Returns a condition: whether a session has no parent, or one that has not ended. `parentId` is a column. */
 export function isParentLive(parentId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${parentId} IS NULL
     OR (SELECT revoked_at IS NULL AND ${isUnexpired} FROM sessions AS parent WHERE parent.id = ${parentId}))`

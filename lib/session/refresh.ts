@@ -3,17 +3,14 @@ import { refreshGraceSeconds } from '../contract/lifetimes'
 import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { log } from '../log'
 import { isParentLive, isUserAllowed } from './find'
-import { issueTokens, type SessionTokens, type StoredSession } from './issue-tokens'
+import { issueTokens, type StoredSession } from './issue-tokens'
 import { readRefreshToken } from './refresh-token'
 
-type Refreshed = SessionTokens & { userId: string; sessionId: string }
-
 /**
- * Renews a session with a refresh token, and rotates the token at most once in 10 seconds. The
- * previous token returns the current one for as long; any older one revokes the session (RFC 9700
- * §4.14.2). Throws REFRESH_INVALID, whatever the reason.
+ * Renews a session, and rotates its refresh token at most once in 10 seconds. The previous token returns the current one
+ * for as long; any older one revokes the session (RFC 9700 §4.14.2). Throws REFRESH_INVALID.
  */
-export async function refreshSession(refreshToken: string | null): Promise<Refreshed> {
+export async function refreshSession(refreshToken: string | null) {
   const presented = refreshToken && readRefreshToken(refreshToken)
   if (!presented) throw new ApiError('REFRESH_INVALID')
   const { sessionId, generation } = presented
@@ -22,9 +19,8 @@ export async function refreshSession(refreshToken: string | null): Promise<Refre
     rotated_at IS NULL OR rotated_at <= now() - make_interval(secs => ${refreshGraceSeconds}))`
   const rotates = Prisma.sql`generation = ${generation} AND ${isSettled}`
   const isReuse = Prisma.sql`(generation > ${generation} + 1 OR generation = ${generation} + 1 AND ${isSettled})`
-  // One statement on one row, so that concurrent refreshes take effect one after the other: each
-  // waits for the row and is then evaluated with the values that the one before left. A generation
-  // that is greater than the stored one comes from before the database was restored.
+  // One statement on one row: concurrent refreshes wait for the row, and each sees what the one before did. A greater
+  // generation than the stored one comes from before the database was restored.
   const [row] = await prisma().$queryRaw<(StoredSession & { reused: boolean })[]>`
     UPDATE sessions SET
       generation = CASE WHEN ${rotates} THEN generation + 1 ELSE generation END,

@@ -3,9 +3,8 @@ import type { LiveSession } from './find'
 
 /** Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one row per session. */
 export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
-  // Locks the sessions in one order. An UPDATE locks them in the order of its plan, so that a sign-out
-  // of two sessions and a reset of their user could deadlock. No index has this order: with one, the
-  // planner might read all of it instead of sorting a few rows.
+  // Locks the sessions in one order, which an UPDATE does not: a sign-out of two sessions and a reset could deadlock.
+  // No index has this order: the planner might read all of it instead of sorting a few rows.
   return Prisma.sql`
     revoked AS (
       UPDATE sessions SET revoked_at = now() WHERE id = ANY (ARRAY(
@@ -14,10 +13,7 @@ export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
     )`
 }
 
-/**
- * Revokes sessions by ID. A sign-out from a dashboard ends the parent too, and with it the sessions of all other
- * dashboards. Ignores those that have ended already.
- */
+/** Revokes sessions by ID. A sign-out from a dashboard ends the parent too, and so the sessions of all dashboards. */
 export async function endSessions(ids: string[]): Promise<void> {
   const idsAndParents = Prisma.sql`
     SELECT unnest(${ids}::uuid[]) UNION ALL SELECT parent_id FROM sessions WHERE id = ANY (${ids}::uuid[])`
@@ -26,8 +22,8 @@ export async function endSessions(ids: string[]): Promise<void> {
 }
 
 /**
- * Locks a user, which must precede a statement with `endAllSessions`: only the next statement can
- * see a session that was starting concurrently. Lock order everywhere: user, code, session.
+ * Locks a user. Must precede a statement with `endAllSessions`, which can then see a session that was starting
+ * concurrently. Lock order everywhere: user, code, session.
  */
 export async function lockUser(tx: Prisma.TransactionClient, userId: string): Promise<void> {
   await tx.$executeRaw`SELECT 1 FROM users WHERE id = ${userId} FOR UPDATE`
@@ -40,10 +36,8 @@ const longExpired = Prisma.sql`now() - interval '1 minute'`
 export const codeIsUsable = Prisma.sql`used_at IS NULL AND (expires_at > ${longExpired}) IS TRUE`
 
 /**
- * Returns the CTEs that revoke all sessions of a user (a fragment that yields the ID, or null for
- * nobody), and delete the codes with which another could start. `revoked (id)` has one row per
- * session. A session with its children can be spared, by its ID. The pair of columns makes the planner
- * use the index of both, and skip what expired long ago.
+ * Returns the CTEs that revoke all sessions of a user (a fragment with the ID, or null), except `spared` and its
+ * children, and delete the user's usable codes. The pair of columns makes the planner use the index of both.
  */
 export function endAllSessions(userId: Prisma.Sql, spared: string | null = null): Prisma.Sql {
   const isSpared = spared ? Prisma.sql`AND ${spared}::uuid NOT IN (id, coalesce(parent_id, id))` : Prisma.empty

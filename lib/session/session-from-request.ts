@@ -7,18 +7,12 @@ export function sessionTokenOf(headers: Headers): string | null {
   return bearerOf(headers) ?? cookieOf(headers, 'session')
 }
 
-/**
- * Returns the IDs of the sessions that a browser holds: of the session cookie, and of the refresh
- * cookie, which outlives it. The sessions may have ended.
- */
+/** Returns the IDs of the sessions in a browser's cookies. The sessions may have ended. */
 export function sessionIdsOfBrowser(headers: Headers): Promise<string[]> {
   return idsOf([cookieOf(headers, 'session')], [cookieOf(headers, 'refresh')])
 }
 
-/**
- * Returns the IDs of the sessions that a sign-out ends: those of all valid credentials of the
- * request. An invalid credential does not hide a valid one.
- */
+/** Returns the IDs of the sessions of all valid credentials of a request, which a sign-out ends. */
 export function presentedSessionIds(headers: Headers, refreshToken: string | null = null): Promise<string[]> {
   return idsOf([bearerOf(headers), cookieOf(headers, 'session')], [refreshToken, cookieOf(headers, 'refresh')])
 }

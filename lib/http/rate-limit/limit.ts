@@ -28,16 +28,15 @@ type Store = { consume: Promise<Consume>; failing: boolean; lastTriedAt: number 
 const globals = globalThis as typeof globalThis & { rateLimitMemory?: Consume; rateLimitStore?: Store }
 
 /**
- * Counts one request of a client (see client-key.ts): pages, routes and public documents together. Never throws, and
- * takes less than half a second: while the store fails, this process counts, and retries the store in the background.
+ * Counts one request of a client (see client-key.ts). Never throws, and takes less than half a second: while the store
+ * fails, this process counts, and retries the store in the background.
  */
 export async function countRequest(client: string): Promise<Verdict> {
   const { RATE_LIMIT, RATE_LIMIT_REQUESTS: points } = env()
   const options = { keyPrefix: 'platform-limit', points, duration: windowSeconds }
   if (!globals.rateLimitMemory) {
     const memory = new RateLimiterMemory(options)
-    // Bound, because the timer of a new client would otherwise retain the Next.js context of its
-    // request (26 KB) for the whole window.
+    // Bound: the timer of a new client would retain the Next.js context of its request (26 KB) for the whole window.
     globals.rateLimitMemory = AsyncResource.bind((key) => memory.consume(key))
   }
   if (RATE_LIMIT !== 'in-process')
