@@ -7,8 +7,8 @@ import { issueTokens, type StoredSession } from './issue-tokens'
 import { readRefreshToken } from './refresh-token'
 
 /**
- * Renews a session, and rotates its refresh token at most once in 10 seconds. The previous token returns the current one
- * for as long; any older one revokes the session (RFC 9700 §4.14.2). Throws REFRESH_INVALID.
+ * Renews a session, and rotates its refresh token at most once in 10 seconds. The previous token returns the current
+ * one for as long; any older one revokes the session (RFC 9700 §4.14.2). Throws REFRESH_INVALID.
  */
 export async function refreshSession(refreshToken: string | null) {
   const presented = refreshToken && readRefreshToken(refreshToken)
