@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { errorCode, errorReason } from './database/driver-error'
 
-/** Writes one JSON object per line to stdout. Log nothing that a client sent, except what lib/http/route.ts validates. */
+/** Writes JSON lines. Log nothing that a client sent, except the fields that lib/http/route.ts validates. */
 export const log = pino({
   level: process.env.LOG_LEVEL || 'info',
   base: null,

@@ -48,7 +48,7 @@ export function inUnicode(address: string): string {
  */
 export function domainInAscii(text: string): string | null {
   if (text.length > maxDomainLength) return null // the conversion takes time with the square of it
-  // domainToASCII also accepts percent-encoding, other full stops, joiners, and symbols such as emoji. It ends at a slash.
+  // domainToASCII stops at a slash, and accepts percent-encoding, other full stops, joiners and symbols such as emoji.
   if (/[\0-,/:-@[-`{-\x7F]|[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Join_Control}]/u.test(text)) return null
   const ascii = domainToASCII(text.toLowerCase()) // before the conversion, which maps a capital ẞ to “ss”
   if (ascii.length > maxDomainLength || !hostName.test(ascii) || /^[\d.]+$/.test(ascii)) return null

@@ -1,6 +1,6 @@
 import { Prisma } from './prisma'
 
-/** A condition on a row of `users`: whether their own policy, or else the connection of their domain, allows a password. */
+/** A condition on a row of `users`: whether its policy, or else the connection of its domain, allows a password. */
 export const mayUsePassword = Prisma.sql`
   CASE password_policy WHEN 'allowed' THEN true WHEN 'never' THEN false ELSE (
     SELECT allow_passwords FROM connections

@@ -12,7 +12,7 @@ const idleInTransactionMs = 10_000 // frees the locks of a process that froze
 /** The time limit for a result, in milliseconds. After it, the outcome is unknown. */
 export const resultMs = 6_000
 
-// enable_seqscan: see docs/decisions/0023-subqueries-instead-of-joins.md. TimeZone: Prisma sends times without a zone.
+// enable_seqscan: see docs/decisions/0016-subqueries-instead-of-joins.md. TimeZone: Prisma sends times without a zone.
 const setUp = `
   SET TimeZone = 'UTC';
   SET statement_timeout = ${statementMs};

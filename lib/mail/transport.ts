@@ -92,7 +92,7 @@ function smtpOptions(): SMTPTransportOptions {
   }
 }
 
-/** A socket that accepts only as much as mail servers send before STARTTLS: empty lines block nodemailer for seconds. */
+/** A socket that receives no more than a mail server sends before STARTTLS: empty lines block nodemailer for seconds. */
 function boundedSocket(): Socket {
   const socket = new Socket()
   socket.on('data', () => {

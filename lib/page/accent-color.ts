@@ -2,8 +2,8 @@
 export const surfaces = { light: '#ffffff', dark: '#1c1d1f' }
 
 /**
- * Returns CSS custom properties for accent colours (`#rrggbb`). Buttons keep the colour, with a black or white label, and
- * an edge where it is close to the surface. Links are darkened or lightened until they have the contrast of WCAG 2.2 AA.
+ * Returns CSS custom properties for accent colours (`#rrggbb`). Buttons keep the colour, with a black or white label,
+ * and an edge where it is close to the surface. Links are darkened or lightened to the contrast of WCAG 2.2 AA.
  */
 export function accentCss(color: string, colorInDark?: string): string {
   const { light, dark } = accentPalette(color, colorInDark)

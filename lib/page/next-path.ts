@@ -7,8 +7,8 @@ const maxAuthorizeLength = 7_500
 const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // parsing one takes time with the square of its length
 
 /**
- * Returns where `?next=` leads: a path of this site, or a URL of the dashboard's origin. Returns null for anything else,
- * for what a browser or proxy might read as another site, for paths that are no page, and for what is too long.
+ * Returns where `?next=` leads: a path of this site, or a URL of the dashboard's origin. Null for anything else, for
+ * what a browser or a proxy might read as another site, for paths that are not pages, and for what is too long.
  */
 export function nextDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
   if (typeof next !== 'string' || longHost.test(next) || /[\\\p{Cc}]/u.test(next)) return null

@@ -12,8 +12,8 @@ const firstLine = /^[\dA-F]{35}:\d/ // the rest of a SHA-1, and how often the pa
 let pausedUntil = 0
 
 /**
- * Returns whether the breached-password range API knows a password, by five hex digits of its SHA-1 (k-anonymity). False
- * if the check is off or fails. An API that fails or is slow is skipped for a while, so that the hashing queue moves on.
+ * Returns whether the breached-password range API knows a password, from five hex digits of its SHA-1 (k-anonymity).
+ * False if the check is off or fails. Skips an API that fails or is slow for a while, so that the hashing queue moves.
  */
 export async function isBreached(password: string): Promise<boolean> {
   const { PASSWORD_BREACH_CHECK, PASSWORD_BREACH_URL } = env()

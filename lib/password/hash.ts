@@ -45,8 +45,8 @@ export type Verified = { upgraded: string | null }
 const dummyHash = `$2b$${bcryptCost}$${'.'.repeat(53)}`
 
 /**
- * Returns null unless a password, as typed or in NFC, matches a stored hash. Throws SERVICE_UNAVAILABLE. The dummy takes
- * the place of a missing hash, and follows a cheaper one: no failure takes less time than that of an unknown user.
+ * Returns null unless a password, as typed or in NFC, matches a stored hash. Throws SERVICE_UNAVAILABLE. The dummy
+ * replaces a missing hash, and follows a cheaper one: no failure takes less time than that of an unknown user.
  */
 export function verifyPassword(password: string, stored: string | null): Promise<Verified | null> {
   return inQueue(async () => {

@@ -6,7 +6,7 @@ import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
 import { sessionTokenOf } from './session-from-request'
 
-/** A session that has not ended, nor its parent, of a user who is not disabled. `familyId` is the ID of its first one. */
+/** A session that has not ended, nor has its parent. `familyId` is the ID of the parent, or its own if it has none. */
 export type LiveSession = { sessionId: string; familyId: string; userId: string; email: string; endsAt: Date }
 
 /** A condition on a row of `sessions`: whether its user may renew it, by a password if it began with one. */
