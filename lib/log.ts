@@ -19,11 +19,6 @@ export function describeCause(cause: unknown): { name: string; code?: string; re
 
 /** Returns where an error was thrown. Its stack begins with its message, which may contain lines like frames. */
 function framesOf({ stack = '', message }: Error): string {
-  return stack
-    .replace(message, '')
-    .split('\n')
-    .filter((line) => /^\s+at /.test(line))
-    .slice(0, 5)
-    .map((line) => line.trim())
-    .join(' < ')
+  const frames = stack.replace(message, '').match(/(?<=^\s+)at .+/gm) ?? []
+  return frames.slice(0, 5).join(' < ')
 }

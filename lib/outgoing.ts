@@ -13,9 +13,7 @@ export class ResponseRejected extends Error {
   }
 }
 
-export type RequestOptions = {
-  method?: string
-  headers?: HeadersInit
+export type RequestOptions = Pick<RequestInit, 'method' | 'headers'> & {
   body?: string | URLSearchParams
   signal: AbortSignal
 }

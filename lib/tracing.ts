@@ -5,18 +5,8 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node'
 
 // The only attributes that are exported. Next.js writes full URLs into others, and with them a code or a token.
-const exportedAttributes = new Set([
-  'http.method',
-  'http.route',
-  'http.status_code',
-  'net.peer.name',
-  'net.peer.port',
-  'next.route',
-  'next.rsc',
-  'next.segment',
-  'next.span_type',
-  'operation.name',
-])
+const exportedAttributes =
+  /^(http\.(method|route|status_code)|net\.peer\.(name|port)|next\.(route|rsc|segment|span_type)|operation\.name)$/
 
 const flushMs = 2_000
 
@@ -50,7 +40,7 @@ function withoutSecrets(span: ReadableSpan): ReadableSpan {
   const events = span.events.map((event) => ({
     ...event,
     name: 'exception',
-    attributes: pick(event.attributes ?? {}, new Set(['exception.type'])),
+    attributes: pick(event.attributes ?? {}, /^exception\.type$/),
   }))
   return Object.create(span, {
     name: { value: nameOf(span) },
@@ -67,6 +57,6 @@ function nameOf({ attributes, name }: ReadableSpan): string {
   return parts.length > 0 ? parts.join(' ') : name.split(/[?#\s]/)[0]!
 }
 
-function pick(attributes: Attributes, names: Set<string>): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([name]) => names.has(name)))
+function pick(attributes: Attributes, names: RegExp): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => names.test(name)))
 }

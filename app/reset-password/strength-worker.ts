@@ -1,5 +1,5 @@
+import { minGuesses } from '@/lib/password/format'
 import { countGuesses } from '@/lib/password/strength'
-import { minGuesses } from '@/lib/password/thresholds'
 
 const strongGuesses = 1e12
 

@@ -5,10 +5,7 @@ import { secretNames, tokenHashHeader } from './url-secret'
 /** Blanks the secrets in the query of a page, and returns the SHA-256 of its `token`, in hex, or null. */
 export function hideSecrets(query: URLSearchParams): string | null {
   // As url-secrets.inline.js: what can't be part of a token came from the text around a link.
-  const token = query
-    .get('token')
-    ?.replace(/[^\w-]/g, '')
-    .slice(0, 43)
+  const token = (query.get('token') ?? '').replace(/[^\w-]/g, '').slice(0, 43)
   for (const name of secretNames) if (query.getAll(name).some(Boolean)) query.set(name, '')
   return token ? createHash('sha256').update(token).digest('hex') : null
 }

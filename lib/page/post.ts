@@ -36,13 +36,10 @@ export async function post(path: string, body: unknown): Promise<Outcome> {
 
 /** Returns the outcome of a request. Never throws: without a valid response, the outcome is unknown. */
 export async function outcomeOf({ requestId: sentId, response: pending }: Sent): Promise<Outcome> {
-  let response: Response
-  try {
-    response = await pending
-  } catch {
-    return { kind: 'unknown', requestId: sentId }
-  }
-  const { ok, code, requestId: bodyId, issues, outcome } = await readBody(response)
+  const response = await pending.catch(() => null)
+  if (!response) return { kind: 'unknown', requestId: sentId }
+  // Without a body if it is incomplete, or sent by a proxy.
+  const { ok, code, requestId: bodyId, issues, outcome }: Body = (await response.json().catch(() => null)) ?? {}
   const requestId = bodyId ?? response.headers.get('x-request-id') ?? sentId
   const waitSeconds = Number(response.headers.get('retry-after')) || 5
   if (ok) return { kind: 'done' }
@@ -53,12 +50,4 @@ export async function outcomeOf({ requestId: sentId, response: pending }: Sent):
   if (code === 'SSO_EXCHANGE_INVALID' || code === 'SIGN_IN_INVALID' || code === 'VALIDATION_ERROR')
     return { kind: 'rejected', issue: issues?.[0], requestId }
   return { kind: 'failed', requestId }
-}
-
-async function readBody(response: Response): Promise<Body> {
-  try {
-    return ((await response.json()) ?? {}) as Body
-  } catch {
-    return {} // incomplete, or sent by a proxy
-  }
 }

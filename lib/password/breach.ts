@@ -22,12 +22,10 @@ export async function isBreached(password: string): Promise<boolean> {
   await import('undici') // before the time counts
   const startedAt = performance.now()
   try {
-    const options = {
-      // hides the length of the response; padding lines have a count of 0
-      headers: { 'Add-Padding': 'true' },
-      signal: AbortSignal.timeout(timeLimitMs),
-    }
-    const response = await fetchBounded(`${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`, options, maxBytes)
+    const signal = AbortSignal.timeout(timeLimitMs)
+    const headers = { 'Add-Padding': 'true' } // hides the length of the response; padding lines have a count of 0
+    const url = `${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`
+    const response = await fetchBounded(url, { headers, signal }, maxBytes)
     if (response.status !== 200) throw new Error(`status ${response.status}`)
     const lines = await response.text()
     if (!firstLine.test(lines)) throw new Error('no list of hashes') // a login page of a network, for example
@@ -44,6 +42,6 @@ function pause(error?: unknown): void {
   const isFirst = performance.now() >= pausedUntil
   pausedUntil = performance.now() + pauseMs
   if (!isFirst) return
-  const cause = error === undefined ? undefined : describeCause(error)
+  const cause = error && describeCause(error)
   log.warn({ cause }, `the breached-password check is slow or fails: passwords pass without it for ${pauseMs / 1000} s`)
 }

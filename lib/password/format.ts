@@ -4,6 +4,8 @@ type FormatIssueCode = Extract<PasswordIssueCode, 'too_short' | 'too_long' | 'in
 
 /** bcrypt ignores all bytes after these. */
 export const maxPasswordBytes = 72
+/** The guesses that a password must withstand: about those of eight random characters. */
+export const minGuesses = 1e8
 const maxNormalizedBytes = 1_024 // normalizing a long run of accents is slow
 const unhashable = /\0|\p{Surrogate}/u // the end of a string in C, and what UTF-8 replaces
 

@@ -3,10 +3,9 @@ import bcrypt from 'bcrypt'
 import PQueue from 'p-queue'
 import { ApiError } from '../contract/errors'
 import { isBreached } from './breach'
-import { isHashable, toNfc } from './format'
+import { isHashable, minGuesses, toNfc } from './format'
 import { passwordError } from './rules'
 import { countGuesses } from './strength'
-import { minGuesses } from './thresholds'
 
 const bcryptCost = 12
 

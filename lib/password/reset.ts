@@ -10,6 +10,8 @@ import { env, sendsMail } from '../settings/env'
 import { hashNewPassword } from './hash'
 import { passwordFormatError } from './rules'
 
+const invalidToken = () => invalid(['token'], 'invalid_or_expired', invalidTokenMessage)
+
 const maxAttempts = 30 // each costs a strength check, and perhaps a breach check and a hash
 
 /** A condition on a row of `reset_tokens`: whether the token can be used, and has attempts left. */
@@ -52,7 +54,26 @@ export async function resetPassword(
     if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await releaseAttempt(tokenHash)
     throw error
   })
-  await setPassword(userId, tokenHash, passwordHash, request)
+  const notice = sendsMail()
+    ? Prisma.sql`, ${noticeInsteadOfResets(Prisma.sql`(SELECT user_id FROM claimed)`, request)}`
+    : Prisma.empty
+  const changed = await transaction(async (tx) => {
+    await lockUser(tx, userId)
+    // statement_timestamp(), because now() is from before the wait for the user.
+    return tx.$executeRaw`
+      WITH claimed AS (
+        UPDATE reset_tokens SET used_at = statement_timestamp()
+        WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired}
+          AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)
+        RETURNING user_id
+      ), changed AS (
+        UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()
+        WHERE id = (SELECT user_id FROM claimed)
+        RETURNING id
+      ), ${endAllSessions(Prisma.sql`(SELECT user_id FROM claimed)`)}${notice}
+      SELECT 1 FROM changed`
+  })
+  if (!changed) throw invalidToken() // a concurrent request used it
   return { userId }
 }
 
@@ -74,37 +95,4 @@ async function releaseAttempt(tokenHash: Uint8Array): Promise<void> {
   const statement = prisma().$executeRaw`
     UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`
   await statement.catch(() => {}) // the attempt then stays counted
-}
-
-/** Uses up the token, sets the password, ends all sessions of the user, and replaces unsent reset mails by a notice. */
-async function setPassword(
-  userId: string,
-  tokenHash: Uint8Array,
-  passwordHash: string,
-  request: MailRequest,
-): Promise<void> {
-  const notice = sendsMail()
-    ? Prisma.sql`, ${noticeInsteadOfResets(Prisma.sql`(SELECT user_id FROM claimed)`, request)}`
-    : Prisma.empty
-  const changed = await transaction(async (tx) => {
-    await lockUser(tx, userId)
-    // statement_timestamp(), because now() is from before the wait for the user.
-    return tx.$executeRaw`
-      WITH claimed AS (
-        UPDATE reset_tokens SET used_at = statement_timestamp()
-        WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired}
-          AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)
-        RETURNING user_id
-      ), changed AS (
-        UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()
-        WHERE id = (SELECT user_id FROM claimed)
-        RETURNING id
-      ), ${endAllSessions(Prisma.sql`(SELECT user_id FROM claimed)`)}${notice}
-      SELECT 1 FROM changed`
-  })
-  if (!changed) throw invalidToken() // a concurrent request used it
-}
-
-function invalidToken(): ApiError {
-  return invalid(['token'], 'invalid_or_expired', invalidTokenMessage)
 }

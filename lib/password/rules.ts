@@ -1,5 +1,4 @@
-import type { ApiError } from '../contract/errors'
-import { invalid } from '../contract/errors'
+import { type ApiError, invalid } from '../contract/errors'
 import type { PasswordIssueCode } from '../contract/schemas'
 import { env } from '../settings/env'
 import { formatIssue, maxPasswordBytes } from './format'
@@ -9,10 +8,9 @@ export function passwordFormatError(password: string): ApiError | undefined {
   const { PASSWORD_MIN_LENGTH } = env()
   const code = formatIssue(password, PASSWORD_MIN_LENGTH)
   if (code === 'too_short') return passwordError(code, `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
-  if (code === 'too_long') {
-    const max = maxPasswordBytes
+  const max = maxPasswordBytes
+  if (code === 'too_long')
     return passwordError(code, `Use at most ${max} bytes: ${max} plain letters, fewer with accents or emoji.`)
-  }
   if (code) return passwordError(code, 'Remove the invisible control character and try again.')
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { minGuesses } from './format'
 import { countGuesses } from './strength'
-import { minGuesses } from './thresholds'
 
 const context = ['ada.lovelace.1815@example.com', 'Dashboard']
 const isGuessable = (password: string) => !(countGuesses(password, context) >= minGuesses)

@@ -9,29 +9,22 @@ const maxStateLength = 1_000
 /** The request of a dashboard to sign its user in. */
 export type AuthorizeRequest = { redirectUri: string; state: string | null; codeChallenge: Uint8Array | null }
 
-/** Why a request can't be answered at a callback: for the log. */
-type Unanswerable = 'redirect_uri_unknown' | 'state_too_long'
-
 /**
  * Reads the query of an authorization request (RFC 6749 §4.1.1) with a PKCE challenge (RFC 7636 §4.3), which is null
  * unless it is one of S256. Returns the reason if the redirect URI is not registered, or the state too long.
  */
-export function readAuthorizeRequest(search: string, callbackUrls: string[]): AuthorizeRequest | Unanswerable {
+export function readAuthorizeRequest(
+  search: string,
+  callbackUrls: string[],
+): AuthorizeRequest | 'redirect_uri_unknown' | 'state_too_long' {
   const query = new URLSearchParams(search)
   const [redirectUri, ...others] = query.getAll('redirect_uri')
   if (!redirectUri || others.length > 0 || !callbackUrls.includes(redirectUri)) return 'redirect_uri_unknown'
   const state = query.get('state')
   if (state && state.length > maxStateLength) return 'state_too_long'
-  const [challenge, ...further] = query.getAll('code_challenge')
-  const isValid = /^[\w-]{43}$/.test(challenge ?? '') && further.length === 0
-  return {
-    redirectUri,
-    state,
-    codeChallenge:
-      isValid && query.get('code_challenge_method') === 'S256'
-        ? new Uint8Array(Buffer.from(challenge!, 'base64url'))
-        : null,
-  }
+  const [challenge = '', ...further] = query.getAll('code_challenge')
+  const isValid = /^[\w-]{43}$/.test(challenge) && further.length === 0 && query.get('code_challenge_method') === 'S256'
+  return { redirectUri, state, codeChallenge: isValid ? new Uint8Array(Buffer.from(challenge, 'base64url')) : null }
 }
 
 /** Returns the live session of a browser's cookies, or null. The JWT may have expired. */
