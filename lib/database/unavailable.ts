@@ -6,12 +6,11 @@ export function asUnavailable(error: unknown): ApiError | null {
   const causes = causesOf(error)
   const details = causes.map((cause) => `${errorCode(cause) ?? ''} ${cause.message}`)
   const is = (pattern: RegExp) => details.some((detail) => pattern.test(detail))
-  // By name: pages and routes are separate bundles with a class each, and share one pool.
-  const nothingChanged = causes.some(({ name }) => name === 'NothingChanged')
   if (!is(rolledBack) && !is(maybeCommitted)) return null
-  const isUnknown = !is(rolledBack) && !nothingChanged
+  // By name: pages and routes are separate bundles with a class each, and share one pool.
+  const nothingChanged = is(rolledBack) || causes.some(({ name }) => name === 'NothingChanged')
   const unknown = { outcome: 'unknown', message: outcomeUnknownMessage } as const
-  return new ApiError('SERVICE_UNAVAILABLE', { ...(isUnknown && unknown), cause: error })
+  return new ApiError('SERVICE_UNAVAILABLE', { ...(!nothingChanged && unknown), cause: error })
 }
 
 const rolledBack = new RegExp(

@@ -11,6 +11,8 @@ const textsOf = { en, de, fr, es, ar }
 
 type Language = keyof typeof textsOf
 
+const isLanguage = (tag: string): tag is Language => Object.hasOwn(textsOf, tag)
+
 const made: Partial<Record<Language, Texts>> = {} // the same for every request
 
 const maxHeaderLength = 512 // browsers send less; a longer header is cut
@@ -33,9 +35,7 @@ export function textsFor(requestHeaders: Headers): Texts {
 /** Returns the language that the user chose in the footer, or else the best for `Accept-Language`. */
 export function languageOf(requestHeaders: Headers): Language {
   const [, chosen = ''] = /(?:^|; ?)language=([a-z]{2})(?:;|$)/.exec(requestHeaders.get('cookie') ?? '') ?? []
-  return Object.hasOwn(textsOf, chosen)
-    ? (chosen as Language)
-    : preferredLanguage(requestHeaders.get('accept-language'))
+  return isLanguage(chosen) ? chosen : preferredLanguage(requestHeaders.get('accept-language'))
 }
 
 /** Returns the first variety of the page's language in `Accept-Language`, such as British English, to format dates. */
@@ -47,23 +47,18 @@ export function localeOf(requestHeaders: Headers): string {
 
 /** Returns the texts in a language, or in English if it is not supported any more. */
 export function textsIn(language: string): Texts {
-  const tag = Object.hasOwn(textsOf, language) ? (language as Language) : 'en'
+  const tag = isLanguage(language) ? language : 'en'
   made[tag] ??= textsOf[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)
   return made[tag]
 }
 
 /** Returns the supported language that an `Accept-Language` header prefers (RFC 9110 §12.5.4), or English. */
 export function preferredLanguage(header: string | null): Language {
-  const ranges = (header ?? '')
-    .slice(0, maxHeaderLength)
-    .toLowerCase()
-    .split(',')
-    .map((range) => {
-      const [tag = '', weight = 'q=1'] = range.split(';').map((text) => text.trim())
-      return { language: tag.split('-')[0]!, weight: Number(weight.slice('q='.length)) }
-    })
-  const supported = ranges
-    .filter(({ language, weight }) => weight > 0 && Object.hasOwn(textsOf, language))
-    .sort((a, b) => b.weight - a.weight)
-  return (supported[0]?.language as Language | undefined) ?? 'en'
+  let best = { language: 'en' as Language, weight: 0 }
+  for (const range of header?.slice(0, maxHeaderLength).toLowerCase().split(',') ?? []) {
+    const [tag = '', quality = 'q=1'] = range.split(';').map((text) => text.trim())
+    const [language = '', weight] = [tag.split('-')[0], Number(quality.slice('q='.length))]
+    if (weight > best.weight && isLanguage(language)) best = { language, weight }
+  }
+  return best.language
 }

@@ -31,9 +31,8 @@ export async function hashNewPassword(password: string, context: string[]): Prom
     const advice = 'This password is easy to guess. Use three or more unrelated words, or something longer.'
     throw passwordError('too_guessable', advice)
   }
-  if (await isBreached(normalized)) {
+  if (await isBreached(normalized))
     throw passwordError('breached', 'This password appears in a known data breach. Use a different one.')
-  }
   return inQueue(() => bcrypt.hash(normalized, bcryptCost))
 }
 

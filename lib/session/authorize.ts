@@ -7,7 +7,7 @@ import { findRefreshableSession, findSession, type LiveSession } from './find'
 const maxStateLength = 1_000
 
 /** The request of a dashboard to sign its user in. */
-export type AuthorizeRequest = { redirectUri: string; state: string | null; codeChallenge: Uint8Array | null }
+type AuthorizeRequest = { redirectUri: string; state: string | null; codeChallenge: Uint8Array | null }
 
 /**
  * Reads the query of an authorization request (RFC 6749 §4.1.1) with a PKCE challenge (RFC 7636 §4.3), which is null

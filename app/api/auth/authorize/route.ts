@@ -5,12 +5,7 @@ import { isNavigation } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log'
 import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
 import { substitutePage } from '@/lib/page/substitute-page'
-import {
-  type AuthorizeRequest,
-  findBrowserSession,
-  issueDashboardCode,
-  readAuthorizeRequest,
-} from '@/lib/session/authorize'
+import { findBrowserSession, issueDashboardCode, readAuthorizeRequest } from '@/lib/session/authorize'
 import { env } from '@/lib/settings/env'
 
 /** Signs a user in to a dashboard on another host: the authorization code flow (RFC 6749 §4.1) with PKCE (RFC 7636). */
@@ -24,27 +19,27 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const next = nextDestination(paths.authorize + search, PUBLIC_URL, DASHBOARD_URL)
     if (!next) return explain(headers, 'state_too_long', addToLog)
 
-    const { redirectUri, codeChallenge } = asked
+    const { redirectUri, state, codeChallenge } = asked
     if (!codeChallenge) {
       addToLog({ check: 'code_challenge' })
-      return seeOther(callbackUrl(asked, { error: 'invalid_request' }))
+      return seeOther(callbackUrl(redirectUri, state, { error: 'invalid_request' }))
     }
     try {
       const session = await findBrowserSession(headers)
       const code = session && (await issueDashboardCode(session.sessionId, { redirectUri, codeChallenge }))
       if (!code) return seeOther(signInPageUrl(SIGN_IN_URL, next))
       addToLog({ userId: session.userId, sessionId: session.sessionId })
-      return seeOther(callbackUrl(asked, { code }))
+      return seeOther(callbackUrl(redirectUri, state, { code }))
     } catch (error) {
       log.error({ cause: describeCause(error) }, 'a dashboard could not get a code')
-      return seeOther(callbackUrl(asked, { error: 'temporarily_unavailable' }))
+      return seeOther(callbackUrl(redirectUri, state, { error: 'temporarily_unavailable' }))
     }
   },
   () => env().DASHBOARD_CALLBACK_URLS.length > 0,
 )
 
 /** Returns the redirect URI with the response, which names its issuer (RFC 9207). */
-function callbackUrl({ redirectUri, state }: AuthorizeRequest, response: { code: string } | { error: string }): string {
+function callbackUrl(redirectUri: string, state: string | null, response: Record<string, string>): string {
   const parameters = Object.entries({ ...response, iss: env().PUBLIC_URL, ...(state !== null && { state }) })
   // not URLSearchParams: not everybody decodes a space that is encoded as a plus sign
   const query = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
