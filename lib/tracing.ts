@@ -34,7 +34,7 @@ class FilteringExporter extends OTLPTraceExporter {
   }
 }
 
-/** Returns the span without what may quote anything: its name, other attributes, the message of an exception. */
+/** Returns the span without what may quote anything: its name, which may hold a URL, other attributes and messages. */
 function withoutSecrets(span: ReadableSpan): ReadableSpan {
   const { message: _, ...status } = span.status
   const events = span.events.map((event) => ({
@@ -50,7 +50,6 @@ function withoutSecrets(span: ReadableSpan): ReadableSpan {
   })
 }
 
-/** Returns the type, method and route of a span. Next.js puts the URL into the names of some spans. */
 function nameOf({ attributes, name }: ReadableSpan): string {
   const { 'next.span_type': type, 'http.method': method, 'http.route': httpRoute, 'next.route': nextRoute } = attributes
   const parts = [type === 'BaseServer.handleRequest' ? undefined : type, method, httpRoute ?? nextRoute].filter(Boolean)

@@ -35,7 +35,6 @@ const maybeCommitted = new RegExp(
   ].join('|'),
 )
 
-/** Returns the error and its chain of causes, at most six. */
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = []
   for (let cause = error; cause instanceof Error && causes.length < 6; cause = cause.cause) causes.push(cause)

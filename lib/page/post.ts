@@ -1,13 +1,11 @@
 import type { ErrorCode, Issue } from '../contract/errors'
 
-/** The outcome of a POST, as far as pages distinguish it. */
 export type Outcome = { requestId?: string } & (
   | { kind: 'done' | 'failed' | 'offline' | 'unknown' }
   | { kind: 'rejected'; issue?: Issue }
   | { kind: 'limited' | 'unavailable'; waitSeconds: number }
 )
 
-/** A request that was sent, with the request ID that it carries. */
 export type Sent = { requestId?: string; response: Promise<Response> }
 
 type Body = { ok?: boolean; code?: ErrorCode; requestId?: string; issues?: Issue[]; outcome?: 'unknown' }

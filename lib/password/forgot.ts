@@ -1,4 +1,6 @@
+import { AsyncResource } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { describeCause, log } from '../log'
 import { type MailRequest, queueResetMail } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
@@ -7,10 +9,9 @@ import { sendAfterRequest } from '../mail/sender'
 const retryAfterMs = [1_000, 5_000, 10_000]
 const retriedPerBlock = 100 // in a quarter of an hour; each keeps 30 KB meanwhile
 
-const windowMs = 15 * 60_000
-const maxBlocks = 10_000
-let requestsByBlock = new Map<string, number>()
-let windowEndsAt = 0
+const requests = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: 15 * 60 })
+// Bound: the timer of a new block would retain the Next.js context of its request.
+const countRequest = AsyncResource.bind((addressBlock: string) => requests.consume(addressBlock))
 
 let unfinished = 0
 process.once('exit', () => {
@@ -20,7 +21,10 @@ process.once('exit', () => {
 /** Mails a reset link, if there is such a user. For `after()`: its time must not show in the response. Never throws. */
 export async function mailResetLink(emails: string[], request: MailRequest, clientKey: string): Promise<void> {
   unfinished++
-  const priority = countRequest(clientKey)
+  // The mails of an address block (an IPv4 /24, an IPv6 /48) must not delay those of others. Counts requests, because the
+  // order of mails could tell which users there are.
+  const addressBlock = clientKey.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? clientKey.split(':', 3).join(':')
+  const priority = (await countRequest(addressBlock)).consumedPoints - 1
   for (const ms of [...retryAfterMs, null]) {
     try {
       await queueResetMail(emails, request, priority)
@@ -35,19 +39,4 @@ export async function mailResetLink(emails: string[], request: MailRequest, clie
   }
   unfinished--
   await sendAfterRequest()
-}
-
-/**
- * Returns how many requests the client's address block (an IPv4 /24, an IPv6 /48) has sent before in this window: its
- * mails must not delay those of others. Counts requests, because the order of mails could tell which users there are.
- */
-function countRequest(clientKey: string): number {
-  if (performance.now() > windowEndsAt || requestsByBlock.size >= maxBlocks) {
-    requestsByBlock = new Map()
-    windowEndsAt = performance.now() + windowMs
-  }
-  const addressBlock = clientKey.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? clientKey.split(':', 3).join(':')
-  const before = requestsByBlock.get(addressBlock) ?? 0
-  requestsByBlock.set(addressBlock, before + 1)
-  return before
 }

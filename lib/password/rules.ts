@@ -14,7 +14,6 @@ export function passwordFormatError(password: string): ApiError | undefined {
   if (code) return passwordError(code, 'Remove the invisible control character and try again.')
 }
 
-/** Creates a VALIDATION_ERROR about the password. */
 export function passwordError(code: PasswordIssueCode, message: string): ApiError {
   return invalid(['password'], code, message)
 }

@@ -6,7 +6,6 @@ import { findRefreshableSession, findSession, type LiveSession } from './find'
 
 const maxStateLength = 1_000
 
-/** The request of a dashboard to sign its user in. */
 type AuthorizeRequest = { redirectUri: string; state: string | null; codeChallenge: Uint8Array | null }
 
 /**

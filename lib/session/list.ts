@@ -4,7 +4,6 @@ import { dateFromEpoch, isUnexpired, prisma } from '../database/prisma'
 import type { LiveSession } from './find'
 import { endSessions } from './revoke'
 
-/** A live session of a user, as the API returns it. */
 type ListedSession = z.output<typeof SessionsResponse>['sessions'][number]
 
 type Row = Omit<ListedSession, 'createdAt' | 'lastUsedAt'> & { times: [created: number, used: number] }

@@ -14,7 +14,6 @@ export type Consume = RateLimiterAbstract['consume']
 
 export type LimiterOptions = { keyPrefix: string; points: number; duration: number }
 
-/** Whether a request is within the limit, the requests remaining, and the seconds until the reset. */
 export type Verdict = { allowed: boolean; remaining: number; resetSeconds: number }
 
 const connections = {

@@ -9,7 +9,6 @@ import { cookieOf } from '@/lib/session/cookie'
 import { requireSession } from '@/lib/session/find'
 import { env, sendsMail } from '@/lib/settings/env'
 
-/** Replaces the password of the user, and ends all other sessions. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.changePassword,
   async ({ request, body, respond, addToLog }) => {

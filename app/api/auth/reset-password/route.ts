@@ -6,7 +6,6 @@ import { sendAfterRequest } from '@/lib/mail/sender'
 import { resetPassword } from '@/lib/password/reset'
 import { sendsMail } from '@/lib/settings/env'
 
-/** Sets a new password with the token of a reset e-mail. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.resetPassword,
   async ({ request, body: { token, password }, respond, addToLog }) => {

@@ -3,7 +3,6 @@ import { route } from '@/lib/http/route'
 import { requireSession } from '@/lib/session/find'
 import { listSessions } from '@/lib/session/list'
 
-/** Lists the live sessions of the user. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.listSessions,
   async ({ request: { headers }, respond }) =>

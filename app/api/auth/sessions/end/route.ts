@@ -5,7 +5,6 @@ import { requireSession } from '@/lib/session/find'
 import { endListedSession } from '@/lib/session/list'
 import { endOtherSessions } from '@/lib/session/revoke'
 
-/** Ends one session of the user, or all others. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.endSessions,
   async ({ request: { headers }, body: { sessionId, others }, respond, addToLog }) => {
