@@ -19,10 +19,8 @@ export function startTracing(): void {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'authentication-completion' }))
     .merge(detectResources({ detectors: [envDetector] })) // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
-  const provider = new NodeTracerProvider({
-    resource,
-    spanProcessors: [new BatchSpanProcessor(new FilteringExporter())],
-  })
+  const spanProcessors = [new BatchSpanProcessor(new FilteringExporter())]
+  const provider = new NodeTracerProvider({ resource, spanProcessors })
   // every trace starts here, because any client could send a `traceparent`
   provider.register({ propagator: null })
   globalThis.flushSpans = () => Promise.race([provider.forceFlush().catch(() => {}), sleep(flushMs)])

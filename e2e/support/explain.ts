@@ -50,7 +50,7 @@ async function run(): Promise<void> {
   await refreshSession(refreshToken)
   const codeVerifier = 'any secret'
   const request = { redirectUri: 'https://app.example.com/callback', codeChallenge: hashSecret(codeVerifier) }
-  const ofDashboard = (await issueDashboardCode(sessionId, request))!
+  const ofDashboard = (await issueDashboardCode(sessionId, request.redirectUri, request.codeChallenge))!
   await exchangeSsoCode(ofDashboard, { ...nobody, codeVerifier })
   await endSessions([sessionId])
   await resetPassword((await issueResetToken(id)).secret, 'lantern meadow otter')

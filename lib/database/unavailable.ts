@@ -16,12 +16,10 @@ export function asUnavailable(error: unknown): ApiError | null {
 const rolledBack = new RegExp(
   [
     'ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH',
-    // from the pool
-    'timeout exceeded when trying to connect|Connection terminated due to connection timeout',
+    'timeout exceeded when trying to connect|Connection terminated due to connection timeout', // from the pool
     '\\bP2028\\b', // from Prisma: the transaction did not start in time, or ended before COMMIT
     '\\b57014\\b', // statement_timeout
-    // read-only, idle in a transaction, serialisation, deadlock, resources, locks, shutdown, start-up, system,
-    // authentication
+    // read-only, idle in transaction, serialisation, deadlock, resources, locks, shutdown, start-up, system, login
     '\\b(25006|25P03|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b',
   ].join('|'),
 )

@@ -71,6 +71,7 @@ export async function sendMail(
 
 function smtpOptions(): SMTPTransportOptions {
   const { protocol, hostname, port, username, password } = new URL(env().SMTP_URL!)
+  const [user, pass] = [username, password].map(decodeURIComponent)
   const secure = protocol === 'smtps:'
   const isLocal = !secure && isLoopback(hostname)
   return {
@@ -80,10 +81,7 @@ function smtpOptions(): SMTPTransportOptions {
     ...(!secure && { socket: boundedSocket() }),
     requireTLS: !secure && !isLocal,
     ignoreTLS: isLocal, // a mailbox of development or a relay on this host has no certificate for it
-    ...(username && {
-      auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
-      forceAuth: true,
-    }),
+    ...(user && { auth: { user, pass: pass! }, forceAuth: true }),
     name: new URL(env().PUBLIC_URL).hostname,
     connectionTimeout: connectMs + greetingMs, // includes the greeting and STARTTLS
     dnsTimeout: connectMs,

@@ -6,10 +6,7 @@ const style = `:root{color-scheme:light dark}\
 body{max-width:28rem;margin:15vh auto 0;padding:0 1.5rem;font:1rem/1.5 system-ui,sans-serif}\
 h1{font-size:1.5rem;line-height:1.25}a{color:inherit}`
 
-/**
- * Returns an HTML page in place of the requested one. `resetSeconds` is the wait of `rateLimitedPage`. Cheap to serve:
- * no React, no script, no other file.
- */
+/** Returns an HTML page, without React or scripts, in place of the requested one. Only `rateLimitedPage` has a wait. */
 export function substitutePage(
   name: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage',
   requestHeaders: Headers,

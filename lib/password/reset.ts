@@ -92,7 +92,6 @@ export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
 
 /** Takes back an attempt that a full queue rejected: a user who retries must not run out of them. */
 async function releaseAttempt(tokenHash: Uint8Array): Promise<void> {
-  const statement = prisma().$executeRaw`
-    UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`
-  await statement.catch(() => {}) // the attempt then stays counted
+  await prisma().$executeRaw`
+    UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`.catch(() => {})
 }

@@ -17,7 +17,6 @@ const zxcvbn = new ZxcvbnFactory({
 /** Returns the guesses that an attacker needs who knows `context`, such as the e-mail address. Large: load it lazily. */
 export function countGuesses(password: string, context: string[]): number {
   const parts = [/@/, /[^\p{L}\p{N}]+/u].flatMap((separator) => context.flatMap((text) => text.split(separator)))
-  const known = [...context, ...parts].filter((word) => word.length > 2)
-  const words = known.map((word) => word.slice(0, maxCheckedCharacters))
+  const words = [...context, ...parts].flatMap((word) => (word.length > 2 ? word.slice(0, maxCheckedCharacters) : []))
   return zxcvbn.check(password.normalize('NFC'), words).guesses
 }

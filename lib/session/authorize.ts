@@ -6,16 +6,11 @@ import { findRefreshableSession, findSession, type LiveSession } from './find'
 
 const maxStateLength = 1_000
 
-type AuthorizeRequest = { redirectUri: string; state: string | null; codeChallenge: Uint8Array | null }
-
 /**
  * Reads the query of an authorization request (RFC 6749 §4.1.1) with a PKCE challenge (RFC 7636 §4.3), which is null
  * unless it is one of S256. Returns the reason if the redirect URI is not registered, or the state too long.
  */
-export function readAuthorizeRequest(
-  search: string,
-  callbackUrls: string[],
-): AuthorizeRequest | 'redirect_uri_unknown' | 'state_too_long' {
+export function readAuthorizeRequest(search: string, callbackUrls: string[]) {
   const query = new URLSearchParams(search)
   const [redirectUri, ...others] = query.getAll('redirect_uri')
   if (!redirectUri || others.length > 0 || !callbackUrls.includes(redirectUri)) return 'redirect_uri_unknown'
@@ -33,10 +28,7 @@ export async function findBrowserSession(headers: Headers): Promise<LiveSession 
 }
 
 /** Issues the code for a session of a dashboard. Null if the browser's session has ended, or is one of a dashboard. */
-export async function issueDashboardCode(
-  sessionId: string,
-  { redirectUri, codeChallenge }: { redirectUri: string; codeChallenge: Uint8Array },
-): Promise<string | null> {
+export async function issueDashboardCode(sessionId: string, redirectUri: string, codeChallenge: Uint8Array) {
   const code = newSecret()
   const issued = await prisma().$executeRaw`
     INSERT INTO exchange_codes

@@ -17,8 +17,8 @@ export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
 export async function endSessions(ids: string[]): Promise<void> {
   const idsAndParents = Prisma.sql`
     SELECT unnest(${ids}::uuid[]) UNION ALL SELECT parent_id FROM sessions WHERE id = ANY (${ids}::uuid[])`
-  await prisma().$executeRaw`
-    WITH ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${idsAndParents}))`)} SELECT 1 FROM revoked`
+  await prisma()
+    .$executeRaw`WITH ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${idsAndParents}))`)} SELECT 1 FROM revoked`
 }
 
 /**

@@ -26,7 +26,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     }
     try {
       const session = await findBrowserSession(headers)
-      const code = session && (await issueDashboardCode(session.sessionId, { redirectUri, codeChallenge }))
+      const code = session && (await issueDashboardCode(session.sessionId, redirectUri, codeChallenge))
       if (!code) return seeOther(signInPageUrl(SIGN_IN_URL, next))
       addToLog({ userId: session.userId, sessionId: session.sessionId })
       return seeOther(callbackUrl(redirectUri, state, { code }))
