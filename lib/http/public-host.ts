@@ -13,8 +13,8 @@ const hostPattern = /^[a-z0-9-]{1,40}(\.[a-z0-9-]{1,40}){0,9}(:\d{1,5})?$/ // no
 const globals = globalThis as typeof globalThis & { hasWarnedOfHost?: boolean }
 
 /**
- * Returns the URL at PUBLIC_URL for a request to another host, such as www, which would not get the cookies back; or
- * null. Redirects once: if the host still differs, the proxy changes `Host`, and one warning is logged.
+ * Returns the URL at PUBLIC_URL for a request to another host, such as www, or null: the way back, to PUBLIC_URL, would
+ * lack the cookies. Redirects once: if the host still differs, the proxy changes `Host`, and one warning is logged.
  */
 export function urlAtPublicHost(headers: Headers, { pathname, search, searchParams }: URL): string | null {
   const { PUBLIC_URL } = env()

@@ -10,10 +10,6 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const { userId, sessionId, ...tokens } = await refreshSession(body.refreshToken ?? cookieOf(headers, 'refresh'))
     addToLog({ userId, sessionId })
     setCookies(sessionCookies(tokens))
-    return respond({
-      ok: true,
-      token: tokens.token,
-      ...(body.refreshToken !== undefined && { refreshToken: tokens.refreshToken }),
-    })
+    return respond({ ok: true, token: tokens.token, ...(body.refreshToken && { refreshToken: tokens.refreshToken }) })
   },
 )
