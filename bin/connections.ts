@@ -12,6 +12,7 @@ const { asciiDomain, isSaml, providerOf, providers, slugPattern } = await import
 const connections = await import('../lib/sso/manage')
 const { listConnections, updateConnection } = connections
 const { certificateText, rotateKey } = await import('../lib/sso/saml/provider')
+const { resealSecondFactors } = await import('../lib/second-factor/encryption')
 const { openSecrets } = await import('../lib/sso/sealed-secrets')
 const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
 
@@ -29,7 +30,7 @@ npm run connections -- update SLUG [--FLAG …]
     --metadata FILE or URL  replaces the endpoint and the certificates of a SAML provider
     --new-secret            reads a client secret from stdin, as does --client-id, or no flag at all: update SLUG < SECRET
 npm run connections -- rotate-key SLUG   makes a second key of ours for a SAML connection; --drop drops the first one
-npm run connections -- reseal          encrypts the secrets of all connections with the first key of ENCRYPTION_KEY
+npm run connections -- reseal          encrypts all secrets with the first key of ENCRYPTION_KEY
 npm run connections -- list            lists all connections. --json: one object a line
 npm run connections -- show SLUG       shows a connection, and what to enter at the provider
 npm run connections -- check SLUG      asks the provider, and names what is wrong
@@ -172,6 +173,9 @@ async function reseal(): Promise<void> {
       .then((secrets) => updateConnection(connection, { secrets }))
       .catch((error) => problems.push(`${connection.slug}: ${(error.cause ?? error).message}`))
   console.log(`Connections encrypted with the first key: ${connections.length - problems.length}.`)
+  const { done, failed } = await resealSecondFactors()
+  if (done > 0) console.log(`Second factors encrypted with the first key: ${done}.`)
+  if (failed > 0) problems.push(`No key fits ${failed} second factors: npm run users -- remove-second-factor`)
   if (problems.length > 0) throw new Error(problems.join('\n'))
   console.log('Once every process has that key first, ENCRYPTION_KEY needs no other.')
 }

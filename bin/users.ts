@@ -12,6 +12,7 @@ const { queueResetMail } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
 const { asciiDomain, isSaml } = await import('../lib/sso/connection')
 const { issuersOf, linkUser, listConnections, unlinkUser } = await import('../lib/sso/manage')
+const { removeSecondFactorOf } = await import('../lib/second-factor/change')
 const users = await import('../lib/user')
 const { createUser, findUserByEmail } = users
 const { importUsers, readUsers } = await import('../lib/user-import')
@@ -31,6 +32,9 @@ npm run users -- link EMAIL CONNECTION SUBJECT
                                   links the user to a subject at an identity provider, which can sign in from then on
                                   --issuer: of the subject, if the connection has several tenants of Entra ID
 npm run users -- list             lists all users, and who is disabled or may only use SSO. --json: one object a line
+npm run users -- remove-second-factor EMAIL
+                                  lets the user sign in with the password alone, ends all sessions, and mails a notice.
+                                  --language: of the mail, such as de
 npm run users -- rename OLD NEW   gives the user another email address, ends all sessions, and mails both addresses
                                   --language: of the mails, such as de
 npm run users -- show EMAIL       shows a user, the last sign-in and the live sessions. --json: as an object
@@ -83,6 +87,15 @@ async function rename(user: User, { language = 'en' }: Flags, email: string): Pr
   if (!sendsMail()) return console.log('No mail server is set up: tell the user.')
   console.log('A notice to both addresses is on its way.')
   await sendDueMails(30_000)
+}
+
+async function removeSecondFactor(user: User, { language = 'en' }: Flags): Promise<void> {
+  checkLanguage(language)
+  const ended = await removeSecondFactorOf(user.id, language)
+  if (ended === null) throw new UsageError(`${user.email} has no second factor.`)
+  reportEnded(`Removed the second factor of ${user.email}.`, ended)
+  console.log('This is what an attacker who has the password would ask for: was it the user who asked?')
+  if (sendsMail()) await sendDueMails(30_000)
 }
 
 async function remove(user: User): Promise<void> {
@@ -177,6 +190,11 @@ async function show(user: User, { json }: Flags): Promise<void> {
   if (json) return console.log(JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }))
   console.log([user.email, user.id, ...stateOf(user)].join('  '))
   console.log(`Created ${details.createdAt.toISOString()}, has ${details.hasPassword ? 'a' : 'no'} password`)
+  const factor = details.secondFactor
+  if (factor)
+    console.log(
+      `Second factor since ${factor.enabledAt.toISOString()}, recovery codes left: ${factor.recoveryCodesLeft}, wrong codes: ${factor.failures}`,
+    )
   for (const { connection, subject } of details.identities) console.log(`Linked to ${connection} as ${subject}`)
   const lastSignIn = last ? `${last.createdAt.toISOString()}, ${wayOf(last)}` : 'none in the past two weeks'
   console.log(`Last sign-in: ${lastSignIn}`)
@@ -218,6 +236,7 @@ runCommand({
     invite: { parameters: ['EMAIL'], flags: ['language'], run: invite },
     link: ofUser(link, ['issuer'], ['EMAIL', 'CONNECTION', 'SUBJECT']),
     list: { flags: ['json'], run: list },
+    'remove-second-factor': ofUser(removeSecondFactor, ['language']),
     rename: ofUser(rename, ['language'], ['OLD', 'NEW']),
     show: ofUser(show, ['json']),
     'sign-out': ofUser(async ({ id, email }) => reportEnded(`Signed out ${email}.`, await users.signOutUser(id))),

@@ -19,7 +19,7 @@ GRANT CREATE ON SCHEMA public TO auth_owner;
 
 -- 3. As auth_owner, in the new database, after `npm run migrate`. Run it again after each update of the app:
 GRANT SELECT ON _prisma_migrations TO auth_app;
-GRANT SELECT (id, email, email_domain, password_policy, disabled_at), INSERT (email, email_domain),
+GRANT SELECT (id, email, email_domain, password_policy, disabled_at, second_factor_at), INSERT (email, email_domain),
   UPDATE (password_hash, password_changed_at) ON users TO auth_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON exchange_codes, reset_tokens, sessions, mails, password_attempts TO auth_app;
 GRANT SELECT ON connections, connection_domains, widgets, widget_origins, widget_tokens TO auth_app;
@@ -27,4 +27,5 @@ GRANT SELECT, INSERT ON identities TO auth_app;
 GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sso_attempts TO auth_app;
 
 -- 4. As auth_owner, only with PASSWORD_SIGN_IN=true, which has to verify passwords:
-GRANT SELECT (password_hash, password_changed_at, created_at) ON users TO auth_app;
+GRANT SELECT (password_hash, password_changed_at, created_at), UPDATE (second_factor_at) ON users TO auth_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON second_factors, recovery_codes TO auth_app;

@@ -152,12 +152,23 @@ async function sessionsOfUser(userId: string): Promise<UserSession[]> {
 
 /** Returns what only an operator may know about a user. */
 export async function detailsOfUser(id: string) {
-  const identities = { select: { subject: true, connection: { select: { slug: true } } } }
-  const select = { createdAt: true, passwordHash: true, identities }
+  const select = {
+    createdAt: true,
+    passwordHash: true,
+    secondFactorAt: true,
+    secondFactor: { select: { failures: true } },
+    _count: { select: { recoveryCodes: { where: { usedAt: null } } } },
+    identities: { select: { subject: true, connection: { select: { slug: true } } } },
+  }
   const user = await prisma().user.findUniqueOrThrow({ where: { id }, select })
   return {
     createdAt: user.createdAt,
     hasPassword: user.passwordHash !== null,
+    secondFactor: user.secondFactorAt && {
+      enabledAt: user.secondFactorAt,
+      recoveryCodesLeft: user._count.recoveryCodes,
+      failures: user.secondFactor?.failures ?? 0,
+    },
     identities: user.identities.map(({ subject, connection }) => ({ connection: connection.slug, subject })),
     sessions: await sessionsOfUser(id),
   }

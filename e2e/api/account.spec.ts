@@ -1,25 +1,16 @@
 import { randomUUID } from 'node:crypto'
+import bcrypt from 'bcrypt'
 import { passwordLimits } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
-import { issueResetToken } from '../../lib/password/reset'
+import { disableUser } from '../../lib/user'
 import { dashboardCode } from '../support/dashboard'
 import { documentedFetch } from '../support/documented'
-import {
-  exchangePath,
-  expect,
-  newCode,
-  newPassword,
-  postTo,
-  resetPath,
-  type Sql,
-  test,
-  type User,
-} from '../support/fixtures'
+import { cookiesOf, expect, newCode, newPassword, newToken, postTo, type Sql, test } from '../support/fixtures'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { preload } from '../support/preload'
 import { send } from '../support/raw-http'
 import { inOrderOfLock, lockRow } from '../support/row-lock'
-import { keepSecret, newAddress } from '../support/secrets'
+import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 // What a signed-in user can see and change: the sessions, and the password.
@@ -40,9 +31,10 @@ const bearer = ({ token }: Tokens) => ({ Authorization: `Bearer ${token}` })
 const sessionIdOf = ({ token }: Tokens) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sid
 const signIn = async ({ email, password }: PasswordUser, headers = {}) =>
   (await call(paths.signIn, { email, password }, headers)).body as Tokens
-const signInWithCode = async (user: User) => (await call(exchangePath, { code: await newCode(user) })).body as Tokens
+const signInWithCode = async (user: { id: string; email: string }) =>
+  (await call(paths.exchangeSsoCode, { code: await newCode(user) })).body as Tokens
 const openDashboard = async (browser: Tokens) =>
-  (await call(exchangePath, (await dashboardCode(server.url, browser))!)).body as Tokens
+  (await call(paths.exchangeSsoCode, (await dashboardCode(server.url, browser))!)).body as Tokens
 
 function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
   return documentedFetch(server.url + path, { headers: { 'X-Forwarded-For': newAddress(), ...headers } })
@@ -129,7 +121,7 @@ test.describe('sessions', () => {
       const others = { others: true }
       expect((await call(paths.endSessions, others, bearer(byDashboard ? dashboard : browser))).status).toBe(200)
       expect(await liveOf(browser, dashboard, other, ofOther)).toEqual([true, true, false, false])
-      expect((await call(exchangePath, { code })).status).toBe(400)
+      expect((await call(paths.exchangeSsoCode, { code })).status).toBe(400)
     }
   })
 
@@ -178,9 +170,9 @@ test.describe('change of the password', () => {
   const newUser = (sql: Sql) => newPasswordUser(sql, { cost: 4 })
   const change = (by: Tokens, currentPassword: string, password: string, headers: Record<string, string> = {}) =>
     call(paths.changePassword, { currentPassword, password }, { ...bearer(by), ...headers })
-  const mailsOf = async (sql: Sql, { id }: User) =>
+  const mailsOf = async (sql: Sql, { id }: { id: string }) =>
     (await sql('SELECT kind FROM mails WHERE user_id = $1 ORDER BY kind', [id])).map(({ kind }) => kind)
-  const hashOf = async (sql: Sql, { id }: User) =>
+  const hashOf = async (sql: Sql, { id }: { id: string }) =>
     (await sql('SELECT password_hash FROM users WHERE id = $1', [id]))[0]!.password_hash
 
   test('replaces it, ends all other sessions and unused codes, and mails a notice', async ({ sql, url }) => {
@@ -192,20 +184,13 @@ test.describe('change of the password', () => {
     const { status, body, headers } = await change(browser, user.password, password, firefox)
     expect([status, body]).toEqual([200, { ok: true }])
     expect(await liveOf(browser, dashboard, other, ofOther)).toEqual([true, true, false, false])
-    expect((await call(exchangePath, { code })).status).toBe(400)
+    expect((await call(paths.exchangeSsoCode, { code })).status).toBe(400)
     expect((await call(paths.signIn, { ...user })).body.code).toBe('SIGN_IN_INVALID')
     expect((await call(paths.signIn, { ...user, password })).status).toBe(200)
     expect(await mailsOf(sql, user)).toContain('password-changed')
     expect(await mailsOf(sql, user), 'its link would still work').not.toContain('reset')
-    const line = server
-      .output()
-      .split('\n')
-      .find((text) => text.includes(headers.get('x-request-id')!))
-    expect(JSON.parse(line!)).toMatchObject({
-      route: 'password-change',
-      userId: user.id,
-      sessionId: sessionIdOf(browser),
-    })
+    const line = { route: 'password-change', userId: user.id, sessionId: sessionIdOf(browser) }
+    expect(server.logged(headers.get('x-request-id')!)).toMatchObject([line])
     const elsewhere = await postTo(url + paths.changePassword, {}, bearer(browser))
     expect([elsewhere.status, elsewhere.body.code], 'without PASSWORD_SIGN_IN').toEqual([404, 'NOT_FOUND'])
   })
@@ -237,11 +222,7 @@ test.describe('change of the password', () => {
   test('counts a wrong current password as an attempt to sign in, and a right one not', async ({ sql }) => {
     const [user, password] = [await newUser(sql), newPassword()]
     const known = await call(paths.signIn, { ...user })
-    const Cookie = known.headers
-      .getSetCookie()
-      .find((cookie) => cookie.startsWith('known='))!
-      .split(';')[0]!
-    keepSecret(Cookie.slice('known='.length))
+    const Cookie = `known=${cookiesOf(known).known}`
     const browser = known.body as Tokens
     const network = { 'X-Forwarded-For': newAddress() }
     for (let count = 0; count <= passwordLimits.perAccountAndNetwork; count++)
@@ -253,41 +234,34 @@ test.describe('change of the password', () => {
     expect((await change(browser, user.password, password, { ...network, Cookie })).status, 'a known browser').toBe(200)
   })
 
-  for (const [what, other] of Object.entries({
-    'a reset': async (user: PasswordUser) => {
-      const { secret } = await issueResetToken(user.id)
-      return () => call(resetPath, { token: keepSecret(secret), password: newPassword() })
+  for (const [what, prepare] of Object.entries<(user: PasswordUser, sql: Sql) => Promise<() => Promise<unknown>>>({
+    'a reset': async (user) => {
+      const token = await newToken(user)
+      return () => call(paths.resetPassword, { token, password: newPassword() })
     },
-    'another change': async (user: PasswordUser) => {
+    'another change': async (user) => {
       const session = await signIn(user)
       return () => change(session, user.password, newPassword())
     },
+    'an SSO policy':
+      async ({ id }, sql) =>
+      () =>
+        sql(`UPDATE users SET password_policy = 'never' WHERE id = $1`, [id]),
+    'disabling the user':
+      async ({ id }) =>
+      () =>
+        disableUser(id),
   })) {
     test(`changes nothing after ${what} that was faster`, async ({ sql }) => {
-      const user = await newUser(sql)
+      const [user, password] = [await newUser(sql), newPassword()]
       const browser = await signIn(user)
-      const first = await other(user)
+      const first = await prepare(user, sql)
       const lock = await lockRow('users', 'id = $1', user.id)
-      const [faster, slower] = await inOrderOfLock(lock, first, () => change(browser, user.password, newPassword()))
-      expect([faster.status, slower.status, slower.body.code]).toEqual([200, 400, 'SIGN_IN_INVALID'])
-      expect(await liveOf(browser)).toEqual([false])
+      const [, slower] = await inOrderOfLock(lock, first, () => change(browser, user.password, password))
+      expect([slower.status, slower.body.code]).toEqual([400, 'SIGN_IN_INVALID'])
+      expect(await bcrypt.compare(password, await hashOf(sql, user))).toBe(false)
     })
   }
-
-  test('changes nothing for a user who may use no password any more', async ({ sql }) => {
-    for (const assignment of [`password_policy = 'never'`, 'disabled_at = now()']) {
-      const user = await newUser(sql)
-      const browser = await signIn(user)
-      const before = await hashOf(sql, user)
-      const lock = await lockRow('users', 'id = $1', user.id)
-      const pending = change(browser, user.password, newPassword())
-      await lock.waiting(1)
-      await lock.sql(`UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
-      await lock.release()
-      expect((await pending).body.code, assignment).toBe('SIGN_IN_INVALID')
-      expect(await hashOf(sql, user)).toBe(before)
-    }
-  })
 })
 
 test('mails a user about a sign-in in a browser that is not known by the password, unless it is the first', async ({
@@ -298,8 +272,7 @@ test('mails a user about a sign-in in a browser that is not known by the passwor
   const enter = (headers = {}) => call(paths.signIn, { ...user }, headers)
   const expectMails = (count: number) => expect.poll(async () => (await mails()).length).toBe(count)
   const change = (assignment: string) => sql(`UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
-  const cookies = (await enter()).headers.getSetCookie().join()
-  const Cookie = `known=${keepSecret(/known=([^;]+)/.exec(cookies)![1]!)}`
+  const Cookie = `known=${cookiesOf(await enter()).known}`
   await enter({ Cookie })
   await call(paths.signIn, { ...user, password: 'not the password' })
   await enter({ ...firefox, 'Accept-Language': 'de' })

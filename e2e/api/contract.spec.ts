@@ -131,7 +131,7 @@ async function expectFailure(server: Server, status: number, code: string): Prom
     expect([found, body]).toEqual([status, errorBody(code, headers.get('x-request-id'))])
     expectCommonHeaders(headers)
     if (status === 503) expect(headers.get('retry-after')).toMatch(/^\d+$/)
-    const line = logLines(server.output()).find(({ requestId }) => requestId === body.requestId)
+    const line = server.logged(`${body.requestId}`)[0]
     expect(line).toMatchObject({ level: 'error', status, code, cause: { name: expect.any(String) } })
   }
 }
@@ -175,7 +175,7 @@ test('changes nothing on a GET or HEAD of an operation that takes a POST', async
           'X-Forwarded-For': newAddress(),
         },
       })
-      const isOff = /sign-in$|change-password|forgot-password/.test(path) // on this server
+      const isOff = /sign-in|second-factor|change-password|forgot-password/.test(path) // on this server
       expect([status, headers.get('set-cookie')], `${method} ${path}`).toEqual([isOff ? 404 : 405, null])
     }
   }
@@ -230,9 +230,7 @@ test('logs empty settings at start, and one line per request with known fields o
   const changed = await postTo(server.url + resetPath, { token, password })
   const again = await postTo(server.url + resetPath, { token, password })
   await server.stop()
-  const printed = server.output().split('\n')
-  const warnings = printed.filter((each) => each.includes(emptyWarning))
-  expect(warnings.map((each) => JSON.parse(each))).toEqual([
+  expect(server.logged(emptyWarning)).toEqual([
     expect.objectContaining({ level: 'warn', settings: ['DIRECT_DATABASE_URL', 'ACCENT_COLOR'] }),
   ])
   const [session] = await sql('SELECT id FROM sessions WHERE user_id = $1', [user.id])
@@ -240,7 +238,7 @@ test('logs empty settings at start, and one line per request with known fields o
   const line = { level: 'info', time: any, requestId: any, durationMs: expect.any(Number) }
   const ofExchange = { ...line, method: 'POST', route: 'sso-exchange' }
   const ofReset = { ...line, method: 'POST', route: 'reset-password' }
-  expect(logLines(server.output())).toEqual([
+  expect(server.logged('').filter(({ settings }) => !settings)).toEqual([
     { ...line, method: 'DELETE', route: 'health', status: 405, code: 'METHOD_NOT_ALLOWED' },
     { ...line, method: 'GET', route: 'unknown', status: 404, code: 'NOT_FOUND' },
     { ...ofExchange, status: 400, code: 'SSO_EXCHANGE_INVALID', requestId: fabricated.body.requestId },
@@ -273,10 +271,3 @@ test('redirects /.well-known/change-password to where a user gets a link, or els
   }
   await server.stop()
 })
-
-function logLines(output: string): Record<string, unknown>[] {
-  return output
-    .split('\n')
-    .filter((line) => line.startsWith('{') && !line.includes(emptyWarning))
-    .map((line) => JSON.parse(line))
-}

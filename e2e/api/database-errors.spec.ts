@@ -138,6 +138,10 @@ test('every constraint rejects what it is for', async () => {
     sessions_device_is_short: [
       `INSERT INTO sessions (user_id, expires_at, device) VALUES (gen_random_uuid(), ${later}, 'Mozilla/5.0')`,
     ],
+    second_factors_failures_are_bounded: [-1, 101].map(
+      (failures) => `INSERT INTO second_factors VALUES (gen_random_uuid(), 'x', 0, ${failures})`,
+    ),
+    recovery_codes_hash_is_sha256: [`INSERT INTO recovery_codes VALUES (gen_random_uuid(), ${short})`],
     widget_tokens_token_hash_is_sha256: [
       `INSERT INTO widget_tokens (widget_id, token_hash, hint) VALUES (gen_random_uuid(), ${short}, 'x')`,
     ],

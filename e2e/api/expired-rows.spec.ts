@@ -139,11 +139,7 @@ test.describe('the cron jobs', () => {
     const [slug, disabled] = [await add(), await add()]
     await disableConnection((await listConnections(disabled))[0]!)
     await fetch(`${server.url}/api/cron/clean-up`, { headers: { Authorization: `Bearer ${secret}` } })
-    const lines = server
-      .output()
-      .split('\n')
-      .filter((line) => line.includes(slug) || line.includes(disabled))
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    expect([...server.logged(slug), ...server.logged(disabled)]).toMatchObject([
       { level: 'warn', connection: slug, check: 'certificate_expires', whose: 'provider', endsAt: expect.any(String) },
     ])
   })

@@ -465,12 +465,9 @@ test.describe('the provider', () => {
       expect(html).toContain('<a href="/sign-in">')
       expect(html).not.toContain('xxxx')
     }
-    const lines = server
-      .output()
-      .split('\n')
-      .filter((line) => line.includes('"url_too_long"'))
+    const lines = server.logged('"url_too_long"')
     expect(lines).toHaveLength(3)
-    expect(JSON.parse(lines[0]!)).toMatchObject({ method: 'GET', route: 'page', status: 414 })
+    expect(lines[0]).toMatchObject({ method: 'GET', route: 'page', status: 414 })
   })
 
   test('ends the sign-in at its start by unusable metadata', async () => {

@@ -11,11 +11,11 @@ import { disableConnection, enableConnection, removeConnection } from '../../lib
 import { allowPassword, createUser, findUserByEmail } from '../../lib/user'
 import { addTestConnection } from '../support/connection'
 import { expect, newPassword, type Sql, test } from '../support/fixtures'
+import { client } from '../support/password-user'
 import { keepSecret } from '../support/secrets'
 
 type Member = { id: string; email: string; password: string }
 
-const client = { subnet: '192.0.2.0/24', sessionIds: [], knownBrowser: null }
 const succeeds = (work: Promise<unknown>) =>
   work.then(
     () => true,

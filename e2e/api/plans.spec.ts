@@ -74,13 +74,13 @@ test('reads no more index entries than a statement needs', () => {
   expect(conditionsOf(loops!).map((node) => node['Index Cond'])).toContainEqual(expect.stringMatching(ofLastMinute))
 
   const enders = withText('codes_deleted AS')
-  expect(enders).toHaveLength(3) // by a reset, by a change of the password, and of all others
+  expect(enders).toHaveLength(5) // by a reset, a change of the password or of the second factor, and of all others
   const unexpired = expect.stringMatching(/ROW\(user_id, expires_at\) > .* AND \(user_id = /)
   for (const ender of enders)
     expect(conditionsOf(ender, 'exchange_codes').map((node) => node['Index Cond'])).toEqual([unexpired])
 
   const starts = withText('INSERT INTO sessions')
-  expect(starts).toHaveLength(3) // by a password, by a code, and for a dashboard
+  expect(starts).toHaveLength(5) // by a password, with either second factor, by a code, and for a dashboard
   for (const start of starts) {
     const limits = nodesOf(plans[start]!).filter((node) => node['Node Type'] === 'Limit')
     expect(limits).toHaveLength(1)

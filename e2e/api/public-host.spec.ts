@@ -55,12 +55,7 @@ test('redirects forms and starts at another host to PUBLIC_URL, once, and warns 
       expect((await open('/forgot-password?moved', Host)).status).toBe(200)
       expect((await open(`${start}?moved`, Host)).headers.location).toMatch(provider.issuer)
     }
-    const lines = server
-      .output()
-      .split('\n')
-      .filter((line) => line.includes(warning))
-    expect(lines).toHaveLength(1)
-    expect(JSON.parse(lines[0]!)).toMatchObject({ level: 'warn', host: '127.0.0.1:3000' })
+    expect(server.logged(warning)).toMatchObject([{ level: 'warn', host: '127.0.0.1:3000' }])
   } finally {
     await Promise.all([server.stop(), provider.stop(), smtp.stop()])
   }

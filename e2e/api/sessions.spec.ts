@@ -43,16 +43,6 @@ const endings = [
   ['sessions SET revoked_at = now() WHERE user_id', 'sessions SET revoked_at = NULL WHERE user_id'],
 ] as const
 
-/** The lines in the log of a server that contain a text, as soon as there are any. */
-async function linesWith({ output }: Server, text: string): Promise<Record<string, unknown>[]> {
-  const lines = () =>
-    output()
-      .split('\n')
-      .filter((line) => line.includes(text))
-  await expect.poll(lines).not.toEqual([])
-  return lines().map((line) => JSON.parse(line))
-}
-
 test.describe('refresh', () => {
   let server: Server
   test.beforeAll(async () => {
@@ -143,7 +133,8 @@ test.describe('refresh', () => {
       expect((await refresh(presented)).body).toMatchObject(invalid)
       expect(await sessionsOf(sql, user)).toEqual([{ generation, rotated: true, revoked: true }])
       expect((await refresh(generation)).body).toMatchObject(invalid) // the owner's is dead too
-      const lines = await linesWith(server, sessionId)
+      await expect.poll(() => server.logged(sessionId)).not.toEqual([])
+      const lines = server.logged(sessionId)
       expect(lines[0]).toMatchObject({ route: 'refresh', status: 200, userId: user.id, sessionId })
       expect(server.output()).not.toContain(refreshToken)
       expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([

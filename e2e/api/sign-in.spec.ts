@@ -4,11 +4,11 @@ import pg from 'pg'
 import { passwordLimits } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { documentedFetch } from '../support/documented'
-import { type ApiResponse, expect, newPassword, postTo, type Sql, test } from '../support/fixtures'
+import { type ApiResponse, cookiesOf, expect, newPassword, postTo, type Sql, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { preload } from '../support/preload'
-import { keepSecret, newAddress } from '../support/secrets'
+import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 test.describe.configure({ mode: 'serial' }) // one server, whose work is counted
@@ -54,31 +54,19 @@ async function workOf(act: () => Promise<unknown>): Promise<number[]> {
   return [...printed().matchAll(/hashed 2\^(\d+)/g)].map(([, cost]) => Number(cost))
 }
 
-const logLineOf = (requestId: unknown) => {
-  const lines = server.output().split('\n')
-  return JSON.parse(lines.find((line) => line.includes(String(requestId)))!)
-}
-
 const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
 
 const ofUser =
   'SELECT id, revoked_at, connection_id, device, expires_at - created_at AS life FROM sessions WHERE user_id = $1'
 const sessionsOf = ({ id }: { id: string }) => sql(ofUser, [id])
 
-/** The cookies that a response sets, as a browser would send them. */
-function cookiesOf({ headers }: ApiResponse): Record<string, string> {
-  const pairs = headers.getSetCookie().map((cookie) => cookie.split(';')[0]!.split('=') as [string, string])
-  for (const [, value] of pairs) keepSecret(value)
-  return Object.fromEntries(pairs)
-}
-
 async function knownCookie(user: Attempt): Promise<string> {
   return `known=${cookiesOf(await signIn(user)).known}`
 }
 
-test('does not exist without PASSWORD_SIGN_IN', async ({ url, user }) => {
-  const response = await postTo(url + paths.signIn, { email: user.email, password: wrong })
-  expect([response.status, response.body.code]).toEqual([404, 'NOT_FOUND'])
+test('does not exist without PASSWORD_SIGN_IN, and no second factor', async ({ url }) => {
+  for (const path of Object.values(paths).filter((each) => /^\/api.*(sign-in|second-factor)/.test(each)))
+    for (const method of ['GET', 'POST']) expect((await fetch(url + path, { method })).status, path).toBe(404)
 })
 
 test('finds a user whose domain is stored in ASCII or in Unicode, whichever is given', async () => {
@@ -122,7 +110,7 @@ test('starts a session for the right password, like an exchange', async () => {
   const [began, later] = [body.token!, renewed.body.token!].map(claimsOf)
   expect([began.amr, began.auth_time, later.amr, later.auth_time]).toEqual([['pwd'], began.iat, ['pwd'], began.iat])
 
-  const line = logLineOf(headers.get('x-request-id'))
+  const [line] = server.logged(headers.get('x-request-id')!)
   expect(line).toMatchObject({ route: 'sign-in', status: 200, userId: user.id, sessionId: session!.id })
   expect(server.output().toLowerCase()).not.toContain(user.email)
 })
@@ -177,7 +165,7 @@ test('sends the same response after the same work, whatever the reason', async (
     expect(work, reason).toEqual([12])
     const started = 'SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email = $1'
     expect(await sql(started, [attempt.email])).toEqual([])
-    expect(logLineOf(requestId)).not.toHaveProperty('userId')
+    expect(server.logged(`${requestId}`)[0]).not.toHaveProperty('userId')
   }
 })
 
@@ -236,29 +224,23 @@ async function changeMeanwhile(user: PasswordUser, text: string, values: unknown
   return (await whileLocked(change, () => signIn(user)))[0]!
 }
 
-for (const [what, assignment] of Object.entries({
-  'a reset': 'password_hash = $2',
-  'disabling the user': 'disabled_at = now()',
-  'restricting the user to SSO': `password_policy = 'never'`,
-})) {
-  test(`starts no session after ${what} between the verification and the session`, async () => {
+for (const [what, assignment, code] of [
+  ['a reset', 'password_hash = $2', 'SIGN_IN_INVALID'],
+  ['disabling the user', 'disabled_at = now()', 'SIGN_IN_INVALID'],
+  ['restricting the user to SSO', `password_policy = 'never'`, 'SIGN_IN_INVALID'],
+  ['raising the cost of the hash', 'password_hash = $2', undefined],
+] as const) {
+  test(`starts ${code ? 'no' : 'a'} session after ${what} between the verification and the session`, async () => {
     const user = await newUser()
-    const values = assignment.includes('$2') ? [user.id, await bcrypt.hash(newPassword(), 4)] : [user.id]
+    const hash = await bcrypt.hash(code ? newPassword() : user.password, 5)
+    const values = assignment.includes('$2') ? [user.id, hash] : [user.id]
     const response = await changeMeanwhile(user, `UPDATE users SET ${assignment} WHERE id = $1`, values)
-    expect(response.body.code).toBe('SIGN_IN_INVALID')
-    expect(await sessionsOf(user)).toEqual([])
+    expect(response.body.code).toBe(code)
+    expect(await sessionsOf(user)).toHaveLength(code ? 0 : 1)
     const [stored] = await sql('SELECT password_hash FROM users WHERE id = $1', [user.id])
-    if (values[1]) expect(stored).toEqual({ password_hash: values[1] })
+    if (code && values[1]) expect(stored).toEqual({ password_hash: hash })
   })
 }
-
-test('starts a session if a concurrent sign-in raised the cost of the hash', async () => {
-  const user = await newUser()
-  const raised = await bcrypt.hash(user.password, 5)
-  const change = 'UPDATE users SET password_hash = $2 WHERE id = $1'
-  expect((await changeMeanwhile(user, change, [user.id, raised])).status).toBe(200)
-  expect((await sessionsOf(user)).length).toBe(1)
-})
 
 const { perAccount, perNetwork, perAccountAndNetwork, perKnownBrowser, windowSeconds } = passwordLimits
 

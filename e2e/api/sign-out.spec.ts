@@ -70,12 +70,7 @@ test('a sign-out whose session could not be ended still deletes the cookies, and
       'session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
       'refresh=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
     ])
-  const errors = server
-    .output()
-    .split('\n')
-    .filter((line) => line.includes('"level":"error"'))
-    .map((line) => JSON.parse(line))
-  expect(errors).toEqual([
+  expect(server.logged('"level":"error"')).toEqual([
     expect.objectContaining({
       route: 'sign-out-page',
       msg: 'a session could not be ended',

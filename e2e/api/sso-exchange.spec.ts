@@ -3,19 +3,7 @@ import jwt from 'jsonwebtoken'
 import * as paths from '../../lib/contract/paths'
 import { newSecret } from '../../lib/secret'
 import { issueSsoCode } from '../../lib/sso/exchange'
-import {
-  exchangePath,
-  expect,
-  newCode,
-  newPassword,
-  newToken,
-  newUsers,
-  postTo,
-  resetPath,
-  type Sql,
-  test,
-  type User,
-} from '../support/fixtures'
+import { expect, newCode, newPassword, newToken, newUsers, postTo, type Sql, test } from '../support/fixtures'
 import { newPasswordUser } from '../support/password-user'
 import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
@@ -25,7 +13,11 @@ const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
 const rejected = { ok: false, code: 'SSO_EXCHANGE_INVALID' }
 
 test('returns a session JWT for 12 hours, which another library verifies', async ({ user, post, url, sql }) => {
-  const response = await post(exchangePath, { code: await newCode(user), state: 'ignored', userId: 'another user' })
+  const response = await post(paths.exchangeSsoCode, {
+    code: await newCode(user),
+    state: 'ignored',
+    userId: 'another user',
+  })
   expect(response.status).toBe(200)
   expect(Object.keys(response.body)).toEqual(['ok', 'token', 'refreshToken'])
   expect(response.body.ok).toBe(true)
@@ -61,7 +53,7 @@ test('accepts session JWTs of the audience SESSION_AUDIENCE only', async ({ user
     [url, 'dashboard', 401],
   ] as const) {
     const headers = { 'X-Forwarded-For': newAddress() }
-    const { token } = (await postTo(base + exchangePath, { code: await newCode(user) }, headers)).body
+    const { token } = (await postTo(base + paths.exchangeSsoCode, { code: await newCode(user) }, headers)).body
     expect((jwt.decode(token!) as jwt.JwtPayload).aud).toBe(audience)
     const authorization = { ...headers, Authorization: `Bearer ${token}` }
     expect((await fetch(server.url + paths.getSession, { headers: authorization })).status).toBe(status)
@@ -82,7 +74,7 @@ for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_8
     await expire('exchange_codes')
 
     const before = await seconds()
-    const { body } = await send(exchangePath, { code: await newCode(user) })
+    const { body } = await send(paths.exchangeSsoCode, { code: await newCode(user) })
     const renewed = await send(paths.refreshSession, { refreshToken: body.refreshToken })
     const again = await send(paths.refreshSession, { refreshToken: body.refreshToken }) // within the ten seconds
     const after = await seconds()
@@ -98,15 +90,15 @@ for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_8
       [user.id],
     )
     expect(session).toEqual({ week: true, rotated: true })
-    expect((await send(exchangePath, { code: expiredCode })).status).toBe(400)
+    expect((await send(paths.exchangeSsoCode, { code: expiredCode })).status).toBe(400)
     await expire('sessions')
     expect((await send(paths.refreshSession, { refreshToken: renewed.body.refreshToken })).status).toBe(400)
 
     const password = newPassword()
     const expiredToken = await newToken(user)
     await expire('reset_tokens')
-    expect((await send(resetPath, { token: expiredToken, password })).status).toBe(400)
-    expect((await send(resetPath, { token: await newToken(user), password })).status).toBe(200)
+    expect((await send(paths.resetPassword, { token: expiredToken, password })).status).toBe(400)
+    expect((await send(paths.resetPassword, { token: await newToken(user), password })).status).toBe(200)
     const changed = 'SELECT 1 FROM users WHERE id = $1 AND password_changed_at BETWEEN to_timestamp($2) AND now()'
     expect(await sql(changed, [user.id, before])).toHaveLength(1)
     await server.stop()
@@ -116,7 +108,7 @@ for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_8
 test('stores only the hash of a code, and nothing of a refresh token', async ({ user, post, sql }) => {
   const code = await newCode(user)
   expect(code).toMatch(/^[\w-]{43}$/)
-  const { body } = await post(exchangePath, { code })
+  const { body } = await post(paths.exchangeSsoCode, { code })
   expect(body.refreshToken).toMatch(/^[\w-]{48}$/)
   const [stored] = await sql(
     `SELECT code_hash, exchange_codes.expires_at - exchange_codes.created_at = interval '60 seconds' AS minute, sessions
@@ -130,7 +122,7 @@ test('stores only the hash of a code, and nothing of a refresh token', async ({ 
 
 test('stores the kind of device, in our own words', async ({ user, post, sql }) => {
   const agents = ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', '<b>curl/8']
-  for (const agent of agents) await post(exchangePath, { code: await newCode(user) }, { 'User-Agent': agent })
+  for (const agent of agents) await post(paths.exchangeSsoCode, { code: await newCode(user) }, { 'User-Agent': agent })
   const stored = await sql('SELECT device FROM sessions WHERE user_id = $1 ORDER BY created_at', [user.id])
   expect(stored).toEqual([{ device: 'Firefox on Linux' }, { device: null }])
 })
@@ -138,12 +130,12 @@ test('stores the kind of device, in our own words', async ({ user, post, sql }) 
 test('sends the same response for unknown, used, expired and disabled', async ({ user, post, sql }) => {
   const used = await newCode(user)
   const expired = await newCode(user)
-  expect((await post(exchangePath, { code: used })).status).toBe(200)
+  expect((await post(paths.exchangeSsoCode, { code: used })).status).toBe(200)
   await sql('UPDATE exchange_codes SET expires_at = now() WHERE code_hash = $1', [sha256(expired)])
   const disabled = await newCode(user)
   for (const code of ['fabricated', used, expired, disabled]) {
     if (code === disabled) await sql('UPDATE users SET disabled_at = now() WHERE id = $1', [user.id])
-    const { status, body } = await post(exchangePath, { code }, { 'X-Request-Id': 'the-same-for-all' })
+    const { status, body } = await post(paths.exchangeSsoCode, { code }, { 'X-Request-Id': 'the-same-for-all' })
     expect(status).toBe(400)
     expect(body).toEqual({ ...rejected, message: expect.any(String), requestId: 'the-same-for-all' })
   }
@@ -152,7 +144,7 @@ test('sends the same response for unknown, used, expired and disabled', async ({
 
 test('accepts exactly one of 50 concurrent exchanges of one code', async ({ user, post, sql }) => {
   const code = await newCode(user)
-  const responses = await Promise.all(Array.from({ length: 50 }, () => post(exchangePath, { code })))
+  const responses = await Promise.all(Array.from({ length: 50 }, () => post(paths.exchangeSsoCode, { code })))
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
   expect(responses.filter(({ status, body }) => status === 400 && body.code === rejected.code)).toHaveLength(49)
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(1)
@@ -160,13 +152,13 @@ test('accepts exactly one of 50 concurrent exchanges of one code', async ({ user
 
 test('looks up codes of any length and alphabet, without validation', async ({ post }) => {
   for (const code of ['', ' ', 'x'.repeat(15_000), 'née\u0000☂', '\ud800', "' OR 1=1 --"]) {
-    const { status, body } = await post(exchangePath, { code })
+    const { status, body } = await post(paths.exchangeSsoCode, { code })
     expect([status, body.code], JSON.stringify(code).slice(0, 40)).toEqual([400, rejected.code])
   }
 })
 
 test.describe('reuse of a code', () => {
-  const revoked = async (sql: Sql, user: User) =>
+  const revoked = async (sql: Sql, user: { id: string }) =>
     (await sql('SELECT revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1', [user.id])).map(
       (session) => session.revoked,
     )
@@ -177,10 +169,10 @@ test.describe('reuse of a code', () => {
   test('ends the session that it started, even after the code has expired', async ({ user, post, sql }) => {
     for (const ago of ['0 days', '6 days']) {
       const code = await newCode(user)
-      await post(exchangePath, { code })
+      await post(paths.exchangeSsoCode, { code })
       const passed = 'used_at = used_at - $1::interval, expires_at = expires_at - $1::interval'
       await sql(`UPDATE exchange_codes SET ${passed} WHERE code_hash = $2`, [ago, sha256(code)])
-      expect((await post(exchangePath, { code })).body.code).toBe(rejected.code)
+      expect((await post(paths.exchangeSsoCode, { code })).body.code).toBe(rejected.code)
     }
     expect(await revoked(sql, user)).toEqual([true, true])
   })
@@ -196,30 +188,30 @@ test.describe('reuse of a code', () => {
       ] as [Record<string, string>, Record<string, string>][]) {
         const [first, second] = order === 1 ? [owner, thief] : [thief, owner]
         const code = await newCode(user)
-        const send = (headers: Record<string, string>) => post(exchangePath, { code }, headers)
+        const send = (headers: Record<string, string>) => post(paths.exchangeSsoCode, { code }, headers)
         const responses =
           order === 0.5 ? await Promise.all([send(first), send(second)]) : [await send(first), await send(second)]
         expect(responses.map(({ status }) => status).sort()).toEqual([200, 400])
       }
       expect(await revoked(sql, user)).toEqual([true, true, true, true])
-      expect((await post(exchangePath, { code: unused })).status).toBe(200) // another code of the user is not affected
+      expect((await post(paths.exchangeSsoCode, { code: unused })).status).toBe(200) // another code of the user is not affected
     })
   }
 
   test('by the same browser within 10 seconds is a double submit, later it is not', async ({ user, post, sql }) => {
     const [code, headers] = [await newCode(user), browser()]
-    await post(exchangePath, { code }, headers)
+    await post(paths.exchangeSsoCode, { code }, headers)
     await sql(usedSecondsAgo(8), [user.id])
-    expect((await post(exchangePath, { code }, headers)).status).toBe(400)
+    expect((await post(paths.exchangeSsoCode, { code }, headers)).status).toBe(400)
     expect(await revoked(sql, user)).toEqual([false])
     await sql(usedSecondsAgo(11), [user.id])
-    expect((await post(exchangePath, { code }, headers)).status).toBe(400)
+    expect((await post(paths.exchangeSsoCode, { code }, headers)).status).toBe(400)
     expect(await revoked(sql, user)).toEqual([true])
   })
 
   test('ends the session unless the browser holds it', async ({ user, post, sql }) => {
-    const [somebody] = (await newUsers(sql, 1)) as [User]
-    const other = (await post(exchangePath, { code: await newCode(somebody) })).body
+    const somebody = (await newUsers(sql, 1))[0]!
+    const other = (await post(paths.exchangeSsoCode, { code: await newCode(somebody) })).body
     const forged = (token: string) => `${token.slice(0, -8)}AAAAAAAA`
     const cookies: [cookie: (own: Tokens) => string, isRevoked: boolean][] = [
       [({ token }) => `session=${token}`, false],
@@ -232,9 +224,11 @@ test.describe('reuse of a code', () => {
     for (const [cookieOf, isRevoked] of cookies) {
       await sql('DELETE FROM sessions WHERE user_id = $1', [user.id])
       const code = await newCode(user)
-      const { body } = await post(exchangePath, { code })
+      const { body } = await post(paths.exchangeSsoCode, { code })
       await sql(usedSecondsAgo(3600), [user.id])
-      expect((await post(exchangePath, { code }, { Cookie: `theme=dark; ${cookieOf(body)}` })).status).toBe(400)
+      expect((await post(paths.exchangeSsoCode, { code }, { Cookie: `theme=dark; ${cookieOf(body)}` })).status).toBe(
+        400,
+      )
       expect(await revoked(sql, user), cookieOf.toString()).toEqual([isRevoked])
     }
   })
@@ -243,7 +237,7 @@ test.describe('reuse of a code', () => {
     const noEmptySetting = { DIRECT_DATABASE_URL: process.env.DATABASE_URL! }
     const server = await startServer({ LOG_LEVEL: 'warn', ...noEmptySetting })
     const exchange = (code: string, headers?: Record<string, string>) =>
-      postTo(server.url + exchangePath, { code }, headers)
+      postTo(server.url + paths.exchangeSsoCode, { code }, headers)
     const same = browser()
     const codes = [await newCode(user), await newCode(user)]
     const bound = keepSecret((await issueSsoCode(user.id, { browser: keepSecret(newSecret()) })).secret)
@@ -251,12 +245,7 @@ test.describe('reuse of a code', () => {
     for (const headers of [same, same]) await exchange(codes[1]!, headers)
     await exchange(bound, browser())
     await server.stop()
-    const warnings = server
-      .output()
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line))
-    expect(warnings.map(({ level, msg, sessionId }) => [level, msg, typeof sessionId])).toEqual([
+    expect(server.logged('').map(({ level, msg, sessionId }) => [level, msg, typeof sessionId])).toEqual([
       ['warn', 'an exchange code was reused: its session was revoked', 'string'],
       ['warn', 'an exchange code was reused: its session was not changed', 'string'],
       ['warn', 'an exchange code was presented by another browser', 'undefined'],
@@ -269,12 +258,12 @@ test('accepts a code that was issued for one browser from no other', async ({ us
   const code = keepSecret((await issueSsoCode(user.id, { browser: own })).secret)
   const expectRejected = async () => {
     for (const Cookie of ['', `browser=${keepSecret(newSecret())}`, 'browser=', `browser=${own}x`]) {
-      const { status, body } = await post(exchangePath, { code }, { Cookie })
+      const { status, body } = await post(paths.exchangeSsoCode, { code }, { Cookie })
       expect([status, body.code]).toEqual([400, rejected.code])
     }
   }
   await expectRejected()
-  expect((await post(exchangePath, { code }, { Cookie: `browser=${own}` })).status).toBe(200)
+  expect((await post(paths.exchangeSsoCode, { code }, { Cookie: `browser=${own}` })).status).toBe(200)
   await expectRejected()
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(1)
 })
@@ -297,11 +286,11 @@ const held: Record<string, (one: Tokens, other: Tokens) => [cookie: string, ende
 for (const [what, cookieOf] of Object.entries(held)) {
   test(`ends ${what}, only if the sign-in succeeds`, async ({ user, post, sql }) => {
     const live = 'SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL'
-    const signIn = async () => (await post(exchangePath, { code: await newCode(user) })).body
+    const signIn = async () => (await post(paths.exchangeSsoCode, { code: await newCode(user) })).body
     const [Cookie, ended] = cookieOf(await signIn(), await signIn())
-    expect((await post(exchangePath, { code: 'fabricated' }, { Cookie })).status).toBe(400)
+    expect((await post(paths.exchangeSsoCode, { code: 'fabricated' }, { Cookie })).status).toBe(400)
     expect(await sql(live, [user.id])).toHaveLength(2)
-    expect((await post(exchangePath, { code: await newCode(user) }, { Cookie })).status).toBe(200)
+    expect((await post(paths.exchangeSsoCode, { code: await newCode(user) }, { Cookie })).status).toBe(200)
     expect(await sql(live, [user.id])).toHaveLength(3 - ended)
   })
 }
@@ -309,7 +298,7 @@ for (const [what, cookieOf] of Object.entries(held)) {
 test('sets __Host- cookies if the public URL is HTTPS', async ({ post, sql }) => {
   const server = await startServer({ PUBLIC_URL: 'https://login.example.com', PASSWORD_SIGN_IN: 'true' })
   const user = await newPasswordUser(sql, { cost: 4 })
-  const { headers, body } = await post(`${server.url}${exchangePath}`, { code: await newCode(user) })
+  const { headers, body } = await post(`${server.url}${paths.exchangeSsoCode}`, { code: await newCode(user) })
   const signedIn = await post(`${server.url}${paths.signIn}`, user)
   await server.stop()
   expect(headers.getSetCookie()).toEqual([

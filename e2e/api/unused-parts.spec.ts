@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import * as paths from '../../lib/contract/paths'
 import { exchangePath, expect, newCode, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { preload } from '../support/preload'
 import { type Server, startServer } from '../support/server'
@@ -12,6 +13,7 @@ const libraries = {
   nodemailer: /class SMTPConnection/,
   undici: /Proxy uri is mandatory/,
   ioredis: /MaxRetriesPerRequestError/,
+  otpauth: /Unknown OTP type/,
 }
 
 async function loadedFiles({ process }: Server): Promise<string[]> {
@@ -34,14 +36,20 @@ async function loadedLibraries(server: Server): Promise<string[]> {
   return Object.entries(libraries).flatMap(([name, words]) => (texts.some((text) => words.test(text)) ? name : []))
 }
 
-test('loads no library of identity providers, no mailer, no HTTP client and no Redis for an exchange and a reset', async ({
+test('loads no library of identity providers, no mailer, no HTTP client, no Redis and no TOTP for an exchange, a reset and a sign-in', async ({
   user,
 }) => {
-  const server = await startServer(probe)
+  const server = await startServer({ ...probe, PASSWORD_SIGN_IN: 'true', SECOND_FACTOR: 'true' })
   expect((await postTo(server.url + exchangePath, { code: await newCode(user) })).status).toBe(200)
   const reset = { token: await newToken(user), password: newPassword() }
   expect((await postTo(server.url + resetPath, reset)).status).toBe(200)
+  const { email } = user
+  const { status, body } = await postTo(server.url + paths.signIn, { email, password: reset.password })
+  expect(status).toBe(200)
   expect(await loadedLibraries(server)).toEqual([])
+  const own = { Authorization: `Bearer ${body.token}` }
+  expect((await postTo(server.url + paths.startSecondFactor, reset, own)).status).toBe(200)
+  expect(await loadedLibraries(server)).toEqual(['otpauth'])
   await server.stop()
 })
 

@@ -217,12 +217,9 @@ test('answers a preflight, and pages of every site, with a limit of their own', 
   )
   expect((await send(`${url}${path}/`, { method: 'OPTIONS', headers: ofPage })).status, 'no redirect').toBe(204)
   await limited.stop()
-  const lines = limited
-    .output()
-    .split('\n')
-    .filter((line) => line.includes('"route":"widget-session"'))
+  const lines = limited.logged('"route":"widget-session"')
   expect(lines).toHaveLength(6)
-  for (const line of lines) expect(line).not.toContain(approved)
+  expect(JSON.stringify(lines)).not.toContain(approved)
 })
 
 test('does not exist without keys of its own, which are not those of sessions', async ({ url }) => {

@@ -16,6 +16,7 @@ import { runScript } from '../support/command'
 import { addTestConnection } from '../support/connection'
 import { exchangePath, expect, newCode, newPassword, newToken, resetPath, test, type User } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
+import { newFactorUser } from '../support/second-factor'
 import { keepSecret } from '../support/secrets'
 import { freePort, production, startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
@@ -143,6 +144,22 @@ test.describe('npm run users', () => {
     expect((await users('sign-out', user.email)).stdout).toContain('Sessions ended: 2.')
     expect((await users('show', user.email)).stdout).toContain('Live sessions: 0')
     expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
+  })
+
+  test('show tells about a second factor, and remove-second-factor removes it with all sessions', async ({ sql }) => {
+    const user = await newFactorUser(sql)
+    await sql(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 day')`, [user.id])
+    await sql('UPDATE second_factors SET failures = 7 WHERE user_id = $1', [user.id])
+    const { stdout } = await users('show', user.email)
+    expect(stdout).toMatch(/\nSecond factor since 2.*Z, recovery codes left: 10, wrong codes: 7\n/)
+    const shown = JSON.parse((await users('show', user.email, '--json')).stdout)
+    expect(shown.secondFactor).toMatchObject({ recoveryCodesLeft: 10, failures: 7 })
+    const removed = (await users('remove-second-factor', user.email)).stdout
+    expect(removed).toMatch(/Sessions ended: 1\.\n.*\nThis is what an attacker who has the password would ask for/)
+    expect((await users('show', user.email)).stdout).not.toContain('Second factor')
+    expect(await users('remove-second-factor', user.email)).toMatchObject(failure(2, 'has no second factor'))
+    const left = 'SELECT user_id FROM second_factors UNION SELECT user_id FROM recovery_codes'
+    expect(await sql(`SELECT FROM (${left}) AS remaining WHERE user_id = $1`, [user.id])).toEqual([])
   })
 
   test('show names the way, the connection and the device of a sign-in, also of an ended one', async ({

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { emailDomain } from '../../lib/contract/email-address'
 import * as paths from '../../lib/contract/paths'
+import { decrypt } from '../../lib/second-factor/encryption'
 import { asciiDomain } from '../../lib/sso/connection'
 import {
   endPasswordSessions,
@@ -16,6 +17,7 @@ import { addTestConnection } from '../support/connection'
 import { expect, newPassword, newToken, resetPath, type Sql, test, type User } from '../support/fixtures'
 import { clientSecret, type Provider, startProvider } from '../support/oidc-provider'
 import { openOwnDatabase } from '../support/own-database'
+import { newFactorUser } from '../support/second-factor'
 import { errorOf, usersOf, Visitor } from '../support/sso-visitor'
 
 const connections = (command: string, ...parameters: string[]) => run(['connections', command, ...parameters])
@@ -271,15 +273,20 @@ test('encrypts all secrets with the first key, and names those that it can’t o
     })
   for (const each of [slug, `${slug}-2`])
     await withKey(own!, ['add', 'oidc', each, ...good(), '--domain', `${each}.example.org`], clientSecret)
-  expect((await withKey(`${next}, ${own}`, ['reseal'])).stdout).toContain(
-    'encrypted with the first key: 2.\nOnce every',
+  const user = await newFactorUser(database.sql)
+  const encrypted = async () => (await database.sql('SELECT encrypted_secret FROM second_factors'))[0]!.encrypted_secret
+  const all = `${next}, ${own}, ${process.env.ENCRYPTION_KEY}`
+  expect((await withKey(all, ['reseal'])).stdout).toContain(
+    'encrypted with the first key: 2.\nSecond factors encrypted with the first key: 1.\nOnce every',
   )
+  expect(await decrypt(await encrypted(), `totp ${user.id}`)).toBeNull()
   expect((await withKey(next!, ['check', slug])).code).toBe(0)
   expect((await withKey(own!, ['check', slug])).stderr).toContain('ENCRYPTION_KEY has changed')
   await database.sql(`UPDATE connections SET sealed_secrets = 'lost' WHERE slug = $1`, [slug])
   const { code, stdout, stderr } = await withKey(next!, ['reseal'])
-  expect([code, stdout]).toEqual([1, 'Connections encrypted with the first key: 1.\n'])
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/^Conn.* first key: 1\.\nSecond .* first key: 1\.\n$/)])
   expect(stderr).toContain(`${slug}: The secrets can’t be opened`)
+  expect((await withKey(own!, ['reseal'])).stderr).toContain('No key fits 1 second factors')
   await database.drop()
 })
 

@@ -10,6 +10,7 @@ import { exchangePath, expect, newPassword, postTo, resetPath, test } from '../s
 import { clientSecret, type Provider, startProvider } from '../support/oidc-provider'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { preload } from '../support/preload'
+import { totp } from '../support/second-factor'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
@@ -41,6 +42,7 @@ test.beforeAll(async () => {
     DATABASE_URL: database.url(role, role),
     CRON_SECRET: cronSecret,
     PASSWORD_SIGN_IN: 'true',
+    SECOND_FACTOR: 'true',
     DATABASE_POOL_SIZE: '1',
   })
   const id = randomUUID()
@@ -103,6 +105,7 @@ async function useServer(): Promise<void> {
   const old = await bcrypt.hash(password, 5)
   await sql('UPDATE users SET password_hash = $1 WHERE id = $2', [old, user!.id])
   let known = {}
+  let signedIn = ''
   for (const [secret, expected] of [
     ['wrong', 400],
     [password, 200],
@@ -112,8 +115,18 @@ async function useServer(): Promise<void> {
     expect(response.status).toBe(expected)
     const cookie = response.headers.getSetCookie().find((set) => set.startsWith('known='))
     if (cookie) known = { Cookie: cookie }
+    signedIn = response.body.token ?? ''
   }
   expect(await count('SELECT 1 FROM users WHERE id = $1 AND password_hash <> $2', user!.id, old)).toBe(1)
+
+  const own = { Authorization: `Bearer ${signedIn}` }
+  const { secret, enrolment } = (await post(paths.startSecondFactor, { password }, own)).body
+  expect((await post(paths.confirmSecondFactor, { enrolment, code: totp(secret!, -1) }, own)).status).toBe(200)
+  const { challenge } = (await post(paths.signIn, { email: user!.email, password })).body
+  expect((await post(paths.signInSecondFactor, { challenge, code: totp(secret!) })).status).toBe(200)
+  const replaced = await post(paths.replaceRecoveryCodes, { password, code: totp(secret!, 1) }, own)
+  const [recoveryCode] = replaced.body.recoveryCodes!
+  expect((await post(paths.removeSecondFactor, { password, recoveryCode }, own)).status).toBe(200)
 
   expect((await post(paths.forgotPassword, { email: user!.email })).status).toBe(200)
   const cron = (job: string) =>

@@ -23,7 +23,7 @@ const migrations = readdirSync(`${project}prisma/migrations`, { withFileTypes: t
 const tables = [
   '_prisma_migrations',
   ...['connection_domains', 'connections', 'exchange_codes', 'identities', 'mails'],
-  ...['password_attempts', 'reset_tokens', 'sessions', 'sso_attempts', 'users'],
+  ...['password_attempts', 'recovery_codes', 'reset_tokens', 'second_factors', 'sessions', 'sso_attempts', 'users'],
   ...['widget_origins', 'widget_tokens', 'widgets'],
 ]
 const bookkeeping = `SELECT migration_name, checksum, applied_steps_count, finished_at IS NOT NULL AS finished, rolled_back_at, logs

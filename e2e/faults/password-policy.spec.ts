@@ -6,7 +6,7 @@ import { makeRefreshToken } from '../../lib/session/refresh-token'
 import { endPasswordSessions, updateConnection } from '../../lib/sso/manage'
 import { addTestConnection } from '../support/connection'
 import { expect, newPassword, newToken, type Sql, test } from '../support/fixtures'
-import { newPasswordUser, type PasswordUser } from '../support/password-user'
+import { client, newPasswordUser, type PasswordUser } from '../support/password-user'
 import { lockRow } from '../support/row-lock'
 
 // A connection is added while an operation waits for a lock, with a snapshot from before.
@@ -24,11 +24,7 @@ const hashOf = async (sql: Sql) => (await sql('SELECT password_hash FROM users W
 
 /** What waits for which row, and how it is rejected. */
 const operations: Record<string, [table: string, start: (sessionId: string) => Promise<unknown>, error: string]> = {
-  'a sign-in': [
-    'users',
-    () => signIn(user.email, user.password, { subnet: '192.0.2.0/24', sessionIds: [], knownBrowser: null }),
-    'SIGN_IN_INVALID',
-  ],
+  'a sign-in': ['users', () => signIn(user.email, user.password, client), 'SIGN_IN_INVALID'],
   'a reset': ['users', () => resetPassword(token, newPassword()), 'VALIDATION_ERROR'],
   'a refresh': [
     'sessions',

@@ -6,7 +6,7 @@ import { makeRefreshToken } from '../../lib/session/refresh-token'
 import { exchangeSsoCode, issueSsoCode } from '../../lib/sso/exchange'
 import { deleteUser, findUserByEmail, renameUser } from '../../lib/user'
 import { expect, newPassword, type Sql, test } from '../support/fixtures'
-import { newPasswordUser, type PasswordUser } from '../support/password-user'
+import { client, newPasswordUser, type PasswordUser } from '../support/password-user'
 import { inOrderOfLock, lockRow } from '../support/row-lock'
 
 // A user is renamed or deleted while an operation waits for the same row.
@@ -16,7 +16,6 @@ const browser = { sessionIds: [], browser: null }
 /** What can end with a session or another password: prepares it, and returns what starts it. */
 const operations: Record<string, (user: PasswordUser, sql: Sql) => Promise<() => Promise<unknown>>> = {
   'a sign-in': async ({ email, password }) => {
-    const client = { subnet: '192.0.2.0/24', knownBrowser: null, ...browser }
     return () => signIn(email, password, client)
   },
   'a reset': async ({ id }) => {

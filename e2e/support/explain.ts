@@ -11,6 +11,7 @@ import {
   issueTokenOfMail,
   outboxStatus,
   queueResetMail,
+  recoveryCodesLeft,
   retryLater,
   retryNow,
 } from '../../lib/mail/outbox'
@@ -20,6 +21,11 @@ import { makeKnownBrowser } from '../../lib/password/known-browser'
 import { mailNewDevice } from '../../lib/password/new-device'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
 import { signIn as signInWithPassword } from '../../lib/password/sign-in'
+import { makeChallenge } from '../../lib/second-factor/challenge'
+import { removeSecondFactor, replaceRecoveryCodes } from '../../lib/second-factor/change'
+import { confirmEnrolment, startEnrolment } from '../../lib/second-factor/enrol'
+import { findFactor } from '../../lib/second-factor/find'
+import { signInWithSecondFactor } from '../../lib/second-factor/sign-in'
 import { hashSecret } from '../../lib/secret'
 import { issueDashboardCode } from '../../lib/session/authorize'
 import { findRefreshableSession, findSession } from '../../lib/session/find'
@@ -32,6 +38,8 @@ import { userOfIdentity } from '../../lib/sso/identity'
 import { claimAttempt, rejectLoop, startAttempt } from '../../lib/sso/sso-attempt'
 import { createUser, findUserByEmail } from '../../lib/user'
 import { findPresentedWidget } from '../../lib/widget/session'
+import { client } from './password-user'
+import { totp } from './second-factor'
 
 const email = 'ada@example.com'
 
@@ -53,26 +61,19 @@ async function run(): Promise<void> {
   const ofDashboard = (await issueDashboardCode(sessionId, request.redirectUri, request.codeChallenge))!
   await exchangeSsoCode(ofDashboard, { ...nobody, codeVerifier })
   await endSessions([sessionId])
-  await resetPassword((await issueResetToken(id)).secret, 'lantern meadow otter')
-  await signInWithPassword(email, 'lantern meadow otter', {
-    subnet: '192.0.2.0/24',
-    sessionIds: [],
-    knownBrowser: null,
-  })
-  const passwords = { currentPassword: 'lantern meadow otter', password: 'otter lantern meadow' }
-  const client = { subnet: '192.0.2.0/24', knownBrowser: null }
-  await changePassword({ ...session, familyId: sessionId }, passwords, client, { language: 'en', device: null })
+  const password = 'lantern meadow otter'
+  await resetPassword((await issueResetToken(id)).secret, password)
+  await signInWithPassword(email, password, client)
+  const passwords = { currentPassword: password, password: 'otter lantern meadow' }
+  await changePassword({ ...session, familyId: sessionId }, passwords, client)
   await canChangePassword(id)
   await releaseAttempt({ keys: [], endsAt: 0 })
-  await databasePool().query('UPDATE users SET password_hash = $1', [await bcrypt.hash('lantern meadow otter', 4)])
+  await databasePool().query('UPDATE users SET password_hash = $1', [await bcrypt.hash(password, 4)])
   const knownBrowser = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000))
-  await signInWithPassword(email, 'lantern meadow otter', {
-    subnet: '192.0.2.0/24',
-    sessionIds: [sessionId],
-    knownBrowser,
-  })
+  await signInWithPassword(email, password, { ...client, sessionIds: [sessionId], knownBrowser })
   const later = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000) + 60) // so that no mail is sent
-  await mailNewDevice({ userId: id, sessionId }, later, { language: 'en', device: null })
+  await mailNewDevice({ userId: id, sessionId }, later, client)
+  await useSecondFactor(id)
   await signIn()
   await findPresentedWidget('any token', 'https://www.example.com')
   await queueResetMail([email], { language: 'en', device: null })
@@ -101,6 +102,25 @@ async function run(): Promise<void> {
     plans[statement.trim().replaceAll(/\s+/g, ' ')] = explained.rows[0]['QUERY PLAN'][0].Plan
   }
   console.log(JSON.stringify(plans))
+}
+
+/** Every statement of a second factor: until it is switched off, with a code of each kind. */
+async function useSecondFactor(userId: string): Promise<void> {
+  const [password, nothing] = ['lantern meadow otter', () => {}]
+  const { sessionId } = await signInWithPassword(email, password, client)
+  const session = { sessionId, familyId: sessionId, userId, email, endsAt: new Date() }
+  const { secret, enrolment } = await startEnrolment(session, { password }, client)
+  const { recoveryCodes } = await confirmEnrolment(session, { enrolment, code: totp(secret, -1) }, client)
+  const given = [{ code: totp(secret) }, { recoveryCode: recoveryCodes[0] }, { recoveryCode: 'wrong' }, { code: '0' }]
+  for (const each of given) {
+    const { challenge } = makeChallenge((await findFactor(userId))!)
+    await signInWithSecondFactor(challenge, each, client).catch(nothing)
+  }
+  await recoveryCodesLeft({ id: userId, attempts: 1 })
+  await replaceRecoveryCodes(session, { password, code: totp(secret, 1) }, client)
+  await databasePool().query('UPDATE second_factors SET last_step = 0')
+  await removeSecondFactor(session, { password, recoveryCode: 'wrong' }, client).catch(nothing)
+  await removeSecondFactor(session, { password, code: totp(secret) }, client)
 }
 
 /** A sign-in through a connection, of a user who is linked, of a new one, and of a known one. */

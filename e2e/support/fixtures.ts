@@ -28,12 +28,11 @@ export type User = { id: string; email: string }
 export type ApiResponse = {
   status: number
   headers: Headers
-  body: Record<string, unknown> & {
-    code?: string
-    issues?: { path: unknown[]; code: string; message: string }[]
-    token?: string
-    refreshToken?: string
-  }
+  body: Record<string, unknown> &
+    Partial<Record<'code' | 'token' | 'refreshToken' | 'challenge' | 'enrolment' | 'secret' | 'uri', string>> & {
+      issues?: { path: unknown[]; code: string; message: string }[]
+      recoveryCodes?: string[]
+    }
 }
 
 /**
@@ -49,8 +48,17 @@ export async function postTo(url: string, body: unknown, headers: Record<string,
     body: typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
   })
   const parsed = (await response.json()) as ApiResponse['body']
-  for (const secret of [parsed.token, parsed.refreshToken]) if (secret) keepSecret(secret)
+  const { token, refreshToken, challenge, enrolment, secret, uri, recoveryCodes = [] } = parsed
+  for (const each of [token, refreshToken, challenge, enrolment, secret, uri, ...recoveryCodes])
+    if (each) keepSecret(each)
   return { status: response.status, headers: response.headers, body: parsed }
+}
+
+/** Returns the cookies that a response sets, as a browser would send them. */
+export function cookiesOf({ headers }: { headers: Headers }): Record<string, string> {
+  const pairs = headers.getSetCookie().map((cookie) => cookie.split(';')[0]!.split('=') as [string, string])
+  for (const [, value] of pairs) keepSecret(value)
+  return Object.fromEntries(pairs)
 }
 
 export const exchangePath = paths.exchangeSsoCode

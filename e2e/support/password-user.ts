@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import { newPassword, type Sql, type User } from './fixtures'
 
+/** Who signs in, without a session or a cookie. */
+export const client = { subnet: '192.0.2.0/24', sessionIds: [], knownBrowser: null, language: 'en', device: null }
+
 export type PasswordUser = User & { password: string }
 
 /** Creates a user with a password. Hash it at a lower cost to test an older account. */

@@ -10,7 +10,14 @@ export const logFolder = `${project}e2e/results/logs/`
 /** The folder that production runs. */
 export const production = `${project}.next/standalone/`
 
-export type Server = { url: string; process: ChildProcess; output: () => string; stop: () => Promise<void> }
+export type Server = {
+  url: string
+  process: ChildProcess
+  output: () => string
+  /** Returns the lines of the log that contain a text. */
+  logged: (text: string) => Record<string, any>[]
+  stop: () => Promise<void>
+}
 
 /**
  * Starts a server of the production build, with settings that override the environment.
@@ -34,6 +41,10 @@ export async function startServer(
     stream.pipe(file, { end: false })
   }
   const output = () => printed.join('')
+  const logged = (text: string) => {
+    const lines = output().split('\n').slice(0, -1)
+    return lines.filter((line) => line.startsWith('{') && line.includes(text)).map((line) => JSON.parse(line))
+  }
   const ended = once(server, 'exit').then(([code]) => {
     throw new Error(`the server exited with ${code}:\n${output()}`)
   })
@@ -45,7 +56,7 @@ export async function startServer(
     server.kill('SIGTERM')
     await closed
   }
-  return { url, process: server, output, stop }
+  return { url, process: server, output, logged, stop }
 }
 
 // Below the ports that the system gives to clients and to `listen(0)`, and others for each worker of Playwright:

@@ -83,13 +83,9 @@ type Line = {
 }
 
 /** Returns what a server logged for the last request of a visitor. */
-export async function logLine({ requestId }: Visitor, { output }: Pick<Server, 'output'>): Promise<Line> {
-  const line = () =>
-    output()
-      .split('\n')
-      .find((text) => text.includes(requestId))
-  await expect.poll(line).toBeTruthy()
-  return JSON.parse(line()!)
+export async function logLine({ requestId }: Visitor, { logged }: Pick<Server, 'logged'>): Promise<Line> {
+  await expect.poll(() => logged(requestId)[0]).toBeTruthy()
+  return logged(requestId)[0] as Line
 }
 
 /** Returns the linked users of a connection. */

@@ -33,9 +33,9 @@ export type TwoServers = {
  * Starts two server processes that share a database, the signing keys and a public URL. They hash
  * passwords at the lowest cost.
  */
-export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!): Promise<TwoServers> {
+export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!, more = {}): Promise<TwoServers> {
   const databases = { DATABASE_URL: databaseUrl, DIRECT_DATABASE_URL: databaseUrl }
-  const settings = { PUBLIC_URL: process.env.PUBLIC_URL!, ...databases, ...preload('cheap-hash.mjs') }
+  const settings = { PUBLIC_URL: process.env.PUBLIC_URL!, ...databases, ...preload('cheap-hash.mjs'), ...more }
   const servers = await Promise.all([startServer(settings), startServer(settings)])
   let turn = 0
   const next = () => servers[turn++ % 2]!.url
@@ -77,11 +77,7 @@ export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!): 
       const live = await Promise.all(tokens.map(isLive))
       return tokens.filter((_, index) => live[index])
     },
-    logged: (level) =>
-      servers
-        .flatMap((server) => server.output().split('\n'))
-        .filter((line) => line.includes(`"level":"${level}"`))
-        .map((line) => JSON.parse(line)),
+    logged: (level) => servers.flatMap((server) => server.logged(`"level":"${level}"`)),
     stop: async () => void (await Promise.all(servers.map((server) => server.stop()))),
   }
 }

@@ -13,6 +13,8 @@ export const errors = {
   },
   SIGN_IN_INVALID: { status: 400, message: 'The e-mail address or the password is wrong.' },
   REFRESH_INVALID: { status: 400, message: 'This session has ended. Sign in again.' },
+  CHALLENGE_INVALID: { status: 400, message: 'This step has expired, or your account has changed. Start again.' },
+  SECOND_FACTOR_INVALID: { status: 400, message: 'This code is wrong.' },
   WIDGET_TOKEN_INVALID: { status: 400, message: 'This widget is not available.' },
   VALIDATION_ERROR: { status: 400, message: 'The request is invalid; see `issues`.' },
   SESSION_INVALID: { status: 401, message: 'There is no valid session. Refresh it, or sign in again.' },
@@ -20,8 +22,11 @@ export const errors = {
     status: 403,
     message: 'This request came from another site. Use the form on a page of this site.',
   },
+  SECOND_FACTOR_REQUIRED: { status: 403, message: 'Enter a code of your authenticator app.' },
+  SECOND_FACTOR_LOCKED: { status: 403, message: 'There were too many wrong codes. Use a recovery code.' },
   NOT_FOUND: { status: 404, message: 'No such endpoint.' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'Method not allowed; see the Allow header.' },
+  SECOND_FACTOR_CONFLICT: { status: 409, message: 'The second factor was already changed. Open the page again.' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than 16 KiB.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send the body as application/json, in UTF-8, uncompressed.' },
   RATE_LIMITED: {
@@ -39,6 +44,8 @@ export const errors = {
 export const invalidTokenMessage = 'This link is unknown, was already used, or has expired. Request a new one.'
 export const tooManyPasswordsMessage =
   'There were too many sign-ins with wrong passwords. Wait as long as the Retry-After header says.'
+export const wrongPasswordMessage = 'The current password is wrong.'
+export const tooManyCodesMessage = 'There were too many codes. Wait as long as the Retry-After header says.'
 export const originNotApprovedMessage = 'This widget may not be used on this site.'
 export const outcomeUnknownMessage =
   'The database connection was lost, so the outcome is unknown. Do not retry automatically.'
@@ -49,6 +56,9 @@ export type ErrorCode = keyof typeof errors
 /** One problem with one field, at `path`. `code` is stable, for programs. `message` is for users and may change. */
 export type Issue = { path: (string | number)[]; code: string; message: string }
 
+/** The right password of a user with a second factor, for `signInSecondFactor`. */
+export type Challenge = { challenge: string; expiresAt: string; methods: ('totp' | 'recovery-code')[] }
+
 type Details = {
   message?: string
   issues?: Issue[]
@@ -56,6 +66,7 @@ type Details = {
   retryAfterSeconds?: number
   /** Set if the request may have taken effect despite the error. */
   outcome?: 'unknown'
+  challenge?: Challenge
   cause?: unknown
 }
 

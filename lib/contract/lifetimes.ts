@@ -12,6 +12,8 @@ export const lifetimes = {
   signIn: 20 * 60,
   /** The cookie that binds a sign-in to the browser in which it began. */
   browser: 30 * 60,
+  /** Between the password and the second factor of a sign-in, and between a new TOTP secret and its first code. */
+  secondFactorStep: 10 * 60,
   /** The JWT of a widget. */
   widgetToken: 15 * 60,
   /** The cookie of a browser in which a user has signed in with a password. */
@@ -24,6 +26,9 @@ export const refreshGraceSeconds = 10
 /** How many live sessions a user can have (ASVS 7.1.2). When another starts, the oldest ends. */
 export const maxLiveSessions = 100
 
+/** How many wrong TOTP codes in a row lock the second factor of a user, until a recovery code or an operator unlocks it. */
+export const maxSecondFactorFailures = 100
+
 /** How many wrong passwords may be tried within a window, before the next has to wait. */
 export const passwordLimits = {
   windowSeconds: 15 * 60,
@@ -31,4 +36,5 @@ export const passwordLimits = {
   perAccount: 100,
   perNetwork: 60,
   perKnownBrowser: 10,
+  perSecondFactor: 10,
 } as const

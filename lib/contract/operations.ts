@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type ErrorCode, type Issue, invalidTokenMessage } from './errors'
-import { passwordLimits, refreshGraceSeconds } from './lifetimes'
+import { maxSecondFactorFailures, passwordLimits, refreshGraceSeconds } from './lifetimes'
 import * as paths from './paths'
 import * as schemas from './schemas'
 
@@ -10,7 +10,7 @@ export type Operation = {
   name: string
   method: 'GET' | 'POST'
   path: string
-  tag: 'Operations' | 'Sessions' | 'Widgets' | 'Keys' | 'Health'
+  tag: 'Operations' | 'Sessions' | 'Second factor' | 'Widgets' | 'Keys' | 'Health'
   summary: string
   description: string
   request?: z.ZodType
@@ -54,7 +54,25 @@ const emailIssue: Issue = {
 const passwordIssue: Issue = { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' }
 
 // What several operations have in common.
+const ofSignIn = { method: 'POST', tag: 'Operations' } as const
+const tokens = { response: schemas.SessionTokensResponse, responseExample: exampleTokens } as const
 const ok = { response: schemas.OkResponse, responseExample: { ok: true } } as const
+const onlyWithSetting = 'Unless `SECOND_FACTOR` is `true`, the path is 404.'
+const exampleInstant = '2026-11-22T08:10:00.000Z'
+const ofSecondFactor = {
+  method: 'POST',
+  tag: 'Second factor',
+  acceptsSession: true,
+  description: 'Exists where `POST /api/auth/sign-in` does.',
+  badRequest: 'The password is wrong; or the code is wrong or used; or the enrolment is invalid',
+} as const
+const recoveryCodes = {
+  response: schemas.RecoveryCodesResponse,
+  responseDescription: 'Ten recovery codes, which are shown only now.',
+  responseExample: { ok: true, recoveryCodes: Array(10).fill('7K3M9Q-XAT2VD-HB5RW8-0FJCNE') },
+}
+const ofSession = ['VALIDATION_ERROR', 'SESSION_INVALID', 'SECOND_FACTOR_CONFLICT', 'SERVICE_UNAVAILABLE'] as const
+const ofCode = ['SECOND_FACTOR_INVALID', 'SECOND_FACTOR_LOCKED'] as const
 const publicKeys = {
   method: 'GET',
   tag: 'Keys',
@@ -68,10 +86,9 @@ const publicKeys = {
 /** Every public operation. Routes, 405 responses, the log, `/openapi.json` and tests use this table. */
 export const operations = {
   exchangeSsoCode: {
+    ...ofSignIn,
     name: 'sso-exchange',
-    method: 'POST',
     path: paths.exchangeSsoCode,
-    tag: 'Operations',
     summary: 'Exchange a one-time SSO code for a session.',
     description: [
       'Each code works once, and a code that was issued for one browser works in no other. A used code that is',
@@ -81,9 +98,8 @@ export const operations = {
     ].join('\n'),
     request: schemas.SsoExchangeRequest,
     requestExample: { code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
-    response: schemas.SessionTokensResponse,
+    ...tokens,
     responseDescription: 'The session. Browsers also receive both tokens as cookies.',
-    responseExample: exampleTokens,
     cookies: 'sets for browsers',
     errors: ['SSO_EXCHANGE_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
     badRequest:
@@ -93,10 +109,9 @@ export const operations = {
     },
   },
   signIn: {
+    ...ofSignIn,
     name: 'sign-in',
-    method: 'POST',
     path: paths.signIn,
-    tag: 'Operations',
     summary: 'Sign in with an e-mail address and a password.',
     description: [
       'Unless `PASSWORD_SIGN_IN` is `true`, the path is 404. A success ends the sessions of the cookies that',
@@ -104,23 +119,102 @@ export const operations = {
       `per account and network may fail, ${passwordLimits.perAccount} per account and ${passwordLimits.perNetwork} per`,
       `network; a browser that signed in to the account before has ${passwordLimits.perKnownBrowser} of its own.`,
       'Further ones are 429, with the same response for accounts that do not exist.',
+      'A user with a second factor gets a challenge instead of a session, as a cookie too.',
     ].join('\n'),
     request: schemas.SignInRequest,
     requestExample: { email: 'ada@example.com', password: 'lantern meadow otter' },
-    response: schemas.SessionTokensResponse,
+    ...tokens,
     responseDescription: 'The session. Browsers also receive both tokens as cookies, and one that makes them known.',
-    responseExample: exampleTokens,
     cookies: 'sets',
-    errors: ['SIGN_IN_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    errors: ['SIGN_IN_INVALID', 'VALIDATION_ERROR', 'SECOND_FACTOR_REQUIRED', 'SERVICE_UNAVAILABLE'],
     badRequest:
       'There is no such user, the user may use no password, or it is wrong; or this is not one e-mail address',
     issueExamples: { email: emailIssue },
   },
+  signInSecondFactor: {
+    ...ofSignIn,
+    name: 'sign-in-second-factor',
+    path: paths.signInSecondFactor,
+    summary: 'Complete a sign-in with a code of an authenticator app, or with a recovery code.',
+    description: [
+      'Exists where `POST /api/auth/sign-in` does. A challenge works for ten minutes, and starts one session at most.',
+      `A code works once. Within ${passwordLimits.windowSeconds / 60} minutes, ${passwordLimits.perSecondFactor} may fail.`,
+      `After ${maxSecondFactorFailures} wrong ones in a row, only a recovery code works.`,
+    ].join('\n'),
+    request: schemas.SignInSecondFactorRequest,
+    requestExample: { challenge: 'WwT2rTweSlWaDG-eLRt8NGk2CoI'.padEnd(88, 'x'), code: '287082' },
+    ...tokens,
+    responseDescription: 'The session, as of a sign-in. Browsers lose the cookie with the challenge.',
+    cookies: 'sets',
+    errors: ['CHALLENGE_INVALID', ...ofCode, 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    badRequest: 'The challenge is invalid, expired or used, or the account has changed; or the code is wrong or used',
+  },
+  getSecondFactor: {
+    ...ofSecondFactor,
+    name: 'second-factor',
+    method: 'GET',
+    path: paths.getSecondFactor,
+    summary: 'Whether the user has a second factor.',
+    response: schemas.SecondFactorResponse,
+    responseDescription: 'The second factor, without its secret.',
+    responseExample: { ok: true, available: true, enabledAt: exampleInstant, recoveryCodesLeft: 10 },
+    errors: ['SESSION_INVALID', 'SERVICE_UNAVAILABLE'],
+  },
+  startSecondFactor: {
+    ...ofSecondFactor,
+    name: 'second-factor-start',
+    path: paths.startSecondFactor,
+    summary: 'Get a secret for an authenticator app, which is not stored yet.',
+    description: onlyWithSetting,
+    request: schemas.StartSecondFactorRequest,
+    requestExample: { password: 'lantern meadow otter' },
+    response: schemas.StartSecondFactorResponse,
+    responseDescription: 'The secret, to be confirmed with its first code within ten minutes.',
+    responseExample: {
+      ok: true,
+      secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+      uri: 'otpauth://totp/Dashboard:ada%40example.com?issuer=Dashboard&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+      enrolment: 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRtYu1Io',
+      expiresAt: exampleInstant,
+    },
+    errors: ['SIGN_IN_INVALID', ...ofSession],
+  },
+  confirmSecondFactor: {
+    ...ofSecondFactor,
+    ...recoveryCodes,
+    name: 'second-factor-confirm',
+    path: paths.confirmSecondFactor,
+    summary: 'Switch the second factor on, with the first code of the app, and end all other sessions.',
+    description: onlyWithSetting,
+    request: schemas.ConfirmSecondFactorRequest,
+    requestExample: { enrolment: 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRtYu1Io', code: '287082' },
+    errors: ['CHALLENGE_INVALID', 'SECOND_FACTOR_INVALID', ...ofSession],
+  },
+  replaceRecoveryCodes: {
+    ...ofSecondFactor,
+    ...recoveryCodes,
+    name: 'second-factor-recovery-codes',
+    path: paths.replaceRecoveryCodes,
+    summary: 'Replace the recovery codes.',
+    request: schemas.ReplaceRecoveryCodesRequest,
+    requestExample: { password: 'lantern meadow otter', code: '287082' },
+    errors: ['SIGN_IN_INVALID', ...ofCode, ...ofSession],
+  },
+  removeSecondFactor: {
+    ...ofSecondFactor,
+    ...ok,
+    name: 'second-factor-remove',
+    path: paths.removeSecondFactor,
+    summary: 'Switch the second factor off, and end all other sessions.',
+    request: schemas.RemoveSecondFactorRequest,
+    requestExample: { password: 'lantern meadow otter', code: '287082' },
+    responseDescription: 'The second factor is off.',
+    errors: ['SIGN_IN_INVALID', ...ofCode, ...ofSession],
+  },
   resetPassword: {
+    ...ofSignIn,
     name: 'reset-password',
-    method: 'POST',
     path: paths.resetPassword,
-    tag: 'Operations',
     summary: 'Set a new password with the token from a reset e-mail.',
     description: [
       'Ends every session of the user. A rejected password leaves the token valid: the `path` of the issue tells',
@@ -138,10 +232,9 @@ export const operations = {
     },
   },
   changePassword: {
+    ...ofSignIn,
     name: 'password-change',
-    method: 'POST',
     path: paths.changePassword,
-    tag: 'Operations',
     summary: 'Replace the password of the signed-in user.',
     description: [
       'Ends every other session of the user. A wrong current password counts as an attempt to sign in. Issues of the new',
@@ -157,10 +250,9 @@ export const operations = {
     issueExamples: { password: passwordIssue },
   },
   forgotPassword: {
+    ...ofSignIn,
     name: 'forgot-password',
-    method: 'POST',
     path: paths.forgotPassword,
-    tag: 'Operations',
     summary: 'Mail a user a link to set a new password.',
     description: [
       'The response is the same for every address, and comes before any look-up. At most 1 e-mail a minute and 3 an',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ErrorCode, errors, type Issue } from './errors'
+import { type Challenge, type ErrorCode, errors, type Issue } from './errors'
 
 const text = z.string({
   error: ({ input }) => (input === undefined ? 'This field is required.' : 'This field must be a string.'),
@@ -14,6 +14,8 @@ const newPassword = text.meta({
     'hard to guess. Never trimmed. Counted and hashed in Unicode NFC.',
   ].join('\n'),
 })
+
+const currentPassword = text.meta({ description: 'The password of the user, which counts as an attempt to sign in.' })
 
 /** The body of a request. Ignores unknown fields. */
 function body<Shape extends z.ZodRawShape>(shape: Shape) {
@@ -35,13 +37,29 @@ export const ResetPasswordRequest = body({
 })
 
 /** lib/password checks both passwords. */
-export const ChangePasswordRequest = body({ currentPassword: text, password: newPassword })
+export const ChangePasswordRequest = body({ currentPassword, password: newPassword })
 
 /** lib/password checks the address. Any password may be tried. */
 export const SignInRequest = body({
   email,
   password: text.meta({ description: 'The password. Never trimmed. Verified as typed, then in Unicode NFC.' }),
 })
+
+const code = text.meta({ description: 'Six digits of the authenticator app. Spaces and hyphens are ignored.' })
+const recoveryCode = text.optional().meta({ description: 'A recovery code, in place of `code`.' })
+const proof = { code: code.optional(), recoveryCode }
+function demandOne({ code, recoveryCode }: { code?: unknown; recoveryCode?: unknown }, context: z.RefinementCtx): void {
+  const message = 'Send either a code or a recovery code.'
+  if ((code === undefined) === (recoveryCode === undefined))
+    context.addIssue({ code: 'invalid_type', expected: 'string', path: ['code'], message })
+}
+
+/** Those of the second factor accept any challenge and any code: a wrong one has an error of its own. */
+export const SignInSecondFactorRequest = body({ challenge: text, ...proof }).superRefine(demandOne)
+export const StartSecondFactorRequest = body({ password: currentPassword })
+export const ConfirmSecondFactorRequest = body({ enrolment: text, code })
+export const ReplaceRecoveryCodesRequest = body({ password: currentPassword, code })
+export const RemoveSecondFactorRequest = body({ password: currentPassword, ...proof }).superRefine(demandOne)
 
 /** lib/password checks the address. */
 export const ForgotPasswordRequest = body({ email })
@@ -129,6 +147,26 @@ export const WidgetSessionResponse = z.object({
   expiresAt: instant.meta({ description: 'When the JWT expires.' }),
 })
 
+export const SecondFactorResponse = z.object({
+  ok: z.literal(true),
+  available: z.boolean().meta({ description: 'Whether the user can set up an authenticator app here.' }),
+  enabledAt: instant.optional().meta({ description: 'Since when a sign-in with the password asks for a code.' }),
+  recoveryCodesLeft: z.int().min(0).optional(),
+})
+
+export const StartSecondFactorResponse = z.object({
+  ok: z.literal(true),
+  secret: z.string().meta({ description: 'The TOTP secret (RFC 6238: SHA-1, six digits, 30 seconds), in base32.' }),
+  uri: z.string().meta({ description: 'The same as an `otpauth:` URI, for a QR code.' }),
+  enrolment: z.string().meta({ description: 'The secret, encrypted for `confirm`. Nothing is stored until then.' }),
+  expiresAt: instant.meta({ description: 'Until when `confirm` accepts it.' }),
+})
+
+export const RecoveryCodesResponse = z.object({
+  ok: z.literal(true),
+  recoveryCodes: z.array(z.string().regex(/^[0-9A-Z]{6}(-[0-9A-Z]{6}){3}$/)),
+})
+
 export const OkResponse = z.object({ ok: z.literal(true) })
 
 /** A public signing key, as listed in the JWKS (RFC 7517). */
@@ -144,23 +182,35 @@ export const PublicJwk = z.object({
 
 export const JwksResponse = z.object({ keys: z.array(PublicJwk).min(1) })
 
-/** The issue codes: for the body, for its `token`, for its `email`, for its `password`. */
-export const bodyIssueCodes = ['invalid_json', 'invalid_type'] as const
-export const tokenIssueCodes = ['invalid_or_expired'] as const
-export const emailIssueCodes = ['invalid_email'] as const
 export const passwordIssueCodes = ['too_short', 'too_long', 'invalid_characters', 'too_guessable', 'breached'] as const
+const otherIssueCodes = [
+  'invalid_json',
+  'invalid_type',
+  'invalid_or_expired',
+  'invalid_email',
+  'wrong_code',
+  'used_code',
+] as const
+export const issueCodes = [...otherIssueCodes, ...passwordIssueCodes] as const
 
 export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
 
 const IssueSchema = z.object({
   path: z.array(z.string()).meta({ description: 'Leads to the field; empty for the body as a whole.' }),
-  code: z
-    .enum([...bodyIssueCodes, ...tokenIssueCodes, ...emailIssueCodes, ...passwordIssueCodes])
-    .meta({ description: 'For programs. New codes may be added.' }),
+  code: z.enum(issueCodes).meta({ description: 'For programs. New codes may be added.' }),
   message: z.string().meta({ description: 'For users. It may change.' }),
 }) satisfies z.ZodType<Issue>
 
-/** Returns the schema of an error body. Only VALIDATION_ERROR has `issues`; only SERVICE_UNAVAILABLE has `outcome`. */
+const ChallengeSchema = z.object({
+  challenge: z
+    .string()
+    .regex(/^[\w-]{88}$/)
+    .meta({ description: 'For `POST /api/auth/sign-in/second-factor`.' }),
+  expiresAt: instant,
+  methods: z.array(z.enum(['totp', 'recovery-code'])),
+}) satisfies z.ZodType<Challenge>
+
+/** Returns the schema of an error body. Some have more fields than the common ones. */
 export function errorSchema(code: ErrorCode) {
   const common = z.object({
     ok: z.literal(false),
@@ -173,7 +223,9 @@ export function errorSchema(code: ErrorCode) {
       .regex(/^[\w.-]{8,40}$/)
       .meta({ description: 'The X-Request-Id of the response, to quote to support.' }),
   })
-  if (code === 'VALIDATION_ERROR') return common.extend({ issues: z.array(IssueSchema).min(1) })
+  if (code === 'SECOND_FACTOR_REQUIRED') return common.extend(ChallengeSchema.shape)
+  if (code === 'VALIDATION_ERROR' || code === 'SECOND_FACTOR_INVALID')
+    return common.extend({ issues: z.array(IssueSchema).min(1) })
   if (code !== 'SERVICE_UNAVAILABLE') return common
   const outcome = z
     .literal('unknown')

@@ -36,9 +36,12 @@ const headerObjects = {
     [
       'Two fields: the session JWT and the refresh token, where no script can read them. Over https the names are',
       '`__Host-session` and `__Host-refresh`, on http://localhost `session` and `refresh`. After a sign-in with a',
-      'password, a third one, `__Host-known` or `known`, gives the browser attempts of its own for this account.',
+      'password, a third one, `__Host-known` or `known`, gives the browser attempts of its own for this account. If the',
+      'user has a second factor, the challenge is in `__Host-challenge` or `challenge` meanwhile.',
     ].join('\n'),
-    { pattern: cookiePattern('[^;]+', '[1-9]\\d*', 'session|refresh|known') },
+    {
+      pattern: `${cookiePattern('[^;]+', '[1-9]\\d*', 'session|refresh|known|challenge')}|${cookiePattern('', '0', 'challenge')}`,
+    },
   ),
 }
 
@@ -64,12 +67,25 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
   UNSUPPORTED_MEDIA_TYPE: ['The body is not application/json in UTF-8, or it is compressed.', 'Accept-Post'],
   RATE_LIMITED: ['Over the platform limit, or too many attempts to sign in. Nothing was done.', 'Retry-After'],
   ORIGIN_REJECTED: ['The `Origin` of the page is not approved for the widget.'],
+  SECOND_FACTOR_REQUIRED: ['The password is right, and the user has a second factor. No session exists.', 'Set-Cookie'],
+  SECOND_FACTOR_LOCKED: ['There were too many wrong codes. A recovery code unlocks, or an operator.'],
+  SECOND_FACTOR_CONFLICT: ['The second factor is already on, or it is off.'],
   SESSION_INVALID: ['The JWT is missing, invalid or expired, or its session has ended.', 'WWW-Authenticate'],
   INTERNAL_ERROR: ['An unexpected server error. The log has its cause, under the request ID.'],
   SERVICE_UNAVAILABLE: [
     'The database is unreachable or slow, or too many passwords are hashed. Nothing was changed, unless `outcome` is `unknown`.',
     'Retry-After',
   ],
+}
+
+/** What the example of an error has more than the common fields. */
+const moreExamples: Partial<Record<ErrorCode, object>> = {
+  SECOND_FACTOR_INVALID: { issues: [{ path: ['code'], code: 'wrong_code', message: 'This code is wrong.' }] },
+  SECOND_FACTOR_REQUIRED: {
+    challenge: operations.signInSecondFactor.requestExample.challenge,
+    expiresAt: '2026-11-22T08:10:00.000Z',
+    methods: ['totp', 'recovery-code'],
+  },
 }
 
 /** The contract as an OpenAPI 3.1 document, generated from the operations and schemas that the routes use. */
@@ -95,6 +111,7 @@ export const openApiDocument = {
   tags: [
     { name: 'Operations', description: 'Complete a sign-in or a password reset.' },
     { name: 'Sessions', description: 'Renew, inspect and end a session.' },
+    { name: 'Second factor', description: 'An authenticator app (TOTP) for sign-ins with a password.' },
     { name: 'Widgets', description: 'Let pages of approved origins use a widget.' },
     { name: 'Keys', description: 'Verify a session, or a widget JWT.' },
     { name: 'Health', description: 'Monitor the service.' },
@@ -219,7 +236,7 @@ function examplesOf(code: ErrorCode) {
 }
 
 function exampleOf(code: ErrorCode) {
-  return { ok: false, code, message: errors[code].message, requestId }
+  return { ok: false, code, message: errors[code].message, requestId, ...moreExamples[code] }
 }
 
 function headersWith(...more: string[]) {

@@ -37,7 +37,7 @@ type Call<Route extends Definition> = {
 
 /** Adds our own IDs and words to the log line of the request. Never pass it text from a client. */
 export type AddToLog = (
-  fields: Partial<Record<'userId' | 'sessionId' | 'connection' | 'widget' | 'check' | 'advice', string>>,
+  fields: Partial<Record<'userId' | 'sessionId' | 'factor' | 'connection' | 'widget' | 'check' | 'advice', string>>,
 ) => void
 
 /**
@@ -157,14 +157,14 @@ const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
 
 function errorResponse(error: ApiError, requestId: string, definition: Definition): Response {
   const { code, message, details } = error
-  const { issues, outcome, retryAfterSeconds } = details
+  const { issues, outcome, challenge, retryAfterSeconds } = details
   const headers = {
     ...(code === 'METHOD_NOT_ALLOWED' && { Allow: allowedMethods(definition) }),
     ...headersOf[code],
     ...(retryAfterSeconds && { 'Retry-After': String(retryAfterSeconds) }),
   }
   return Response.json(
-    { ok: false, code, message, requestId, issues, outcome },
+    { ok: false, code, message, requestId, issues, outcome, ...challenge },
     { status: errors[code].status, headers },
   )
 }

@@ -1,7 +1,7 @@
 import type { Texts } from '../page/texts/en'
 import { newSecret } from '../secret'
 import { env } from '../settings/env'
-import { issueTokenOfMail, type MailClaim } from './outbox'
+import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './outbox'
 
 /** The two forms of a sentence with the time of a request, and the device if it is known. */
 export type WhenAndWhere = { plain: string; fromDevice: string }
@@ -16,7 +16,9 @@ export type MailKind = {
   lifetimeSeconds: number
   /** Returns the link, or null to send nothing. Called when the mail server waits for the content. */
   link: (claim: MailClaim) => Promise<string | null>
-  content: (texts: Texts['mail'], requested: (sentence: WhenAndWhere) => string) => MailContent
+  /** Returns the number in the mail, if it has one: the outbox does not store it. */
+  number?: (claim: MailClaim) => Promise<number>
+  content: (texts: Texts['mail'], requested: (sentence: WhenAndWhere) => string, number?: number) => MailContent
 }
 
 const minute = 60
@@ -31,6 +33,23 @@ const forADay = {
 const signInUrl = () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
 
 const forgotPasswordUrl = () => new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href
+
+function secondFactorNotice(what: 'on' | 'off' | 'used' | 'codes') {
+  return {
+    ...forADay,
+    link: async () => forgotPasswordUrl(),
+    content: ({ secondFactor, changed }, requested, number) => ({
+      ...secondFactor[what],
+      button: secondFactor.button,
+      paragraphs: [
+        secondFactor[what].body.replace('{left}', String(number)),
+        requested(changed.requested),
+        secondFactor.notYou,
+      ],
+      notes: [secondFactor.support],
+    }),
+  } satisfies MailKind
+}
 
 /** Every kind of mail in the outbox. A new one is an entry here, and its texts in each language. */
 export const mailKinds = {
@@ -82,6 +101,10 @@ export const mailKinds = {
       notes: [emailChanged.support],
     }),
   },
+  'second-factor-on': secondFactorNotice('on'),
+  'second-factor-off': secondFactorNotice('off'),
+  'recovery-code-used': { ...secondFactorNotice('used'), number: recoveryCodesLeft },
+  'new-recovery-codes': secondFactorNotice('codes'),
 } satisfies Record<string, MailKind>
 
 export type MailKindName = keyof typeof mailKinds

@@ -6,16 +6,18 @@ import { escapeHtml } from '../page/escape-html'
 import { textsIn } from '../page/language'
 import type { Texts } from '../page/texts/en'
 import { env } from '../settings/env'
-import { type MailContent, mailKinds, type WhenAndWhere } from './kinds'
+import { type MailContent, type MailKind, mailKinds, type WhenAndWhere } from './kinds'
 import type { ClaimedMail } from './outbox'
 
-/** Composes a mail of the outbox with its link, in the language of the request. */
+/** Composes a mail of the outbox with its link and its number, in the language of the request. */
 export function compose(
   mail: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt'>,
   url: string,
+  number?: number,
 ): SendMailOptions {
   const texts = textsIn(mail.language)
-  const content = mailKinds[mail.kind].content(texts.mail, (when) => requested(mail, texts, when))
+  const kind: MailKind = mailKinds[mail.kind]
+  const content = kind.content(texts.mail, (when) => requested(mail, texts, when), number)
   return message(texts, content, url)
 }
 

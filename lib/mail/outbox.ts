@@ -2,6 +2,7 @@ import { lifetimes } from '../contract/lifetimes'
 import { mayUsePassword } from '../database/password-policy'
 import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
 import { hashSecret } from '../secret'
+import { sendsMail } from '../settings/env'
 import type { MailKind, MailKindName } from './kinds'
 
 /** What caused a mail: the language of the request, and the kind of device that sent it. */
@@ -75,15 +76,21 @@ function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
 }
 
 /** Returns the CTEs that replace unsent reset mails by a notice. For a statement that follows a lock of the user. */
-export function noticeInsteadOfResets(userId: Prisma.Sql, { language, device }: MailRequest): Prisma.Sql {
+export function noticeInsteadOfResets(userId: Prisma.Sql, request: MailRequest): Prisma.Sql {
   return Prisma.sql`
     mails_deleted AS (
       DELETE FROM mails
       WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'reset' AND due_at IS NOT NULL
-    ), notice AS (
+    ), ${notice('password-changed', userId, request)}`
+}
+
+/** Returns the CTE that queues a notice to a user (a fragment that yields the ID, or null for nobody). */
+export function notice(kind: MailKindName, userId: Prisma.Sql, { language, device }: MailRequest): Prisma.Sql {
+  return Prisma.sql`
+    notice AS (
       INSERT INTO mails (kind, user_id, language, device)
-      SELECT 'password-changed', id, ${language}, ${device} FROM (SELECT ${userId} AS id) AS changed_user
-      WHERE id IS NOT NULL
+      SELECT ${kind}, id, ${language}, ${device} FROM (SELECT ${userId} AS id) AS changed_user
+      WHERE id IS NOT NULL AND ${sendsMail()}
     )`
 }
 
@@ -123,6 +130,14 @@ export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: stri
       SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL,
         attempts = 0`
   return issued === 1
+}
+
+/** Returns how many recovery codes the user of a mail has left. */
+export async function recoveryCodesLeft({ id }: MailClaim): Promise<number> {
+  const [row] = await prisma().$queryRaw<{ left: number }[]>`
+    SELECT count(*)::int AS left FROM recovery_codes
+    WHERE user_id = (SELECT user_id FROM mails WHERE id = ${id}) AND used_at IS NULL`
+  return row!.left
 }
 
 /** Marks a claimed mail as sent, or as given up: it is never sent. */

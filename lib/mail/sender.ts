@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseEmailAddress } from '../contract/email-address'
 import { describeCause, log } from '../log'
 import { env } from '../settings/env'
-import { mailKinds } from './kinds'
+import { type MailKind, mailKinds } from './kinds'
 import { compose } from './messages'
 import { type ClaimedMail, claimMail, finish, retryLater } from './outbox'
 import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
@@ -68,9 +68,10 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
   }
   try {
     const composeWithLink = async () => {
-      const link = await mailKinds[kind].link(mail)
+      const { link: linkOf, number }: MailKind = mailKinds[kind]
+      const link = await linkOf(mail)
       if (link === null) throw new Withdrawn()
-      return compose(mail, link)
+      return compose(mail, link, await number?.(mail))
     }
     await sendMail(address, composeWithLink, withinMs)
   } catch (error) {

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { ApiError, tooManyPasswordsMessage } from '../contract/errors'
+import { ApiError, tooManyCodesMessage, tooManyPasswordsMessage } from '../contract/errors'
 import { passwordLimits } from '../contract/lifetimes'
 import { deleteExpired } from '../database/clean-up'
 import { NothingChanged } from '../database/nothing-changed'
@@ -7,7 +7,8 @@ import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
 /** Who tries a password for which account. `browser` is the ID of one that is known to the account. */
-export type Attempt = { account: string; subnet: string; browser: string | null }
+type PasswordAttempt = { account: string; subnet: string; browser: string | null }
+export type Attempt = PasswordAttempt | { secondFactorOf: string }
 
 type Counter = { key: string; limit: number }
 
@@ -58,9 +59,14 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   // Others were faster since the statement began.
   if (rows.some(({ isCounted }) => isCounted)) await releaseAttempt(counted)
   throw new ApiError('RATE_LIMITED', {
-    message: tooManyPasswordsMessage,
+    message: 'account' in attempt ? tooManyPasswordsMessage : tooManyCodesMessage,
     retryAfterSeconds: Math.max(1, ...exceeded.map(({ waitSeconds }) => waitSeconds)),
   })
+}
+
+/** Returns the keys by which an attempt is counted. */
+export function keysOf(attempt: Attempt): string[] {
+  return countersOf(attempt).map(({ key }) => key)
 }
 
 /**
@@ -101,8 +107,10 @@ export async function releaseAttempt(counted: Counted): Promise<void> {
  * A known browser shares no counter with anybody else, so that strangers can't lock the owner of an account out. All of
  * an account together have a limit too: a person who knows the password can make many known.
  */
-function countersOf({ account, subnet, browser }: Attempt): Counter[] {
-  const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser } = passwordLimits
+function countersOf(attempt: Attempt): Counter[] {
+  const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser, perSecondFactor } = passwordLimits
+  if ('secondFactorOf' in attempt) return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]
+  const { account, subnet, browser } = attempt
   if (browser !== null)
     return [counter(perKnownBrowser, 'browser', account, browser), counter(perAccount, 'browsers', account)]
   return [

@@ -1,16 +1,14 @@
-import { emailForms } from '../contract/email-address'
-import { ApiError } from '../contract/errors'
-import { NothingChanged } from '../database/nothing-changed'
+import { ApiError, wrongPasswordMessage } from '../contract/errors'
 import { mayUsePassword } from '../database/password-policy'
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUser } from '../session/revoke'
 import { env, sendsMail } from '../settings/env'
-import { consumeAttempt, releaseAttempt } from './attempts'
-import { hashNewPassword, verifyPassword } from './hash'
+import { releaseAttempt } from './attempts'
+import { hashNewPassword } from './hash'
 import { passwordFormatError } from './rules'
-import { type Client, findKnownBrowser } from './sign-in'
+import { type Client, checkPassword } from './sign-in'
 
 /** A condition on a row of `users`: whether the user has a password that can be used. */
 const hasPassword = Prisma.sql`disabled_at IS NULL AND ${mayUsePassword} AND password_hash IS NOT NULL`
@@ -28,31 +26,15 @@ export async function canChangePassword(userId: string): Promise<boolean> {
 export async function changePassword(
   session: LiveSession,
   { currentPassword, password }: { currentPassword: string; password: string },
-  { subnet, knownBrowser }: Pick<Client, 'subnet' | 'knownBrowser'>,
-  request: MailRequest,
+  client: Client,
 ): Promise<void> {
   const formatError = passwordFormatError(password)
   if (formatError) throw formatError
-  const { userId, email } = session
-  const emails = emailForms(email) ?? [email, email, email] // an imported address can be of another form
-  const account = emails[1]
-  const browser = await findKnownBrowser(knownBrowser, account, emails)
-  const attempt = await consumeAttempt({ account, subnet, browser })
-  let isWrong = false
-  let storedHash: string | undefined
-  try {
-    const [user] = await prisma().$queryRaw<{ passwordHash: string }[]>`
-      SELECT password_hash AS "passwordHash" FROM users WHERE id = ${userId} AND ${hasPassword}`.catch(
-      NothingChanged.rethrow,
-    )
-    storedHash = user?.passwordHash
-    isWrong = (await verifyPassword(currentPassword, storedHash ?? null)) === null
-  } finally {
-    if (!isWrong) await releaseAttempt(attempt)
-  }
-  if (isWrong || !storedHash) throw wrongPassword()
-  const passwordHash = await hashNewPassword(password, [email, env().APP_NAME])
-  if (!(await replaceHash(session, storedHash, passwordHash, request))) throw wrongPassword()
+  const { passwordHash: storedHash, attempt } = await checkPassword(session, currentPassword, client)
+  await releaseAttempt(attempt)
+  const passwordHash = await hashNewPassword(password, [session.email, env().APP_NAME])
+  const changed = await replaceHash(session, storedHash, passwordHash, client)
+  if (!changed) throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
 }
 
 /** Returns whether the user still had that hash, and now has the other. */
@@ -77,8 +59,4 @@ async function replaceHash(
       SELECT 1 FROM changed`
   })
   return changed > 0
-}
-
-function wrongPassword(): ApiError {
-  return new ApiError('SIGN_IN_INVALID', { message: 'The current password is wrong.' })
 }

@@ -1,94 +1,151 @@
 import { randomUUID } from 'node:crypto'
-import { ApiError } from '../contract/errors'
+import { emailForms } from '../contract/email-address'
+import { ApiError, type Challenge, wrongPasswordMessage } from '../contract/errors'
 import { NothingChanged } from '../database/nothing-changed'
 import { mayUsePassword } from '../database/password-policy'
 import { Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log'
+import type { MailRequest } from '../mail/outbox'
+import { makeChallenge } from '../second-factor/challenge'
+import { findFactor } from '../second-factor/find'
+import type { LiveSession } from '../session/find'
 import { issueTokens, type SessionTokens, type StoredSession } from '../session/issue-tokens'
-import { type Holder, startSession } from '../session/start'
+import { startSession } from '../session/start'
 import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
 import { type Verified, verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 import { parseEmail } from './parse-email'
 
-/** Who signs in: the network, the browser, and its cookie `__Host-known`. */
-export type Client = Holder & { subnet: string; knownBrowser: string | null }
+/** Who signs in: the network, the browser, its cookie `__Host-known`, and the language of notices. */
+export type Client = MailRequest & { subnet: string; knownBrowser: string | null; sessionIds: string[] }
 
-type SignIn = SessionTokens & { userId: string; sessionId: string; knownBrowser: string }
-type SignedIn = Pick<StoredSession, 'email' | 'now' | 'endsAt' | 'authenticatedAt' | 'amr'>
-type StoredUser = { userId: string; email: string; passwordHash: string }
+export type SignIn = SessionTokens & { userId: string; sessionId: string; knownBrowser: string }
+type SignedIn = Pick<StoredSession, 'userId' | 'email' | 'now' | 'endsAt' | 'authenticatedAt' | 'amr'>
+type StoredUser = { userId: string; email: string; passwordHash: string; hasSecondFactor: boolean }
 
 /**
  * Starts a session for a user who knows the password, and ends the sessions that the browser held
  * before. Throws SIGN_IN_INVALID, whatever the reason and after the same work; RATE_LIMITED after
  * too many attempts, for known and unknown accounts alike; SERVICE_UNAVAILABLE if too many hashes
- * wait; or VALIDATION_ERROR for what is no e-mail address.
+ * wait; or VALIDATION_ERROR for what is no e-mail address. SECOND_FACTOR_REQUIRED, with a challenge and
+ * nothing else, if the user has a second factor.
  */
 export async function signIn(email: string, password: string, client: Client): Promise<SignIn> {
   const emails = parseEmail(email)
-  const account = emails[1]
-  const browser = await findKnownBrowser(client.knownBrowser, account, emails)
-  const attempt = await consumeAttempt({ account, subnet: client.subnet, browser })
+  const tried = await attemptOf(emails[1], emails, client)
+  const attempt = await consumeAttempt(tried)
 
   // A second look, because the stored hash can change between its verification and the session: by a
   // reset, which wins, or by a sign-in that raised its cost.
   for (let look = 0; look < 2; look++) {
-    const { user, verified } = await verify(emails, password).catch(async (error) => {
-      await releaseAttempt(attempt)
-      throw error
-    })
+    const { user, verified } = await verify(emails, password, attempt)
     if (!user || !verified) break
-    const session = await start(user, client, attempt)
-    if (!session) continue
+    const session = user.hasSecondFactor ? null : await start(user, client, attempt)
+    const challenge = user.hasSecondFactor ? await challengeOf(user) : undefined
+    if (!session && !challenge) continue
     if (verified.upgraded) await upgrade(user, verified.upgraded)
-    return { ...session, knownBrowser: makeKnownBrowser(account, browser, session.startedAt) }
+    if (!session) throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge })
+    return { ...session, knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt) }
   }
   throw new ApiError('SIGN_IN_INVALID')
 }
 
 /**
- * Returns the ID of the browser, if the account is known there by its present password: somebody who knew
- * an earlier one must not use up the attempts of the owner's browsers.
+ * Returns by what an attempt with a password is counted. A browser is known by the present password alone: somebody who
+ * knew an earlier one must not use up the attempts of the owner's browsers.
  */
-export async function findKnownBrowser(
-  cookie: string | null,
-  account: string,
-  emails: string[],
-): Promise<string | null> {
-  const browser = readKnownBrowser(cookie, account)
-  if (!browser) return null
-  const changed = await prisma().$executeRaw`
-    SELECT 1 FROM users
-    WHERE email = ANY (${emails}) AND password_changed_at > to_timestamp(${browser.signedInAt})`.catch(
-    NothingChanged.rethrow,
-  )
-  return changed > 0 ? null : browser.id
+export async function attemptOf(account: string, emails: string[], { subnet, knownBrowser }: Client) {
+  const known = readKnownBrowser(knownBrowser, account)
+  const changed = known
+    ? await prisma().$executeRaw`
+        SELECT 1 FROM users
+        WHERE email = ANY (${emails}) AND password_changed_at > to_timestamp(${known.signedInAt})`.catch(
+        NothingChanged.rethrow,
+      )
+    : 0
+  return { account, subnet, browser: known && changed === 0 ? known.id : null }
 }
 
-async function verify(emails: string[], password: string): Promise<{ user?: StoredUser; verified: Verified | null }> {
-  const [user] = await prisma().$queryRaw<StoredUser[]>`
-    SELECT id AS "userId", email, password_hash AS "passwordHash" FROM users
+/** Releases the attempt if it throws. */
+async function verify(
+  emails: string[],
+  password: string,
+  attempt: Counted,
+): Promise<{ user?: StoredUser; verified: Verified | null }> {
+  try {
+    const [user] = await prisma().$queryRaw<StoredUser[]>`
+    SELECT id AS "userId", email, password_hash AS "passwordHash", second_factor_at IS NOT NULL AS "hasSecondFactor"
+    FROM users
     WHERE email = ANY (${emails}) AND disabled_at IS NULL AND ${mayUsePassword} AND password_hash IS NOT NULL
     ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NothingChanged.rethrow)
-  return { user, verified: await verifyPassword(password, user?.passwordHash ?? null) }
+    return { user, verified: await verifyPassword(password, user?.passwordHash ?? null) }
+  } catch (error) {
+    await releaseAttempt(attempt)
+    throw error
+  }
+}
+
+/** Returns the challenge for the second factor, unless the user was changed since the password was verified. */
+async function challengeOf({ userId, passwordHash }: StoredUser): Promise<Challenge | undefined> {
+  const user = await findFactor(userId)
+  return user?.enabledAt && user.passwordHash === passwordHash ? makeChallenge(user) : undefined
+}
+
+/**
+ * Verifies the password of a signed-in user, which counts as an attempt to sign in. Returns its hash, and what
+ * `refundAttempt` takes. Throws like `signIn`.
+ */
+export async function checkPassword(
+  { userId, email }: Pick<LiveSession, 'userId' | 'email'>,
+  password: string,
+  client: Client,
+) {
+  const attempt = await consumeAttempt(await attemptOf(accountOf(email), [email], client))
+  const { user, verified } = await verify([email], password, attempt)
+  if (!verified || user?.userId !== userId) throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
+  return { passwordHash: user.passwordHash, attempt }
+}
+
+/** Returns the form of a stored email by which attempts are counted. An imported one may have no other. */
+export function accountOf(email: string): string {
+  return emailForms(email)?.[1] ?? email
 }
 
 /** Starts the session, unless the user was changed since the password was verified. */
-async function start({ userId, email, passwordHash }: StoredUser, holder: Holder, attempt: Counted) {
-  const sessionId = randomUUID()
-  // `claimed` locks the user first, like everything that ends all sessions of a user: of a sign-in
+function start({ userId, email, passwordHash }: StoredUser, client: Client, attempt: Counted) {
+  const condition = Prisma.sql`
+    id = ${userId} AND email = ${email} AND password_hash = ${passwordHash} AND disabled_at IS NULL
+    AND second_factor_at IS NULL AND ${mayUsePassword}`
+  return startPasswordSession(randomUUID(), condition, ['pwd'], client, attempt)
+}
+
+const nothingToSpend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`
+
+/**
+ * Starts the session of the user for whom a condition on `users` holds, and refunds the attempt. `spend` are CTEs after
+ * `locked_user (user_id)`. Returns null if no user is left in their CTE `spent (user_id)`, or may use a password.
+ */
+export async function startPasswordSession(
+  sessionId: string,
+  condition: Prisma.Sql,
+  amr: string[],
+  client: Client,
+  attempt: Counted,
+  spend = nothingToSpend,
+) {
+  // Locks the user first, like everything that ends all sessions of a user: of a sign-in
   // and a reset at the same time, the later one sees what the earlier one did.
   const [row] = await prisma().$queryRaw<SignedIn[]>`
-    WITH claimed AS MATERIALIZED (
-      SELECT id AS user_id, email, 'password' AS method, NULL::uuid AS connection_id,
-        NULL::timestamptz AS renewable_until, NULL::uuid AS parent_id, NULL AS redirect_uri, ARRAY['pwd'] AS amr
-      FROM users
-      WHERE id = ${userId} AND email = ${email} AND password_hash = ${passwordHash} AND disabled_at IS NULL
-        AND ${mayUsePassword}
-      FOR KEY SHARE
-    ), ${startSession(sessionId, holder)},
+    WITH locked_user AS MATERIALIZED (
+      SELECT id AS user_id, email FROM users WHERE ${condition} FOR KEY SHARE
+    ), ${spend}, claimed AS MATERIALIZED (
+      SELECT user_id, email, 'password' AS method, NULL::uuid AS connection_id, NULL::timestamptz AS renewable_until,
+        NULL::uuid AS parent_id, NULL AS redirect_uri, ${amr}::text[] AS amr
+      FROM locked_user WHERE user_id = (SELECT user_id FROM spent)
+    ), ${startSession(sessionId, client)},
     ${refundAttempt(attempt, Prisma.sql`EXISTS (SELECT FROM claimed)`)}
-    SELECT (SELECT email FROM claimed) AS email, now, ends_at AS "endsAt", authenticated_at AS "authenticatedAt", amr
+    SELECT user_id AS "userId", (SELECT email FROM claimed) AS email, now, ends_at AS "endsAt",
+      authenticated_at AS "authenticatedAt", amr
     FROM started`
   if (!row) return null
   // A statement of its own: that one may have waited for the user, and not seen a connection that was added meanwhile.
@@ -96,12 +153,8 @@ async function start({ userId, email, passwordHash }: StoredUser, holder: Holder
     UPDATE sessions SET revoked_at = now()
     WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`
   if (isForbidden) return null
-  return {
-    ...issueTokens({ sessionId, userId, connection: null, generation: 0, ...row }),
-    userId,
-    sessionId,
-    startedAt: row.now,
-  }
+  const tokens = issueTokens({ sessionId, connection: null, generation: 0, ...row })
+  return { ...tokens, userId: row.userId, sessionId, startedAt: row.now }
 }
 
 /** Replaces a hash with one of a higher cost, unless a reset was faster. */

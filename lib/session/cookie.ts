@@ -3,7 +3,7 @@ import { newSecret } from '../secret'
 import { isHttps } from '../settings/https'
 import type { SessionTokens } from './issue-tokens'
 
-type CookieName = 'session' | 'refresh' | 'browser' | 'known' | 'ask' | 'again'
+type CookieName = 'session' | 'refresh' | 'browser' | 'known' | 'challenge' | 'ask' | 'again'
 
 /**
  * Returns the full name of a cookie. With https it has the prefix `__Host-`, which prevents
@@ -40,6 +40,11 @@ export function browserOf(headers: Headers): string | null {
 /** Returns the `Set-Cookie` value by which lib/password/known-browser.ts recognises a browser. */
 export function knownBrowserCookie(value: string): string {
   return setCookie('known', value, lifetimes.knownBrowser)
+}
+
+/** Returns the `Set-Cookie` value with which the page asks for a second factor again after a reload, or deletes it. */
+export function challengeCookie(challenge: string | null): string {
+  return setCookie('challenge', challenge ?? '', challenge ? lifetimes.secondFactorStep : 0)
 }
 
 /** Returns the unverified value of a request's cookie, or null if there is none. */

@@ -109,6 +109,13 @@ test('DATABASE_URL has no schema and no options, and other parameters without ef
   expect(ignoredParameters(withQuery('host=/run&connection_limit=5').DATABASE_URL)).toEqual(['connection_limit'])
 })
 
+test('a second factor needs password sign-in, and a key that encrypts', () => {
+  expect(problems({ ...good, SECOND_FACTOR: 'true' })).toEqual([
+    'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
+    'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
+  ])
+})
+
 test('all missing settings are listed at once; an empty setting is missing', () => {
   const names = (lines: string[]) => lines.map((line) => line.split(' ')[0])
   const all = ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'REDIS_URL']

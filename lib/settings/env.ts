@@ -99,6 +99,7 @@ const Settings = z.object({
   CRON_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   VERCEL: z.string().optional(),
   PASSWORD_SIGN_IN: flag.default(false),
+  SECOND_FACTOR: flag.default(false),
   PASSWORD_MIN_LENGTH: z.coerce.number().int().min(8).max(64).default(8),
   PASSWORD_BREACH_CHECK: flag,
   PASSWORD_BREACH_URL: httpUrl.default('https://api.pwnedpasswords.com'),
@@ -231,7 +232,9 @@ function mailProblems({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined
 }
 
 /** Returns what is wrong with settings that are valid by themselves. */
-function conflicts({ PUBLIC_URL, DASHBOARD_CALLBACK_URLS, SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS }: Env): string[] {
+function conflicts(settings: Env): string[] {
+  const { PUBLIC_URL, DASHBOARD_CALLBACK_URLS, SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS } = settings
+  const { PASSWORD_SIGN_IN, SECOND_FACTOR, ENCRYPTION_KEY } = settings
   const kids = SESSION_SIGNING_KEYS.published.map(({ kid }) => kid)
   return [
     // A script of our own origin could sign in to such a dashboard, and read its refresh token.
@@ -240,6 +243,8 @@ function conflicts({ PUBLIC_URL, DASHBOARD_CALLBACK_URLS, SESSION_SIGNING_KEYS, 
     // Everybody gets a widget JWT from a public page. A service that checks only signatures must not take it for a session.
     WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids.includes(kid)) &&
       'WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS',
+    SECOND_FACTOR && !PASSWORD_SIGN_IN && 'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
+    SECOND_FACTOR && !ENCRYPTION_KEY && 'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
   ].filter((problem) => typeof problem === 'string')
 }
 

@@ -16,8 +16,8 @@ type PublicJwk = z.infer<typeof PublicJwkSchema>
 
 /**
  * The key that signs, its ID, the public keys for the JWKS, and the secrets of refresh tokens: the first makes them,
- * all verify them. `signInKeys` are the secrets of sign-in attempts, by `kid`. `knownBrowserKeys` work like those of
- * refresh tokens; `attemptKey` hides who tries a password, and `rateLimitKey` who is counted.
+ * all verify them. `signInKeys` are the secrets of sign-in attempts, by `kid`. `knownBrowserKeys` and
+ * `challengeKeys` work like those of refresh tokens; `attemptKey` hides who tries a password, and `rateLimitKey` who is counted.
  */
 export type SigningKeys = ReturnType<typeof parseSigningKeys>
 
@@ -54,6 +54,7 @@ export function parseSigningKeys(json: string) {
     refreshKeys: derived('refresh-v1'),
     signInKeys: Object.fromEntries(privateKeys.map(({ kid }, index) => [kid, signInKeys[index]!])),
     knownBrowserKeys: derived('known-browser-v1'),
+    challengeKeys: derived('second-factor-v1'),
     attemptKey: derived('password-attempts-v1')[0]!,
     rateLimitKey: derived('rate-limit-v1')[0]!,
   }

@@ -66,12 +66,16 @@ async function link(
   { issuer, subject }: Subject,
   email: string,
 ): Promise<KnownUser | SignInRejected> {
-  const [found] = await tx.$queryRaw<(KnownUser & { isLinked: boolean })[]>`
-    SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled",
+  // Locks the user: a second factor that is being set up is then on, or is set up for a user who is linked already.
+  const [found] = await tx.$queryRaw<(KnownUser & { isLinked: boolean; hasSecondFactor: boolean })[]>`
+    SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled", second_factor_at IS NOT NULL AS "hasSecondFactor",
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
-    FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1`
+    FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
+    FOR KEY SHARE`
   // The address has passed to another person. Its user is not handed over: an operator decides.
   if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
+  // The provider must not stand in for the factor: an operator links.
+  if (found?.hasSecondFactor) return new SignInRejected('identity_second_factor', 'no_access')
   if (!found && !connection.provision) return new SignInRejected('identity_not_provisioned', 'no_access')
   if (found?.isDisabled) return found
   const create = () => tx.user.create({ data: { email, emailDomain: emailDomain(email) }, select: { id: true } })

@@ -1,15 +1,13 @@
 import { after } from 'next/server'
+import { passwordClientOf } from '@/app/api/auth/password-client'
 import { ApiError } from '@/lib/contract/errors'
 import { readForm } from '@/lib/http/body'
-import { clientSubnet } from '@/lib/http/client-key'
 import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log'
-import { mailRequestOf } from '@/lib/mail/request'
 import { sendAfterRequest } from '@/lib/mail/sender'
 import { changePassword } from '@/lib/password/change'
 import { findBrowserSession } from '@/lib/session/authorize'
-import { cookieOf } from '@/lib/session/cookie'
 import { endListedSession } from '@/lib/session/list'
 import { endOtherSessions } from '@/lib/session/revoke'
 import { env, sendsMail } from '@/lib/settings/env'
@@ -26,9 +24,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const form = await readForm(request)
     const [currentPassword, password, id] = [form.get('current'), form.get('password'), form.get('session')]
     if (env().PASSWORD_SIGN_IN && currentPassword !== null && password !== null) {
-      const client = { subnet: clientSubnet(request), knownBrowser: cookieOf(headers, 'known') }
-      const passwords = { currentPassword, password }
-      const changing = changePassword(session, passwords, client, mailRequestOf(headers))
+      const changing = changePassword(session, { currentPassword, password }, await passwordClientOf(request))
       const problem = await changing.then(() => null, problemOf)
       if (problem) return seeOther(`/account?problem=${problem}`)
       if (sendsMail()) after(sendAfterRequest)

@@ -387,6 +387,31 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       button: 'Anmelden',
       support: 'Wenn Sie das nicht erwartet haben, informieren Sie den Support.',
     },
+    secondFactor: {
+      button: 'Neues Passwort wählen',
+      notYou: 'Wenn Sie das waren, müssen Sie nichts tun. Wenn nicht, wählen Sie sofort ein anderes Passwort.',
+      support: 'Wenn Sie das nicht erwartet haben, informieren Sie auch den Support.',
+      on: {
+        subject: `Die Anmeldung bei ${app} verlangt jetzt einen Code`,
+        title: 'Ihre Authenticator-App ist eingerichtet',
+        body: `Wenn Sie sich bei Ihrem Konto bei ${app} mit dem Passwort anmelden, fragen wir jetzt auch nach einem Code aus Ihrer Authenticator-App. Alle anderen Geräte wurden abgemeldet.`,
+      },
+      off: {
+        subject: `Die Anmeldung bei ${app} verlangt keinen Code mehr`,
+        title: 'Ihre Authenticator-App wurde ausgeschaltet',
+        body: `Wenn Sie sich bei Ihrem Konto bei ${app} mit dem Passwort anmelden, fragen wir nicht mehr nach einem Code. Alle anderen Geräte wurden abgemeldet.`,
+      },
+      used: {
+        subject: `Ein Wiederherstellungscode für ${app} wurde verwendet`,
+        title: 'Ein Wiederherstellungscode wurde verwendet',
+        body: `Ihr Passwort und ein Wiederherstellungscode wurden verwendet, um sich bei Ihrem Konto bei ${app} anzumelden. Übrige Wiederherstellungscodes: {left}.`,
+      },
+      codes: {
+        subject: `Neue Wiederherstellungscodes für ${app}`,
+        title: 'Sie haben neue Wiederherstellungscodes',
+        body: `Für Ihr Konto bei ${app} wurden neue Wiederherstellungscodes erstellt. Die alten funktionieren nicht mehr.`,
+      },
+    },
   },
   account: {
     title: 'Ihr Konto',

@@ -383,6 +383,31 @@ export const en = (app: string, passwordMinLength: number) => ({
       button: 'Sign in',
       support: 'If you didn’t expect this, tell your support.',
     },
+    secondFactor: {
+      button: 'Choose a new password',
+      notYou: 'If it was you, there is nothing to do. If it wasn’t you, choose another password now.',
+      support: 'If you didn’t expect this, tell your support too.',
+      on: {
+        subject: `Sign-in to ${app} now asks for a code`,
+        title: 'Your authenticator app is set up',
+        body: `When you sign in to your ${app} account with your password, we now also ask for a code from your authenticator app. All other devices were signed out.`,
+      },
+      off: {
+        subject: `Sign-in to ${app} no longer asks for a code`,
+        title: 'Your authenticator app was switched off',
+        body: `When you sign in to your ${app} account with your password, we no longer ask for a code. All other devices were signed out.`,
+      },
+      used: {
+        subject: `A recovery code for ${app} was used`,
+        title: 'A recovery code was used',
+        body: `Your password and a recovery code were used to sign in to your ${app} account. Recovery codes left: {left}.`,
+      },
+      codes: {
+        subject: `New recovery codes for ${app}`,
+        title: 'You have new recovery codes',
+        body: `New recovery codes were made for your ${app} account. The old ones no longer work.`,
+      },
+    },
   },
   account: {
     title: 'Your account',

@@ -398,6 +398,31 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       button: 'Iniciar sesión',
       support: 'Si no esperaba este cambio, avise a soporte.',
     },
+    secondFactor: {
+      button: 'Elegir una contraseña nueva',
+      notYou: 'Si fue usted, no tiene que hacer nada. Si no fue usted, elija otra contraseña ahora mismo.',
+      support: 'Si no lo esperaba, avise también a soporte.',
+      on: {
+        subject: `El inicio de sesión en ${app} pide ahora un código`,
+        title: 'Su aplicación de autenticación está configurada',
+        body: `Cuando inicie sesión en su cuenta de ${app} con la contraseña, ahora también pediremos un código de su aplicación de autenticación. Se ha cerrado la sesión en todos los demás dispositivos.`,
+      },
+      off: {
+        subject: `El inicio de sesión en ${app} ya no pide un código`,
+        title: 'Se ha desactivado su aplicación de autenticación',
+        body: `Cuando inicie sesión en su cuenta de ${app} con la contraseña, ya no pediremos un código. Se ha cerrado la sesión en todos los demás dispositivos.`,
+      },
+      used: {
+        subject: `Se ha usado un código de recuperación de ${app}`,
+        title: 'Se ha usado un código de recuperación',
+        body: `Se han usado su contraseña y un código de recuperación para iniciar sesión en su cuenta de ${app}. Códigos de recuperación restantes: {left}.`,
+      },
+      codes: {
+        subject: `Códigos de recuperación nuevos de ${app}`,
+        title: 'Tiene códigos de recuperación nuevos',
+        body: `Se han creado códigos de recuperación nuevos para su cuenta de ${app}. Los anteriores ya no sirven.`,
+      },
+    },
   },
   account: {
     title: 'Su cuenta',

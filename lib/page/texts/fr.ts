@@ -400,6 +400,32 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       button: 'Se connecter',
       support: 'Si vous ne vous attendiez pas à cette modification, prévenez l’assistance.',
     },
+    secondFactor: {
+      button: 'Choisir un nouveau mot de passe',
+      notYou:
+        'Si vous êtes à l’origine de cette action, vous n’avez rien à faire. Sinon, choisissez tout de suite un autre mot de passe.',
+      support: 'Si vous ne vous y attendiez pas, prévenez aussi l’assistance.',
+      on: {
+        subject: `La connexion à ${app} demande désormais un code`,
+        title: 'Votre application d’authentification est configurée',
+        body: `Lorsque vous vous connectez à votre compte ${app} avec votre mot de passe, nous demandons désormais aussi un code de votre application d’authentification. Vos sessions ont été fermées sur tous vos autres appareils.`,
+      },
+      off: {
+        subject: `La connexion à ${app} ne demande plus de code`,
+        title: 'Votre application d’authentification a été désactivée',
+        body: `Lorsque vous vous connectez à votre compte ${app} avec votre mot de passe, nous ne demandons plus de code. Vos sessions ont été fermées sur tous vos autres appareils.`,
+      },
+      used: {
+        subject: `Un code de récupération pour ${app} a été utilisé`,
+        title: 'Un code de récupération a été utilisé',
+        body: `Votre mot de passe et un code de récupération ont été utilisés pour se connecter à votre compte ${app}. Codes de récupération restants : {left}.`,
+      },
+      codes: {
+        subject: `Nouveaux codes de récupération pour ${app}`,
+        title: 'Vous avez de nouveaux codes de récupération',
+        body: `De nouveaux codes de récupération ont été créés pour votre compte ${app}. Les anciens ne fonctionnent plus.`,
+      },
+    },
   },
   account: {
     title: 'Votre compte',

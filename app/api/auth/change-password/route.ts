@@ -1,24 +1,10 @@
-import { after } from 'next/server'
+import { userRoute } from '@/app/api/auth/user-route'
 import { operations } from '@/lib/contract/operations'
-import { clientSubnet } from '@/lib/http/client-key'
-import { route } from '@/lib/http/route'
-import { mailRequestOf } from '@/lib/mail/request'
-import { sendAfterRequest } from '@/lib/mail/sender'
 import { changePassword } from '@/lib/password/change'
-import { cookieOf } from '@/lib/session/cookie'
-import { requireSession } from '@/lib/session/find'
-import { env, sendsMail } from '@/lib/settings/env'
+import { env } from '@/lib/settings/env'
 
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = userRoute(
   operations.changePassword,
-  async ({ request, body, respond, addToLog }) => {
-    const { headers } = request
-    const session = await requireSession(headers)
-    addToLog({ userId: session.userId, sessionId: session.sessionId })
-    const client = { subnet: clientSubnet(request), knownBrowser: cookieOf(headers, 'known') }
-    await changePassword(session, body, client, mailRequestOf(headers))
-    if (sendsMail()) after(sendAfterRequest)
-    return respond({ ok: true })
-  },
+  changePassword,
   () => env().PASSWORD_SIGN_IN,
 )

@@ -1,28 +1,23 @@
 import { after } from 'next/server'
+import { passwordClientOf } from '@/app/api/auth/password-client'
 import { operations } from '@/lib/contract/operations'
-import { deviceOf } from '@/lib/device'
-import { clientSubnet } from '@/lib/http/client-key'
 import { route } from '@/lib/http/route'
-import { mailRequestOf } from '@/lib/mail/request'
 import { mailNewDevice } from '@/lib/password/new-device'
 import { signIn } from '@/lib/password/sign-in'
-import { cookieOf, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
-import { sessionIdsOfBrowser } from '@/lib/session/session-from-request'
+import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 
 /** Starts a session for a user who knows the password, and sets its cookies. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signIn,
   async ({ request, body: { email, password }, respond, setCookies, addToLog }) => {
-    const { headers } = request
-    const { userId, sessionId, knownBrowser, ...tokens } = await signIn(email, password, {
-      subnet: clientSubnet(request),
-      sessionIds: await sessionIdsOfBrowser(headers),
-      device: deviceOf(headers.get('user-agent')),
-      knownBrowser: cookieOf(headers, 'known'),
+    const client = await passwordClientOf(request)
+    const { userId, sessionId, knownBrowser, ...tokens } = await signIn(email, password, client).catch((error) => {
+      if (error.details?.challenge) setCookies([challengeCookie(error.details.challenge.challenge)])
+      throw error
     })
     addToLog({ userId, sessionId })
-    after(() => mailNewDevice({ userId, sessionId }, cookieOf(headers, 'known'), mailRequestOf(headers)))
+    after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
     setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser)])
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
   },

@@ -1,0 +1,23 @@
+import { after } from 'next/server'
+import { passwordClientOf } from '@/app/api/auth/password-client'
+import { operations } from '@/lib/contract/operations'
+import { route } from '@/lib/http/route'
+import { mailNewDevice } from '@/lib/password/new-device'
+import { signInWithSecondFactor } from '@/lib/second-factor/sign-in'
+import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
+import { env } from '@/lib/settings/env'
+
+/** Starts a session for a user who knows the password and has a code, and sets its cookies. */
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
+  operations.signInSecondFactor,
+  async ({ request, body: { challenge, ...given }, respond, setCookies, addToLog }) => {
+    addToLog({ factor: given.recoveryCode === undefined ? 'totp' : 'recovery-code' })
+    const client = await passwordClientOf(request)
+    const { userId, sessionId, knownBrowser, ...tokens } = await signInWithSecondFactor(challenge, given, client)
+    addToLog({ userId, sessionId })
+    after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
+    setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser), challengeCookie(null)])
+    return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
+  },
+  () => env().PASSWORD_SIGN_IN,
+)

@@ -1,0 +1,29 @@
+import { after } from 'next/server'
+import type { z } from 'zod'
+import { passwordClientOf } from '@/app/api/auth/password-client'
+import type { Operation } from '@/lib/contract/operations'
+import { route } from '@/lib/http/route'
+import { sendAfterRequest } from '@/lib/mail/sender'
+import type { Client } from '@/lib/password/sign-in'
+import { type LiveSession, requireSession } from '@/lib/session/find'
+import { sendsMail } from '@/lib/settings/env'
+
+/** Returns the handlers with which a signed-in user changes the password or the second factor. Mails the notice. */
+export function userRoute<Body extends object, Result extends object>(
+  operation: Operation & { request: z.ZodType<Body>; response: z.ZodType<Result> },
+  act: (session: LiveSession, body: Body, client: Client) => Promise<Omit<Result, 'ok'>> | Promise<void>,
+  isAvailable: () => boolean,
+) {
+  return route(
+    operation,
+    async ({ request, body, respond, addToLog }) => {
+      const session = await requireSession(request.headers)
+      addToLog({ userId: session.userId, sessionId: session.sessionId })
+      if ('code' in body || 'recoveryCode' in body) addToLog({ factor: 'code' in body ? 'totp' : 'recovery-code' })
+      const result = await act(session, body, await passwordClientOf(request))
+      if (sendsMail()) after(sendAfterRequest)
+      return respond({ ok: true, ...result } as Result)
+    },
+    isAvailable,
+  )
+}

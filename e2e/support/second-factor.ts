@@ -1,0 +1,34 @@
+import { HOTP, Secret } from 'otpauth'
+import { hashRecoveryCode, newRecoveryCodes, newTotpSecret } from '../../lib/second-factor/codes'
+import { encrypt } from '../../lib/second-factor/encryption'
+import type { Sql } from './fixtures'
+import { newPasswordUser, type PasswordUser } from './password-user'
+import { keepSecret } from './secrets'
+
+export type FactorUser = PasswordUser & { secret: string; recoveryCodes: string[] }
+
+/** Creates a user with a password and a second factor. */
+export async function newFactorUser(sql: Sql, options = {}): Promise<FactorUser> {
+  const user = await newPasswordUser(sql, { cost: 4, ...options })
+  const secret = keepSecret(await newTotpSecret())
+  const recoveryCodes = newRecoveryCodes().map(keepSecret)
+  const hashes = recoveryCodes.map((code) => Buffer.from(hashRecoveryCode(code)))
+  await sql(
+    `WITH factor AS (INSERT INTO second_factors VALUES ($1, $2, 0)),
+       codes AS (INSERT INTO recovery_codes SELECT $1, unnest($3::bytea[]))
+     UPDATE users SET second_factor_at = now() WHERE id = $1`,
+    [user.id, await encrypt(secret, `totp ${user.id}`), hashes],
+  )
+  return { ...user, secret, recoveryCodes }
+}
+
+/** Returns the code of the time step now, or of one before or after it. */
+export function totp(secret: string, offset = 0): string {
+  return HOTP.generate({ secret: Secret.fromBase32(secret), counter: Math.floor(Date.now() / 30_000) + offset })
+}
+
+/** Returns a code of six digits that no step has. */
+export function wrongCode(secret: string): string {
+  const right = [-2, -1, 0, 1, 2].map((offset) => totp(secret, offset))
+  return ['111111', '222222', '333333', '444444', '555555', '666666'].find((code) => !right.includes(code))!
+}

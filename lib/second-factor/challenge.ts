@@ -1,0 +1,56 @@
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
+import type { Challenge } from '../contract/errors'
+import { lifetimes } from '../contract/lifetimes'
+import { cookieOf } from '../session/cookie'
+import { env } from '../settings/env'
+import { findFactor, type UserWithFactor } from './find'
+
+// 16 bytes of user ID, 16 of session ID, 4 of expiry, 30 of MAC: a multiple of 3, which base64 encodes in one way
+const idBytes = 16
+const signedBytes = 2 * idBytes + 4
+const macBytes = 30
+
+/** Returns the challenge that proves a right password: for ten minutes, and until the password or the factor changes. */
+export function makeChallenge(user: UserWithFactor): Challenge {
+  const signed = Buffer.alloc(signedBytes)
+  const expiresAt = Math.ceil(user.now) + lifetimes.secondFactorStep
+  signed.write((user.userId + randomUUID()).replaceAll('-', ''), 'hex')
+  signed.writeUInt32BE(expiresAt, 2 * idBytes)
+  const [newest] = env().SESSION_SIGNING_KEYS.challengeKeys
+  return {
+    challenge: Buffer.concat([signed, mac(newest!, signed, user)]).toString('base64url'),
+    expiresAt: new Date(expiresAt * 1000).toISOString(),
+    methods: ['totp', 'recovery-code'],
+  }
+}
+
+/** A user with a valid challenge, the ID of the one session that it can start, and its end in seconds since 1970. */
+type Challenged = UserWithFactor & { sessionId: string; expiresAt: number }
+
+/** Returns the user of a challenge that is still valid, or null. */
+export async function findChallenged(challenge: string): Promise<Challenged | null> {
+  if (!/^[\w-]{88}$/.test(challenge)) return null
+  const bytes = Buffer.from(challenge, 'base64url')
+  const [signed, given] = [bytes.subarray(0, signedBytes), bytes.subarray(signedBytes)]
+  const user = await findFactor(uuidAt(signed, 0))
+  const expiresAt = signed.readUInt32BE(2 * idBytes)
+  if (!user?.enabledAt || user.now >= expiresAt) return null
+  const isValid = env().SESSION_SIGNING_KEYS.challengeKeys.some((key) => timingSafeEqual(mac(key, signed, user), given))
+  return isValid ? { ...user, sessionId: uuidAt(signed, idBytes), expiresAt } : null
+}
+
+/** Returns the valid challenge of a browser's cookie, and whose it is, or null: for the page. */
+export async function findBrowserChallenge(headers: Headers): Promise<{ challenge: string; email: string } | null> {
+  const challenge = cookieOf(headers, 'challenge')
+  const user = challenge && (await findChallenged(challenge))
+  return user ? { challenge, email: user.email } : null
+}
+
+function uuidAt(bytes: Buffer, start: number): string {
+  return bytes.toString('hex', start, start + idBytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+function mac(key: Uint8Array, signed: Uint8Array, { passwordChangedAt, enabledAt }: UserWithFactor): Buffer {
+  const state = JSON.stringify([passwordChangedAt, enabledAt])
+  return createHmac('sha256', key).update(signed).update(state).digest().subarray(0, macBytes)
+}

@@ -1,0 +1,92 @@
+import { ApiError } from '../contract/errors'
+import { Prisma, transaction } from '../database/prisma'
+import { type MailRequest, notice } from '../mail/outbox'
+import { refundAttempt } from '../password/attempts'
+import { type Client, checkPassword } from '../password/sign-in'
+import type { LiveSession } from '../session/find'
+import { endAllSessions, lockUser } from '../session/revoke'
+import { checkCode, type Given, spend, unspendable } from './check'
+import { hashRecoveryCode, newRecoveryCodes } from './codes'
+import { findFactor, isUnchanged } from './find'
+
+type Proof = Given & { password: string }
+
+/** Replaces the recovery codes of a user, and returns the new ones. Throws like `removeSecondFactor`. */
+export async function replaceRecoveryCodes(session: LiveSession, given: Proof, client: Client) {
+  const recoveryCodes = newRecoveryCodes()
+  const hashes = recoveryCodes.map(hashRecoveryCode)
+  const user = Prisma.sql`${session.userId}::uuid`
+  await withProof(
+    session,
+    given,
+    client,
+    (tx) => tx.$executeRaw`
+    WITH deleted AS (
+      DELETE FROM recovery_codes WHERE user_id = ${user}
+    ), ${notice('new-recovery-codes', user, client)}
+    INSERT INTO recovery_codes (user_id, code_hash) SELECT ${user}, unnest(${hashes}::bytea[])`,
+  )
+  return { recoveryCodes }
+}
+
+/**
+ * Switches the second factor of a user off, and ends all other sessions. Throws SIGN_IN_INVALID, SECOND_FACTOR_INVALID,
+ * SECOND_FACTOR_LOCKED or RATE_LIMITED, or SECOND_FACTOR_CONFLICT if it is off.
+ */
+export async function removeSecondFactor(session: LiveSession, given: Proof, client: Client): Promise<void> {
+  const { userId, familyId } = session
+  await withProof(session, given, client, (tx) => deleteSecondFactor(tx, userId, client, familyId))
+}
+
+/** Switches the second factor of a locked user off, for an operator. Returns how many sessions ended, or null if it is off. */
+export async function removeSecondFactorOf(userId: string, language: string): Promise<number | null> {
+  return transaction(async (tx) => {
+    await lockUser(tx, userId)
+    const isOn = await tx.user.count({ where: { id: userId, secondFactorAt: { not: null } } })
+    return isOn ? deleteSecondFactor(tx, userId, { language, device: null }) : null
+  })
+}
+
+/** Returns how many sessions ended. */
+function deleteSecondFactor(
+  tx: Prisma.TransactionClient,
+  userId: string,
+  request: MailRequest,
+  spared: string | null = null,
+): Promise<number> {
+  const user = Prisma.sql`${userId}::uuid`
+  return tx.$executeRaw`
+    WITH switched_off AS (
+      UPDATE users SET second_factor_at = NULL WHERE id = ${user}
+    ), factor AS (
+      DELETE FROM second_factors WHERE user_id = ${user}
+    ), codes AS (
+      DELETE FROM recovery_codes WHERE user_id = ${user}
+    ), ${endAllSessions(user, spared)}, ${notice('second-factor-off', user, request)}
+    SELECT id FROM revoked`
+}
+
+/** Verifies the password and the code, spends the code, and executes `act` in the same transaction. */
+async function withProof(
+  session: LiveSession,
+  { password, ...given }: Proof,
+  client: Client,
+  act: (tx: Prisma.TransactionClient) => Promise<unknown>,
+): Promise<void> {
+  const user = await findFactor(session.userId)
+  if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
+  const { attempt: ofPassword } = await checkPassword(session, password, client)
+  const { proof, attempt } = await checkCode(user, given)
+  const counted = { keys: [...ofPassword.keys, ...attempt.keys], endsAt: Math.max(ofPassword.endsAt, attempt.endsAt) }
+  const spent = await transaction(async (tx) => {
+    await lockUser(tx, user.userId)
+    const count = await tx.$executeRaw`
+      WITH locked_user AS (
+        SELECT id AS user_id FROM users WHERE ${isUnchanged(user)}
+      ), ${spend(proof)}, ${refundAttempt(counted, Prisma.sql`EXISTS (SELECT FROM spent)`)}
+      SELECT 1 FROM spent`
+    if (count > 0) await act(tx)
+    return count
+  })
+  if (spent === 0) throw await unspendable(user.userId, given, proof)
+}

@@ -1,0 +1,83 @@
+import { ApiError, errors } from '../contract/errors'
+import { maxSecondFactorFailures } from '../contract/lifetimes'
+import { NothingChanged } from '../database/nothing-changed'
+import { Prisma, prisma } from '../database/prisma'
+import { log } from '../log'
+import { type Counted, consumeAttempt } from '../password/attempts'
+import { hashRecoveryCode, stepsOfCode } from './codes'
+import { decrypt } from './encryption'
+import { findFactor, type UserWithFactor } from './find'
+
+/** What a user gives as the second factor: exactly one of both. */
+export type Given = { code?: string | undefined; recoveryCode?: string | undefined }
+
+/** What `spend` takes: the time step of a right TOTP code, or the hash of a recovery code that may be right. */
+export type Proof = { step: number } | { codeHash: Uint8Array<ArrayBuffer> }
+
+/**
+ * Counts an attempt, then compares a TOTP code. A recovery code is compared by `spend`. Throws SECOND_FACTOR_INVALID,
+ * SECOND_FACTOR_LOCKED or RATE_LIMITED. Returns what `refundAttempt` takes, too.
+ */
+export async function checkCode(user: UserWithFactor, given: Given): Promise<{ proof: Proof; attempt: Counted }> {
+  const { userId } = user
+  if (given.code === undefined) {
+    const attempt = await consumeAttempt({ secondFactorOf: userId })
+    return { proof: { codeHash: hashRecoveryCode(given.recoveryCode ?? '') }, attempt }
+  }
+  const secret = await decrypt(user.encryptedSecret ?? '', `totp ${userId}`)
+  if (secret === null) throw new Error('none of the keys in ENCRYPTION_KEY fits the secret of a second factor')
+  const attempt = await consumeAttempt({ secondFactorOf: userId })
+  const [counted] = await prisma().$queryRaw<{ lastStep: number; now: number }[]>`
+    UPDATE second_factors SET failures = failures + 1
+    WHERE user_id = ${userId} AND failures < ${maxSecondFactorFailures}
+    RETURNING last_step AS "lastStep", extract(epoch FROM now())::float8 AS now`.catch(NothingChanged.rethrow)
+  if (!counted) {
+    if (!(await findFactor(userId))?.enabledAt) throw invalidCode(given) // switched off meanwhile
+    log.warn({ userId }, 'a second factor is locked: a recovery code unlocks it, or npm run users')
+    throw new ApiError('SECOND_FACTOR_LOCKED')
+  }
+  const steps = await stepsOfCode(secret, given.code, counted.now)
+  const step = steps.find((each) => each > counted.lastStep)
+  if (step === undefined) throw invalidCode(given, steps.length > 0)
+  return { proof: { step }, attempt }
+}
+
+/**
+ * Returns the CTEs that spend a proof once. `spent (user_id)` has a row if that succeeds for the user of the CTE
+ * `locked_user (user_id)`. Lock order: user, factor, recovery code, session, mail.
+ */
+export function spend(proof: Proof): Prisma.Sql {
+  if ('step' in proof)
+    return Prisma.sql`
+      spent AS (
+        UPDATE second_factors SET last_step = ${proof.step}::int, failures = 0
+        WHERE user_id = (SELECT user_id FROM locked_user) AND last_step < ${proof.step}::int
+        RETURNING user_id
+      )`
+  return Prisma.sql`
+    locked_factor AS MATERIALIZED (
+      SELECT user_id FROM second_factors WHERE user_id = (SELECT user_id FROM locked_user) FOR UPDATE
+    ), spent AS (
+      UPDATE recovery_codes SET used_at = now()
+      WHERE user_id = (SELECT user_id FROM locked_factor) AND code_hash = ${proof.codeHash} AND used_at IS NULL
+      RETURNING user_id
+    ), unlocked AS (
+      UPDATE second_factors SET failures = 0 WHERE user_id = (SELECT user_id FROM spent)
+    )`
+}
+
+/** Returns the error of a proof that could not be spent: a used code, or a wrong recovery code. */
+export async function unspendable(userId: string, given: Given, proof: Proof): Promise<ApiError> {
+  if ('step' in proof) return invalidCode(given, true)
+  const where = { userId, codeHash: proof.codeHash }
+  return invalidCode(given, (await prisma().recoveryCode.count({ where })) > 0)
+}
+
+/** Creates a SECOND_FACTOR_INVALID. */
+export function invalidCode({ code }: Given, isUsed = false): ApiError {
+  const message = isUsed ? 'This code was already used. Use another one.' : errors.SECOND_FACTOR_INVALID.message
+  const path = [code === undefined ? 'recoveryCode' : 'code']
+  return new ApiError('SECOND_FACTOR_INVALID', {
+    issues: [{ path, code: isUsed ? 'used_code' : 'wrong_code', message }],
+  })
+}

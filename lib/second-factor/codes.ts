@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import { hashSecret } from '../secret'
+import { env } from '../settings/env'
+
+const totp = { algorithm: 'SHA1', digits: 6, period: 30 } as const
+
+// imported where it is used: without second factors, no process loads it
+const library = () => import('otpauth')
+
+/** Returns a new TOTP secret (RFC 6238): 20 random bytes in base32. */
+export async function newTotpSecret(): Promise<string> {
+  const { Secret } = await library()
+  return new Secret({ size: 20 }).base32
+}
+
+/** Returns the URI that authenticator apps read as a QR code. Some split its label at any colon. */
+export async function totpUri(secret: string, email: string): Promise<string> {
+  const { TOTP } = await library()
+  return new TOTP({ ...totp, issuer: env().APP_NAME.replaceAll(':', ''), label: email, secret }).toString()
+}
+
+/**
+ * Returns the time steps that a code belongs to, in ascending order: of the step at `now`, the one before and the one
+ * after. `now` is in seconds since 1970. Accepts spaces, hyphens and Arabic-Indic digits.
+ */
+export async function stepsOfCode(secret: string, text: string, now: number): Promise<number[]> {
+  const digitOf = (character: string) => String(character.charCodeAt(0) & 15)
+  const token = text.replace(/[\s-]/g, '').replace(/[\u0660-\u0669\u06f0-\u06f9]/g, digitOf)
+  if (!/^\d{6}$/.test(token)) return [] // the library throws for other characters
+  const { HOTP, Secret } = await library()
+  const given = { ...totp, token, secret: Secret.fromBase32(secret), window: 0 }
+  const step = Math.floor(now / totp.period)
+  return [step - 1, step, step + 1].filter((counter) => HOTP.validate({ ...given, counter }) === 0)
+}
+
+/** Returns ten new recovery codes of 120 bits in Crockford’s base32, like 7K3M9Q-XAT2VD-HB5RW8-0FJCNE. */
+export function newRecoveryCodes(): string[] {
+  const group = () => Array.from(randomBytes(6), (byte) => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'[byte & 31]).join('')
+  return Array.from({ length: 10 }, () => [group(), group(), group(), group()].join('-'))
+}
+
+/** Returns the SHA-256 of a recovery code as a user types it: in any case, with any grouping, O for 0, I and L for 1. */
+export function hashRecoveryCode(text: string): Uint8Array<ArrayBuffer> {
+  const typed = text.replace(/[\s-]/g, '').toUpperCase()
+  return hashSecret(typed.replaceAll('O', '0').replace(/[IL]/g, '1'))
+}

@@ -1,0 +1,47 @@
+import { mayUsePassword } from '../database/password-policy'
+import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
+import { env } from '../settings/env'
+
+/** A user who may use a password, and the second factor, if it is on. Times are in seconds since 1970. */
+export type UserWithFactor = {
+  userId: string
+  email: string
+  passwordHash: string | null
+  passwordChangedAt: number | null
+  enabledAt: number | null
+  encryptedSecret: string | null
+  recoveryCodesLeft: number
+  now: number
+}
+
+/** Returns a user who may use a password, with the second factor, or null. */
+export async function findFactor(userId: string): Promise<UserWithFactor | null> {
+  const [user] = await prisma().$queryRaw<UserWithFactor[]>`
+    SELECT id AS "userId", email, password_hash AS "passwordHash", ${changedAt} AS "passwordChangedAt",
+      ${enabledAt} AS "enabledAt", extract(epoch FROM now())::float8 AS now,
+      (SELECT encrypted_secret FROM second_factors WHERE user_id = users.id) AS "encryptedSecret",
+      (SELECT count(*)::int FROM recovery_codes WHERE user_id = users.id AND used_at IS NULL) AS "recoveryCodesLeft"
+    FROM users WHERE id = ${userId} AND disabled_at IS NULL AND ${mayUsePassword}`
+  return user ?? null
+}
+
+const changedAt = Prisma.sql`extract(epoch FROM password_changed_at)::float8`
+const enabledAt = Prisma.sql`extract(epoch FROM second_factor_at)::float8`
+
+/** Returns a condition on a row of `users`: whether neither the password nor the factor has changed since. */
+export function isUnchanged(user: UserWithFactor): Prisma.Sql {
+  return Prisma.sql`(id = ${user.userId} AND disabled_at IS NULL AND ${mayUsePassword}
+    AND ${enabledAt} IS NOT DISTINCT FROM ${user.enabledAt}::float8
+    AND ${changedAt} IS NOT DISTINCT FROM ${user.passwordChangedAt}::float8)`
+}
+
+/** The second factor of a user, for the user. `available`: whether the user can set one up, or could without this one. */
+export type SecondFactor = { available: boolean; enabledAt?: Date; recoveryCodesLeft?: number }
+
+/** Returns the second factor of a user: for the page, too. */
+export async function findSecondFactor(userId: string): Promise<SecondFactor> {
+  const user = await findFactor(userId)
+  const available = env().SECOND_FACTOR && Boolean(user?.passwordHash)
+  if (!user?.enabledAt) return { available }
+  return { available, enabledAt: dateFromEpoch(user.enabledAt), recoveryCodesLeft: user.recoveryCodesLeft }
+}
