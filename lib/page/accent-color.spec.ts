@@ -17,12 +17,16 @@ test('every accent gives readable buttons and links in both schemes', () => {
   fc.assert(
     fc.property(color, (accent) => {
       const schemes = [
-        ...accentCss(accent).matchAll(/--accent:(.*?);--accent-edge:(.*?);--on-accent:(.*?);--accent-text:(.*?)}/g),
+        ...accentCss(accent).matchAll(
+          /--accent:(.*?);--accent-hover:(.*?);--accent-edge:(.*?);--on-accent:(.*?);--accent-text:(.*?);/g,
+        ),
       ]
       expect(schemes).toHaveLength(2)
-      for (const [index, [, button, edge, onButton, link]] of schemes.entries()) {
+      for (const [index, [, button, hover, edge, onButton, link]] of schemes.entries()) {
         const surface = Object.values(surfaces)[index]!
         expect(contrast(button!, onButton!)).toBeGreaterThanOrEqual(4.5)
+        expect(contrast(hover!, onButton!)).toBeGreaterThanOrEqual(4.5)
+        expect(hover).not.toBe(button)
         expect(contrast(edge!, surface)).toBeGreaterThanOrEqual(3)
         expect(contrast(link!, surface)).toBeGreaterThanOrEqual(4.5)
       }
@@ -33,7 +37,7 @@ test('every accent gives readable buttons and links in both schemes', () => {
 
 test('a colour with enough contrast is unchanged', () => {
   expect(accentCss('#0b6e4f')).toContain(
-    ':root{--surface:#ffffff;--accent:#0b6e4f;--accent-edge:#0b6e4f;--on-accent:#ffffff;--accent-text:#0b6e4f}',
+    '--accent:#0b6e4f;--accent-hover:#095f44;--accent-edge:#0b6e4f;--on-accent:#ffffff;--accent-text:#0b6e4f;',
   )
 })
 

@@ -1,5 +1,5 @@
 /** The backgrounds that the accent must contrast with: the card, which is the whole page on a phone. */
-export const surfaces = { light: '#ffffff', dark: '#1c1d1f' }
+export const surfaces = { light: '#ffffff', dark: '#222327' }
 
 /**
  * Returns CSS custom properties for accent colours (`#rrggbb`). Buttons keep the colour, with a black or white label,
@@ -27,7 +27,10 @@ function paletteOn(surface: string, color: string) {
   const accent = isLost(color, surface) ? opposite : color
   const onAccent = contrast(accent, '#ffffff') >= 4.5 ? '#ffffff' : '#000000' // one of the two always reaches 4.5
   const accentEdge = contrast(accent, surface) >= 3 ? accent : withContrast(accent, surface, 3.2) // SC 1.4.11
-  return { surface, accent, accentEdge, onAccent, accentText: withContrast(accent, surface, 5) }
+  // A step away from the label. What is nearly black or white can only come closer to it.
+  const isExtreme = contrast(accent, onAccent) > 16
+  const accentHover = mix(accent, (onAccent === '#ffffff') === isExtreme ? 255 : 0, 14)
+  return { surface, accent, accentHover, accentEdge, onAccent, accentText: withContrast(accent, surface, 5) }
 }
 
 /** Whether a grey is so close to the surface that a button would look disabled, such as black in dark. */
@@ -36,21 +39,26 @@ function isLost(color: string, surface: string): boolean {
   return Math.max(...rgb) - Math.min(...rgb) < 24 && contrast(color, surface) < 1.6
 }
 
-function customProperties({ surface, accent, accentEdge, onAccent, accentText }: Palette): string {
+function customProperties({ surface, accent, accentHover, accentEdge, onAccent, accentText }: Palette): string {
   return (
-    `--surface:${surface};--accent:${accent};--accent-edge:${accentEdge};` +
-    `--on-accent:${onAccent};--accent-text:${accentText}`
+    `--surface:${surface};--accent:${accent};--accent-hover:${accentHover};--accent-edge:${accentEdge};` +
+    `--on-accent:${onAccent};--accent-text:${accentText};--glow:${accent}1f`
   )
 }
 
-/** Mixes a colour with black or white, which keeps its hue, until it has the contrast with the surface. */
+/** Mixes a color with black or white until it has the contrast with the surface. */
 function withContrast(color: string, surface: string, minContrast: number): string {
   const end = surface === surfaces.dark ? 255 : 0
   for (let percent = 0; ; percent++) {
-    const rgb = parse(color).map((value) => Math.round(value + ((end - value) * percent) / 100))
-    const mixed = `#${rgb.map((value) => value.toString(16).padStart(2, '0')).join('')}`
+    const mixed = mix(color, end, percent)
     if (percent === 100 || contrast(mixed, surface) >= minContrast) return mixed
   }
+}
+
+/** Mixes a color with black (0) or white (255), which keeps its hue. */
+function mix(color: string, end: number, percent: number): string {
+  const rgb = parse(color).map((value) => Math.round(value + ((end - value) * percent) / 100))
+  return `#${rgb.map((value) => value.toString(16).padStart(2, '0')).join('')}`
 }
 
 /** Returns the contrast of two colours (`#rrggbb`), from 1 to 21 (WCAG 2.2, relative luminance). */
