@@ -1,5 +1,6 @@
 import { headers } from 'next/headers'
-import { accentCss, surfaces } from '@/lib/page/accent-color'
+import { Fragment } from 'react'
+import { accentCss, grounds, surfaces } from '@/lib/page/accent-color'
 import { texts } from '@/lib/page/language'
 import { secretNames } from '@/lib/page/url-secret'
 import { env } from '@/lib/settings/env'
@@ -22,8 +23,16 @@ export default async function Layout({ children }: { children: React.ReactNode }
     <html lang={language} dir={direction} suppressHydrationWarning>
       <head>
         <meta name="color-scheme" content="light dark" />
-        <meta name="theme-color" content={surfaces.light} media="(prefers-color-scheme: light)" />
-        <meta name="theme-color" content={surfaces.dark} media="(prefers-color-scheme: dark)" />
+        {(['light', 'dark'] as const).map((scheme) => (
+          <Fragment key={scheme}>
+            <meta
+              name="theme-color"
+              content={surfaces[scheme]}
+              media={`(prefers-color-scheme: ${scheme}) and (max-width: 32rem)`}
+            />
+            <meta name="theme-color" content={grounds[scheme]} media={`(prefers-color-scheme: ${scheme})`} />
+          </Fragment>
+        ))}
         <meta name="format-detection" content="telephone=no" />
         <meta name="robots" content="noindex" />
         <link rel="icon" href={icon} />

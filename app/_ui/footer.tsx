@@ -21,15 +21,19 @@ export function Footer({ language, texts }: { language: string; texts: Texts['fo
           ))}
         </ul>
       )}
-      <ul className="languages" aria-label={texts.language}>
-        {languages().map(([tag, name]) => (
-          <li key={tag}>
-            <button type="button" data-language={tag} lang={tag} aria-pressed={tag === language}>
+      <label className="languages">
+        <svg viewBox="0 0 24 24" aria-hidden="true">
+          <path d="M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17zM3.5 12h17M12 3.5c-5 5-5 12 0 17M12 3.5c5 5 5 12 0 17" />
+        </svg>
+        <span className="visually-hidden">{texts.language}</span>
+        <select id="language" name="language" autoComplete="off" defaultValue={language} translate="no">
+          {languages().map(([tag, name]) => (
+            <option key={tag} value={tag} lang={tag}>
               {name}
-            </button>
-          </li>
-        ))}
-      </ul>
+            </option>
+          ))}
+        </select>
+      </label>
     </footer>
   )
 }

@@ -1,8 +1,7 @@
-// Switches the language of the pages: the buttons in the footer.
-document.addEventListener('click', ({ target }) => {
-  const { language } = target.closest?.('[data-language]')?.dataset ?? {}
-  if (!language) return
+// Switches the language of the pages: the list in the footer.
+document.addEventListener('change', ({ target }) => {
+  if (target.id !== 'language') return
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing from older browsers
-  document.cookie = `language=${language}; path=/; max-age=31536000; samesite=lax`
+  document.cookie = `language=${target.value}; path=/; max-age=31536000; samesite=lax`
   location.reload()
 })

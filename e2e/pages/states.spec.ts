@@ -73,7 +73,7 @@ function translate(): void {
   }
   const settleMs = 50 // React marks the elements just before it has finished
   const timer = setInterval(() => {
-    const last = document.querySelector('.footer li:last-child button')
+    const last = document.querySelector('#language')
     if (!last || !Object.keys(last).some((key) => key.startsWith('__react'))) return
     clearInterval(timer)
     setTimeout(start, settleMs)

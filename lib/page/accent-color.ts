@@ -1,6 +1,9 @@
 /** The backgrounds that the accent must contrast with: the card, which is the whole page on a phone. */
 export const surfaces = { light: '#ffffff', dark: '#222327' }
 
+/** The backgrounds around the card: `--ground` of app/_ui/styles.css. */
+export const grounds = { light: '#f4f3ef', dark: '#131416' }
+
 /**
  * Returns CSS custom properties for accent colours (`#rrggbb`). Buttons keep the colour, with a black or white label,
  * and an edge where it is close to the surface. Links are darkened or lightened to the contrast of WCAG 2.2 AA.
@@ -29,7 +32,7 @@ function paletteOn(surface: string, color: string) {
   const accentEdge = contrast(accent, surface) >= 3 ? accent : withContrast(accent, surface, 3.2) // SC 1.4.11
   // A step away from the label. What is nearly black or white can only come closer to it.
   const isExtreme = contrast(accent, onAccent) > 16
-  const accentHover = mix(accent, (onAccent === '#ffffff') === isExtreme ? 255 : 0, 14)
+  const accentHover = mix(accent, (onAccent === '#ffffff') === isExtreme ? '#ffffff' : '#000000', 14)
   return { surface, accent, accentHover, accentEdge, onAccent, accentText: withContrast(accent, surface, 5) }
 }
 
@@ -46,19 +49,24 @@ function customProperties({ surface, accent, accentHover, accentEdge, onAccent, 
   )
 }
 
-/** Mixes a color with black or white until it has the contrast with the surface. */
+/** Darkens or brightens a color, and then mixes it with white, until it has the contrast with the surface. */
 function withContrast(color: string, surface: string, minContrast: number): string {
-  const end = surface === surfaces.dark ? 255 : 0
-  for (let percent = 0; ; percent++) {
-    const mixed = mix(color, end, percent)
-    if (percent === 100 || contrast(mixed, surface) >= minContrast) return mixed
-  }
+  const brightest = format(parse(color).map((value) => (value * 255) / Math.max(...parse(color), 1)))
+  const way = surface === surfaces.dark ? [color, brightest, '#ffffff'] : [color, '#000000']
+  for (let leg = 1; ; leg++)
+    for (let percent = 0; percent <= 100; percent++) {
+      const mixed = mix(way[leg - 1]!, way[leg]!, percent)
+      if (contrast(mixed, surface) >= minContrast) return mixed
+    }
 }
 
-/** Mixes a color with black (0) or white (255), which keeps its hue. */
-function mix(color: string, end: number, percent: number): string {
-  const rgb = parse(color).map((value) => Math.round(value + ((end - value) * percent) / 100))
-  return `#${rgb.map((value) => value.toString(16).padStart(2, '0')).join('')}`
+function mix(from: string, to: string, percent: number): string {
+  const end = parse(to)
+  return format(parse(from).map((value, channel) => value + ((end[channel]! - value) * percent) / 100))
+}
+
+function format(rgb: number[]): string {
+  return `#${rgb.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`
 }
 
 /** Returns the contrast of two colours (`#rrggbb`), from 1 to 21 (WCAG 2.2, relative luminance). */
