@@ -17,10 +17,8 @@ const schemes = ['light', 'dark'] as const
 const atOnce = 2
 
 const tearDown = await setUp()
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM_PATH,
-  args: ['--no-sandbox', '--disable-gpu'],
-})
+const args = ['--no-sandbox', '--disable-gpu']
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH, args })
 let checked = 0
 let problems = 0
 try {

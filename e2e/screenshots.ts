@@ -15,10 +15,8 @@ Object.assign(process.env, {
   APP_NAME: process.env.APP_NAME ?? 'Northwind',
 })
 const tearDown = await setUp()
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM_PATH,
-  args: ['--no-sandbox', '--disable-gpu'],
-})
+const args = ['--no-sandbox', '--disable-gpu']
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH, args })
 mkdirSync(folder, { recursive: true })
 try {
   for (const name of stateNames) {

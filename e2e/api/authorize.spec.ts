@@ -2,7 +2,7 @@ import * as paths from '../../lib/contract/paths'
 import { nextDestination } from '../../lib/page/next-path'
 import { hashSecret } from '../../lib/secret'
 import { authorize, dashboardCode, dashboards, newRequest } from '../support/dashboard'
-import { exchangePath, expect, newCode, type Post, postTo, test, type User } from '../support/fixtures'
+import { exchangePath, expect, newCode, newUsers, type Post, postTo, test, type User } from '../support/fixtures'
 import { send } from '../support/raw-http'
 import { keepSecret, newAddress } from '../support/secrets'
 import { freePort, startServer } from '../support/server'
@@ -36,12 +36,7 @@ function live(url: string, ...sessions: Tokens[]): Promise<boolean[]> {
   )
 }
 
-test('sends a signed-in browser to the callback with a code, which its verifier exchanges', async ({
-  user,
-  post,
-  url,
-  sql,
-}) => {
+test('sends a signed-in browser to the callback, with a code', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   const { query, state, codeVerifier } = newRequest()
   const response = await authorize(url, query, browser)
@@ -53,13 +48,7 @@ test('sends a signed-in browser to the callback with a code, which its verifier 
   expect(callback.origin + callback.pathname).toBe(dashboards.app)
 
   // the cookies of another user: ignored, so that session goes on
-  const stranger = await signIn(
-    post,
-    (
-      await sql(`INSERT INTO users (email, email_domain) VALUES (gen_random_uuid() || '@example.com', 'example.com')
-    RETURNING id, email`)
-    )[0] as User,
-  )
+  const stranger = await signIn(post, (await newUsers(sql, 1))[0]!)
   const Cookie = `session=${stranger.token}; refresh=${stranger.refreshToken}`
   const { status, body, headers } = await post(exchangePath, { code: keepSecret(code!), codeVerifier }, { Cookie })
   expect([status, headers.getSetCookie()]).toEqual([200, []])
@@ -76,12 +65,7 @@ test('sends a signed-in browser to the callback with a code, which its verifier 
   expect(row).toEqual({ method: 'code', ends: true })
 })
 
-test('copies from the browser how and when the user signed in, also when it replaces a session', async ({
-  user,
-  post,
-  url,
-  sql,
-}) => {
+test('copies from the browser how and when the user signed in', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   for (const [hours, amr] of [
     [2, ['pwd', 'otp', 'mfa']],
@@ -204,11 +188,7 @@ test('tells the dashboard about a missing, plain or malformed challenge', async 
   expect(await sql('SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL', [user.id])).toEqual([])
 })
 
-test('accepts a code with its own verifier only, and a verifier with its own code only', async ({
-  user,
-  post,
-  url,
-}) => {
+test('accepts only a code and a verifier that belong together', async ({ user, post, url }) => {
   const server = await startServer({ PUBLIC_URL: url })
   const browser = await signIn(post, user)
   const [own, other] = [(await dashboardCode(url, browser))!, (await dashboardCode(url, browser))!]
@@ -237,18 +217,11 @@ test('accepts a code with its own verifier only, and a verifier with its own cod
   await server.stop()
   const warnings = server.output().match(/"msg":"an exchange code was [^"]+"/g)!
   const unverified = '"msg":"an exchange code was presented without its verifier: nothing was changed"'
-  expect(warnings).toEqual([
-    ...Array(8).fill(unverified),
-    '"msg":"an exchange code was reused: its session was revoked"',
-  ])
+  const reused = '"msg":"an exchange code was reused: its session was revoked"'
+  expect(warnings).toEqual([...Array(8).fill(unverified), reused])
 })
 
-test('a dashboard has one session per browser, of which a new one replaces the old', async ({
-  user,
-  post,
-  url,
-  sql,
-}) => {
+test('a dashboard has one session per browser, the newest', async ({ user, post, url, sql }) => {
   const [browser, otherBrowser] = [await signIn(post, user), await signIn(post, user)]
   const first = await openDashboard(post, url, browser)
   const reports = await openDashboard(post, url, browser, dashboards.reports)
@@ -288,12 +261,7 @@ for (const [what, end] of Object.entries(endings)) {
   })
 }
 
-test('needs a session that has not expired and can be renewed; its JWT may have expired', async ({
-  user,
-  post,
-  url,
-  sql,
-}) => {
+test('needs a session that can be renewed; its JWT may have expired', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   const unused = await dashboardCode(url, browser)
   const dashboard = await openDashboard(post, url, browser)
@@ -312,11 +280,7 @@ test('needs a session that has not expired and can be renewed; its JWT may have 
   expect(await live(url, browser, dashboard, limited)).toEqual([false, false, false])
 })
 
-test('tells the dashboard if the database is unavailable, and does not exist without DASHBOARD_CALLBACK_URLS', async ({
-  user,
-  post,
-  url,
-}) => {
+test('names an unavailable database, and is a 404 without DASHBOARD_CALLBACK_URLS', async ({ user, post, url }) => {
   const browser = await signIn(post, user)
   const DATABASE_URL = `postgresql://user:password@127.0.0.1:${await freePort()}/nowhere`
   const broken = await startServer({ PUBLIC_URL: url, DATABASE_URL })

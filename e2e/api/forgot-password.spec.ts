@@ -23,12 +23,8 @@ let second: Server
 
 test.beforeAll(async () => {
   ;[database, smtp] = await Promise.all([openOwnDatabase(), startSmtp()])
-  const settings = {
-    ...preload('cheap-hash.mjs'),
-    DATABASE_URL: database.url(),
-    CRON_SECRET: cronSecret,
-    ...smtp.settings,
-  }
+  const own = { DATABASE_URL: database.url(), CRON_SECRET: cronSecret }
+  const settings = { ...preload('cheap-hash.mjs'), ...own, ...smtp.settings }
   server = await startServer(settings)
   second = await startServer({ ...settings, PUBLIC_URL: server.url }) // the links of mails are the same from both
 })
@@ -43,6 +39,9 @@ test.afterEach(async () => {
   await database.sql('DELETE FROM mails')
 })
 
+/** Looks more often than `expect.poll` does, because tests wait for many mails. */
+const poll = <Value>(look: () => Value | Promise<Value>, message?: string) =>
+  expect.poll(look, { message, intervals: [50] })
 const logged = () => server.output() + second.output()
 const newEmail = () => `user-${randomUUID()}@example.com`
 
@@ -71,7 +70,7 @@ async function settled(): Promise<void> {
   for (const each of [server, second]) {
     const marker = await newUser()
     await forgot(marker.email, {}, each)
-    await expect.poll(async () => (await mailsOf(marker)).length).toBe(1)
+    await poll(async () => (await mailsOf(marker)).length).toBe(1)
   }
 }
 
@@ -84,7 +83,7 @@ const wasSent = async (user: NewUser) => Boolean((await mailsOf(user))[0]?.sent_
 /** Requests a mail, and returns the token in it. */
 async function tokenFor(user: NewUser): Promise<string> {
   await forgot(user.email)
-  await expect.poll(() => wasSent(user)).toBe(true) // later than the mail arrives
+  await poll(() => wasSent(user)).toBe(true) // later than the mail arrives
   return smtp.mailsTo(user.email)[0]!.token!
 }
 
@@ -103,7 +102,7 @@ async function forgotRejected(user: NewUser): Promise<void> {
   smtp.respondWith((stage) => (stage === 'RCPT' ? 451 : undefined))
   await forgot(user.email)
   const waiting = `SELECT 1 FROM mails WHERE user_id = $1 AND attempts = 1 AND due_at BETWEEN now() AND now() + interval '90 seconds'`
-  await expect.poll(async () => (await database.sql(waiting, [user.id])).length).toBe(1)
+  await poll(async () => (await database.sql(waiting, [user.id])).length).toBe(1)
   smtp.respondWith(() => undefined)
 }
 
@@ -134,14 +133,14 @@ async function forgotWaitsFor(holder: pg.Client, user: NewUser): Promise<void> {
   const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
   await forgot(user.email)
   const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))'
-  await expect.poll(async () => (await database.sql(waiting, [rows[0].pid])).length).toBe(1)
+  await poll(async () => (await database.sql(waiting, [rows[0].pid])).length).toBe(1)
 }
 
 test('mails a link that sets a password, then a notice, and stores neither address nor secret', async () => {
   const user = await newUser()
   const { status, body } = await forgot(user.email.toUpperCase(), { 'User-Agent': firefox })
   expect([status, body]).toEqual([200, { ok: true }])
-  await expect.poll(() => wasSent(user)).toBe(true)
+  await poll(() => wasSent(user)).toBe(true)
   const [mail] = smtp.mailsTo(user.email)
   expect([mail!.from, mail!.to]).toEqual(['login@example.com', [user.email]])
   expect(mail!.subject).toBe('Choose a new password for Dashboard')
@@ -163,7 +162,7 @@ test('mails a link that sets a password, then a notice, and stores neither addre
   expect(JSON.stringify(row)).not.toContain(user.email)
 
   expect((await reset(mail!.token!, { 'User-Agent': firefox, 'Accept-Language': 'de' })).status).toBe(200)
-  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(2)
+  await poll(() => smtp.mailsTo(user.email).length).toBe(2)
   const notice = smtp.mailsTo(user.email)[1]!
   expect([notice.subject, notice.token]).toEqual(['Ihr Passwort für Dashboard wurde geändert', undefined])
   expect(notice.text).toMatch(/Geändert am \d+\. \p{L}+ \d{4} um \d+:\d\d UTC mit Firefox unter Windows\./u)
@@ -188,7 +187,7 @@ test('sends the same response for unknown and disabled users, and no mail', asyn
 test('mails a user without passwords where to sign in, with the caps of other mails and no token', async () => {
   const user = await newUser(', password_policy', `, 'never'`)
   expect((await forgot(user.email, { 'User-Agent': firefox })).body).toEqual({ ok: true })
-  await expect.poll(() => wasSent(user)).toBe(true)
+  await poll(() => wasSent(user)).toBe(true)
   const [mail] = smtp.mailsTo(user.email)
   expect(mail!.subject).toBe('Sign in to Dashboard with your organisation')
   expect(mail!.text).toContain(`${server.url}/sign-in\n`)
@@ -202,11 +201,11 @@ test('mails a user without passwords where to sign in, with the caps of other ma
   await age(user, '2 minutes')
   await database.sql('UPDATE users SET password_policy = NULL WHERE id = $1', [user.id])
   await forgot(user.email, { 'Accept-Language': 'de' })
-  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(2)
+  await poll(() => smtp.mailsTo(user.email).length).toBe(2)
   expect(smtp.mailsTo(user.email)[1]!.token, 'an exempted user gets a reset link').toBeTruthy()
   await age(user, '2 minutes')
   await forgot(user.email)
-  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(3)
+  await poll(() => smtp.mailsTo(user.email).length).toBe(3)
   await age(user, '2 minutes')
   await forgot(user.email)
   await settled()
@@ -220,9 +219,8 @@ test('turns a waiting reset mail into one that leads to the sign-in, once its us
   await database.sql(`UPDATE mails SET due_at = now() + interval '30 minutes' WHERE user_id = $1`, [user.id])
   await age(user, '2 minutes')
   await forgot(user.email)
-  await expect
-    .poll(() => smtp.mailsTo(user.email).map(({ subject }) => subject))
-    .toEqual(['Sign in to Dashboard with your organisation'])
+  const subjects = () => smtp.mailsTo(user.email).map(({ subject }) => subject)
+  await poll(subjects).toEqual(['Sign in to Dashboard with your organisation'])
   expect(await mailsOf(user)).toMatchObject([{ kind: 'sign-in' }])
 })
 
@@ -234,7 +232,7 @@ test('responds before any look-up, so that it does not wait for a locked table',
     const { status, headers } = await fetch(`${server.url}/forgot-password/send`, form)
     expect([status, headers.get('location')]).toEqual([303, '/forgot-password?sent'])
   })
-  for (const { email } of [user, other]) await expect.poll(() => smtp.mailsTo(email).length).toBe(1)
+  for (const { email } of [user, other]) await poll(() => smtp.mailsTo(email).length).toBe(1)
 })
 
 test('rejects what is not exactly one address', async () => {
@@ -256,7 +254,7 @@ test('mails exactly the stored address, whatever form of it was given', async ()
   await forgot(`Bob@${host}`)
   await forgot(`EVE@${domain}`)
   await forgot(`  ${unicode.email} `)
-  for (const user of [unicode, other, ascii]) await expect.poll(() => wasSent(user)).toBe(true)
+  for (const user of [unicode, other, ascii]) await poll(() => wasSent(user)).toBe(true)
   const received = smtp.mails.filter(({ raw }) => raw.includes(host))
   const headers = received.map(({ raw }) => raw.match(/^To: (.*)\r$/m)?.[1])
   expect(headers.sort()).toEqual([`ada@${host}`, `bob@${host}`, `eve@${host}`])
@@ -270,7 +268,7 @@ test('sends one mail for 50 concurrent requests at two servers', async () => {
   const responses = await Promise.all(requests)
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
   await settled()
-  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  await poll(() => smtp.mailsTo(user.email).length).toBe(1)
   expect(await mailsOf(user)).toHaveLength(1)
 })
 
@@ -287,7 +285,7 @@ test('waits for an earlier request of the same user, and not for a sign-in', asy
   const other = await newUser()
   await whileLocked('SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE', [other.id], async () => {
     await forgot(other.email)
-    await expect.poll(async () => (await mailsOf(other)).length).toBe(1)
+    await poll(async () => (await mailsOf(other)).length).toBe(1)
   })
 })
 
@@ -322,7 +320,7 @@ test('retries after a 451 in 1, 5, 15 and 30 minutes, and gives up after an hour
   await forgot(user.email)
   const wait = `SELECT attempts, round(extract(epoch FROM due_at - now()) / 60)::int AS minutes FROM mails WHERE user_id = $1`
   for (const [index, minutes] of [1, 5, 15, 30, null].entries()) {
-    await expect.poll(async () => (await database.sql(wait, [user.id]))[0]).toEqual({ attempts: index + 1, minutes })
+    await poll(async () => (await database.sql(wait, [user.id]))[0]).toEqual({ attempts: index + 1, minutes })
     if (minutes === null) break
     await age(user, `${minutes} minutes`)
     await retryNow(user)
@@ -339,7 +337,7 @@ test('gives up at once after a 550, at RCPT and at DATA', async () => {
     const user = await newUser()
     smtp.respondWith((stage, recipient) => (stage === failing && recipient === user.email ? 550 : undefined))
     await forgot(user.email)
-    await expect.poll(async () => (await mailsOf(user))[0]?.gave_up_at).toBeTruthy()
+    await poll(async () => (await mailsOf(user))[0]?.gave_up_at).toBeTruthy()
     expect((await mailsOf(user))[0]!.attempts).toBe(1)
   }
 })
@@ -404,7 +402,7 @@ test.describe('with a mail server that misbehaves', () => {
     const email = newEmail()
     await own.sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`, [email])
     await forgot(email, {}, other)
-    await expect.poll(outcome).toEqual([{ attempts: 1, sent: true, seconds: null }])
+    await poll(outcome).toEqual([{ attempts: 1, sent: true, seconds: null }])
     expect(slow.mails).toHaveLength(1)
     await slow.stop()
   })
@@ -435,7 +433,7 @@ test.describe('with a mail server that misbehaves', () => {
     await own.sql('UPDATE mails SET priority = 20')
     await own.sql('UPDATE mails SET priority = 1 FROM users WHERE users.id = user_id AND email = ANY ($1)', [first])
     const tried = sendDue(other.url)
-    await expect.poll(() => arrived.toSorted()).toEqual(first.toSorted()) // none was accepted yet
+    await poll(() => arrived.toSorted()).toEqual(first.toSorted()) // none was accepted yet
     accept()
     expect(await tried).toBe(12)
     await slow.stop()
@@ -448,7 +446,7 @@ test('retries a notice for a day', async () => {
   smtp.respondWith(() => 451)
   expect((await reset(token)).status).toBe(200)
   const notice = async () => (await mailsOf(user)).find(({ kind }) => kind === 'password-changed')
-  await expect.poll(async () => (await notice())?.attempts).toBe(1)
+  await poll(async () => (await notice())?.attempts).toBe(1)
   await database.sql('UPDATE mails SET attempts = 5 WHERE user_id = $1 AND due_at IS NOT NULL', [user.id])
   await age(user, '3 hours')
   await retryNow(user)
@@ -473,7 +471,7 @@ test('gives a mail a priority after all requests of its address block', async ()
   await forgot(other.email)
   const turns = () =>
     database.sql('SELECT priority FROM mails WHERE user_id IN ($1, $2) ORDER BY 1', [flooded.id, other.id])
-  await expect.poll(turns).toEqual([{ priority: 0 }, { priority: 5 }])
+  await poll(turns).toEqual([{ priority: 0 }, { priority: 5 }])
 })
 
 test('sends each mail once from concurrent senders of two servers', async () => {
@@ -481,7 +479,7 @@ test('sends each mail once from concurrent senders of two servers', async () => 
   await queueMails(database, emails, 'password-changed')
   await Promise.all([sendDue(), sendDue(second.url), sendDue(), sendDue(second.url)])
   const unsent = 'SELECT 1 FROM mails WHERE sent_at IS NULL'
-  await expect.poll(async () => (await database.sql(unsent)).length).toBe(0)
+  await poll(async () => (await database.sql(unsent)).length).toBe(0)
   expect(await database.sql('SELECT DISTINCT attempts FROM mails')).toEqual([{ attempts: 1 }])
   for (const email of emails) expect(smtp.mailsTo(email)).toHaveLength(1)
 })
@@ -496,12 +494,12 @@ test('sends nothing after the claim has passed to another sender', async () => {
   const withdrawn = () => logged().split('"attempt":1,"msg":"a mail was withdrawn"').length - 1
   const before = withdrawn()
   await forgot(user.email)
-  await expect.poll(() => releases.length).toBe(1)
+  await poll(() => releases.length).toBe(1)
   await makeDue(user) // two minutes later
   const sent = sendDue(second.url)
-  await expect.poll(() => releases.length).toBe(2)
+  await poll(() => releases.length).toBe(2)
   releases[0]!()
-  await expect.poll(withdrawn).toBe(before + 1)
+  await poll(withdrawn).toBe(before + 1)
   releases[1]!()
   await sent
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
@@ -535,7 +533,7 @@ test('sends no link after a reset from a mail that was queued before it', async 
   await forgotRejected(user)
   expect((await reset(token)).status, 'an attempt that failed before DATA left the link as it was').toBe(200)
   await retryNow(user)
-  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(2)
+  await poll(() => smtp.mailsTo(user.email).length).toBe(2)
   expect(smtp.mailsTo(user.email).map(({ token }) => Boolean(token))).toEqual([true, false])
   const kinds = (await mailsOf(user)).map(({ kind }) => kind)
   expect(kinds.sort()).toEqual(['password-changed', 'reset'])
@@ -547,7 +545,7 @@ test('sends no link to a user who was disabled or restricted to SSO while the ma
     await forgotRejected(user)
     await database.sql(`UPDATE users SET ${change} WHERE id = $1`, [user.id])
     await retryNow(user)
-    await expect.poll(async () => (await mailsOf(user))[0]!.gave_up_at).toBeTruthy()
+    await poll(async () => (await mailsOf(user))[0]!.gave_up_at).toBeTruthy()
     expect(smtp.mailsTo(user.email)).toEqual([])
     expect(await database.sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user.id])).toEqual([])
   }
@@ -560,7 +558,7 @@ test('makes a mail that waits for a retry due after a new request, and adds none
   await database.sql(`UPDATE mails SET ${later} WHERE user_id = $1`, [user.id])
   await age(user, '25 minutes')
   await forgot(user.email)
-  await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
+  await poll(() => smtp.mailsTo(user.email).length).toBe(1)
   expect(await mailsOf(user)).toHaveLength(1)
   expect(await database.sql('SELECT priority FROM mails WHERE user_id = $1', [user.id])).toEqual([{ priority: 0 }])
   expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)

@@ -5,9 +5,10 @@ import { createServer as createTlsServer } from 'node:tls'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { connections } from '../support/command'
 import { startConnectProxy } from '../support/connect-proxy'
+import { connect } from '../support/connection'
 import { expect, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { listen } from '../support/listen'
-import { connect, startProvider } from '../support/oidc-provider'
+import { startProvider } from '../support/oidc-provider'
 import { startServer } from '../support/server'
 import { errorOf, Visitor } from '../support/sso-visitor'
 import { startUpstash } from '../support/upstash'
@@ -26,9 +27,7 @@ async function startTls(service: string, { privateKey: key, certificate: cert }:
   return (server.address() as AddressInfo).port
 }
 
-test('requests of the server and of commands use the proxy and trust NODE_EXTRA_CA_CERTS, except telemetry and NO_PROXY', async ({
-  user,
-}, testInfo) => {
+test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and NO_PROXY', async ({ user }, testInfo) => {
   const keyPair = await newKeyPair(host)
   const authority = testInfo.outputPath('authority.pem')
   await writeFile(authority, keyPair.certificate)
@@ -51,12 +50,8 @@ test('requests of the server and of commands use the proxy and trust NODE_EXTRA_
     response: (given) => given.set('iss', issuer),
   }
   const slug = await connect(provider, { settings: { kind: 'oidc', issuer, clientId: 'the-client' } })
-  const outside = {
-    HTTPS_PROXY: proxy.url,
-    HTTP_PROXY: proxy.url,
-    NO_PROXY: '127.0.0.1',
-    NODE_EXTRA_CA_CERTS: authority,
-  }
+  const proxies = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' }
+  const outside = { ...proxies, NODE_EXTRA_CA_CERTS: authority }
   const server = await startServer({
     ...outside,
     ...upstash.settings,

@@ -274,10 +274,7 @@ type Tokens = { token?: string; refreshToken?: string }
 const held: Record<string, (one: Tokens, other: Tokens) => [cookie: string, ended: number]> = {
   'the session of the session cookie': ({ token }) => [`session=${token}`, 1],
   'the session of the refresh cookie': ({ refreshToken }) => [`refresh=${refreshToken}`, 1],
-  'both sessions of cookies that do not match': ({ token }, { refreshToken }) => [
-    `session=${token}; refresh=${refreshToken}`,
-    2,
-  ],
+  'the sessions of two cookies': ({ token }, { refreshToken }) => [`session=${token}; refresh=${refreshToken}`, 2],
   'no session of a refresh cookie with an invalid MAC': ({ token }, { refreshToken }) => [
     `session=${token}; refresh=${refreshToken!.slice(0, -8)}AAAAAAAA`,
     1,

@@ -23,18 +23,11 @@ test.beforeEach(() => {
 })
 test.afterEach(() => rmSync(checkout, { recursive: true, force: true }))
 
-test('npm run dev runs without settings, on loopback, while the commands of the README run', async ({
-  page,
-  user,
-  browserProcess,
-}) => {
+test('npm run dev runs without settings, with the commands of the README', async ({ page, user, browserProcess }) => {
   test.setTimeout(420_000) // it compiles every page, and commands take seconds each
   const port = String(await freePort())
-  const child = spawn('npm', ['run', '--silent', 'dev'], {
-    cwd: checkout,
-    detached: true,
-    env: { ...environment, PORT: port },
-  })
+  const env = { ...environment, PORT: port }
+  const child = spawn('npm', ['run', '--silent', 'dev'], { cwd: checkout, detached: true, env })
   let printed = ''
   child.stdout.on('data', (chunk) => (printed += chunk))
   child.stderr.on('data', (chunk) => (printed += chunk))
@@ -97,14 +90,8 @@ test('npm run dev runs without settings, on loopback, while the commands of the 
     // Next.js logs the URLs of requests in development.
     const secrets = [await newCode(user), await newToken(user)]
     for (const secret of secrets) {
-      for (const path of [
-        '/sso/callback?code=',
-        '/reset-password?token=',
-        '/nothing?token=',
-        '/api/nothing?code=',
-        '/%ff?code=',
-      ])
-        await fetch(`http://localhost:${port}${path}${secret}`)
+      const addresses = '/sso/callback?code= /reset-password?token= /nothing?token= /api/nothing?code= /%ff?code='
+      for (const path of addresses.split(' ')) await fetch(`http://localhost:${port}${path}${secret}`)
     }
     await stop()
     for (const url of [`http://localhost:${port}/`, dashboard]) await expect(fetch(url)).rejects.toThrow()

@@ -14,12 +14,8 @@ test('the calendar of docs/sso.md does what it says, command by command', async 
   const server = await startServer(settings)
   const provider = await startProvider()
   const subjects = { ada: randomUUID(), another: randomUUID(), bob: randomUUID() }
-  const [ada, renamed, bob, grace] = [
-    'ada@example.com',
-    'ada.byron@example.com',
-    'bob@example.org',
-    'grace@example.com',
-  ]
+  const addresses = 'ada@example.com ada.byron@example.com bob@example.org grace@example.com'
+  const [ada, renamed, bob, grace] = addresses.split(' ')
   const signIn = async (sub: string, email: string) => {
     provider.person = { sub, email }
     return errorOf(await new Visitor(server.url).signIn('acme'))

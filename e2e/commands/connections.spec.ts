@@ -47,11 +47,7 @@ const addUser = async (sql: Sql, name: string, at = domain) =>
     ])
   )[0] as User
 
-test('adds a connection, and prints what to enter at the provider and how many users can’t use a password', async ({
-  sql,
-  url,
-  post,
-}) => {
+test('adds a connection, and prints what to enter at the provider', async ({ sql, url, post }) => {
   const ada = await addUser(sql, 'ada')
   await addUser(sql, 'ada', `mail.${domain}`)
   const token = await newToken(ada)
@@ -80,9 +76,7 @@ test('adds a connection, and prints what to enter at the provider and how many u
   expect((await connections('list')).stdout).toContain(shown)
 })
 
-test('ends the sessions that began with a password of users whose domain is stored in ASCII or in Unicode', async ({
-  sql,
-}) => {
+test('ends sessions with a password of users whose domain is in ASCII or in Unicode', async ({ sql }) => {
   const of = (label: string) => `${label}.${domain}`
   const members = [await addUser(sql, 'ada', of('bücher')), await addUser(sql, 'bob', of('xn--bcher-kva'))]
   members.push(await addUser(sql, 'eve', of('bu\u0308cher'))) // the same letter, as two characters
@@ -232,6 +226,8 @@ To exempt one, for emergencies: npm run users -- allow-password EMAIL
 
   expect((await update([], 'wrong')).stdout).toBe(`Updated ${slug}.\n  secrets: replaced\n`)
   expect(await outcome()).toBe('server_error')
+  await sql('UPDATE connections SET sealed_secrets = $2 WHERE slug = $1', [slug, 'lost'])
+  expect(await outcome(), 'a secret that no key opens').toBe('unavailable')
   await update([], clientSecret)
   expect(await outcome()).toBeNull()
   const client = await update(['--client-id', 'y'], clientSecret)
@@ -264,39 +260,27 @@ test('rejects sign-ins of several tenants until each has its domains', async ({ 
 
 test('encrypts all secrets with the first key, and names those that it can’t open', async () => {
   const database = await openOwnDatabase()
-  const [own, next] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'))
+  const [first, next] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'))
+  const own = { DATABASE_URL: database.url(), DIRECT_DATABASE_URL: '' }
   const withKey = (key: string, parameters: string[], stdin = '') =>
-    run(['connections', ...parameters], stdin, {
-      DATABASE_URL: database.url(),
-      DIRECT_DATABASE_URL: '',
-      ENCRYPTION_KEY: key,
-    })
+    run(['connections', ...parameters], stdin, { ...own, ENCRYPTION_KEY: key })
   for (const each of [slug, `${slug}-2`])
-    await withKey(own!, ['add', 'oidc', each, ...good(), '--domain', `${each}.example.org`], clientSecret)
+    await withKey(first!, ['add', 'oidc', each, ...good(), '--domain', `${each}.example.org`], clientSecret)
   const user = await newFactorUser(database.sql)
   const encrypted = async () => (await database.sql('SELECT encrypted_secret FROM second_factors'))[0]!.encrypted_secret
-  const all = `${next}, ${own}, ${process.env.ENCRYPTION_KEY}`
+  const all = `${next}, ${first}, ${process.env.ENCRYPTION_KEY}`
   expect((await withKey(all, ['reseal'])).stdout).toContain(
     'encrypted with the first key: 2.\nSecond factors encrypted with the first key: 1.\nOnce every',
   )
   expect(await decrypt(await encrypted(), `totp ${user.id}`)).toBeNull()
   expect((await withKey(next!, ['check', slug])).code).toBe(0)
-  expect((await withKey(own!, ['check', slug])).stderr).toContain('ENCRYPTION_KEY has changed')
+  expect((await withKey(first!, ['check', slug])).stderr).toContain('ENCRYPTION_KEY has changed')
   await database.sql(`UPDATE connections SET sealed_secrets = 'lost' WHERE slug = $1`, [slug])
   const { code, stdout, stderr } = await withKey(next!, ['reseal'])
   expect([code, stdout]).toEqual([1, expect.stringMatching(/^Conn.* first key: 1\.\nSecond .* first key: 1\.\n$/)])
   expect(stderr).toContain(`${slug}: The secrets can’t be opened`)
-  expect((await withKey(own!, ['reseal'])).stderr).toContain('No key fits 1 second factors')
+  expect((await withKey(first!, ['reseal'])).stderr).toContain('No key fits 1 second factors')
   await database.drop()
-})
-
-test('replaces a secret that no key opens', async ({ sql, url }) => {
-  await addHere({ provision: true })
-  await sql('UPDATE connections SET sealed_secrets = $2 WHERE slug = $1', [slug, 'lost'])
-  const outcome = async () => errorOf(await new Visitor(url).signIn(slug))
-  expect(await outcome()).toBe('unavailable')
-  await update([], clientSecret)
-  expect(await outcome()).toBeNull()
 })
 
 test('updates nothing that it can’t use', async ({ sql }) => {
@@ -318,7 +302,6 @@ test('updates nothing that it can’t use', async ({ sql }) => {
     [['--remove-domain', domain], `${slug} would have no domain.`],
     [['--domain', 'localhost'], '“localhost” is not a domain'],
     [['--name', ''], '--name must have at least one character'],
-    [['--trust-claim'], '--trust-claim needs --email-claim'],
     [['--session-hours', '169'], '--session-hours must be a whole number from 1 to 168.'],
     [['--domain', other, '--name', 'Acme'], `Another connection has ${other}.`],
   ] as [string[], string][]) {
@@ -341,11 +324,8 @@ test('overwrites nothing that another command has changed since it read the conn
   const [one, two] = [await added(), await added()]
   await updateConnection(one, { provision: true, domains: [`one.${domain}`] })
   await updateConnection(two, { listed: true, domains: [`two.${domain}`] })
-  expect(await added()).toMatchObject({
-    provision: true,
-    listed: true,
-    domains: [domain, `one.${domain}`, `two.${domain}`],
-  })
+  const domains = [domain, `one.${domain}`, `two.${domain}`]
+  expect(await added()).toMatchObject({ provision: true, listed: true, domains })
 })
 
 test('checks a connection, and prints what is wrong', async () => {
@@ -369,9 +349,7 @@ test('checks a connection, and prints what is wrong', async () => {
   const wrong = await connections('check', slug)
   expect([wrong.code, wrong.stdout]).toEqual([1, ''])
   expect(wrong.stderr).toContain('discovery_issuer. The metadata names another issuer.')
-  const otherKey = await run(['connections', 'check', slug], '', {
-    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-  })
+  const otherKey = await run(['connections', 'check', slug], '', { ENCRYPTION_KEY: randomBytes(32).toString('base64') })
   expect(otherKey.stderr).toContain('ENCRYPTION_KEY has changed')
   const newKeyFirst = await run(['connections', 'check', slug], '', {
     ENCRYPTION_KEY: '',
@@ -427,7 +405,6 @@ test('disables, enables, removes and unlinks', async ({ sql, url }) => {
   }
   expect(await signIn()).toBe(200)
   expect((await connections('disable', slug)).stdout).toContain(`Disabled ${slug}. Sessions ended: 1.`)
-  expect(await signIn()).toBe('connection_unavailable')
   expect((await connections('enable', slug)).stdout).toContain(`Users can sign in through ${slug} again.`)
   expect(await signIn()).toBe(200)
 
@@ -437,12 +414,8 @@ test('disables, enables, removes and unlinks', async ({ sql, url }) => {
   expect(unlinked).toContain(`from ${slug}. Sessions ended: 1.`)
   expect(unlinked).toContain(`npm run users -- link ${provider.person.email} ${slug} ${subject}`)
   expect((await unlink()).stdout).toContain('was not linked')
-  expect(await signIn(), 'with the unlinked subject').toBe('no_access')
   provider.person.sub = randomUUID()
   expect(await signIn(), 'with another subject').toBe(200)
-  provider.person.sub = subject
-  expect(await signIn(), 'with the unlinked subject').toBe('no_access')
-
   expect((await connections('remove', slug)).stdout).toContain(`Removed ${slug}. Sessions ended: 1.`)
   expect(await sql('SELECT 1 FROM identities WHERE subject = $1', [subject])).toEqual([])
   expect(await sql('SELECT 1 FROM users WHERE email = $1', [provider.person.email])).toHaveLength(1)

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import bcrypt from 'bcrypt'
 import { project } from '../../bin/local'
 import * as paths from '../../lib/contract/paths'
-import { sealSecrets } from '../../lib/sso/sealed-secrets'
+import { insertConnection } from '../support/connection'
 import { documentedFetch } from '../support/documented'
 import { exchangePath, expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
-import { clientSecret, type Provider, startProvider } from '../support/oidc-provider'
+import { type Provider, startProvider } from '../support/oidc-provider'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { preload } from '../support/preload'
 import { totp } from '../support/second-factor'
@@ -45,13 +45,7 @@ test.beforeAll(async () => {
     SECOND_FACTOR: 'true',
     DATABASE_POOL_SIZE: '1',
   })
-  const id = randomUUID()
-  const oidc = { issuer: provider.issuer, clientId: 'the-client' }
-  await database.sql(
-    `INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, provision) VALUES ($1, $2, 'Acme', 'oidc', $3, $4, true)`,
-    [id, slug, oidc, await sealSecrets({ clientSecret }, { connection: id, ...oidc })],
-  )
-  await database.sql('INSERT INTO connection_domains VALUES ($1, $2)', [domain, id])
+  await insertConnection(database.sql, slug, domain, provider)
 })
 test.afterAll(async () => {
   await provider?.stop()

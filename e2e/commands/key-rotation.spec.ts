@@ -3,6 +3,7 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { project } from '../../bin/local'
 import * as paths from '../../lib/contract/paths'
 import { newSigningKeys, rotateSigningKeys } from '../../lib/settings/signing-keys'
+import type { Tokens } from '../support/account'
 import { exchangePath, expect, newCode, postTo, test, type User } from '../support/fixtures'
 import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
@@ -18,12 +19,7 @@ const post = async ({ url }: Server, path: string, body: object) => {
 }
 
 /** Expects that all servers and a dashboard with these keys accept a session, and returns its new tokens. */
-async function check(
-  session: { token: string; refreshToken: string },
-  servers: Server[],
-  dashboard: JSONWebKeySet,
-  user: User,
-) {
+async function check(session: Tokens, servers: Server[], dashboard: JSONWebKeySet, user: User) {
   let { token, refreshToken } = session
   for (const server of servers) {
     const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': newAddress() }
@@ -39,7 +35,7 @@ test('accepts every session and every refresh token while keys are rotated', asy
   let keys = newSigningKeys()
   let old = await deploy(keys)
   let cached = await keySet(old)
-  let sessions: { token: string; refreshToken: string }[] = []
+  let sessions: Tokens[] = []
   for (const expected of ['publish', 'sign', 'drop'] as const) {
     if (expected === 'drop') sessions = [await post(old, exchangePath, { code: await newCode(user) })] // seven days later
     const { step, json } = rotateSigningKeys(keys)

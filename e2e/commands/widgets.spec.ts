@@ -78,11 +78,8 @@ test('npm run widgets: each command, as the endpoint sees it', async () => {
   expect(await printed('list')).toMatch(/^chat {2}disabled since \S+ {2}https:/)
   expect(await printed('enable', 'chat')).toBe('Enabled chat.')
   expect(await ask(third)).toBe('200')
-  expect(JSON.parse(await printed('list', '--json'))).toMatchObject({
-    slug: 'chat',
-    name: 'Chat of Acme',
-    disabledAt: null,
-  })
+  const listed = JSON.parse(await printed('list', '--json'))
+  expect(listed).toMatchObject({ slug: 'chat', name: 'Chat of Acme', disabledAt: null })
   await printed('revoke', 'chat', third.slice(-4))
   expect(await check()).toMatch(/^400 WIDGET_TOKEN_INVALID: chat has no live token/)
   expect(await printed('remove', 'chat')).toContain('Removed chat.')

@@ -123,11 +123,7 @@ async function sendEach(
   return outcomes
 }
 
-async function killAndRestart(): Promise<void> {
-  postgres.kill()
-  await sleep(500)
-  await postgres.restart()
-}
+const killAndRestart = () => postgres.restartAfter(postgres.kill)
 
 test('exchanges have no partial effects while PostgreSQL and one of two servers are killed', async () => {
   const servers = await Promise.all([startServer(settings), startServer(settings)])
@@ -141,11 +137,7 @@ test('exchanges have no partial effects while PostgreSQL and one of two servers 
       servers[1] = await startServer({ ...settings, PORT: new URL(url).port })
     },
     275: killAndRestart,
-    400: async () => {
-      await postgres.shutDown()
-      await sleep(500)
-      await postgres.restart()
-    },
+    400: () => postgres.restartAfter(postgres.shutDown),
   })
 
   const statuses = new Set(outcomes.map(({ status }) => status))

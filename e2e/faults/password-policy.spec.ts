@@ -26,11 +26,7 @@ const hashOf = async (sql: Sql) => (await sql('SELECT password_hash FROM users W
 const operations: Record<string, [table: string, start: (sessionId: string) => Promise<unknown>, error: string]> = {
   'a sign-in': ['users', () => signIn(user.email, user.password, client), 'SIGN_IN_INVALID'],
   'a reset': ['users', () => resetPassword(token, newPassword()), 'VALIDATION_ERROR'],
-  'a refresh': [
-    'sessions',
-    (id) => refreshSession(makeRefreshToken({ sessionId: id, generation: 0 })),
-    'REFRESH_INVALID',
-  ],
+  refresh: ['sessions', (id) => refreshSession(makeRefreshToken({ sessionId: id, generation: 0 })), 'REFRESH_INVALID'],
 }
 
 /** What forbids a password: prepares it, and returns what does it. */
@@ -52,7 +48,7 @@ const cases = Object.entries(operations).flatMap(([what, operation]) =>
   ),
 )
 for (const [what, [table, start, error], name, prepare, isFirst] of cases)
-  test(`${what} that began before ${name} leaves no session, ${isFirst ? 'before' : 'after'} the sessions end`, async ({
+  test(`${what} before ${name} leaves no session, ${isFirst ? 'before' : 'after'} the sessions end`, async ({
     sql,
   }) => {
     const change = await prepare()
@@ -71,7 +67,7 @@ for (const [what, [table, start, error], name, prepare, isFirst] of cases)
     if (ending) await lock.waiting(2)
     else await lock.sql('UPDATE sessions SET revoked_at = now() WHERE id = $1', [sessionId])
     await lock.release()
-    expect(await operation).toBe(what === 'a refresh' && isFirst ? null : error)
+    expect(await operation).toBe(what === 'refresh' && isFirst ? null : error)
     if (ending) expect(await ending).toBe(1)
     expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
     expect(await hashOf(sql)).toEqual(hash)

@@ -28,10 +28,7 @@ test('25 concurrent refreshes with one token rotate it once; later ones count as
   const servers = await startTwoServers()
   const refreshAtOnce = async (tokens: string[]) => {
     const responses = await Promise.all(tokens.map((refreshToken) => servers.post(refreshPath, { refreshToken })))
-    return {
-      responses,
-      outcomes: countEach(responses.map(({ status, body }) => body.code ?? status)),
-    }
+    return { responses, outcomes: countEach(responses.map(({ status, body }) => body.code ?? status)) }
   }
   const ended: string[] = []
   for (let round = 0; round < rounds; round++) {
@@ -124,9 +121,7 @@ test('clients keep their session while PostgreSQL and a server are killed, unles
     postgres.sql(`UPDATE sessions SET rotated_at = rotated_at - interval '11 seconds' WHERE random() < $1`, [share])
   const restart = async (stop: () => unknown) => {
     await age(1) // so that it stops during rotations
-    await stop()
-    await sleep(500)
-    await postgres.restart()
+    await postgres.restartAfter(stop)
   }
   const events: Record<number, () => Promise<unknown>> = {
     250: () => restart(postgres.kill),

@@ -67,9 +67,7 @@ for (const [what, { contend, at }] of Object.entries(contenders)) {
 }
 
 for (const [ending, end] of Object.entries(enders)) {
-  test(`${ending} and an exchange of another user with the same session cookie both succeed, in either order`, async ({
-    sql,
-  }) => {
+  test(`${ending} and an exchange of another user with the session cookie both succeed`, async ({ sql }) => {
     for (const exchangesFirst of [true, false]) {
       const [user, other] = [await newAccount(sql, 0, 1), await newAccount(sql, 2, 0)]
       const client = servers.client()

@@ -89,18 +89,6 @@ for (const [what, end] of Object.entries(enders)) {
     })
   })
 
-  test(`${what} during exchanges ends all sessions and codes`, async ({ sql }) => {
-    await raceBothWays(async (index) => {
-      const user = await newAccount(sql, 1, 5)
-      const { exchange, given } = servers.client()
-      return {
-        contenders: user.codes.slice(1).map((code) => () => exchange(code)),
-        end: () => end(user, index),
-        check: () => checkEnded(servers, sql, user, given, presents(index)),
-      }
-    })
-  })
-
   test(`${what} during exchanges with an older session cookie ends all sessions of this user only`, async ({ sql }) => {
     await raceBothWays(async (index) => {
       const [user, other] = [await newAccount(sql, 2, 5), await newAccount(sql, 2, 1)]

@@ -1,10 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { OidcSettings } from '../../lib/sso/oidc/settings'
-import { bindingOf, sealSecrets } from '../../lib/sso/sealed-secrets'
 import { startBreakablePostgres } from '../support/breakable-postgres'
+import { insertConnection } from '../support/connection'
 import { exchangePath, expect, postTo, test } from '../support/fixtures'
-import { clientSecret, startProvider } from '../support/oidc-provider'
+import { startProvider } from '../support/oidc-provider'
 import { newAddress } from '../support/secrets'
 import { freePort, startServer } from '../support/server'
 import { Visitor } from '../support/sso-visitor'
@@ -24,7 +23,7 @@ test('no sign-in counts twice, and no session begins without one, while PostgreS
   const servers = await Promise.all(
     [1, 2].map(() => startServer({ DATABASE_URL: postgres.url, PUBLIC_URL, LOG_LEVEL: 'error' })),
   )
-  await addConnectionTo(postgres.sql, { kind: 'oidc', issuer: provider.issuer, clientId: 'the-client' })
+  await insertConnection(postgres.sql, 'acme', 'login.example', provider)
 
   const codesOfState = new Map<string, number>()
   const errors: Record<string, number> = {}
@@ -53,15 +52,10 @@ test('no sign-in counts twice, and no session begins without one, while PostgreS
     errors[error] = (errors[error] ?? 0) + 1
     return false
   }
-  const restart = async (stop: () => unknown) => {
-    await stop()
-    await sleep(500)
-    await postgres.restart()
-  }
   const events: Record<number, () => Promise<unknown>> = {
-    20: () => restart(postgres.kill),
-    45: () => restart(postgres.shutDown),
-    70: () => restart(postgres.kill),
+    20: () => postgres.restartAfter(postgres.kill),
+    45: () => postgres.restartAfter(postgres.shutDown),
+    70: () => postgres.restartAfter(postgres.kill),
   }
   let event: Promise<unknown> = Promise.resolve()
   const client = async () => {
@@ -96,18 +90,3 @@ test('no sign-in counts twice, and no session begins without one, while PostgreS
   await provider.stop()
   await postgres.stop()
 })
-
-/** Adds the connection `acme` to a database other than that of the tests. */
-async function addConnectionTo(
-  sql: (text: string, values?: unknown[]) => Promise<unknown>,
-  settings: OidcSettings,
-): Promise<void> {
-  const id = randomUUID()
-  const { kind, ...stored } = settings
-  await sql(
-    `INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, provision)
-     VALUES ($1, 'acme', 'Acme', $2, $3, $4, true)`,
-    [id, kind, stored, await sealSecrets({ clientSecret }, bindingOf({ id, settings }))],
-  )
-  await sql(`INSERT INTO connection_domains VALUES ('login.example', $1)`, [id])
-}

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import {
   exchangePath,
   expect,
@@ -12,22 +10,19 @@ import {
   test,
   type User,
 } from '../support/fixtures'
+import { listen } from '../support/listen'
 
 // Another site, as a browser sees it: 127.0.0.1 is not localhost.
 const site = createServer((_, response) =>
   response.setHeader('Content-Type', 'text/html').end('<!doctype html><title>Elsewhere</title><body>'),
 )
-let elsewhere: string
+let elsewhere: Awaited<ReturnType<typeof listen>>
 test.beforeAll(async () => {
-  await once(site.listen(0, '127.0.0.1'), 'listening')
-  elsewhere = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`
+  elsewhere = await listen(site)
 })
-test.afterAll(() => {
-  site.closeAllConnections()
-  site.close()
-})
+test.afterAll(() => elsewhere.stop())
 test.beforeEach(async ({ page }) => {
-  await page.goto(elsewhere)
+  await page.goto(elsewhere.url)
 })
 
 test('a script of another site can neither exchange a code nor reset a password', async ({ page, user, url, sql }) => {
@@ -59,7 +54,7 @@ test('a form of another site can do neither', async ({ page, user, url, sql }) =
   for (const [path, body] of await requestsOf(user)) {
     // text/plain writes name=value: the body becomes {"code":"…","x":"="}, which is JSON
     const name = JSON.stringify({ ...body, x: '' }).replace('""}', '"')
-    await page.goto(elsewhere)
+    await page.goto(elsewhere.url)
     const response = page.waitForResponse(url + path)
     await page.evaluate(
       ([action, field]) => {

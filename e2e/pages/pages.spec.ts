@@ -62,6 +62,7 @@ test('the preview shows a state in a language and a scheme, and all states at on
   await expect(heading(page)).toHaveText('انتهت صلاحية عملية تسجيل الدخول هذه')
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
   expect(Number(background.match(/[\d.]+/)![0]), background).toBeLessThan(128)
+  await page.route(/\/preview\/(?!start-page-signed-out\?)/, (route) => route.abort()) // the first frame is enough
   await page.goto(`${url}/preview?language=de&width=320`)
   const first = page.frameLocator('iframe[title="start page, signed out"]')
   await expect(first.getByRole('heading', { level: 1 })).toHaveText('Sie sind nicht angemeldet')
@@ -328,10 +329,7 @@ test('keeps its styles when React renders a page again', async ({ page }) => {
   await page.route('/sso/callback', async (route) => {
     const response = await route.fetch()
     const html = await response.text()
-    await route.fulfill({
-      response,
-      body: html.replace('<header class="brand">', '$&<p>Not ours</p>'),
-    })
+    await route.fulfill({ response, body: html.replace('<header class="brand">', '$&<p>Not ours</p>') })
   })
   await page.goto('/sso/callback')
   await expect(page.getByText('Not ours')).toHaveCount(0) // React has replaced what the server did not send

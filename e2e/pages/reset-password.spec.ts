@@ -71,24 +71,31 @@ test('a link sets a new password and ends every session', async ({ page, user, s
 })
 
 // What mail apps and users take for a part of a link, or lose of it.
-for (const [what, around] of Object.entries({
+const links = {
   'a full stop': (token: string) => `?token=${token}.`,
   'angle brackets': (token: string) => `?token=%3C${token}%3E`,
   'a quotation mark and the next word': (token: string) => `?token=${token}%22%20Choose`,
   'a line break inside': (token: string) => `?token=${token.slice(0, 20)}%0D%0A%20${token.slice(20)}`,
   'another letter': (token: string) => `?token=${token}x`,
   'a bracket in the fragment': (token: string) => `#token=${token})`,
-}))
-  test(`a link with ${what} sets a new password`, async ({ page, user, sql }) => {
-    const password = newPassword()
-    const link = around(await newToken(user))
-    await page.goto(`/reset-password${link}`)
-    if (link.startsWith('?')) await expect(page.getByText(user.email)).toBeVisible() // the server found the link
-    await page.reload()
-    await submit(page, password)
-    await expect(heading(page)).toHaveText(changed)
-    expect(await passwordIs(sql, user, password)).toBe(true)
+}
+test('accepts a link with something around the token', async ({ page, user }) => {
+  const posted: unknown[] = []
+  await page.route(resetPath, async (route) => {
+    posted.push(route.request().postDataJSON())
+    await respondWith(200, { ok: true })(route)
   })
+  const token = await newToken(user)
+  for (const [what, around] of Object.entries(links)) {
+    const link = around(token)
+    await page.goto(`/reset-password${link}`)
+    if (link.startsWith('?')) await expect(page.getByText(user.email), what).toBeVisible() // the server found the link
+    await page.reload()
+    await submit(page, strong)
+    await expect(heading(page), what).toHaveText(changed)
+    expect(posted.splice(0), what).toEqual([{ token, password: strong }])
+  }
+})
 
 test('a link that lost a part says what to do', async ({ page, user }) => {
   await page.goto(`/reset-password?token=${(await newToken(user)).slice(0, 30)}`)
@@ -101,28 +108,6 @@ test('a link that lost a part says what to do', async ({ page, user }) => {
   await page.goto(pathname + search + hash)
   await expect(heading(page)).toHaveText('Open the link from your email')
   await expect(page.getByText('go back to the email, copy the link')).toBeVisible()
-})
-
-const badLinks: [title: string, sql: string | null][] = [
-  ['This link has already been used', 'UPDATE reset_tokens SET used_at = now() WHERE user_id = $1'],
-  ['This link has expired', 'UPDATE reset_tokens SET expires_at = now() WHERE user_id = $1'],
-  ['This link isn’t valid', null], // a newer link replaces it
-  ['This link isn’t valid', 'UPDATE reset_tokens SET attempts = 30 WHERE user_id = $1'],
-  ['This link isn’t valid', 'UPDATE users SET disabled_at = now() WHERE id = $1'],
-]
-test('shows that a link is used, expired or invalid instead of the form', async ({ page, user, sql }) => {
-  const posts = countPosts(page)
-  for (const [title, change] of badLinks) {
-    const token = await newToken(user)
-    if (change) await sql(change, [user.id])
-    else await newToken(user)
-    await page.goto(`/reset-password?token=${token}`)
-    await expect(heading(page)).toHaveText(title)
-    await expect(field(page)).toHaveCount(0)
-    await expect(page.getByText(user.email)).toHaveCount(0)
-  }
-  expect(posts).toEqual([])
-  expect(await sql('SELECT used_at FROM reset_tokens WHERE user_id = $1', [user.id])).toEqual([{ used_at: null }])
 })
 
 test('opening a link shows its user, and changes nothing', async ({ page, user, sql, url }) => {
@@ -302,12 +287,7 @@ test('keeps the input and the focus for a retry after the wait', async ({ page, 
   expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('keeps the input after three failed retries, and neither sends nor counts one while offline', async ({
-  page,
-  context,
-  user,
-  sql,
-}) => {
+test('keeps the input after three failed retries, and sends none offline', async ({ page, context, user, sql }) => {
   const password = newPassword()
   const posts = countPosts(page)
   await page.clock.install()

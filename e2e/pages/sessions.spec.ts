@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { BrowserContext, BrowserContextOptions, Page, Route } from 'playwright/test'
 import { lifetimes, refreshGraceSeconds } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
@@ -14,10 +12,12 @@ import {
   expect,
   heading,
   newCode,
+  newUsers,
   postTo,
   type Sql,
   type User,
 } from '../support/fixtures'
+import { listen } from '../support/listen'
 import { complaintsOf, problemsOf } from '../support/page-checks'
 import { hold, respondWith } from '../support/page-states'
 import { keepSecret, newAddress } from '../support/secrets'
@@ -60,14 +60,11 @@ const site = createServer((request, response) => {
     .end(`<!doctype html><title>Elsewhere</title><h1>Elsewhere</h1>${link}`)
 })
 let elsewhere: string
+let stopSite: () => Promise<void>
 test.beforeAll(async () => {
-  await once(site.listen(0, '127.0.0.1'), 'listening')
-  elsewhere = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+  ;({ url: elsewhere, stop: stopSite } = await listen(site))
 })
-test.afterAll(() => {
-  site.closeAllConnections()
-  site.close()
-})
+test.afterAll(() => stopSite())
 
 /** Follows a link of that site, which redirects. A click makes that site the initiator, unlike page.goto. */
 async function arrive(page: Page, to: string): Promise<void> {
@@ -98,10 +95,7 @@ test('signs in only the browser that a code is bound to', async ({ page, newBrow
 test('keeps the session when a code of another browser arrives', async ({ page, newBrowser, user, url, sql }) => {
   await signIn(page, user)
   const before = await cookiesOf(page)
-  const [attacker] = (await sql(
-    `INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id, email`,
-    [`attacker-${user.email}`],
-  )) as [User]
+  const [attacker] = (await newUsers(sql, 1)) as [User]
   const attackersBrowser = await begin(await (await newBrowser()).newPage())
   await arrive(page, `${url}/sso/callback?code=${await boundCode(attacker, attackersBrowser)}`)
   await expect(heading(page)).toHaveText(signedIn) // goes on with the user's own session
@@ -146,7 +140,7 @@ test.describe('a code that one browser sends twice', () => {
 })
 
 test.describe('renewal on the home page', () => {
-  for (const jwt of ['missing', 'expired', 'malformed'] as const) {
+  for (const jwt of ['missing', 'expired'] as const) {
     test(`shows the user in the first HTML when the JWT is ${jwt}, then renews`, async ({ page, user, url, sql }) => {
       const { refreshToken } = await signIn(page, user, { jwt })
       const seen = await headingsOf(page)
@@ -244,7 +238,7 @@ test.describe('renewal on the home page', () => {
 })
 
 test.describe('?next= on the home page', () => {
-  for (const jwt of ['valid', 'expired', 'missing'] as const) {
+  for (const jwt of ['valid', 'expired'] as const) {
     test(`is opened after a renewal when the JWT is ${jwt}`, async ({ page, user, url, sql }) => {
       const { refreshToken } = await signIn(page, user, { jwt })
       await routeReports(page)
@@ -464,7 +458,7 @@ async function boundCode(user: User, browser: string): Promise<string> {
   return keepSecret((await issueSsoCode(user.id, { browser })).secret)
 }
 
-type SignIn = { jwt?: 'valid' | 'expired' | 'missing' | 'malformed'; url?: string }
+type SignIn = { jwt?: 'valid' | 'expired' | 'missing'; url?: string }
 
 /** Gives a browser the cookies of a new session, with a session JWT in this state. */
 async function signIn(page: Page, user: User, { jwt = 'valid', url = process.env.PUBLIC_URL! }: SignIn = {}) {
@@ -476,7 +470,7 @@ async function signIn(page: Page, user: User, { jwt = 'valid', url = process.env
   const times = { authenticatedAt: now, issuedAt: now - lifetimes.sessionToken - 60, expiresAt: now - 60 }
   const claims = { userId: user.id, email: user.email, sessionId, connection: null, amr: null, ...times }
   const expired = keepSecret(signSessionToken(claims))
-  const session = { valid: body.token!, expired, malformed: 'malformed-jwt', missing: '' }[jwt]
+  const session = { valid: body.token!, expired, missing: '' }[jwt]
   const cookies = headers.getSetCookie().map((line) => {
     const [, name, value] = /^(\w+)=([^;]*)/.exec(line)!
     const sameSite = /SameSite=(\w+)/.exec(line)![1] as 'Lax'
@@ -543,10 +537,8 @@ function countLoads(page: Page): string[] {
 
 async function routeReports(page: Page): Promise<void> {
   const body = '<!doctype html><title>Reports</title><h1>Reports</h1>'
-  await page.route(
-    ({ pathname }) => pathname === '/reports',
-    (route) => route.fulfill({ contentType: 'text/html', body }),
-  )
+  const isReports = ({ pathname }: URL) => pathname === '/reports'
+  await page.route(isReports, (route) => route.fulfill({ contentType: 'text/html', body }))
 }
 
 /** Returns the cookies that a page of localhost has, without the mark that a sign-out leaves. */

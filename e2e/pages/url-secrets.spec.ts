@@ -45,6 +45,7 @@ const journeys = {
   },
 }
 
+// Responses that are not ours: lib/page/post.spec.ts
 const lostResponses: Record<string, (route: Route) => Promise<void>> = {
   'no connection': (route) => route.abort('connectionreset'),
   'no connection any more': async (route) => {
@@ -54,10 +55,6 @@ const lostResponses: Record<string, (route: Route) => Promise<void>> = {
     await route.abort('internetdisconnected')
   },
   'a redirect': (route) => route.fulfill({ status: 307, headers: { Location: '/api/auth/elsewhere' } }),
-  'a page of a proxy': (route) =>
-    route.fulfill({ status: 504, contentType: 'text/html', body: '<h1>Gateway timeout</h1>' }),
-  'half a response': (route) => route.fulfill({ status: 200, body: '{"ok":' }),
-  'an empty response': (route) => route.fulfill({ status: 200, body: 'null' }),
 }
 
 for (const [name, journey] of Object.entries(journeys)) {

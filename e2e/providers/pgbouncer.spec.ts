@@ -6,9 +6,7 @@ import { startProgram, temporaryFolder } from '../support/program'
 import { newAddress } from '../support/secrets'
 import { freePort, startServer } from '../support/server'
 
-test('PgBouncer in transaction mode: every one of 40 exchanges succeeds, and resets, which are transactions', async ({
-  sql,
-}) => {
+test('PgBouncer in transaction mode: 40 exchanges succeed, and resets, which are transactions', async ({ sql }) => {
   const folder = temporaryFolder('pgbouncer')
   chmodSync(folder.path, 0o755) // it does not run as root
   const port = await freePort()

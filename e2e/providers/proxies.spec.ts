@@ -23,10 +23,8 @@ test.beforeAll(async () => {
   )
   ports = processes
   servers = await Promise.all(ports.map(start))
-  proxies = {
-    Caddy: await startCaddy(caddy!, caddyHttp!, caddyAdmin!, ports),
-    nginx: await startNginx(nginx!, nginxHttp!, ports),
-  }
+  const withCaddy = await startCaddy(caddy!, caddyHttp!, caddyAdmin!, ports)
+  proxies = { Caddy: withCaddy, nginx: await startNginx(nginx!, nginxHttp!, ports) }
 })
 test.afterAll(async () => {
   for (const { stop } of [...Object.values(proxies ?? {}), ...(servers ?? [])]) await stop()
@@ -51,11 +49,8 @@ for (const name of names) {
     const client = await connectTo(proxies[name])
     const left: number[] = []
     for (let index = 0; index < 8; index++) {
-      const headers = {
-        'X-Forwarded-For': `203.0.113.${index}`,
-        'X-Real-IP': `203.0.113.${index}`,
-        Forwarded: 'for=203.0.113.9',
-      }
+      const forged = `203.0.113.${index}`
+      const headers = { 'X-Forwarded-For': forged, 'X-Real-IP': forged, Forwarded: `for=${forged}` }
       const response = await client.get('/api/health', { headers })
       expect(response.status()).toBe(200)
       left.push(Number(response.headers().ratelimit!.match(/r=(\d+)/)![1]))

@@ -61,11 +61,8 @@ function watchResponse(page: Page): () => Protection {
   return () => {
     const [envelope, assertion] = xml.split(/<(?:\w+:)?(?:Encrypted)?Assertion[ >]/)
     const has = (name: string, part = xml) => new RegExp(`<(\\w+:)?${name}[ >]`).test(part)
-    return {
-      response: has('Signature', envelope),
-      assertion: has('Signature', assertion),
-      encrypted: has('EncryptedAssertion'),
-    }
+    const encrypted = has('EncryptedAssertion')
+    return { response: has('Signature', envelope), assertion: has('Signature', assertion), encrypted }
   }
 }
 
@@ -96,11 +93,7 @@ async function expectSignedInByTile(page: Page, sql: Sql, identity: object): Pro
 
 /** The check in the log of a rejected sign-in. */
 function loggedCheck(): string | undefined {
-  const lines = server
-    .output()
-    .split('\n')
-    .filter((text) => text.includes(`"connection":"${slug}"`) && text.includes('"check"'))
-  return lines.length === 0 ? undefined : JSON.parse(lines.at(-1)!).check
+  return server.logged(`"connection":"${slug}"`).findLast(({ check }) => check)?.check
 }
 
 async function change(sql: Sql, settings: { signed?: string; signRequests?: boolean }): Promise<void> {

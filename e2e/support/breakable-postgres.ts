@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { applyMigrations } from '../../prisma/migrate'
@@ -21,6 +22,8 @@ export type BreakablePostgres = {
   kill: () => void
   shutDown: () => Promise<void>
   restart: () => Promise<void>
+  /** Stops, and starts half a second later. */
+  restartAfter: (stop: () => unknown) => Promise<void>
   freeze: () => void
   thaw: () => void
   /** Closes all connections of the servers and rejects new ones. */
@@ -70,6 +73,9 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
       if (isAlive(pid)) process.kill(pid, signal) // it may just have exited
     }
   }
+  const restart = async () => {
+    embedded = await startEmbeddedPostgres(folder)
+  }
   return {
     url,
     sql,
@@ -77,10 +83,13 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
     shutDown: async () => {
       const pid = postmaster()
       process.kill(pid, 'SIGINT') // PostgreSQL's fast shutdown
-      while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
+      while (isAlive(pid)) await sleep(20)
     },
-    restart: async () => {
-      embedded = await startEmbeddedPostgres(folder)
+    restart,
+    restartAfter: async (stop) => {
+      await stop()
+      await sleep(500)
+      await restart()
     },
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
@@ -138,5 +147,5 @@ function isAlive(pid: number): boolean {
 }
 
 async function expectGone(file: string): Promise<void> {
-  for (let tries = 0; existsSync(file) && tries < 250; tries++) await new Promise((resolve) => setTimeout(resolve, 40))
+  for (let tries = 0; existsSync(file) && tries < 250; tries++) await sleep(40)
 }

@@ -1,6 +1,8 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { addConnection, type ListedConnection, listConnections, type NewConnection } from '../../lib/sso/manage'
-import { clientSecret } from './oidc-provider'
+import { sealSecrets } from '../../lib/sso/sealed-secrets'
+import type { Sql } from './fixtures'
+import { clientSecret, type Provider } from './oidc-provider'
 
 /** Adds a connection of a domain, whose provider does not exist. Ends no sessions. */
 export async function addTestConnection(domain: string, more: Partial<NewConnection> = {}): Promise<ListedConnection> {
@@ -17,4 +19,24 @@ export async function addTestConnection(domain: string, more: Partial<NewConnect
     ...more,
   })
   return (await listConnections(slug))[0]!
+}
+
+/** Adds a connection to a provider for one domain, that of its person. Returns its slug. */
+export async function connect(provider: Provider, overriding: Partial<NewConnection> = {}): Promise<string> {
+  const { issuer, person } = provider
+  const slug = `test-${randomBytes(6).toString('hex')}`
+  const settings = { kind: 'oidc', issuer, clientId: 'the-client' } as const
+  await addTestConnection(`${slug}.example.org`, { slug, settings, provision: true, ...overriding })
+  person.email = `ada@${slug}.example.org`
+  return slug
+}
+
+/** Adds a connection that provisions users to a database other than that of the tests. */
+export async function insertConnection(sql: Sql, slug: string, domain: string, { issuer }: Provider): Promise<void> {
+  const [id, settings] = [randomUUID(), { issuer, clientId: 'the-client' }]
+  const sealed = await sealSecrets({ clientSecret }, { connection: id, ...settings })
+  const insert = `INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, provision)
+    VALUES ($1, $2, $2, 'oidc', $3, $4, true)`
+  await sql(insert, [id, slug, settings, sealed])
+  await sql('INSERT INTO connection_domains VALUES ($1, $2)', [domain, id])
 }

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { addConnection, type NewConnection } from '../../lib/sso/manage'
 import { listen } from './listen'
 import { keepSecret } from './secrets'
 
@@ -132,11 +131,8 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
     const { claims, sign = signed } = provider.behaviour
     const idToken = await sign(claims?.(genuine) ?? genuine, keys)
     if (idToken.length > 100) keepSecret(idToken)
-    const body = {
-      access_token: keepSecret(randomBytes(32).toString('base64url')),
-      token_type: 'Bearer',
-      id_token: idToken,
-    }
+    const accessToken = keepSecret(randomBytes(32).toString('base64url'))
+    const body = { access_token: accessToken, token_type: 'Bearer', id_token: idToken }
     return provider.behaviour.token?.(body) ?? { body }
   }
 }
@@ -144,23 +140,4 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
 /** Signs as a provider should: RS256, with the key of the JWKS. */
 export function signed(claims: Claims, { privateKey }: Keys, header: object = {}): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid, ...header }).sign(privateKey)
-}
-
-/** Adds a connection to a provider for one domain, that of its person. Returns its slug. */
-export async function connect(provider: Provider, overriding: Partial<NewConnection> = {}): Promise<string> {
-  const { issuer, person } = provider
-  const slug = `test-${randomBytes(6).toString('hex')}`
-  await addConnection({
-    slug,
-    name: 'Test',
-    settings: { kind: 'oidc', issuer, clientId: 'the-client' },
-    secrets: { clientSecret },
-    domains: [`${slug}.example.org`],
-    provision: true,
-    listed: false,
-    allowPasswords: false,
-    ...overriding,
-  })
-  person.email = `ada@${slug}.example.org`
-  return slug
 }

@@ -35,13 +35,8 @@ export type Signing = {
   inclusivePrefixes?: string[]
 }
 
-export type Encryption = {
-  content?: string
-  key?: string
-  digest?: string
-  mgf?: string
-  hashes?: readonly [string, string]
-}
+type Algorithms = Partial<Record<'content' | 'key' | 'digest' | 'mgf', string>>
+export type Encryption = Algorithms & { hashes?: readonly [string, string] }
 
 /** What a test asks the provider for. Times are seconds from now. */
 export type ResponseOptions = Mode & {
@@ -76,14 +71,18 @@ const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 /** The ID of the request that a response answers unless a test says otherwise. */
 export const requestId = '_request'
 
+type Keys = Awaited<ReturnType<typeof newKeyPair>>[]
+const newKeys = (): Promise<Keys> =>
+  Promise.all(['service.example', 'idp.example', 'next.idp.example'].map((name) => newKeyPair(name)))
+let keysOfProcess: Promise<Keys> | undefined
+
 /**
  * Makes a hostile identity provider: it signs whatever a test asks for, and lets the test change it
- * before and after.
+ * before and after. All of a process have the same keys, which take a second to make, unless `isOther`.
  */
-export async function newSamlProvider(): Promise<SamlProvider> {
-  const [ours, current, next] = await Promise.all(
-    ['service.example', 'idp.example', 'next.idp.example'].map((name) => newKeyPair(name)),
-  )
+export async function newSamlProvider({ isOther = false } = {}): Promise<SamlProvider> {
+  keysOfProcess ??= newKeys()
+  const [ours, current, next] = await (isOther ? newKeys() : keysOfProcess)
   const settings: ServiceProviderSettings = {
     entityId: 'https://app.example/api/auth/sso/acme/metadata',
     acsUrl: 'https://app.example/api/auth/sso/acme/acs',
@@ -110,14 +109,6 @@ export async function newSamlProvider(): Promise<SamlProvider> {
     return Buffer.from((options.tamper ?? unchanged)(xml)).toString('base64')
   }
   return { settings, privateKey: current!.privateKey, nextKey: next!, respond }
-}
-
-let shared: Promise<SamlProvider> | undefined
-
-/** The provider of all unit tests in a process, because it takes a second to make its keys. */
-export async function sharedSamlProvider(): Promise<SamlProvider> {
-  shared ??= newSamlProvider()
-  return shared
 }
 
 const unchanged = (xml: string) => xml
@@ -199,12 +190,8 @@ export function encrypt(
   const contentKey = randomBytes(Number(bits) / 8)
   const iv = randomBytes(form === 'gcm' ? 12 : form === 'cbc' ? 16 : 8)
   const cipher = createCipheriv(cipherName as 'aes-256-gcm', contentKey, iv)
-  const encrypted = Buffer.concat([
-    iv,
-    cipher.update(assertion),
-    cipher.final(),
-    ...(form === 'gcm' ? [cipher.getAuthTag()] : []),
-  ])
+  const parts = [iv, cipher.update(assertion), cipher.final()]
+  const encrypted = Buffer.concat(form === 'gcm' ? [...parts, cipher.getAuthTag()] : parts)
   const encryptedKey = key.endsWith('rsa-1_5')
     ? publicEncrypt({ key: certificate, padding: constants.RSA_PKCS1_PADDING }, contentKey)
     : encryptOaep(certificate, contentKey, hashes)

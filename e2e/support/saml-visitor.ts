@@ -19,10 +19,7 @@ export async function connectSaml(
 ): Promise<string> {
   const slug = overriding.slug ?? `saml-${randomBytes(6).toString('hex')}`
   const { privateKey, certificate, signRequests } = ours
-  Object.assign(ours, {
-    entityId: `${url}/api/auth/sso/${slug}/metadata`,
-    acsUrl: `${url}/api/auth/sso/${slug}/acs`,
-  })
+  Object.assign(ours, { entityId: `${url}/api/auth/sso/${slug}/metadata`, acsUrl: `${url}/api/auth/sso/${slug}/acs` })
   const { issuer, ssoUrl, certificates } = ours
   await addConnection({
     slug,

@@ -44,11 +44,8 @@ export async function startSimpleSaml(): Promise<SimpleSaml> {
     writeFileSync(at('service-provider.xml'), serviceProvider)
     writeFileSync(at('settings.json'), JSON.stringify({ email, options }))
   }
-  configure({
-    serviceProvider: '<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata"/>',
-    email: '',
-    options: {},
-  })
+  const serviceProvider = '<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata"/>'
+  configure({ serviceProvider, email: '', options: {} })
   writeFileSync(
     at('config.php'),
     `<?php

@@ -84,7 +84,7 @@ type Line = {
 
 /** Returns what a server logged for the last request of a visitor. */
 export async function logLine({ requestId }: Visitor, { logged }: Pick<Server, 'logged'>): Promise<Line> {
-  await expect.poll(() => logged(requestId)[0]).toBeTruthy()
+  await expect.poll(() => logged(requestId).length, { intervals: [10] }).toBeGreaterThan(0)
   return logged(requestId)[0] as Line
 }
 
@@ -95,6 +95,17 @@ export function usersOf(sql: Sql, slug: string) {
      JOIN connections ON connections.id = connection_id WHERE slug = $1`,
     [slug],
   )
+}
+
+/** Returns the one-time codes that sign-ins with a connection have issued. */
+export function codesOf(sql: Sql, slug: string) {
+  return sql('SELECT 1 FROM exchange_codes JOIN connections ON connections.id = connection_id WHERE slug = $1', [slug])
+}
+
+/** Lets all sign-ins with a connection that have begun expire. */
+export function expireAttempts(sql: Sql, slug: string) {
+  const ofConnection = 'connection_id = (SELECT id FROM connections WHERE slug = $1)'
+  return sql(`UPDATE sso_attempts SET expires_at = now() WHERE ${ofConnection}`, [slug])
 }
 
 /** Records what is secret in a URL, but not what a test put there. */

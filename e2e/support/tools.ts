@@ -3,13 +3,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { chromium } from 'playwright'
 
 // The headless shell comes first: without the windows of a desktop, it takes half the CPU time.
-const browserNames = [
-  'chromium-headless-shell',
-  'chromium',
-  'chromium-browser',
-  'google-chrome',
-  'google-chrome-stable',
-]
+const browserNames = 'chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable'.split(' ')
 const macBrowser = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
 
 /**

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from './listen'
 import { startRedis, type TestRedis } from './redis'
 
 const token = 'token-of-the-test-redis'
@@ -64,16 +63,12 @@ export async function startUpstash(): Promise<Upstash> {
       return respond(200, await Promise.all((body as unknown[][]).map((command) => execute(command.map(String)))))
     const only = await execute(body.map(String))
     respond('error' in only ? 400 : 200, only)
-  }).listen(0)
-  await once(front, 'listening')
+  })
+  const { url, stop } = await listen(front)
 
   return {
     ...redis,
-    settings: {
-      RATE_LIMIT: 'upstash',
-      UPSTASH_REDIS_REST_URL: `http://localhost:${(front.address() as AddressInfo).port}`,
-      UPSTASH_REDIS_REST_TOKEN: token,
-    },
+    settings: { RATE_LIMIT: 'upstash', UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token },
     commands,
     scriptsRun: () => scriptsRun,
     slowDown: (ms) => {
@@ -85,9 +80,7 @@ export async function startUpstash(): Promise<Upstash> {
       fabricated = result
     },
     stop: async () => {
-      front.closeAllConnections()
-      front.close()
-      await redis.stop()
+      await Promise.all([stop(), redis.stop()])
     },
   }
 }

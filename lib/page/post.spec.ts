@@ -16,6 +16,15 @@ test('a 429 without our JSON, as of a firewall, is a wait', async () => {
     })
 })
 
+test('without our JSON, the outcome is unknown', async () => {
+  for (const [status, body] of [
+    [504, '<h1>Gateway timeout</h1>'],
+    [200, '{"ok":'],
+    [200, 'null'],
+  ] as const)
+    expect((await outcomeFor(body, { status })).kind, body).toBe('unknown')
+})
+
 test('without Retry-After in seconds, the wait is five seconds', async () => {
   for (const headers of [{}, { 'Retry-After': 'Wed, 21 Oct 2026 07:28:00 GMT' }, { 'Retry-After': '0' }]) {
     const init = { headers: headers as Record<string, string> }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { listen } from '../../e2e/support/listen'
 import { log } from '../log'
 import { env } from '../settings/env'
 import { isBreached } from './breach'
@@ -20,21 +19,21 @@ let requests: { path: string; padding: unknown }[]
 const api = createServer((request, response) => {
   requests.push({ path: request.url!, padding: request.headers['add-padding'] })
   respond(response)
-}).listen(0, 'localhost')
+})
 const warn = vi.spyOn(log, 'warn')
 
 let skippedMs = 0
 const now = performance.now.bind(performance)
 vi.spyOn(performance, 'now').mockImplementation(() => now() + skippedMs)
 
+let stop: () => Promise<void>
 beforeAll(async () => {
-  if (!api.listening) await once(api, 'listening')
-  const url = `http://localhost:${(api.address() as AddressInfo).port}`
-  Object.assign(env(), { PASSWORD_BREACH_CHECK: true, PASSWORD_BREACH_URL: url })
+  const listening = await listen(api)
+  stop = listening.stop
+  Object.assign(env(), { PASSWORD_BREACH_CHECK: true, PASSWORD_BREACH_URL: listening.url })
 })
-afterAll(() => {
-  api.closeAllConnections()
-  api.close()
+afterAll(async () => {
+  await stop()
   vi.restoreAllMocks()
   Object.assign(env(), { PASSWORD_BREACH_CHECK: false })
 })

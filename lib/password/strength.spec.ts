@@ -41,12 +41,8 @@ test('all forms of a password are judged alike', () => {
 })
 
 test('the worst password costs less than 50 ms of CPU', () => {
-  const worst = [
-    'P4$$w0rd'.repeat(9),
-    'p4$$w0rdP4$$w0rdP4$$w0rd$4$&€$wérd$i'.repeat(2),
-    '$@!10|375'.repeat(8),
-    'ﷺ'.repeat(24),
-  ]
+  const longer = 'p4$$w0rdP4$$w0rdP4$$w0rd$4$&€$wérd$i'.repeat(2)
+  const worst = ['P4$$w0rd'.repeat(9), longer, '$@!10|375'.repeat(8), 'ﷺ'.repeat(24)]
   for (const password of worst) countGuesses(password, context)
   for (const password of worst) {
     const costs = Array.from({ length: 9 }, () => {

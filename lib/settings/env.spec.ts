@@ -65,12 +65,8 @@ test('links lead to an http URL, or to a path of this site', () => {
 })
 
 test('callbacks of dashboards have https, or are on this machine, and never on our own origin', () => {
-  const urls = [
-    'https://app.example.com/callback?a=b',
-    'http://localhost:4000',
-    'http://127.0.0.1:4000/cb',
-    'http://[::1]/',
-  ]
+  const local = ['http://localhost:4000', 'http://127.0.0.1:4000/cb', 'http://[::1]/']
+  const urls = ['https://app.example.com/callback?a=b', ...local]
   const list = { ...good, DASHBOARD_CALLBACK_URLS: urls.join(' , ') }
   expect(parseEnv(list).DASHBOARD_CALLBACK_URLS).toEqual(urls)
   expect(parseEnv(good).DASHBOARD_CALLBACK_URLS).toEqual([])

@@ -9,30 +9,17 @@ test('the last characters of a token, which a command takes, do not look like a 
 })
 
 test('accepts an origin as browsers send it', () => {
-  const accepted = ['https://www.example.com', 'https://www.example.com:8443', 'https://xn--bcher-kva.example']
-  for (const origin of [
-    ...accepted,
-    'http://localhost:3000',
-    'http://127.0.0.1:8080',
-    'http://[::1]',
-    'https://192.0.2.1',
-  ])
-    expect(() => demandOrigin(origin), origin).not.toThrow()
+  const elsewhere =
+    'https://www.example.com https://www.example.com:8443 https://xn--bcher-kva.example https://192.0.2.1'
+  const here = 'http://localhost:3000 http://127.0.0.1:8080 http://[::1]'
+  for (const origin of `${elsewhere} ${here}`.split(' ')) expect(() => demandOrigin(origin), origin).not.toThrow()
 })
 
 const rejected = {
-  'a path or a slash': [
-    'https://www.example.com/',
-    'https://www.example.com/page',
-    'https://www.example.com?x',
-    'https://www.example.com#',
-  ],
+  'a path or a slash': ['/', '/page', '?x', '#'].map((end) => `https://www.example.com${end}`),
   'a default port': ['https://www.example.com:443'],
-  'another letter case, or white space': [
-    'https://WWW.example.com',
-    'HTTPS://www.example.com',
-    ' https://www.example.com',
-  ],
+  'another letter case': ['https://WWW.example.com', 'HTTPS://www.example.com'],
+  'white space': [' https://www.example.com'],
   'a domain in Unicode': ['https://bücher.example'],
   'a user name': ['https://user@www.example.com'],
   'a wildcard or several values': [
@@ -42,16 +29,8 @@ const rejected = {
     'https://a.example https://b.example',
   ],
   'no TLS elsewhere': ['http://www.example.com', 'http://localhost.example.com'],
-  'other schemes, or none': [
-    'null',
-    '',
-    'file://',
-    'www.example.com',
-    '//www.example.com',
-    'chrome-extension://x',
-    'ftp://www.example.com',
-    'javascript:alert(1)',
-  ],
+  'other schemes': ['file://', 'chrome-extension://x', 'ftp://www.example.com', 'javascript:alert(1)'],
+  'no scheme': ['null', '', 'www.example.com', '//www.example.com'],
 }
 for (const [what, origins] of Object.entries(rejected))
   test(`rejects ${what}`, () => {

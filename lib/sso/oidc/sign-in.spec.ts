@@ -149,10 +149,7 @@ rejects('response_invalid', {
       },
     },
   ],
-  'a key that the provider does not publish': [
-    'id_token_key',
-    { sign: (claims) => signed(claims, foreign, { kid: 'key-2' }) },
-  ],
+  'a key that is not published': ['id_token_key', { sign: (claims) => signed(claims, foreign, { kid: 'key-2' }) }],
   'changed claims': [
     'id_token_signature',
     {
@@ -316,10 +313,7 @@ rejects('temporarily_unavailable', {
     'discovery_issuer',
     { metadata: (genuine) => ({ ...genuine, issuer: `${genuine.issuer}\0` }) },
   ],
-  'metadata of more than 32 KiB': [
-    'provider_response_size',
-    { metadata: (genuine) => sized(genuine, metadataBytes + 1) },
-  ],
+  'metadata above 32 KiB': ['provider_response_size', { metadata: (genuine) => sized(genuine, metadataBytes + 1) }],
   'metadata without an endpoint': ['discovery_metadata', metadata({ authorization_endpoint: undefined })],
 })
 
