@@ -8,7 +8,7 @@ import { describeCause, log } from '@/lib/log'
 import { hideSecrets } from '@/lib/page/hide-secrets'
 import { substitutePage } from '@/lib/page/substitute-page'
 import { tokenHashHeader } from '@/lib/page/url-secret'
-import { browserCookie, browserOf, cookieOf } from '@/lib/session/cookie'
+import { browserCookie, browserOf, challengeCookie, cookieOf } from '@/lib/session/cookie'
 import { sendsMail } from '@/lib/settings/env'
 import { isHttps } from '@/lib/settings/https'
 import { askCookie } from '@/lib/sso/next-sign-in'
@@ -109,7 +109,8 @@ async function forwardToPage(request: NextRequest, path: string, nonce: string, 
   // The next sign-in asks who it is: at a shared computer, the provider still knows the user before.
   if (path === '/' && searchParams.has('signed-out') && !(await isSignedIn(request.headers)))
     response.headers.append('Set-Cookie', askCookie('login'))
-  if (path === '/sign-in' && searchParams.has('another')) response.headers.append('Set-Cookie', askCookie('account'))
+  if (path === '/sign-in' && searchParams.has('another'))
+    for (const cookie of [askCookie('account'), challengeCookie(null)]) response.headers.append('Set-Cookie', cookie)
   return response
 }
 

@@ -16,7 +16,7 @@ const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELE
 const internalHeader =
   /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
 /** The cookies of lib/session/cookie.ts, and the language. Next.js would parse those of other apps too. */
-const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser|known|ask|again|language)=[^;]*/g
+const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser|known|challenge|ask|again|language)=[^;]*/g
 
 /** Serves on PORT and HOST. On SIGTERM, finishes the requests in progress and ends the process. */
 async function serve(dev: boolean): Promise<void> {

@@ -11,7 +11,7 @@ import { useWait, WaitText } from './wait'
 const longWaitSeconds = 60 // after the last retry
 
 /** What is wrong with a field. A new object for each attempt. */
-export type Problem = { field: 'email' | 'password'; text: string }
+export type Problem = { field: 'email' | 'password' | 'code'; text: string }
 
 /** The state of a form: its attempts, the wait for the next one, and what is wrong with a field, which gets the focus. */
 export function useForm(isUsable = true, first: Problem | null = null) {

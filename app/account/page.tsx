@@ -1,15 +1,19 @@
 import { headers } from 'next/headers'
 import { redirect } from 'next/navigation'
 import { LocalTime } from '@/app/_ui/local-time'
+import { NeedsScript } from '@/app/_ui/needs-script'
 import { lookUp } from '@/app/look-up'
 import { deviceIn } from '@/lib/device'
 import { localeOf, texts } from '@/lib/page/language'
 import { canChangePassword } from '@/lib/password/change'
+import { findSecondFactor } from '@/lib/second-factor/find'
 import { cookieOf } from '@/lib/session/cookie'
 import { findSession } from '@/lib/session/find'
 import { listSessions } from '@/lib/session/list'
 import { env } from '@/lib/settings/env'
 import { PasswordForm } from './password-form'
+import { SecondFactor } from './second-factor'
+import type { Change } from './second-factor-change'
 
 /**
  * What a user can see and change: the password, and the sessions. The forms work without scripts. Without a valid JWT,
@@ -22,8 +26,22 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
   if (!session) redirect('/?next=/account')
   const sessions = await lookUp('the sessions', listSessions(session))
   const hasPassword = env().PASSWORD_SIGN_IN && (await lookUp('a password', canChangePassword(session.userId)))
-  const { app, account, home, mail, passwordField, reset, shared } = await texts()
-  const { done, problem } = await searchParams
+  const factor = hasPassword ? await lookUp('a second factor', findSecondFactor(session.userId)) : null
+  const { app, account, home, language, mail, passwordField, reset, secondFactor, shared, signIn } = await texts()
+  const { change, done, problem } = await searchParams
+  const changes: Change[] = factor?.enabledAt ? ['newCodes', 'switchOff'] : factor?.available ? ['setUp'] : []
+  const chosen = changes.find((each) => each === change)
+  if (chosen)
+    return (
+      <NeedsScript shared={shared} texts={account.factor}>
+        <SecondFactor
+          {...{ app, language, shared }}
+          texts={{ ...account, ...secondFactor, ...account.factor, offline: signIn.offline }}
+          email={session.email}
+          change={chosen}
+        />
+      </NeedsScript>
+    )
   const success = textOf(done, account.done)
   const [wrong, rejected] = [problem === 'wrong' ? account.wrong : null, textOf(problem, reset.issues)]
   const error = wrong ?? rejected ?? textOf(problem, account.problems)
@@ -58,7 +76,26 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
           <p>{account.organisation}</p>
         )}
       </section>
-      {/* The section about the second factor goes here. */}
+      {changes.length > 0 && (
+        <section className="part">
+          <h2>{account.factor.name}</h2>
+          <p>{factor?.enabledAt ? account.factor.on : account.factor.off}</p>
+          {factor?.enabledAt && (
+            <p className="hint">
+              {account.factor.since} <LocalTime instant={factor.enabledAt.toISOString()} locale={locale} />
+              <br />
+              {account.factor.left} {factor.recoveryCodesLeft}
+            </p>
+          )}
+          <div className="actions">
+            {changes.map((each) => (
+              <a key={each} className="button quiet" href={`/account?change=${each}`}>
+                {account.factor.actions[each]}
+              </a>
+            ))}
+          </div>
+        </section>
+      )}
       <section className="part">
         <h2>{account.sessions}</h2>
         <ul>

@@ -32,6 +32,7 @@ export function ResetResult(properties: Properties) {
   return (
     <Screen {...{ app, title, focus }} icon={icons[ending] ?? 'link'}>
       <p>{body}</p>
+      {ending === 'done' && <p>{texts.stillNeeded}</p>}
       {canNeedLink && !forgotPasswordUrl && <p>{texts.newLinkWithoutPlace}</p>}
       <div className="actions">
         {links.map(([url, label], index) => (

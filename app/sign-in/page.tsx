@@ -5,10 +5,12 @@ import { Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
 import { texts } from '@/lib/page/language'
 import { nextDestination } from '@/lib/page/next-path'
+import { findBrowserChallenge } from '@/lib/second-factor/challenge'
 import { findBrowserSession } from '@/lib/session/authorize'
 import { env } from '@/lib/settings/env'
 import { findConnection, signInChoices, startPath } from '@/lib/sso/connection'
 import continueScript from './continue.inline.js?raw'
+import { SecondFactorForm } from './second-factor-form'
 import { SignInForm } from './sign-in-form'
 
 /**
@@ -17,7 +19,7 @@ import { SignInForm } from './sign-in-form'
  */
 export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>) {
   const parameters = await searchParams
-  const { app, language, home, passwordField, shared, signIn, sso } = await texts()
+  const { app, language, home, passwordField, secondFactor, shared, signIn, sso } = await texts()
   const { DASHBOARD_URL, FORGOT_PASSWORD_URL, PASSWORD_SIGN_IN, PUBLIC_URL } = env()
   const next = nextDestination(parameters.next, PUBLIC_URL, DASHBOARD_URL)
 
@@ -46,6 +48,20 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
 
   const { another, error, step } = parameters
   const isStart = [another, error, step].every((parameter) => parameter === undefined)
+  const anotherUrl = `/sign-in?another${next ? `&next=${encodeURIComponent(next)}` : ''}`
+  const challenged = isStart ? await lookUp('a challenge', findBrowserChallenge(await headers())) : null
+  if (challenged) {
+    return (
+      <NeedsScript shared={shared} texts={sso}>
+        <SecondFactorForm
+          {...{ app, language, shared, ...challenged }}
+          texts={{ ...signIn, ...secondFactor }}
+          destination={next ?? DASHBOARD_URL}
+          anotherUrl={anotherUrl}
+        />
+      </NeedsScript>
+    )
+  }
   const session = isStart ? await lookUp('a session', findBrowserSession(await headers())) : null
   if (session) {
     return (
@@ -61,7 +77,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
             {shared.goOn}
           </a>
           {/* kept-email.inline.js forgets the address, and page-proxy.ts makes the provider ask who it is. */}
-          <a className="button quiet" href={`/sign-in?another${next ? `&next=${encodeURIComponent(next)}` : ''}`}>
+          <a className="button quiet" href={anotherUrl}>
             {signIn.another}
           </a>
         </div>
@@ -78,7 +94,8 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
     )
   }
   const emailFirst = !PASSWORD_SIGN_IN || (any && step !== 'password')
-  const rejection = error === 'email' ? signIn.invalidEmail : error === 'unknown' ? signIn.unknownEmail : null
+  const rejections = { email: signIn.invalidEmail, unknown: signIn.unknownEmail, expired: secondFactor.expired }
+  const rejection = Object.entries(rejections).find(([name]) => name === error)?.[1] ?? null
   const form = (
     <SignInForm
       {...{ app, language, shared, next, emailFirst, rejection }}

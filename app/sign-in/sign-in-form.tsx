@@ -5,6 +5,7 @@ import { EmailField, isAddress } from '@/app/_ui/email-field'
 import { Form, type PageTexts, type Problem, useForm } from '@/app/_ui/form'
 import { PasswordField } from '@/app/_ui/password-field'
 import * as paths from '@/lib/contract/paths'
+import { signInPageUrl } from '@/lib/page/next-path'
 import { post } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 import { findConnection } from './find-connection'
@@ -15,7 +16,7 @@ type Properties = PageTexts & {
   passwordTexts: Texts['passwordField'] | null
   /** Asks for the e-mail address alone first, because it may belong to a connection. */
   emailFirst: boolean
-  /** What was wrong with the address that the browser itself sent, before or without scripts. */
+  /** What was wrong with the address that the browser itself sent, before or without scripts, or with the second factor. */
   rejection: string | null
   next: string | null
   destination: string
@@ -29,7 +30,7 @@ type Stage = 'email' | 'password' | 'both'
 export function SignInForm(properties: Properties) {
   const { app, language, texts, shared, passwordTexts, emailFirst, rejection, next, destination } = properties
   const [stage, setStage] = useState<Stage>(emailFirst ? 'email' : 'both')
-  const form = useForm(true, rejection === null ? null : { field: 'email', text: rejection })
+  const form = useForm(true, rejection ? { field: emailFirst ? 'email' : 'password', text: rejection } : null)
   const { problem, pending } = form
 
   async function submit(): Promise<void> {
@@ -41,6 +42,7 @@ export function SignInForm(properties: Properties) {
     const outcome = await form.send(wrong ?? missing, () => post(paths.signIn, { email, password }))
     if (outcome?.kind === 'rejected') form.setProblem({ field: 'password', text: texts.wrongPassword })
     if (outcome?.kind !== 'done') return
+    if (outcome.code === 'SECOND_FACTOR_REQUIRED') return location.replace(signInPageUrl('/sign-in', next))
     window.keep('email', null)
     location.replace(destination) // so that Back skips this page
   }

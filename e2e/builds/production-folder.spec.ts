@@ -16,7 +16,8 @@ const dependencies = `
   @opentelemetry/resources @opentelemetry/sdk-trace-node @prisma/adapter-pg @prisma/client
   @prisma/driver-adapter-utils @prisma/schema-engine-wasm @upstash/ratelimit @upstash/redis @vercel/functions
   @zxcvbn-ts/core @zxcvbn-ts/language-common bcrypt ioredis ipaddr.js jose next node-forge nodemailer
-  openid-client otpauth p-queue pg pino rate-limiter-flexible react react-dom undici xml-crypto xml-encryption zod
+  openid-client otpauth p-queue pg pino rate-limiter-flexible react react-dom undici uqr
+  xml-crypto xml-encryption zod
 `
 
 test('deploy/build.sh makes a folder of 150 MB that runs on Node.js alone', async () => {

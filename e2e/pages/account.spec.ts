@@ -1,10 +1,11 @@
 import type { BrowserContext, Page } from 'playwright/test'
 import * as paths from '../../lib/contract/paths'
+import { takeCookies } from '../support/cookies'
 import { exchangePath, expect, heading, newCode, newPassword, postTo, test, type User } from '../support/fixtures'
 import { complaintsOf, problemsOf } from '../support/page-checks'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
 import { send } from '../support/raw-http'
-import { keepSecret, newAddress } from '../support/secrets'
+import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
 let server: Server
@@ -21,11 +22,8 @@ const signIn = async ({ email, password }: PasswordUser, headers = {}) =>
 const signInWithCode = async (user: User) => call(exchangePath, { code: await newCode(user) })
 
 /** Opens the page in a browser that holds the cookies of a response, without those whose names are left out. */
-async function open(page: Page, { headers }: { headers: Headers }, without = ''): Promise<void> {
-  const cookies = headers.getSetCookie().map((line) => /^(\w+)=([^;]*)/.exec(line)!)
-  for (const [, , value] of cookies) keepSecret(value!)
-  const kept = cookies.filter(([, name]) => name !== without)
-  await page.context().addCookies(kept.map(([, name, value]) => ({ name: name!, value: value!, url: server.url })))
+async function open(page: Page, response: { headers: Headers }, without?: string): Promise<void> {
+  await takeCookies(page, response, server.url, without)
   await page.goto(`${server.url}/account`)
 }
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })

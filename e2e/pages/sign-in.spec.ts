@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright/test'
 import * as paths from '../../lib/contract/paths'
 import { addConnection } from '../../lib/sso/manage'
+import { keepCookies } from '../support/cookies'
 import { expect, heading, holdScripts, newPassword, newToken, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { axe, complaintsOf } from '../support/page-checks'
 import { respondWith } from '../support/page-states'
 import { newPasswordUser } from '../support/password-user'
-import { keepSecret, newAddress } from '../support/secrets'
+import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 
@@ -60,12 +61,6 @@ async function fill(page: Page, address: string, secret: string): Promise<void> 
   await email(page).fill(address)
   await password(page).fill(secret)
   await button(page).click()
-}
-
-async function keepCookies(page: Page): Promise<string[]> {
-  const cookies = await page.context().cookies()
-  for (const { value } of cookies) keepSecret(value)
-  return cookies.map(({ name }) => name).sort()
 }
 
 test('a forgotten password: a link by mail, a new password, and a sign-in with it', async ({ page }) => {

@@ -34,6 +34,7 @@ async function start(hasAll: boolean): Promise<string> {
   if (!hasAll) return process.env.PUBLIC_URL!
   const server = await startServer({
     PASSWORD_SIGN_IN: 'true',
+    SECOND_FACTOR: 'true',
     SMTP_URL: 'smtp://127.0.0.1:9', // no state sends anything
     MAIL_FROM: 'login@example.com',
   })

@@ -30,8 +30,10 @@ export type State = {
   passwords?: boolean
   /** It exists only if the app sends e-mail. */
   mail?: true
-  /** Who is signed in: a user with a password, or without one. */
-  signedIn?: 'password' | 'sso'
+  /** It exists only if users can set up a second factor. */
+  secondFactor?: true
+  /** Who is signed in: a user with a password, without one, or with a second factor, which /sign-in asks for. */
+  signedIn?: 'password' | 'sso' | 'factor'
 }
 
 const forgotTitle = 'Reset your password'
@@ -43,7 +45,7 @@ const signIn = paths.signIn
 const limited = rejection(429, { code: 'RATE_LIMITED' }, 700)
 const unavailable = (seconds: number) => rejection(503, { code: 'SERVICE_UNAVAILABLE' }, seconds)
 const failed = rejection(500, { code: 'INTERNAL_ERROR' })
-const accepted: Mock = { status: 200, headers: {}, body: { ok: true, token: 'x', refreshToken: 'x' } }
+const accepted = acceptance({ token: 'x', refreshToken: 'x' })
 
 const submitButton = 'button[type=submit]'
 const retryButton = '.actions button'
@@ -156,6 +158,20 @@ export const states: Record<string, State> = {
     steps: [['see', '.not-loaded']],
   },
 
+  'second factor: code': factorStep([]),
+  'second factor: recovery code': factorStep([['press', '.link']]),
+  'second factor: wrong': factorSent(invalidCode('wrong_code'), '#code-error'),
+  'second factor: used': factorSent(invalidCode('used_code'), '#code-error'),
+  'second factor: locked': factorSent(rejection(403, { code: 'SECOND_FACTOR_LOCKED' }), '#code-error'),
+  'second factor: too many attempts': factorSent(limited, '.banner'),
+  'second factor: outcome unknown': factorSent('lost', '.banner'),
+  'second factor: expired': {
+    title: 'Sign in',
+    path: '/sign-in?step=password&error=expired',
+    passwords: true,
+    email: 'ada@example.com',
+  },
+
   'forgot password: form': { title: forgotTitle, path: '/forgot-password', mail: true },
   'forgot password: form with an error': { title: forgotTitle, path: '/forgot-password?invalid', mail: true },
   'forgot password: offline': {
@@ -233,6 +249,22 @@ export const states: Record<string, State> = {
   'account: new password rejected': account('?problem=too_guessable'),
   'account: too many attempts': account('?problem=limited'),
   'account: no password': account('', 'sso'),
+  'account: second factor': account('', 'factor'),
+  'account: set up, password': setUp([]),
+  'account: set up, secret': setUp([['see', '.qr path:not([d=""])']]),
+  'account: set up, recovery codes': {
+    ...setUp([
+      ['fill', '#code', '123456'],
+      ['press', submitButton],
+      ['see', '.codes'],
+    ]),
+    title: 'Save your recovery codes',
+  },
+  'account: switch off, wrong': {
+    ...factorSent(invalidCode('wrong_code'), '#code-error', [['fill', '#password', typed]]),
+    title: 'Switch off your authenticator app',
+    path: '/account?change=switchOff',
+  },
 }
 
 /** Returns the path at which the preview shows a state. */
@@ -251,6 +283,10 @@ function rejection(status: number, body: object, retryAfter?: number): Mock {
       ...body,
     },
   }
+}
+
+function acceptance(body: object): Mock {
+  return { status: 200, headers: {}, body: { ok: true, ...body } }
 }
 
 /** The page that exchanges a code, and stays. */
@@ -289,6 +325,41 @@ function resetSent(response: Mock, until: string): State {
     ['see', until],
   ]
   return { ...resetForm(steps), mocks: { [reset]: response } }
+}
+
+function invalidCode(code: 'wrong_code' | 'used_code'): Mock {
+  return rejection(400, { code: 'SECOND_FACTOR_INVALID', issues: [{ path: ['code'], code, message: '' }] })
+}
+
+function factorStep(steps: Step[]): State {
+  return { title: 'Confirm it’s you', path: '/sign-in', passwords: true, signedIn: 'factor', steps }
+}
+
+function factorSent(response: Mock, until: string, before: Step[] = []): State {
+  const steps: Step[] = [...before, ['fill', '#code', '123456'], ['press', submitButton], ['see', until]]
+  const mocks = { [paths.signInSecondFactor]: response, [paths.removeSecondFactor]: response }
+  return { ...factorStep(steps), mocks }
+}
+
+/** Sends the password, if there are more steps. */
+function setUp(steps: Step[]): State {
+  const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
+  const uri = `otpauth://totp/Dashboard:ada%40example.com?issuer=Dashboard&secret=${secret}`
+  const recoveryCodes = Array.from({ length: 10 }, (_, index) => `7K3M9Q-XAT2VD-HB5RW8-0FJCN${index}`)
+  const password: Step[] = [
+    ['fill', '#password', typed],
+    ['press', submitButton],
+  ]
+  return {
+    ...account('?change=setUp'),
+    title: 'Set up your authenticator app',
+    secondFactor: true,
+    mocks: {
+      [paths.startSecondFactor]: acceptance({ secret, uri, enrolment: 'x' }),
+      [paths.confirmSecondFactor]: acceptance({ recoveryCodes }),
+    },
+    steps: steps.length > 0 ? [...password, ...steps] : [],
+  }
 }
 
 function account(query: string, signedIn: State['signedIn'] = 'password'): State {

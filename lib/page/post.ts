@@ -1,14 +1,19 @@
 import type { ErrorCode, Issue } from '../contract/errors'
 
 export type Outcome = { requestId?: string } & (
-  | { kind: 'done' | 'failed' | 'offline' | 'unknown' }
-  | { kind: 'rejected'; issue?: Issue }
+  | ({ kind: 'done'; code?: ErrorCode } & NewFactor)
+  | { kind: 'failed' | 'offline' | 'unknown' }
+  | { kind: 'rejected'; code: ErrorCode; issue?: Issue }
   | { kind: 'limited' | 'unavailable'; waitSeconds: number }
 )
 
+/** What responses have for the account page. Nothing else of a response is kept, such as tokens. */
+export type NewFactor = { secret?: string; uri?: string; enrolment?: string; recoveryCodes?: string[] }
+
 export type Sent = { requestId?: string; response: Promise<Response> }
 
-type Body = { ok?: boolean; code?: ErrorCode; requestId?: string; issues?: Issue[]; outcome?: 'unknown' }
+type Status = { ok?: boolean; code?: ErrorCode; requestId?: string; issues?: Issue[]; outcome?: 'unknown' }
+type Body = Status & NewFactor
 
 declare global {
   interface Window {
@@ -37,15 +42,23 @@ export async function outcomeOf({ requestId: sentId, response: pending }: Sent):
   const response = await pending.catch(() => null)
   if (!response) return { kind: 'unknown', requestId: sentId }
   // Without a body if it is incomplete, or sent by a proxy.
-  const { ok, code, requestId: bodyId, issues, outcome }: Body = (await response.json().catch(() => null)) ?? {}
+  const {
+    ok,
+    code,
+    requestId: bodyId,
+    issues,
+    outcome,
+    ...body
+  }: Body = (await response.json().catch(() => null)) ?? {}
   const requestId = bodyId ?? response.headers.get('x-request-id') ?? sentId
   const waitSeconds = Number(response.headers.get('retry-after')) || 5
-  if (ok) return { kind: 'done' }
+  const { secret, uri, enrolment, recoveryCodes } = body
+  if (ok || code === 'SECOND_FACTOR_REQUIRED') return { kind: 'done', code, secret, uri, enrolment, recoveryCodes }
   // a firewall in front may send one too
   if (response.status === 429) return { kind: 'limited', waitSeconds, requestId }
   if (!code || outcome === 'unknown') return { kind: 'unknown', requestId }
   if (code === 'SERVICE_UNAVAILABLE') return { kind: 'unavailable', waitSeconds, requestId }
-  if (code === 'SSO_EXCHANGE_INVALID' || code === 'SIGN_IN_INVALID' || code === 'VALIDATION_ERROR')
-    return { kind: 'rejected', issue: issues?.[0], requestId }
+  if ([400, 401, 409].includes(response.status) || code === 'SECOND_FACTOR_LOCKED')
+    return { kind: 'rejected', code, issue: issues?.[0], requestId }
   return { kind: 'failed', requestId }
 }

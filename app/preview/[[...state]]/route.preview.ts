@@ -6,6 +6,8 @@ import { prisma } from '@/lib/database/prisma'
 import { escapeHtml } from '@/lib/page/escape-html'
 import { languages } from '@/lib/page/language'
 import { issueResetToken } from '@/lib/password/reset'
+import { makeChallenge } from '@/lib/second-factor/challenge'
+import { findFactor } from '@/lib/second-factor/find'
 import { env, sendsMail } from '@/lib/settings/env'
 import { exchangeSsoCode, issueSsoCode } from '@/lib/sso/exchange'
 import { createUser, findUserByEmail, signOutUser } from '@/lib/user'
@@ -34,7 +36,7 @@ export async function GET(request: Request): Promise<Response> {
 async function pageIn({ path, link, signedIn, scripts, ...state }: State, { scheme, language }: Look) {
   const own = link ? `${path}?token=${await openLink(link)}` : path
   const response = await fetch(env().PUBLIC_URL + own, {
-    headers: { Cookie: `language=${language}; session=${signedIn ? await signInReader(signedIn) : ''}` },
+    headers: { Cookie: `language=${language}; ${signedIn ? await signInReader(signedIn) : ''}` },
   })
   const policy = response.headers.get('content-security-policy') ?? ''
   const [, nonce = ''] = policy.match(/'nonce-([^']+)'/) ?? []
@@ -49,24 +51,26 @@ async function pageIn({ path, link, signedIn, scripts, ...state }: State, { sche
 
 /** Returns the names of the states that the app has with its settings. */
 function availableStates(): string[] {
-  const { PASSWORD_SIGN_IN } = env()
+  const { PASSWORD_SIGN_IN, SECOND_FACTOR } = env()
   return Object.keys(states).filter((name) => {
-    const { passwords = PASSWORD_SIGN_IN, mail = sendsMail() } = states[name]!
-    return passwords === PASSWORD_SIGN_IN && mail === sendsMail()
+    const { passwords = PASSWORD_SIGN_IN, mail = sendsMail(), secondFactor = SECOND_FACTOR } = states[name]!
+    return passwords === PASSWORD_SIGN_IN && mail === sendsMail() && secondFactor === SECOND_FACTOR
   })
 }
 
-/** Returns the session JWT of the reader, who is signed in elsewhere too. */
-async function signInReader(by: 'password' | 'sso'): Promise<string> {
+/** Returns the cookies of the reader, who is signed in elsewhere too. */
+async function signInReader(by: 'password' | 'sso' | 'factor'): Promise<string> {
   const id = await readerId()
   await signOutUser(id)
-  await prisma().$executeRaw`UPDATE users SET password_hash = ${by === 'password' ? 'x' : null} WHERE id = ${id}`
+  const enabledAt = by === 'factor' ? new Date() : null
+  await prisma().$executeRaw`
+    UPDATE users SET password_hash = ${by === 'sso' ? null : 'x'}, second_factor_at = ${enabledAt} WHERE id = ${id}`
   const tokens: string[] = []
   for (const device of ['Safari on iPhone', null, 'Firefox on Windows']) {
     const { secret } = await issueSsoCode(id)
     tokens.push((await exchangeSsoCode(secret, { browser: null, sessionIds: [], device })).token)
   }
-  return tokens[0]!
+  return `session=${tokens[0]}${enabledAt ? `; challenge=${makeChallenge((await findFactor(id))!).challenge}` : ''}`
 }
 
 async function openLink(link: LinkState): Promise<string> {

@@ -254,6 +254,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       title: 'Ihr Passwort wurde geändert',
       body: 'Sie wurden überall abgemeldet. Melden Sie sich mit Ihrem neuen Passwort an.',
     },
+    stillNeeded: 'Wenn Sie eine Authenticator-App verwenden, brauchen Sie sie weiterhin.',
     used: {
       title: 'Dieser Link wurde bereits verwendet',
       body: 'Wenn Sie Ihr Passwort damit geändert haben, melden Sie sich an. Andernfalls fordern Sie einen neuen Link an.',
@@ -439,7 +440,82 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       changed: 'Ihr Passwort wurde geändert. Alle anderen Geräte wurden abgemeldet.',
       ended: 'Das Gerät wurde abgemeldet.',
       others: 'Alle anderen Geräte wurden abgemeldet.',
+      setUp: 'Ihre Authenticator-App ist eingerichtet. Alle anderen Geräte wurden abgemeldet.',
+      newCodes: 'Sie haben neue Wiederherstellungscodes. Die alten funktionieren nicht mehr.',
+      switchOff: 'Ihre Authenticator-App ist ausgeschaltet. Alle anderen Geräte wurden abgemeldet.',
     },
     signOutOthers: 'Überall sonst abmelden',
+    factor: {
+      titles: {
+        setUp: 'Authenticator-App einrichten',
+        newCodes: 'Neue Wiederherstellungscodes erstellen',
+        switchOff: 'Authenticator-App ausschalten',
+      },
+      noScript:
+        'Diese Seite braucht JavaScript. Aktivieren Sie es in den Einstellungen Ihres Browsers und laden Sie diese Seite dann neu.',
+      notLoaded: 'Ein Teil dieser Seite fehlt. Prüfen Sie Ihre Verbindung und laden Sie diese Seite dann neu.',
+      name: 'Authenticator-App',
+      off: 'Machen Sie Ihr Konto sicherer: Nach dem Passwort fragen wir dann nach einem Code aus einer App auf Ihrem Smartphone.',
+      on: 'Wenn Sie sich mit Ihrem Passwort anmelden, fragen wir nach einem Code.',
+      since: 'Eingeschaltet seit',
+      left: 'Übrige Wiederherstellungscodes:',
+      actions: { setUp: 'Einrichten', newCodes: 'Neue Wiederherstellungscodes', switchOff: 'Ausschalten' },
+      cancel: 'Abbrechen',
+      scan: 'Scannen Sie diesen Code mit Ihrer App',
+      qr: 'QR-Code',
+      open: 'Auf diesem Gerät? App öffnen',
+      key: 'Scannen nicht möglich? Geben Sie diesen Schlüssel in Ihre App ein:',
+      save: 'Speichern Sie Ihre Wiederherstellungscodes',
+      saveBody:
+        'Wenn Sie Ihr Smartphone verlieren, können Sie sich mit jedem dieser Codes einmal anmelden. Bewahren Sie sie sicher auf, zum Beispiel in einem Passwortmanager. Wir zeigen sie nicht noch einmal.',
+      codes: 'Wiederherstellungscodes',
+      download: 'Herunterladen',
+      saved: 'Ich habe sie gespeichert',
+      sending: 'Einen Moment …',
+      limited: {
+        title: 'Bitte warten Sie ein wenig',
+        body: 'Es gab zu viele falsche Passwörter oder Codes. Es wurde nichts geändert.',
+      },
+      unavailable: {
+        title: 'Das ist gerade nicht möglich',
+        body: 'Es wurde nichts geändert, und Ihre Eingabe ist noch da.',
+      },
+      unknown: {
+        title: 'Die Verbindung wurde unterbrochen',
+        body: 'Wir wissen nicht, ob etwas geändert wurde. Laden Sie diese Seite neu, um es zu sehen.',
+      },
+      failed: {
+        title: 'Das hat nicht geklappt',
+        body: 'Bei uns ist ein Fehler aufgetreten. Versuchen Sie es erneut. Wenn das Problem weiterhin besteht, wenden Sie sich an den Support und nennen Sie die unten stehende Referenznummer.',
+      },
+    },
+  },
+  secondFactor: {
+    title: 'Bestätigen Sie, dass Sie es sind',
+    names: { code: 'Code aus Ihrer Authenticator-App', recoveryCode: 'Wiederherstellungscode' },
+    hint: {
+      code: 'Sechs Ziffern, die sich alle 30 Sekunden ändern.',
+      recoveryCode: 'Sie haben diese Codes beim Einrichten der App gespeichert. Jeder funktioniert einmal.',
+    },
+    instead: { code: 'Wiederherstellungscode verwenden', recoveryCode: 'Authenticator-App verwenden' },
+    empty: { password: 'Geben Sie Ihr Passwort ein.', code: 'Geben Sie einen Code ein.' },
+    issues: {
+      code: {
+        wrong:
+          'Dieser Code ist falsch. Prüfen Sie, ob Ihr Smartphone die Uhrzeit automatisch einstellt, und geben Sie dann den neuesten Code ein.',
+        used: 'Dieser Code wurde bereits verwendet. Warten Sie auf den nächsten.',
+      },
+      recoveryCode: {
+        wrong: 'Dieser Wiederherstellungscode ist falsch. Prüfen Sie ihn und versuchen Sie es erneut.',
+        used: 'Dieser Wiederherstellungscode wurde bereits verwendet. Geben Sie einen anderen ein.',
+      },
+      locked:
+        'Es gab zu viele falsche Codes. Die Codes Ihrer App funktionieren deshalb nicht mehr. Verwenden Sie einen Wiederherstellungscode, oder wenden Sie sich an Ihre IT-Abteilung.',
+    },
+    expired: 'Das hat zu lange gedauert, oder Ihr Konto wurde geändert. Beginnen Sie noch einmal mit Ihrem Passwort.',
+    unknown: {
+      title: 'Die Verbindung wurde unterbrochen',
+      body: 'Wir wissen nicht, ob Sie angemeldet sind. Warten Sie auf den nächsten Code und geben Sie ihn ein.',
+    },
   },
 })

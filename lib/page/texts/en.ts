@@ -252,6 +252,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       title: 'Your password has been changed',
       body: 'You’ve been signed out everywhere. Sign in with your new password.',
     },
+    stillNeeded: 'If you use an authenticator app, you’ll still need it.',
     used: {
       title: 'This link has already been used',
       body: 'If you’ve changed your password with it, sign in. Otherwise, get a new link.',
@@ -435,8 +436,81 @@ export const en = (app: string, passwordMinLength: number) => ({
       changed: 'Your password has been changed. All other devices were signed out.',
       ended: 'That device was signed out.',
       others: 'All other devices were signed out.',
+      setUp: 'Your authenticator app is set up. All other devices were signed out.',
+      newCodes: 'You have new recovery codes. The old ones no longer work.',
+      switchOff: 'Your authenticator app is switched off. All other devices were signed out.',
     },
     signOutOthers: 'Sign out everywhere else',
+    factor: {
+      titles: {
+        setUp: 'Set up your authenticator app',
+        newCodes: 'Get new recovery codes',
+        switchOff: 'Switch off your authenticator app',
+      },
+      noScript: 'This page needs JavaScript. Turn it on in your browser settings, then load this page again.',
+      notLoaded: 'Part of this page is missing. Check your connection, then load this page again.',
+      name: 'Authenticator app',
+      off: 'Make your account safer: after your password, we’ll ask for a code from an app on your phone.',
+      on: 'We ask for a code when you sign in with your password.',
+      since: 'On since',
+      left: 'Recovery codes left:',
+      actions: { setUp: 'Set up', newCodes: 'New recovery codes', switchOff: 'Switch off' },
+      cancel: 'Cancel',
+      scan: 'Scan this code with your app',
+      qr: 'QR code',
+      open: 'On this device? Open your app',
+      key: 'Can’t scan it? Type this key into your app:',
+      save: 'Save your recovery codes',
+      saveBody:
+        'If you lose your phone, each of these codes signs you in once. Keep them somewhere safe, such as a password manager. We won’t show them again.',
+      codes: 'recovery codes',
+      download: 'Download',
+      saved: 'I have saved them',
+      sending: 'One moment…',
+      limited: {
+        title: 'You’ll have to wait a little',
+        body: 'There were too many wrong passwords or codes. Nothing has changed.',
+      },
+      unavailable: {
+        title: 'This isn’t available right now',
+        body: 'Nothing has changed, and what you typed is still here.',
+      },
+      unknown: {
+        title: 'We lost the connection',
+        body: 'We can’t tell whether anything has changed. Load this page again to see.',
+      },
+      failed: {
+        title: 'That didn’t work',
+        body: 'Something went wrong on our side. Try again. If it keeps happening, contact support and quote the reference below.',
+      },
+    },
+  },
+  secondFactor: {
+    title: 'Confirm it’s you',
+    names: { code: 'Code from your authenticator app', recoveryCode: 'Recovery code' },
+    hint: {
+      code: 'Six digits that change every 30 seconds.',
+      recoveryCode: 'You saved these codes when you set up the app. Each works once.',
+    },
+    instead: { code: 'Use a recovery code', recoveryCode: 'Use your authenticator app' },
+    empty: { password: 'Enter your password.', code: 'Enter a code.' },
+    issues: {
+      code: {
+        wrong: 'This code is wrong. Check that your phone sets its time automatically, then enter the newest code.',
+        used: 'This code was already used. Wait for the next one.',
+      },
+      recoveryCode: {
+        wrong: 'This recovery code is wrong. Check it, then try again.',
+        used: 'This recovery code was already used. Enter another one.',
+      },
+      locked:
+        'There were too many wrong codes, so those of your app no longer work. Use a recovery code, or ask your administrator.',
+    },
+    expired: 'That took too long, or your account has changed. Start again with your password.',
+    unknown: {
+      title: 'We lost the connection',
+      body: 'We can’t tell whether you’re signed in. Wait for the next code and enter it.',
+    },
   },
 })
 

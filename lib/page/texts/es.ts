@@ -253,6 +253,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       title: 'Se ha cambiado su contraseña',
       body: 'Se ha cerrado su sesión en todos los dispositivos. Inicie sesión con la contraseña nueva.',
     },
+    stillNeeded: 'Si usa una aplicación de autenticación, la seguirá necesitando.',
     used: {
       title: 'Este enlace ya se ha usado',
       body: 'Si ya ha cambiado su contraseña con este enlace, inicie sesión. Si no, pida un enlace nuevo.',
@@ -450,7 +451,82 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       changed: 'Se ha cambiado su contraseña y se ha cerrado la sesión en todos los demás dispositivos.',
       ended: 'Se ha cerrado esa sesión.',
       others: 'Se han cerrado todas las demás sesiones.',
+      setUp: 'Su aplicación de autenticación está configurada. Se han cerrado todas las demás sesiones.',
+      newCodes: 'Tiene códigos de recuperación nuevos. Los anteriores ya no sirven.',
+      switchOff: 'Su aplicación de autenticación está desactivada. Se han cerrado todas las demás sesiones.',
     },
     signOutOthers: 'Cerrar las demás sesiones',
+    factor: {
+      titles: {
+        setUp: 'Configurar la aplicación de autenticación',
+        newCodes: 'Obtener códigos de recuperación nuevos',
+        switchOff: 'Desactivar la aplicación de autenticación',
+      },
+      noScript:
+        'Esta página necesita JavaScript. Actívelo en la configuración de su navegador y vuelva a cargar esta página.',
+      notLoaded: 'Falta una parte de esta página. Revise su conexión y vuelva a cargar esta página.',
+      name: 'Aplicación de autenticación',
+      off: 'Proteja mejor su cuenta: después de la contraseña, le pediremos un código de una aplicación de su teléfono.',
+      on: 'Cuando inicia sesión con su contraseña, le pedimos un código.',
+      since: 'Activada desde el',
+      left: 'Códigos de recuperación restantes:',
+      actions: { setUp: 'Configurar', newCodes: 'Nuevos códigos de recuperación', switchOff: 'Desactivar' },
+      cancel: 'Cancelar',
+      scan: 'Escanee este código con su aplicación',
+      qr: 'Código QR',
+      open: '¿En este dispositivo? Abra su aplicación',
+      key: '¿No puede escanearlo? Escriba esta clave en su aplicación:',
+      save: 'Guarde sus códigos de recuperación',
+      saveBody:
+        'Si pierde su teléfono, con cada uno de estos códigos podrá iniciar sesión una vez. Guárdelos en un lugar seguro, como un gestor de contraseñas. No volveremos a mostrarlos.',
+      codes: 'códigos de recuperación',
+      download: 'Descargar',
+      saved: 'Ya los he guardado',
+      sending: 'Un momento…',
+      limited: {
+        title: 'Tendrá que esperar un poco',
+        body: 'Ha habido demasiadas contraseñas o códigos incorrectos. No ha cambiado nada.',
+      },
+      unavailable: {
+        title: 'No es posible en este momento',
+        body: 'No ha cambiado nada y lo que ha escrito sigue aquí.',
+      },
+      unknown: {
+        title: 'Se ha perdido la conexión',
+        body: 'No sabemos si ha cambiado algo. Vuelva a cargar esta página para verlo.',
+      },
+      failed: {
+        title: 'No ha funcionado',
+        body: 'Se ha producido un error en nuestro sistema. Inténtelo de nuevo. Si el problema continúa, póngase en contacto con soporte e indique el código de referencia que aparece abajo.',
+      },
+    },
+  },
+  secondFactor: {
+    title: 'Confirme que es usted',
+    names: { code: 'Código de su aplicación de autenticación', recoveryCode: 'Código de recuperación' },
+    hint: {
+      code: 'Seis cifras que cambian cada 30 segundos.',
+      recoveryCode: 'Guardó estos códigos al configurar la aplicación. Cada uno sirve una vez.',
+    },
+    instead: { code: 'Usar un código de recuperación', recoveryCode: 'Usar la aplicación de autenticación' },
+    empty: { password: 'Escriba su contraseña.', code: 'Escriba un código.' },
+    issues: {
+      code: {
+        wrong:
+          'Este código no es correcto. Compruebe que su teléfono ajusta la hora automáticamente y escriba el código más reciente.',
+        used: 'Este código ya se ha usado. Espere al siguiente.',
+      },
+      recoveryCode: {
+        wrong: 'Este código de recuperación no es correcto. Revíselo e inténtelo de nuevo.',
+        used: 'Este código de recuperación ya se ha usado. Escriba otro.',
+      },
+      locked:
+        'Ha habido demasiados códigos incorrectos, por lo que los de su aplicación ya no sirven. Use un código de recuperación o consulte con su departamento de informática.',
+    },
+    expired: 'Ha pasado demasiado tiempo o su cuenta ha cambiado. Empiece de nuevo con su contraseña.',
+    unknown: {
+      title: 'Se ha perdido la conexión',
+      body: 'No sabemos si su sesión está abierta. Espere al siguiente código y escríbalo.',
+    },
   },
 })

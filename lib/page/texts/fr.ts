@@ -254,6 +254,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       title: 'Votre mot de passe a été modifié',
       body: 'Vos sessions ont été fermées sur tous vos appareils. Connectez-vous avec votre nouveau mot de passe.',
     },
+    stillNeeded: 'Si vous utilisez une application d’authentification, vous en aurez toujours besoin.',
     used: {
       title: 'Ce lien a déjà été utilisé',
       body: 'S’il vous a servi à modifier votre mot de passe, connectez-vous. Sinon, demandez un nouveau lien.',
@@ -453,7 +454,79 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       changed: 'Votre mot de passe a été modifié. Vos sessions ont été fermées sur tous vos autres appareils.',
       ended: 'La session a été fermée.',
       others: 'Toutes vos autres sessions ont été fermées.',
+      setUp: 'Votre application d’authentification est configurée. Toutes vos autres sessions ont été fermées.',
+      newCodes: 'Vous avez de nouveaux codes de récupération. Les anciens ne fonctionnent plus.',
+      switchOff: 'Votre application d’authentification est désactivée. Toutes vos autres sessions ont été fermées.',
     },
     signOutOthers: 'Se déconnecter partout ailleurs',
+    factor: {
+      titles: {
+        setUp: 'Configurer l’application d’authentification',
+        newCodes: 'Obtenir de nouveaux codes de récupération',
+        switchOff: 'Désactiver l’application d’authentification',
+      },
+      noScript:
+        'Cette page nécessite JavaScript. Activez-le dans les réglages de votre navigateur, puis rechargez cette page.',
+      notLoaded: 'Une partie de cette page est manquante. Vérifiez votre connexion, puis rechargez cette page.',
+      name: 'Application d’authentification',
+      off: 'Protégez mieux votre compte : après le mot de passe, nous vous demanderons un code d’une application de votre téléphone.',
+      on: 'Lorsque vous vous connectez avec votre mot de passe, nous vous demandons un code.',
+      since: 'Activée depuis le',
+      left: 'Codes de récupération restants :',
+      actions: { setUp: 'Configurer', newCodes: 'Nouveaux codes de récupération', switchOff: 'Désactiver' },
+      cancel: 'Annuler',
+      scan: 'Scannez ce code avec votre application',
+      qr: 'Code QR',
+      open: 'Sur cet appareil ? Ouvrez votre application',
+      key: 'Impossible de le scanner ? Saisissez cette clé dans votre application :',
+      save: 'Enregistrez vos codes de récupération',
+      saveBody:
+        'Si vous perdez votre téléphone, chacun de ces codes vous permet de vous connecter une fois. Conservez-les en lieu sûr, par exemple dans un gestionnaire de mots de passe. Nous ne les afficherons plus.',
+      codes: 'codes de récupération',
+      download: 'Télécharger',
+      saved: 'Je les ai enregistrés',
+      sending: 'Un instant…',
+      limited: {
+        title: 'Patientez un peu',
+        body: 'Il y a eu trop de mots de passe ou de codes incorrects. Rien n’a été modifié.',
+      },
+      unavailable: { title: 'Impossible pour le moment', body: 'Rien n’a été modifié et votre saisie est conservée.' },
+      unknown: {
+        title: 'La connexion réseau a été interrompue',
+        body: 'Nous ne savons pas si quelque chose a été modifié. Rechargez cette page pour le voir.',
+      },
+      failed: {
+        title: 'Cela n’a pas fonctionné',
+        body: 'Une erreur s’est produite de notre côté. Réessayez. Si le problème persiste, contactez l’assistance et indiquez la référence ci-dessous.',
+      },
+    },
+  },
+  secondFactor: {
+    title: 'Confirmez que c’est bien vous',
+    names: { code: 'Code de votre application d’authentification', recoveryCode: 'Code de récupération' },
+    hint: {
+      code: 'Six chiffres qui changent toutes les 30 secondes.',
+      recoveryCode: 'Vous avez enregistré ces codes en configurant l’application. Chacun fonctionne une fois.',
+    },
+    instead: { code: 'Utiliser un code de récupération', recoveryCode: 'Utiliser l’application d’authentification' },
+    empty: { password: 'Saisissez votre mot de passe.', code: 'Saisissez un code.' },
+    issues: {
+      code: {
+        wrong:
+          'Ce code est incorrect. Vérifiez que votre téléphone règle l’heure automatiquement, puis saisissez le code le plus récent.',
+        used: 'Ce code a déjà été utilisé. Attendez le suivant.',
+      },
+      recoveryCode: {
+        wrong: 'Ce code de récupération est incorrect. Vérifiez-le, puis réessayez.',
+        used: 'Ce code de récupération a déjà été utilisé. Saisissez-en un autre.',
+      },
+      locked:
+        'Il y a eu trop de codes incorrects : ceux de votre application ne fonctionnent plus. Utilisez un code de récupération ou contactez votre service informatique.',
+    },
+    expired: 'Le délai est dépassé ou votre compte a été modifié. Recommencez avec votre mot de passe.',
+    unknown: {
+      title: 'La connexion réseau a été interrompue',
+      body: 'Nous ne savons pas si votre session est ouverte. Attendez le code suivant, puis saisissez-le.',
+    },
   },
 })

@@ -1,0 +1,49 @@
+import { useState } from 'react'
+import type { Outcome } from '@/lib/page/post'
+import type { Texts } from '@/lib/page/texts/en'
+import { Field } from './field'
+import type { Problem, useForm } from './form'
+
+type Properties = {
+  form: ReturnType<typeof useForm>
+  texts: Texts['secondFactor']
+  prefix: string
+  orRecoveryCode?: boolean
+}
+
+/** A second factor: a code of the authenticator app or a recovery code. Its name is the one that requests have. */
+export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
+  const [name, setName] = useState<'code' | 'recoveryCode'>('code')
+  const isCode = name === 'code'
+  const exchange = () => {
+    const field = form.input('code')!
+    field.value = ''
+    field.focus()
+    form.setProblem(null)
+    setName(isCode ? 'recoveryCode' : 'code')
+  }
+  return (
+    <Field
+      id="code"
+      {...{ name, prefix, label: texts.names[name], hint: texts.hint[name] }}
+      error={form.problem?.field === 'code' && form.problem.text}
+      {...(isCode && ({ autoComplete: 'one-time-code', inputMode: 'numeric' } as const))}
+      enterKeyHint="go"
+    >
+      {orRecoveryCode && (
+        <button type="button" className="link" onClick={exchange}>
+          {texts.instead[name]}
+        </button>
+      )}
+    </Field>
+  )
+}
+
+/** Returns what is wrong with a code that the server rejected, or else that the password is needed again. */
+export function codeProblem(outcome: Outcome & { kind: 'rejected' }, texts: Texts['secondFactor']): Problem {
+  const { code, issue } = outcome
+  if (code === 'SECOND_FACTOR_LOCKED') return { field: 'code', text: texts.issues.locked }
+  if (code !== 'SECOND_FACTOR_INVALID') return { field: 'password', text: texts.expired }
+  const { used, wrong } = issue?.path[0] === 'recoveryCode' ? texts.issues.recoveryCode : texts.issues.code
+  return { field: 'code', text: issue?.code === 'used_code' ? used : wrong }
+}

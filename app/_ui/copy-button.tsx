@@ -1,0 +1,29 @@
+import { useState } from 'react'
+import type { Texts } from '@/lib/page/texts/en'
+
+type Properties = React.ComponentProps<'button'> & { text: string; shared: Pick<Texts['shared'], 'copy' | 'copied'> }
+
+/** Copies the text of the element before it. */
+export function CopyButton({ text, shared: { copy, copied }, ...button }: Properties) {
+  const [copiedText, setCopiedText] = useState<string>()
+  return (
+    <>
+      <button
+        type="button"
+        onClick={async ({ currentTarget: { previousSibling } }) => {
+          setCopiedText(undefined) // so that a second copy is announced too
+          try {
+            await navigator.clipboard.writeText(text)
+            setCopiedText(text)
+          } catch {
+            getSelection()!.selectAllChildren(previousSibling!) // to copy by hand, as on plain http
+          }
+        }}
+        {...button}
+      >
+        {copy}
+      </button>
+      <span role="status">{copiedText === text && copied}</span>
+    </>
+  )
+}

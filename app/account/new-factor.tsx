@@ -1,0 +1,63 @@
+import { useEffect, useState } from 'react'
+import { CopyButton } from '@/app/_ui/copy-button'
+import { Screen, takeFocus } from '@/app/_ui/screen'
+import type { NewFactor } from '@/lib/page/post'
+import type { Texts } from '@/lib/page/texts/en'
+
+type Properties = NewFactor & { texts: Texts['account']['factor']; shared: Texts['shared'] }
+
+/** A new secret for an authenticator app: as a QR code for another device, a link for this one, and a key to type. */
+export function NewSecret({ texts, shared, secret = '', uri = '' }: Properties) {
+  const [modules, setModules] = useState<boolean[][]>([])
+  useEffect(() => {
+    const draw = async () => setModules((await import('uqr')).encode(uri, { border: 4 }).data)
+    draw().catch(() => {}) // there are the link and the key
+  }, [uri])
+  const dark = modules.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))
+  return (
+    <>
+      <h2 className="step" tabIndex={-1} ref={takeFocus}>
+        {texts.scan}
+      </h2>
+      {dark.length > 0 && (
+        <svg className="qr" role="img" aria-label={texts.qr} viewBox={`0 0 ${modules.length} ${modules.length}`}>
+          <path d={dark.join('')} />
+        </svg>
+      )}
+      <p>
+        <a href={uri}>{texts.open}</a>
+      </p>
+      <p id="key">{texts.key}</p>
+      <div className="key">
+        <code dir="ltr" translate="no">
+          {secret.match(/.{1,4}/g)?.join(' ')}
+        </code>
+        <CopyButton text={secret} shared={shared} className="link" aria-describedby="key" />
+      </div>
+    </>
+  )
+}
+
+/** New recovery codes, which are shown once. */
+export function RecoveryCodes(properties: Properties & { app: string; email: string; doneUrl: string }) {
+  const { app, email, texts, shared, recoveryCodes = [], doneUrl } = properties
+  const text = recoveryCodes.join('\n')
+  const [url] = useState(() => URL.createObjectURL(new Blob([`${app}, ${email}: ${texts.codes}\n\n${text}\n`])))
+  return (
+    <Screen app={app} title={texts.save} icon="good" focus>
+      <p>{texts.saveBody}</p>
+      <pre className="codes" dir="ltr" translate="no">
+        {text}
+      </pre>
+      <CopyButton text={text} shared={shared} className="link" />
+      <div className="actions">
+        <a className="button quiet" download="recovery-codes.txt" href={url}>
+          {texts.download}
+        </a>
+        <a className="button" href={doneUrl}>
+          {texts.saved}
+        </a>
+      </div>
+    </Screen>
+  )
+}

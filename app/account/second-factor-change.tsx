@@ -1,0 +1,86 @@
+'use client'
+
+import { useState } from 'react'
+import { CodeField, codeProblem } from '@/app/_ui/code-field'
+import { Field } from '@/app/_ui/field'
+import { Form, type PageTexts, useForm } from '@/app/_ui/form'
+import * as paths from '@/lib/contract/paths'
+import { type NewFactor, post } from '@/lib/page/post'
+import type { Texts } from '@/lib/page/texts/en'
+import { NewSecret, RecoveryCodes } from './new-factor'
+
+type Properties = PageTexts & {
+  texts: Texts['account'] & Texts['secondFactor'] & Texts['account']['factor'] & Pick<Texts['signIn'], 'offline'>
+  email: string
+  change: Change
+}
+
+/** Of the query of the account page. */
+export type Change = keyof typeof changes
+const changes = {
+  setUp: paths.startSecondFactor,
+  newCodes: paths.replaceRecoveryCodes,
+  switchOff: paths.removeSecondFactor,
+}
+
+/** Changes the second factor of a user. To set it up takes the password, and then a code of the new secret. */
+export function SecondFactorChange({ app, language, shared, texts, email, change }: Properties) {
+  const [started, setStarted] = useState<NewFactor | null>(null)
+  const form = useForm()
+
+  async function submit(): Promise<void> {
+    const given = Object.fromEntries(new FormData(form.element.current!))
+    const empty = Object.keys(given).find((name) => given[name] === '')
+    const field = empty === 'password' ? 'password' : 'code'
+    const path = started ? paths.confirmSecondFactor : changes[change]
+    const outcome = await form.send(empty ? { field, text: texts.empty[field] } : null, () =>
+      post(path, { ...given, enrolment: started?.enrolment }),
+    )
+    if (outcome?.kind === 'rejected') {
+      const { code } = outcome
+      // The account page shows what another tab has changed, and renews the session.
+      if (code === 'SECOND_FACTOR_CONFLICT' || code === 'SESSION_INVALID') return location.replace('/account')
+      if (code === 'CHALLENGE_INVALID') setStarted(null)
+      const isPassword = code === 'SIGN_IN_INVALID'
+      form.setProblem(isPassword ? { field: 'password', text: texts.wrong } : codeProblem(outcome, texts))
+    }
+    if (outcome?.kind !== 'done') return
+    if (change === 'switchOff') return location.replace(doneUrl)
+    setStarted(outcome)
+    form.setStep({ kind: 'ready' })
+  }
+
+  const doneUrl = `/account?done=${change}`
+  if (started?.recoveryCodes) return <RecoveryCodes {...{ app, email, shared, texts, doneUrl }} {...started} />
+  return (
+    <>
+      <Form
+        {...{ form, app, language, shared, texts }}
+        title={texts.titles[change]}
+        intro={started && <NewSecret {...{ shared, texts }} {...started} />}
+        submit={change === 'setUp' ? shared.goOn : texts.actions[change]}
+        action="/account"
+        scripts="data-needs-script"
+        onSubmit={submit}
+      >
+        {!started && (
+          <Field
+            id="password"
+            type="password"
+            label={texts.current}
+            prefix={shared.errorPrefix}
+            error={form.problem?.field === 'password' && form.problem.text}
+            enterKeyHint="go"
+            autoComplete="current-password"
+          />
+        )}
+        {(started || change !== 'setUp') && (
+          <CodeField {...{ form, texts }} prefix={shared.errorPrefix} orRecoveryCode={change === 'switchOff'} />
+        )}
+      </Form>
+      <p className="way-on">
+        <a href="/account">{texts.cancel}</a>
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,58 @@
+'use client'
+
+import { Address } from '@/app/_ui/address'
+import { CodeField, codeProblem } from '@/app/_ui/code-field'
+import { Form, type PageTexts, useForm } from '@/app/_ui/form'
+import * as paths from '@/lib/contract/paths'
+import { post } from '@/lib/page/post'
+import type { Texts } from '@/lib/page/texts/en'
+
+type Properties = PageTexts & {
+  texts: Texts['signIn'] & Texts['secondFactor']
+  challenge: string
+  email: string
+  destination: string
+  anotherUrl: string
+}
+
+/** Asks for the second factor of a user who has given the password. */
+export function SecondFactorForm(properties: Properties) {
+  const { app, language, shared, texts, challenge, email, destination, anotherUrl } = properties
+  const form = useForm()
+
+  async function submit(): Promise<void> {
+    const { name, value } = form.input('code')!
+    const missing = value.trim() ? null : ({ field: 'code', text: texts.empty.code } as const)
+    const outcome = await form.send(missing, () => post(paths.signInSecondFactor, { challenge, [name]: value }))
+    if (outcome?.kind === 'rejected' && outcome.code !== 'CHALLENGE_INVALID')
+      return form.setProblem(codeProblem(outcome, texts))
+    if (outcome?.kind !== 'rejected' && outcome?.kind !== 'done') return
+    const isDone = outcome.kind === 'done'
+    const againUrl = `/sign-in?step=password&error=expired${location.search.replace('?', '&')}`
+    window.keep('email', isDone ? null : email)
+    location.replace(isDone ? destination : againUrl) // so that Back skips this page
+  }
+
+  return (
+    <>
+      <Form
+        {...{ form, app, language, shared, texts }}
+        title={texts.title}
+        intro={
+          <p className="account" translate="no">
+            <Address email={email} />
+          </p>
+        }
+        submit={shared.signIn}
+        action="/sign-in"
+        scripts="data-needs-script"
+        onSubmit={submit}
+      >
+        <CodeField {...{ form, texts }} prefix={shared.errorPrefix} orRecoveryCode />
+      </Form>
+      <p className="note">
+        <a href={anotherUrl}>{texts.another}</a>
+      </p>
+    </>
+  )
+}

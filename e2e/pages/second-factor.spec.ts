@@ -1,0 +1,281 @@
+import { readFileSync } from 'node:fs'
+import jsQR from 'jsqr'
+import type { BrowserContext, Locator, Page } from 'playwright/test'
+import { maxSecondFactorFailures } from '../../lib/contract/lifetimes'
+import * as paths from '../../lib/contract/paths'
+import { ar } from '../../lib/page/texts/ar'
+import { en } from '../../lib/page/texts/en'
+import { keepCookies, takeCookies } from '../support/cookies'
+import { newRequest } from '../support/dashboard'
+import { expect, heading, postTo, test } from '../support/fixtures'
+import { complaintsOf, problemsOf } from '../support/page-checks'
+import { respondWith } from '../support/page-states'
+import { newPasswordUser, type PasswordUser } from '../support/password-user'
+import { newFactorUser, totp, wrongCode } from '../support/second-factor'
+import { keepSecret, newAddress } from '../support/secrets'
+import { type Server, startServer } from '../support/server'
+
+// All tests of this file share the servers.
+test.describe.configure({ mode: 'default' })
+
+const callback = 'http://127.0.0.1:9/callback'
+let server: Server
+/** Nobody can set up a second factor. */
+let without: Server
+test.beforeAll(async () => {
+  const settings = { PASSWORD_SIGN_IN: 'true', DASHBOARD_CALLBACK_URLS: callback }
+  server = await startServer({ ...settings, SECOND_FACTOR: 'true' })
+  without = await startServer(settings)
+})
+test.afterAll(async () => {
+  await server?.stop()
+  await without?.stop()
+})
+
+const code = (page: Page) => page.locator('#code')
+const password = (page: Page) => page.locator('#password')
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const recoveryCodes = async (page: Page) =>
+  (await page.locator('.codes').innerText()).trim().split('\n').map(keepSecret)
+const send = async (field: Locator, text: string) => {
+  await field.fill(text)
+  await field.press('Enter')
+}
+
+async function signIn(page: Page, user: PasswordUser, query: string): Promise<void> {
+  await page.goto(`${server.url}/sign-in?step=password&${query}`)
+  await page.locator('#email').fill(user.email)
+  await send(password(page), user.password)
+}
+
+/** Opens the account page in a browser that has signed in, with a recovery code if need be. */
+async function openAccount(page: Page, { email, password }: PasswordUser, { at = server, recoveryCode = '' } = {}) {
+  const headers = { 'X-Forwarded-For': newAddress() }
+  const first = await postTo(at.url + paths.signIn, { email, password }, headers)
+  const given = { challenge: first.body.challenge, recoveryCode }
+  const second = recoveryCode ? await postTo(at.url + paths.signInSecondFactor, given, headers) : first
+  await takeCookies(page, second, at.url)
+  await page.goto(`${at.url}/account`)
+}
+
+/** Moves the focus to an element with the Tab key alone. */
+async function reach(page: Page, target: Locator): Promise<void> {
+  await target.waitFor()
+  for (let presses = 0; presses < 60; presses++) {
+    if (await target.evaluate((element) => element === document.activeElement)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`the Tab key does not lead to ${target}`)
+}
+
+/** Reads a QR code as a camera does, from the pixels of the screen. */
+async function readQrCode(page: Page): Promise<string | undefined> {
+  const png = (await page.locator('svg.qr').screenshot()).toString('base64')
+  const blank = await page.context().newPage() // without the policy of our pages
+  const { data, width, height } = await blank.evaluate(async (encoded) => {
+    const image = Object.assign(new Image(), { src: `data:image/png;base64,${encoded}` })
+    await image.decode()
+    const { width, height } = image
+    const context = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d')!
+    context.drawImage(image, 0, 0)
+    return { data: [...context.getImageData(0, 0, width, height).data], width, height }
+  }, png)
+  await blank.close()
+  return jsQR(Uint8ClampedArray.from(data), width, height, { inversionAttempts: 'dontInvert' })?.data
+}
+
+for (const texts of [en('Dashboard', 8), ar('Dashboard', 8)])
+  test(`set up, sign in, switch off: on a phone, by keyboard, in ${texts.name}`, async ({ browserProcess, sql }) => {
+    test.setTimeout(90_000)
+    const { account, secondFactor, shared } = texts
+    const { factor } = account
+    const context = await browserProcess.newContext({
+      ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, locale: texts.language },
+      colorScheme: texts.language === 'ar' ? 'dark' : 'light',
+      extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
+    })
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const complaints = complaintsOf(context as BrowserContext)
+    const page = await context.newPage()
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(request.url()))
+    const scripts = () => requested.filter((url) => url.endsWith('.js')).length
+    const press = async (target: Locator) => {
+      await reach(page, target)
+      await page.keyboard.press('Enter')
+    }
+    const type = async (field: Locator, text: string) => {
+      await reach(page, field)
+      await page.keyboard.press('Control+A')
+      await page.keyboard.type(text)
+    }
+    const link = (name: string) => page.getByRole('link', { name, exact: true })
+    const user = await newPasswordUser(sql, { cost: 4 })
+    await openAccount(page, user)
+    await press(link(factor.actions.setUp))
+    await expect(heading(page)).toHaveText(factor.titles.setUp)
+    await type(password(page), 'wrong')
+    await press(button(page, shared.goOn))
+    await expect(password(page)).toHaveAccessibleDescription(shared.errorPrefix + account.wrong)
+    await type(password(page), user.password)
+    const before = scripts()
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { name: factor.scan })).toBeFocused()
+    const uri = (await link(factor.open).getAttribute('href'))!
+    const secret = keepSecret(new URL(uri).searchParams.get('secret')!)
+    await expect(page.getByRole('img', { name: factor.qr }).locator('path')).toHaveAttribute('d', /^M/)
+    expect(await readQrCode(page)).toBe(uri)
+    expect(scripts(), 'the library for it alone').toBe(before + 1)
+    expect((await page.locator('.key code').innerText()).match(/\w{4}/g)!.join('')).toBe(secret)
+    expect(await problemsOf(page)).toEqual([])
+    await type(code(page), totp(secret))
+    await page.keyboard.press('Enter')
+    await expect(heading(page)).toHaveText(factor.save)
+    await expect(heading(page)).toBeFocused()
+    const codes = await recoveryCodes(page)
+    expect(codes).toHaveLength(10)
+    await press(button(page, shared.copy))
+    await expect(page.getByText(shared.copied)).toBeVisible()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(codes.join('\n'))
+    const [download] = await Promise.all([page.waitForEvent('download'), press(link(factor.download))])
+    const file = readFileSync((await download.path())!, 'utf8')
+    expect(file).toBe(`Dashboard, ${user.email}: ${factor.codes}\n\n${codes.join('\n')}\n`)
+    await press(link(factor.saved))
+    await expect(page.getByText(account.done.setUp)).toBeVisible()
+    await expect(page.getByText(`${factor.left} 10`)).toBeVisible()
+    expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain(secret)
+
+    await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user.id]) // as if time had passed
+    await keepCookies(page)
+    await context.clearCookies()
+    await page.goto(`${server.url}/sign-in?step=password&next=/account`)
+    await type(page.locator('#email'), user.email)
+    await type(password(page), user.password)
+    await page.keyboard.press('Enter')
+    await expect(heading(page)).toHaveText(secondFactor.title)
+    expect(await keepCookies(page)).toEqual(['challenge'])
+    await page.reload()
+    await expect(page.getByText(user.email)).toBeVisible()
+    expect(await problemsOf(page)).toEqual([])
+    await type(code(page), wrongCode(secret))
+    await press(button(page, shared.signIn))
+    await expect(code(page)).toHaveAccessibleDescription(new RegExp(secondFactor.issues.code.wrong))
+    await expect(page).toHaveTitle(new RegExp(`^${shared.errorPrefix}`))
+    const used = totp(secret)
+    await type(code(page), used)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${server.url}/account`)
+    expect(await keepCookies(page)).toEqual(['known', 'refresh', 'session'])
+
+    await press(link(factor.actions.switchOff))
+    await type(password(page), user.password)
+    await type(code(page), used)
+    await press(button(page, factor.actions.switchOff))
+    await expect(code(page)).toHaveAccessibleDescription(new RegExp(secondFactor.issues.code.used))
+    await press(button(page, secondFactor.instead.code))
+    await expect(code(page)).toBeFocused()
+    await type(code(page), codes[0]!.toLowerCase())
+    await page.keyboard.press('Enter')
+    await expect(page.getByText(account.done.switchOff)).toBeVisible()
+    await expect(page.getByText(factor.off)).toBeVisible()
+    const secrets = [secret, user.password, ...codes]
+    expect(requested.filter((url) => secrets.some((each) => decodeURIComponent(url).includes(each)))).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+test('a locked second factor takes a recovery code, and the sign-in of a dashboard goes on', async ({ page, sql }) => {
+  const user = await newFactorUser(sql)
+  await sql('UPDATE second_factors SET failures = $2 WHERE user_id = $1', [user.id, maxSecondFactorFailures])
+  await page.route(`${callback}?*`, (route) => route.fulfill({ body: 'the dashboard' }))
+  await page.goto(`${server.url}${paths.authorize}?${newRequest(callback).query}`)
+  await signIn(page, user, new URL(page.url()).search.slice(1))
+  const api = `**${paths.signInSecondFactor}`
+  await page.route(api, (route) => route.abort(), { times: 1 })
+  await send(code(page), totp(user.secret))
+  await expect(page.getByRole('alert')).toContainText('Wait for the next code and enter it')
+  await page.route(api, respondWith(429, { code: 'RATE_LIMITED' }, 1), { times: 1 })
+  await code(page).press('Enter')
+  await expect(page.getByText('You can try again now')).toBeVisible()
+  await code(page).press('Enter')
+  await expect(code(page)).toHaveAccessibleDescription(/Use a recovery code, or ask your administrator/)
+  await button(page, 'Use a recovery code').click()
+  await expect(page.locator('.field-error')).toHaveCount(0)
+  await keepCookies(page)
+  await send(code(page), user.recoveryCodes[0]!)
+  await expect(page.locator('body')).toHaveText('the dashboard')
+  keepSecret(new URL(page.url()).searchParams.get('code')!)
+  await keepCookies(page)
+})
+
+test('starts again when the step has expired, with the same address, or with another account', async ({
+  page,
+  sql,
+}) => {
+  const user = await newFactorUser(sql)
+  await signIn(page, user, 'another&next=/%3Fafter')
+  await expect(heading(page)).toHaveText('Confirm it’s you')
+  await keepCookies(page)
+  await sql('UPDATE users SET password_changed_at = now() WHERE id = $1', [user.id])
+  await page.evaluate(() => window.keep('email', null)) // as in another tab
+  await send(code(page), totp(user.secret))
+  await expect(password(page)).toHaveAccessibleDescription(/Start again with your password/)
+  await expect(password(page)).toBeFocused()
+  await expect(page.locator('#email')).toHaveValue(user.email)
+  await send(password(page), user.password)
+  await expect(page).toHaveURL(`${server.url}/sign-in?next=%2F%3Fafter`)
+  await keepCookies(page)
+  await page.getByRole('link', { name: 'Use another account' }).click()
+  await expect(page.locator('#email')).toHaveValue('')
+  expect(await keepCookies(page)).toEqual(['ask'])
+})
+
+test('without scripts, says what is needed', async ({ browserProcess, sql }) => {
+  const context = await browserProcess.newContext({ javaScriptEnabled: false })
+  const page = await context.newPage()
+  const user = await newFactorUser(sql)
+  await takeCookies(page, await postTo(server.url + paths.signIn, user), server.url)
+  await page.goto(`${server.url}/sign-in`)
+  await expect(heading(page).filter({ visible: true })).toHaveText('Turn on JavaScript to continue')
+  await expect(code(page)).toBeHidden()
+  await openAccount(page, await newPasswordUser(sql, { cost: 4 }))
+  await page.getByRole('link', { name: 'Set up' }).click()
+  await expect(heading(page).filter({ visible: true })).toHaveText('Turn on JavaScript to continue')
+  await context.close()
+})
+
+test('where nobody can set one up, a second factor that is on can be changed', async ({ page, sql }) => {
+  await openAccount(page, await newPasswordUser(sql, { cost: 4 }), { at: without })
+  await expect(heading(page)).toHaveText('Your account')
+  await expect(page.getByText('Authenticator app')).toHaveCount(0)
+  const user = await newFactorUser(sql)
+  await openAccount(page, user, { at: without, recoveryCode: user.recoveryCodes[0] })
+  await expect(page.getByText('Recovery codes left: 9')).toBeVisible()
+  await page.getByRole('link', { name: 'New recovery codes' }).click()
+  await send(password(page), user.password)
+  await expect(code(page)).toHaveAccessibleDescription(/Enter a code/)
+  await send(code(page), totp(user.secret))
+  expect(user.recoveryCodes).not.toContain((await recoveryCodes(page))[0])
+  await page.getByRole('link', { name: 'I have saved them' }).click()
+  await expect(page.getByText('Recovery codes left: 10')).toBeVisible()
+})
+
+test('renews the session, starts again, and shows what has changed meanwhile', async ({ page, sql }) => {
+  const user = await newPasswordUser(sql, { cost: 4 })
+  await openAccount(page, user)
+  await page.getByRole('link', { name: 'Set up' }).click()
+  await page.context().clearCookies({ name: 'session' }) // as when the JWT has expired
+  await send(password(page), user.password)
+  await expect(heading(page)).toHaveText('Your account')
+  await keepCookies(page)
+  await page.getByRole('link', { name: 'Set up' }).click()
+  await send(password(page), user.password)
+  keepSecret((await page.locator('.key code').innerText()).replaceAll(' ', ''))
+  await page.route(`**${paths.confirmSecondFactor}`, respondWith(400, { code: 'CHALLENGE_INVALID' }))
+  await send(code(page), '123456')
+  await expect(password(page)).toHaveAccessibleDescription(/Start again with your password/)
+  await expect(password(page)).toBeFocused()
+  await sql('UPDATE users SET second_factor_at = now() WHERE id = $1', [user.id])
+  await send(password(page), user.password)
+  await expect(page.getByText('We ask for a code when you sign in')).toBeVisible()
+})
