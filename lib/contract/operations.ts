@@ -18,17 +18,21 @@ export type Operation = {
   response: z.ZodType
   responseDescription: string
   responseExample: object
+  /** Unless this setting is set, or `true`, the path is 404. */
+  setting?: 'PASSWORD_SIGN_IN' | 'SECOND_FACTOR' | 'SMTP_URL' | 'WIDGET_SIGNING_KEYS'
   /** Which cookies the operation sets. `deletes` holds for errors too. */
   cookies?: 'sets' | 'sets for browsers' | 'deletes'
-  /** Whether the client can present a session JWT: as a Bearer token, or in the session cookie. */
-  acceptsSession?: boolean
+  /** Whether the client presents a session JWT: as a Bearer token, or in the session cookie. */
+  session?: 'required' | 'optional'
+  /** Whether the operation responds without the database. */
+  noDatabase?: true
   /** How long any cache may store the response, in seconds. Also allows any origin to read it. */
   publicSeconds?: number
   mediaType?: string
   /** Whether pages of every site may call the operation (CORS), which reads no cookie and has a limit of its own. */
   crossOrigin?: boolean
-  /** The errors specific to the operation. The OpenAPI document adds the common ones. */
-  errors: readonly ErrorCode[]
+  /** The errors specific to the operation. `errorsOf` adds the common ones. */
+  errors?: readonly ErrorCode[]
   /** When a body that matches the schema is a 400. */
   badRequest?: string
   /** Issues of its VALIDATION_ERROR, other than a body that is not JSON. */
@@ -36,7 +40,11 @@ export type Operation = {
 }
 
 const token = 'eyJhbGci.eyJzdWIi.MEUCIQDX'
-const exampleTokens = { ok: true, token, refreshToken: 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRtYu1Io' }
+const refreshToken = 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRtYu1Io'
+const password = 'lantern meadow otter'
+const code = '287082'
+const sessionId = '0c9d4e0e-52a7-4f1e-8f2c-1d3b5a7e9f60'
+const exampleInstant = '2026-11-22T08:10:00.000Z'
 const exampleKey = {
   kty: 'EC',
   crv: 'P-256',
@@ -46,49 +54,46 @@ const exampleKey = {
   alg: 'ES256',
   use: 'sig',
 }
-const emailIssue: Issue = {
+const emailIssue = {
   path: ['email'],
   code: 'invalid_email',
   message: 'Enter one e-mail address, like name@example.com.',
 }
-const passwordIssue: Issue = { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' }
+const passwordIssue = { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' }
 
 // What several operations have in common.
-const ofSignIn = { method: 'POST', tag: 'Operations' } as const
-const tokens = { response: schemas.SessionTokensResponse, responseExample: exampleTokens } as const
-const ok = { response: schemas.OkResponse, responseExample: { ok: true } } as const
-const onlyWithSetting = 'Unless `SECOND_FACTOR` is `true`, the path is 404.'
-const exampleInstant = '2026-11-22T08:10:00.000Z'
+const get = (tag: Operation['tag'], name: string, path: string) => ({ method: 'GET', tag, name, path }) as const
+const post = (tag: Operation['tag'], name: string, path: string) => ({ method: 'POST', tag, name, path }) as const
+const tokens = { response: schemas.SessionTokensResponse, responseExample: { ok: true, token, refreshToken } }
+const ok = { response: schemas.OkResponse, responseExample: { ok: true } }
 const ofSecondFactor = {
-  method: 'POST',
-  tag: 'Second factor',
-  acceptsSession: true,
+  session: 'required',
+  setting: 'PASSWORD_SIGN_IN',
   description: 'Exists where `POST /api/auth/sign-in` does.',
   badRequest: 'The password is wrong; or the code is wrong or used; or the enrolment is invalid',
+} as const
+const ofEnrolment = {
+  setting: 'SECOND_FACTOR',
+  description: 'Unless `SECOND_FACTOR` is `true`, the path is 404.',
 } as const
 const recoveryCodes = {
   response: schemas.RecoveryCodesResponse,
   responseDescription: 'Ten recovery codes, which are shown only now.',
   responseExample: { ok: true, recoveryCodes: Array(10).fill('7K3M9Q-XAT2VD-HB5RW8-0FJCNE') },
 }
-const ofSession = ['VALIDATION_ERROR', 'SESSION_INVALID', 'SECOND_FACTOR_CONFLICT', 'SERVICE_UNAVAILABLE'] as const
 const ofCode = ['SECOND_FACTOR_INVALID', 'SECOND_FACTOR_LOCKED'] as const
 const publicKeys = {
-  method: 'GET',
-  tag: 'Keys',
   response: schemas.JwksResponse,
   responseExample: { keys: [exampleKey] },
+  noDatabase: true,
   publicSeconds: 5 * 60,
   mediaType: 'application/jwk-set+json',
-  errors: [],
 } as const
 
 /** Every public operation. Routes, 405 responses, the log, `/openapi.json` and tests use this table. */
 export const operations = {
   exchangeSsoCode: {
-    ...ofSignIn,
-    name: 'sso-exchange',
-    path: paths.exchangeSsoCode,
+    ...post('Operations', 'sso-exchange', paths.exchangeSsoCode),
     summary: 'Exchange a one-time SSO code for a session.',
     description: [
       'Each code works once, and a code that was issued for one browser works in no other. A used code that is',
@@ -101,7 +106,7 @@ export const operations = {
     ...tokens,
     responseDescription: 'The session. Browsers also receive both tokens as cookies.',
     cookies: 'sets for browsers',
-    errors: ['SSO_EXCHANGE_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    errors: ['SSO_EXCHANGE_INVALID'],
     badRequest:
       'The code is unknown, used, expired, of another browser or a disabled user, or its verifier is missing or wrong',
     issueExamples: {
@@ -109,9 +114,8 @@ export const operations = {
     },
   },
   signIn: {
-    ...ofSignIn,
-    name: 'sign-in',
-    path: paths.signIn,
+    ...post('Operations', 'sign-in', paths.signIn),
+    setting: 'PASSWORD_SIGN_IN',
     summary: 'Sign in with an e-mail address and a password.',
     description: [
       'Unless `PASSWORD_SIGN_IN` is `true`, the path is 404. A success ends the sessions of the cookies that',
@@ -122,19 +126,18 @@ export const operations = {
       'A user with a second factor gets a challenge instead of a session, as a cookie too.',
     ].join('\n'),
     request: schemas.SignInRequest,
-    requestExample: { email: 'ada@example.com', password: 'lantern meadow otter' },
+    requestExample: { email: 'ada@example.com', password },
     ...tokens,
     responseDescription: 'The session. Browsers also receive both tokens as cookies, and one that makes them known.',
     cookies: 'sets',
-    errors: ['SIGN_IN_INVALID', 'VALIDATION_ERROR', 'SECOND_FACTOR_REQUIRED', 'SERVICE_UNAVAILABLE'],
+    errors: ['SIGN_IN_INVALID', 'SECOND_FACTOR_REQUIRED'],
     badRequest:
       'There is no such user, the user may use no password, or it is wrong; or this is not one e-mail address',
     issueExamples: { email: emailIssue },
   },
   signInSecondFactor: {
-    ...ofSignIn,
-    name: 'sign-in-second-factor',
-    path: paths.signInSecondFactor,
+    ...post('Operations', 'sign-in-second-factor', paths.signInSecondFactor),
+    setting: 'PASSWORD_SIGN_IN',
     summary: 'Complete a sign-in with a code of an authenticator app, or with a recovery code.',
     description: [
       'Exists where `POST /api/auth/sign-in` does. A challenge works for ten minutes, and starts one session at most.',
@@ -142,89 +145,79 @@ export const operations = {
       `After ${maxSecondFactorFailures} wrong ones in a row, only a recovery code works.`,
     ].join('\n'),
     request: schemas.SignInSecondFactorRequest,
-    requestExample: { challenge: 'WwT2rTweSlWaDG-eLRt8NGk2CoI'.padEnd(88, 'x'), code: '287082' },
+    requestExample: { challenge: 'WwT2rTweSlWaDG-eLRt8NGk2CoI'.padEnd(88, 'x'), code },
     ...tokens,
     responseDescription: 'The session, as of a sign-in. Browsers lose the cookie with the challenge.',
     cookies: 'sets',
-    errors: ['CHALLENGE_INVALID', ...ofCode, 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    errors: ['CHALLENGE_INVALID', ...ofCode],
     badRequest: 'The challenge is invalid, expired or used, or the account has changed; or the code is wrong or used',
   },
   getSecondFactor: {
     ...ofSecondFactor,
-    name: 'second-factor',
-    method: 'GET',
-    path: paths.getSecondFactor,
+    ...get('Second factor', 'second-factor', paths.getSecondFactor),
     summary: 'Whether the user has a second factor.',
     response: schemas.SecondFactorResponse,
     responseDescription: 'The second factor, without its secret.',
     responseExample: { ok: true, available: true, enabledAt: exampleInstant, recoveryCodesLeft: 10 },
-    errors: ['SESSION_INVALID', 'SERVICE_UNAVAILABLE'],
   },
   startSecondFactor: {
     ...ofSecondFactor,
-    name: 'second-factor-start',
-    path: paths.startSecondFactor,
+    ...post('Second factor', 'second-factor-start', paths.startSecondFactor),
+    ...ofEnrolment,
     summary: 'Get a secret for an authenticator app, which is not stored yet.',
-    description: onlyWithSetting,
     request: schemas.StartSecondFactorRequest,
-    requestExample: { password: 'lantern meadow otter' },
+    requestExample: { password },
     response: schemas.StartSecondFactorResponse,
     responseDescription: 'The secret, to be confirmed with its first code within ten minutes.',
     responseExample: {
       ok: true,
       secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
       uri: 'otpauth://totp/Dashboard:ada%40example.com?issuer=Dashboard&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
-      enrolment: 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRtYu1Io',
+      enrolment: refreshToken,
       expiresAt: exampleInstant,
     },
-    errors: ['SIGN_IN_INVALID', ...ofSession],
+    errors: ['SIGN_IN_INVALID', 'SECOND_FACTOR_CONFLICT'],
   },
   confirmSecondFactor: {
     ...ofSecondFactor,
+    ...post('Second factor', 'second-factor-confirm', paths.confirmSecondFactor),
     ...recoveryCodes,
-    name: 'second-factor-confirm',
-    path: paths.confirmSecondFactor,
+    ...ofEnrolment,
     summary: 'Switch the second factor on, with the first code of the app, and end all other sessions.',
-    description: onlyWithSetting,
     request: schemas.ConfirmSecondFactorRequest,
-    requestExample: { enrolment: 'Qm9a1dE3xK5yT7uP9wS0rF2gH4jL6zC8vB_nM-qWeRtYu1Io', code: '287082' },
-    errors: ['CHALLENGE_INVALID', 'SECOND_FACTOR_INVALID', ...ofSession],
+    requestExample: { enrolment: refreshToken, code },
+    errors: ['CHALLENGE_INVALID', 'SECOND_FACTOR_INVALID', 'SECOND_FACTOR_CONFLICT'],
   },
   replaceRecoveryCodes: {
     ...ofSecondFactor,
+    ...post('Second factor', 'second-factor-recovery-codes', paths.replaceRecoveryCodes),
     ...recoveryCodes,
-    name: 'second-factor-recovery-codes',
-    path: paths.replaceRecoveryCodes,
     summary: 'Replace the recovery codes.',
     request: schemas.ReplaceRecoveryCodesRequest,
-    requestExample: { password: 'lantern meadow otter', code: '287082' },
-    errors: ['SIGN_IN_INVALID', ...ofCode, ...ofSession],
+    requestExample: { password, code },
+    errors: ['SIGN_IN_INVALID', ...ofCode, 'SECOND_FACTOR_CONFLICT'],
   },
   removeSecondFactor: {
     ...ofSecondFactor,
+    ...post('Second factor', 'second-factor-remove', paths.removeSecondFactor),
     ...ok,
-    name: 'second-factor-remove',
-    path: paths.removeSecondFactor,
     summary: 'Switch the second factor off, and end all other sessions.',
     request: schemas.RemoveSecondFactorRequest,
-    requestExample: { password: 'lantern meadow otter', code: '287082' },
+    requestExample: { password, code },
     responseDescription: 'The second factor is off.',
-    errors: ['SIGN_IN_INVALID', ...ofCode, ...ofSession],
+    errors: ['SIGN_IN_INVALID', ...ofCode, 'SECOND_FACTOR_CONFLICT'],
   },
   resetPassword: {
-    ...ofSignIn,
-    name: 'reset-password',
-    path: paths.resetPassword,
+    ...post('Operations', 'reset-password', paths.resetPassword),
     summary: 'Set a new password with the token from a reset e-mail.',
     description: [
       'Ends every session of the user. A rejected password leaves the token valid: the `path` of the issue tells',
       `\`token\` from \`password\`. Issues of a password: ${schemas.passwordIssueCodes.map((code) => `\`${code}\``).join(', ')}.`,
     ].join('\n'),
     request: schemas.ResetPasswordRequest,
-    requestExample: { token: 'tH5eN1kV8oJ3iX6aU0yC9zQ2wM4rS7dF_bG-lPqKxEv', password: 'lantern meadow otter' },
+    requestExample: { token: 'tH5eN1kV8oJ3iX6aU0yC9zQ2wM4rS7dF_bG-lPqKxEv', password },
     responseDescription: 'The password is changed.',
     ...ok,
-    errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
     badRequest: 'The token is unknown, used or expired; or the password is rejected',
     issueExamples: {
       token: { path: ['token'], code: 'invalid_or_expired', message: invalidTokenMessage },
@@ -232,27 +225,26 @@ export const operations = {
     },
   },
   changePassword: {
-    ...ofSignIn,
-    name: 'password-change',
-    path: paths.changePassword,
+    ...post('Operations', 'password-change', paths.changePassword),
+    setting: 'PASSWORD_SIGN_IN',
     summary: 'Replace the password of the signed-in user.',
     description: [
       'Ends every other session of the user. A wrong current password counts as an attempt to sign in. Issues of the new',
       'one are those of a reset. Unless `PASSWORD_SIGN_IN` is `true`, the path is 404.',
     ].join('\n'),
     request: schemas.ChangePasswordRequest,
-    requestExample: { currentPassword: 'meadow otter lantern', password: 'lantern meadow otter' },
+    requestExample: { currentPassword: 'meadow otter lantern', password },
     responseDescription: 'The password is changed.',
     ...ok,
-    acceptsSession: true,
-    errors: ['SIGN_IN_INVALID', 'VALIDATION_ERROR', 'SESSION_INVALID', 'SERVICE_UNAVAILABLE'],
+    session: 'required',
+    errors: ['SIGN_IN_INVALID'],
     badRequest: 'The current password is wrong, or the user may use none; or the new one is rejected',
     issueExamples: { password: passwordIssue },
   },
   forgotPassword: {
-    ...ofSignIn,
-    name: 'forgot-password',
-    path: paths.forgotPassword,
+    ...post('Operations', 'forgot-password', paths.forgotPassword),
+    setting: 'SMTP_URL',
+    noDatabase: true,
     summary: 'Mail a user a link to set a new password.',
     description: [
       'The response is the same for every address, and comes before any look-up. At most 1 e-mail a minute and 3 an',
@@ -262,15 +254,11 @@ export const operations = {
     requestExample: { email: 'ada@example.com' },
     responseDescription: 'If there is such a user who may set a password, an e-mail is on its way.',
     ...ok,
-    errors: ['VALIDATION_ERROR'],
     badRequest: 'This is not one e-mail address',
     issueExamples: { email: emailIssue },
   },
   refreshSession: {
-    name: 'refresh',
-    method: 'POST',
-    path: paths.refreshSession,
-    tag: 'Sessions',
+    ...post('Sessions', 'refresh', paths.refreshSession),
     summary: 'Renew a session with its refresh token.',
     description: [
       `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds: until then, the current and the`,
@@ -279,20 +267,17 @@ export const operations = {
       'A refresh by cookie returns the refresh token only as a cookie. A rejected one keeps the cookies.',
     ].join('\n'),
     request: schemas.RefreshTokenRequest,
-    requestExample: { refreshToken: exampleTokens.refreshToken },
+    requestExample: { refreshToken },
     response: schemas.RefreshResponse,
     responseDescription:
       'A new JWT, and the current refresh token if the body had one. Browsers also receive both as cookies.',
-    responseExample: exampleTokens,
+    responseExample: tokens.responseExample,
     cookies: 'sets',
-    errors: ['REFRESH_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    errors: ['REFRESH_INVALID'],
     badRequest: 'The refresh token is missing, unknown or outdated, or its session has ended',
   },
   getSession: {
-    name: 'session',
-    method: 'GET',
-    path: paths.getSession,
-    tag: 'Sessions',
+    ...get('Sessions', 'session', paths.getSession),
     summary: 'Whose session this is, and until when.',
     description:
       'Rejects a revoked session at once. For browsers: all requests of one server count against the limit of its address.',
@@ -301,18 +286,14 @@ export const operations = {
     responseExample: {
       ok: true,
       user: { id: '5b0f6a52-3c1e-4a55-9a0c-6f9e2d1b7c34', email: 'ada@example.com' },
-      sessionId: '0c9d4e0e-52a7-4f1e-8f2c-1d3b5a7e9f60',
+      sessionId,
       expiresAt: '2026-11-22T20:00:00.000Z',
       sessionExpiresAt: '2026-11-29T08:00:00.000Z',
     },
-    acceptsSession: true,
-    errors: ['SESSION_INVALID', 'SERVICE_UNAVAILABLE'],
+    session: 'required',
   },
   listSessions: {
-    name: 'sessions',
-    method: 'GET',
-    path: paths.listSessions,
-    tag: 'Sessions',
+    ...get('Sessions', 'sessions', paths.listSessions),
     summary: 'The live sessions of the user.',
     description: 'Newest first. The session of a browser and those that dashboards got from it count as one.',
     response: schemas.SessionsResponse,
@@ -321,7 +302,7 @@ export const operations = {
       ok: true,
       sessions: [
         {
-          id: '0c9d4e0e-52a7-4f1e-8f2c-1d3b5a7e9f60',
+          id: sessionId,
           device: 'Firefox on Windows',
           createdAt: '2026-11-22T08:00:00.000Z',
           lastUsedAt: '2026-11-22T20:00:00.000Z',
@@ -330,32 +311,24 @@ export const operations = {
         },
       ],
     },
-    acceptsSession: true,
-    errors: ['SESSION_INVALID', 'SERVICE_UNAVAILABLE'],
+    session: 'required',
   },
   endSessions: {
-    name: 'end-sessions',
-    method: 'POST',
-    path: paths.endSessions,
-    tag: 'Sessions',
+    ...post('Sessions', 'end-sessions', paths.endSessions),
     summary: 'End a session of the user, or all others.',
     description: [
       'A session ends with those that dashboards got from it. `others` spares the session of the request with all of',
       'these, and also invalidates codes with which another session could start.',
     ].join('\n'),
     request: schemas.EndSessionsRequest,
-    requestExample: { sessionId: '0c9d4e0e-52a7-4f1e-8f2c-1d3b5a7e9f60' },
+    requestExample: { sessionId },
     responseDescription: 'The sessions have ended, or the user has no such session.',
     ...ok,
-    acceptsSession: true,
-    errors: ['SESSION_INVALID', 'VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    session: 'required',
     badRequest: 'There is neither `sessionId` nor `others`',
   },
   signOut: {
-    name: 'sign-out',
-    method: 'POST',
-    path: paths.signOut,
-    tag: 'Sessions',
+    ...post('Sessions', 'sign-out', paths.signOut),
     summary: 'End the sessions of the request.',
     description: [
       'Ends the session of each valid credential: the refresh token in the body, the Bearer token, the cookies.',
@@ -366,14 +339,11 @@ export const operations = {
     responseDescription: 'The sessions have ended, or there was none.',
     ...ok,
     cookies: 'deletes',
-    acceptsSession: true,
-    errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    session: 'optional',
   },
   startWidgetSession: {
-    name: 'widget-session',
-    method: 'POST',
-    path: paths.startWidgetSession,
-    tag: 'Widgets',
+    ...post('Widgets', 'widget-session', paths.startWidgetSession),
+    setting: 'WIDGET_SIGNING_KEYS',
     summary: 'Get a JWT for the API of a widget, on a page of an approved origin.',
     description: [
       'The browser sends the `Origin` of the page, which must be approved for the widget. Call it with',
@@ -386,50 +356,52 @@ export const operations = {
     responseDescription: 'The page may use the widget.',
     responseExample: { ok: true, token, expiresAt: '2026-11-22T08:15:00.000Z' },
     crossOrigin: true,
-    errors: ['WIDGET_TOKEN_INVALID', 'VALIDATION_ERROR', 'ORIGIN_REJECTED', 'SERVICE_UNAVAILABLE'],
+    errors: ['WIDGET_TOKEN_INVALID', 'ORIGIN_REJECTED'],
     badRequest: 'The token is unknown, revoked or expired, or the widget is disabled',
   },
   getWidgetKeys: {
     ...publicKeys,
-    name: 'widget-jwks',
-    path: paths.getWidgetKeys,
+    ...get('Keys', 'widget-jwks', paths.getWidgetKeys),
+    setting: 'WIDGET_SIGNING_KEYS',
     summary: 'The public keys of the widget JWTs (RFC 7517).',
     description: 'Never those of the session JWTs. Without the setting `WIDGET_SIGNING_KEYS`, the path is 404.',
     responseDescription: 'Every key that may have signed a valid widget JWT, and the next one.',
   },
   getSigningKeys: {
     ...publicKeys,
-    name: 'jwks',
-    path: paths.getSigningKeys,
+    ...get('Keys', 'jwks', paths.getSigningKeys),
     summary: 'The public keys of the session JWTs (RFC 7517).',
     description: 'A key is published for longer than the response may be cached before it signs.',
     responseDescription: 'Every key that may have signed a valid session, and the next one.',
   },
   getHealth: {
-    name: 'health',
-    method: 'GET',
-    path: paths.getHealth,
-    tag: 'Health',
+    ...get('Health', 'health', paths.getHealth),
     summary: 'Whether the process is alive.',
     description: 'Does not look at the database.',
+    noDatabase: true,
     responseDescription: 'Alive.',
     ...ok,
-    errors: [],
   },
   getReadiness: {
-    name: 'health-ready',
-    method: 'GET',
-    path: paths.getReadiness,
-    tag: 'Health',
+    ...get('Health', 'health-ready', paths.getReadiness),
     summary: 'Whether the process can serve.',
     description: 'The database responds, is writable, and has every migration of this version.',
     responseDescription: 'Ready.',
     ...ok,
-    errors: ['SERVICE_UNAVAILABLE'],
   },
 } as const satisfies Record<string, Operation>
 
 /** Returns the value of `Allow` for an operation. A path that accepts GET accepts HEAD too (RFC 9110 §9.3.2). */
 export function allowedMethods({ method, crossOrigin }: Pick<Operation, 'method' | 'crossOrigin'>): string {
   return method === 'GET' ? 'GET, HEAD' : crossOrigin ? `${method}, OPTIONS` : method
+}
+
+/** Returns the codes of the errors that an operation can respond with. */
+export function errorsOf({ path, request, session, noDatabase, errors = [] }: Operation): ErrorCode[] {
+  const common: ErrorCode[] = ['METHOD_NOT_ALLOWED', 'RATE_LIMITED', 'INTERNAL_ERROR']
+  if (path.startsWith('/api/')) common.push('NOT_FOUND')
+  if (request) common.push('VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE')
+  if (session === 'required') common.push('SESSION_INVALID')
+  if (!noDatabase) common.push('SERVICE_UNAVAILABLE')
+  return [...errors, ...common]
 }

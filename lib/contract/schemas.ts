@@ -85,9 +85,13 @@ export const WidgetSessionRequest = body({
   widgetToken: text.meta({ description: 'The token of the widget, from the HTML of the page.' }),
 })
 
+/** The body of a success. */
+function success<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.object({ ok: z.literal(true), ...shape })
+}
+
 /** The response of every operation that starts a session. */
-export const SessionTokensResponse = z.object({
-  ok: z.literal(true),
+export const SessionTokensResponse = success({
   token: jwt.meta({
     description: [
       'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,',
@@ -108,16 +112,14 @@ export const RefreshResponse = SessionTokensResponse.extend({
   }),
 })
 
-export const SessionResponse = z.object({
-  ok: z.literal(true),
+export const SessionResponse = success({
   user: z.object({ id: z.uuid(), email: z.string() }),
   sessionId: z.uuid().meta({ description: 'The `sid` of the JWT.' }),
   expiresAt: instant.meta({ description: 'When the JWT expires.' }),
   sessionExpiresAt: instant.meta({ description: 'When the session ends and can’t be refreshed any more.' }),
 })
 
-export const SessionsResponse = z.object({
-  ok: z.literal(true),
+export const SessionsResponse = success({
   sessions: z.array(
     z.object({
       id: z.uuid().meta({ description: 'The `sid` of its JWT.' }),
@@ -136,8 +138,7 @@ export const SessionsResponse = z.object({
   ),
 })
 
-export const WidgetSessionResponse = z.object({
-  ok: z.literal(true),
+export const WidgetSessionResponse = success({
   token: jwt.meta({
     description: [
       'The widget JWT (ES256, `typ` is `widget+jwt`). Claims: `iss` (`PUBLIC_URL/widget`), `aud` (`widget`), `sub`',
@@ -147,27 +148,24 @@ export const WidgetSessionResponse = z.object({
   expiresAt: instant.meta({ description: 'When the JWT expires.' }),
 })
 
-export const SecondFactorResponse = z.object({
-  ok: z.literal(true),
+export const SecondFactorResponse = success({
   available: z.boolean().meta({ description: 'Whether the user can set up an authenticator app here.' }),
   enabledAt: instant.optional().meta({ description: 'Since when a sign-in with the password asks for a code.' }),
   recoveryCodesLeft: z.int().min(0).optional(),
 })
 
-export const StartSecondFactorResponse = z.object({
-  ok: z.literal(true),
+export const StartSecondFactorResponse = success({
   secret: z.string().meta({ description: 'The TOTP secret (RFC 6238: SHA-1, six digits, 30 seconds), in base32.' }),
   uri: z.string().meta({ description: 'The same as an `otpauth:` URI, for a QR code.' }),
   enrolment: z.string().meta({ description: 'The secret, encrypted for `confirm`. Nothing is stored until then.' }),
   expiresAt: instant.meta({ description: 'Until when `confirm` accepts it.' }),
 })
 
-export const RecoveryCodesResponse = z.object({
-  ok: z.literal(true),
+export const RecoveryCodesResponse = success({
   recoveryCodes: z.array(z.string().regex(/^[0-9A-Z]{6}(-[0-9A-Z]{6}){3}$/)),
 })
 
-export const OkResponse = z.object({ ok: z.literal(true) })
+export const OkResponse = success({})
 
 /** A public signing key, as listed in the JWKS (RFC 7517). */
 export const PublicJwk = z.object({
@@ -183,17 +181,11 @@ export const PublicJwk = z.object({
 export const JwksResponse = z.object({ keys: z.array(PublicJwk).min(1) })
 
 export const passwordIssueCodes = ['too_short', 'too_long', 'invalid_characters', 'too_guessable', 'breached'] as const
-const otherIssueCodes = [
-  'invalid_json',
-  'invalid_type',
-  'invalid_or_expired',
-  'invalid_email',
-  'wrong_code',
-  'used_code',
-] as const
-export const issueCodes = [...otherIssueCodes, ...passwordIssueCodes] as const
-
 export type PasswordIssueCode = (typeof passwordIssueCodes)[number]
+
+const requestIssueCodes = ['invalid_json', 'invalid_type', 'invalid_or_expired', 'invalid_email'] as const
+const codeIssueCodes = ['wrong_code', 'used_code'] as const
+export const issueCodes = [...requestIssueCodes, ...codeIssueCodes, ...passwordIssueCodes] as const
 
 const IssueSchema = z.object({
   path: z.array(z.string()).meta({ description: 'Leads to the field; empty for the body as a whole.' }),

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { type ErrorCode, errors, type Issue, outcomeUnknownMessage } from '../contract/errors'
-import { allowedMethods, type Operation, operations } from '../contract/operations'
+import { allowedMethods, errorsOf, type Operation, operations } from '../contract/operations'
 import * as schemaModule from '../contract/schemas'
 import { windowSeconds } from './rate-limit/limit'
 
 const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
-const table: Operation[] = Object.values(operations)
 
 /** The JSON Schemas by name: of requests and responses, and of errors by their code. */
 const registry = z.registry<{ id: string }>()
@@ -28,7 +27,7 @@ const headerObjects = {
   }),
   'Retry-After': header('Seconds.', { pattern: '^[1-9]\\d*$' }),
   Allow: header('The methods that the path accepts (RFC 9110 §15.5.6).', {
-    enum: [...new Set(table.map(allowedMethods))],
+    enum: [...new Set(Object.values<Operation>(operations).map(allowedMethods))],
   }),
   'Accept-Post': header('The media type that the path accepts.', { const: 'application/json' }),
   'WWW-Authenticate': header('How to authenticate (RFC 6750 §3).', { const: 'Bearer' }),
@@ -78,6 +77,9 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
   ],
 }
 
+// ORIGIN_REJECTED is a part of its only operation.
+const sharedCodes = (Object.keys(sharedErrors) as ErrorCode[]).filter((code) => code !== 'ORIGIN_REJECTED')
+
 /** What the example of an error has more than the common fields. */
 const moreExamples: Partial<Record<ErrorCode, object>> = {
   SECOND_FACTOR_INVALID: { issues: [{ path: ['code'], code: 'wrong_code', message: 'This code is wrong.' }] },
@@ -122,8 +124,7 @@ export const openApiDocument = {
   components: {
     schemas: schemas(),
     headers: headerObjects,
-    // the other one is a part of its only operation
-    responses: (({ ORIGIN_REJECTED, ...responses }) => responses)(sharedResponses()),
+    responses: Object.fromEntries(sharedCodes.map((code) => [code, errorResponse(code)])),
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The session JWT.' },
       cookie: {
@@ -137,14 +138,11 @@ export const openApiDocument = {
 }
 
 function pathItem(operationId: string, operation: Operation) {
-  const { method, tag, summary, description, request, requestExample, acceptsSession, errors: own } = operation
-  const isApi = operation.path.startsWith('/api/')
-  const shared: ErrorCode[] = ['METHOD_NOT_ALLOWED', 'RATE_LIMITED', 'INTERNAL_ERROR']
-  if (isApi) shared.unshift('NOT_FOUND')
-  if (request) shared.push('PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE')
-  const badRequests = own.filter((code) => errors[code].status === 400)
-  const others = [...shared, ...own].filter((code) => code in sharedErrors)
-  const body = request && {
+  const { method, tag, summary, description, request, requestExample, session } = operation
+  const codes = errorsOf(operation)
+  const badRequests = codes.filter((code) => errors[code].status === 400)
+  const others = codes.filter((code) => code in sharedErrors)
+  const requestBody = request && {
     required: true,
     content: { 'application/json': { schema: ref('schemas', registry.get(request)!.id), example: requestExample } },
     description: 'At most 16 KiB, uncompressed.',
@@ -154,18 +152,10 @@ function pathItem(operationId: string, operation: Operation) {
     ...(badRequests.length > 0 && { 400: badRequestOf(operation, badRequests) }),
     ...Object.fromEntries(others.map((code) => [errors[code].status, errorOf(code, operation)])),
   }
+  const credentials = session ? [{ bearer: [] }, { cookie: [] }] : []
+  const security = session === 'optional' ? [...credentials, {}] : credentials
   return {
-    [method.toLowerCase()]: {
-      operationId,
-      tags: [tag],
-      summary,
-      description,
-      security: acceptsSession
-        ? [{ bearer: [] }, { cookie: [] }, ...(own.includes('SESSION_INVALID') ? [] : [{}])]
-        : [],
-      ...(body && { requestBody: body }),
-      responses,
-    },
+    [method.toLowerCase()]: { operationId, tags: [tag], summary, description, security, requestBody, responses },
   }
 }
 
@@ -194,8 +184,8 @@ function errorOf(code: ErrorCode, { cookies, crossOrigin }: Operation) {
     ...(crossOrigin && crossOriginHeaders),
   }
   if (Object.keys(own).length === 0) return ref('responses', code)
-  const { description, headers, content } = sharedResponses()[code]!
-  return { description, headers: { ...headers, ...own }, content }
+  const response = errorResponse(code)
+  return { ...response, headers: { ...response.headers, ...own } }
 }
 
 /** Several error codes can share status 400. */
@@ -219,20 +209,15 @@ function schemas() {
   return Object.fromEntries(Object.entries(generated).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
 }
 
-function sharedResponses() {
-  const entries = Object.entries(sharedErrors) as [ErrorCode, [string, ...string[]]][]
-  return Object.fromEntries(
-    entries.map(([code, [description, ...more]]) => {
-      const content = { 'application/json': { schema: ref('schemas', code), examples: examplesOf(code) } }
-      return [code, { description, headers: headersWith(...more), content }]
-    }),
-  )
-}
-
-function examplesOf(code: ErrorCode) {
-  const examples = { usual: { value: exampleOf(code) } }
-  if (code !== 'SERVICE_UNAVAILABLE') return examples
-  return { ...examples, unknown: { value: { ...exampleOf(code), message: outcomeUnknownMessage, outcome: 'unknown' } } }
+function errorResponse(code: ErrorCode) {
+  const [description, ...headers] = sharedErrors[code]!
+  const unknown = { ...exampleOf(code), message: outcomeUnknownMessage, outcome: 'unknown' }
+  const examples = {
+    usual: { value: exampleOf(code) },
+    ...(code === 'SERVICE_UNAVAILABLE' && { unknown: { value: unknown } }),
+  }
+  const content = { 'application/json': { schema: ref('schemas', code), examples } }
+  return { description, headers: headersWith(...headers), content }
 }
 
 function exampleOf(code: ErrorCode) {

@@ -4,6 +4,7 @@ import { ApiError, type ErrorCode, errors } from '../contract/errors'
 import { allowedMethods, type Operation } from '../contract/operations'
 import { asUnavailable } from '../database/unavailable'
 import { describeCause, log } from '../log'
+import { env } from '../settings/env'
 import { parseJson } from './body'
 import { clientKey } from './client-key'
 import { countRequest, rateLimitHeaders } from './rate-limit/limit'
@@ -42,12 +43,12 @@ export type AddToLog = (
 
 /**
  * Returns the handlers of a route: `handle` for its method (and for HEAD, with GET), 405 with `Allow` for every other
- * one (RFC 9110 §15.5.6). 404 for all while the route is not available.
+ * one (RFC 9110 §15.5.6). 404 for all while the route is not available: by default, without its setting.
  */
 export function route<Route extends Definition>(
   definition: Route,
   handle: (call: Call<Route>) => Promise<Response>,
-  isAvailable: (request: Request) => boolean = () => true,
+  isAvailable: (request: Request) => boolean = () => !definition.setting || Boolean(env()[definition.setting]),
 ): Handlers {
   const allowed = allowedMethods(definition).split(', ')
   const handler = serve(definition, async (request, call) => {

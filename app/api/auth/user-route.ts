@@ -12,18 +12,13 @@ import { sendsMail } from '@/lib/settings/env'
 export function userRoute<Body extends object, Result extends object>(
   operation: Operation & { request: z.ZodType<Body>; response: z.ZodType<Result> },
   act: (session: LiveSession, body: Body, client: Client) => Promise<Omit<Result, 'ok'>> | Promise<void>,
-  isAvailable: () => boolean,
 ) {
-  return route(
-    operation,
-    async ({ request, body, respond, addToLog }) => {
-      const session = await requireSession(request.headers)
-      addToLog({ userId: session.userId, sessionId: session.sessionId })
-      if ('code' in body || 'recoveryCode' in body) addToLog({ factor: 'code' in body ? 'totp' : 'recovery-code' })
-      const result = await act(session, body, await passwordClientOf(request))
-      if (sendsMail()) after(sendAfterRequest)
-      return respond({ ok: true, ...result } as Result)
-    },
-    isAvailable,
-  )
+  return route(operation, async ({ request, body, respond, addToLog }) => {
+    const session = await requireSession(request.headers)
+    addToLog({ userId: session.userId, sessionId: session.sessionId })
+    if ('code' in body || 'recoveryCode' in body) addToLog({ factor: 'code' in body ? 'totp' : 'recovery-code' })
+    const result = await act(session, body, await passwordClientOf(request))
+    if (sendsMail()) after(sendAfterRequest)
+    return respond({ ok: true, ...result } as Result)
+  })
 }

@@ -7,11 +7,10 @@ import { isSameOrigin } from '@/lib/http/same-origin'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
 import { parseEmail } from '@/lib/password/parse-email'
-import { sendsMail } from '@/lib/settings/env'
 
 /** Mails a reset link to the address in the form of the forgot-password page. Works without scripts. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'forgot-password-page', method: 'POST' },
+  { name: 'forgot-password-page', method: 'POST', setting: 'SMTP_URL' },
   async ({ request }) => {
     if (!isSameOrigin(request.headers)) throw new ApiError('ORIGIN_REJECTED')
     const email = (await readForm(request)).get('email') ?? ''
@@ -24,5 +23,4 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       throw error
     }
   },
-  sendsMail,
 )

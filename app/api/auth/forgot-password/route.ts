@@ -5,7 +5,6 @@ import { route } from '@/lib/http/route'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
 import { parseEmail } from '@/lib/password/parse-email'
-import { sendsMail } from '@/lib/settings/env'
 
 /** Mails a reset link. The response is the same, and comes before any look-up, for every address. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
@@ -15,5 +14,4 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     after(() => mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)))
     return respond({ ok: true })
   },
-  sendsMail,
 )

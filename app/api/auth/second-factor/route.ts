@@ -2,7 +2,6 @@ import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { findSecondFactor } from '@/lib/second-factor/find'
 import { requireSession } from '@/lib/session/find'
-import { env } from '@/lib/settings/env'
 
 /** Returns whether the user has a second factor. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
@@ -11,5 +10,4 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const { enabledAt, ...factor } = await findSecondFactor((await requireSession(headers)).userId)
     return respond({ ok: true, ...factor, enabledAt: enabledAt?.toISOString() })
   },
-  () => env().PASSWORD_SIGN_IN,
 )

@@ -5,7 +5,6 @@ import { route } from '@/lib/http/route'
 import { mailNewDevice } from '@/lib/password/new-device'
 import { signIn } from '@/lib/password/sign-in'
 import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
-import { env } from '@/lib/settings/env'
 
 /** Starts a session for a user who knows the password, and sets its cookies. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
@@ -21,5 +20,4 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser)])
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
   },
-  () => env().PASSWORD_SIGN_IN,
 )

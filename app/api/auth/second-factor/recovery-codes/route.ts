@@ -1,11 +1,8 @@
 import { userRoute } from '@/app/api/auth/user-route'
 import { operations } from '@/lib/contract/operations'
 import { replaceRecoveryCodes } from '@/lib/second-factor/change'
-import { env } from '@/lib/settings/env'
 
-/** Replaces the recovery codes. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = userRoute(
   operations.replaceRecoveryCodes,
   replaceRecoveryCodes,
-  () => env().PASSWORD_SIGN_IN,
 )

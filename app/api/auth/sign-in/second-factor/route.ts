@@ -5,7 +5,6 @@ import { route } from '@/lib/http/route'
 import { mailNewDevice } from '@/lib/password/new-device'
 import { signInWithSecondFactor } from '@/lib/second-factor/sign-in'
 import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
-import { env } from '@/lib/settings/env'
 
 /** Starts a session for a user who knows the password and has a code, and sets its cookies. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
@@ -19,5 +18,4 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser), challengeCookie(null)])
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
   },
-  () => env().PASSWORD_SIGN_IN,
 )
