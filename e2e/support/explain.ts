@@ -22,8 +22,12 @@ import { mailNewDevice } from '../../lib/password/new-device'
 import { issueResetToken, resetPassword } from '../../lib/password/reset'
 import { signIn as signInWithPassword } from '../../lib/password/sign-in'
 import { makeChallenge } from '../../lib/second-factor/challenge'
-import { removeSecondFactor, replaceRecoveryCodes } from '../../lib/second-factor/change'
-import { confirmEnrolment, startEnrolment } from '../../lib/second-factor/enrol'
+import {
+  confirmEnrolment,
+  removeSecondFactor,
+  replaceRecoveryCodes,
+  startEnrolment,
+} from '../../lib/second-factor/change'
 import { findFactor } from '../../lib/second-factor/find'
 import { signInWithSecondFactor } from '../../lib/second-factor/sign-in'
 import { hashSecret } from '../../lib/secret'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { emailDomain, emailForms, parseEmailAddress } from './email-address'
+import { emailDomain, emailForms, parseEmail, parseEmailAddress } from './email-address'
 
 const accepted: Record<string, string> = {
   'ada@example.com': 'ada@example.com',
@@ -67,4 +67,14 @@ test('the form of a domain in Unicode has the same form in ASCII', () => {
     if (forms && again?.[1] !== forms[1]) others.push(forms[0])
   }
   expect(others).toEqual([])
+})
+
+test('an address has the same forms in any case, so that its attempts are counted together', () => {
+  for (const text of ['ada@groß.example', 'ADA@GROẞ.example', ' Ada@Groß.Example '])
+    expect(parseEmail(text), text).toEqual(['ada@groß.example', 'ada@xn--gro-7ka.example', 'ada@groß.example'])
+})
+
+test('an address in ASCII has a form in Unicode, because its user may be stored so', () => {
+  const given = 'ada@xn--gro-7ka.example'
+  expect(parseEmail(given.toUpperCase())).toEqual([given, given, 'ada@groß.example'])
 })

@@ -1,4 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
+import { invalid } from './errors'
 
 const maxLength = 254 // RFC 5321 §4.5.3.1.3, without the angle brackets
 const maxLocalBytes = 64
@@ -21,13 +22,20 @@ export function parseEmailAddress(text: string): string | null {
 }
 
 /** What a user's address may be stored as. New users are stored with their domain in ASCII. */
-export type EmailForms = [given: string, ascii: string, unicode: string]
+type EmailForms = [given: string, ascii: string, unicode: string]
 
 /** Returns the forms in which a user’s address may be stored, in lower case. Null unless it is exactly one address. */
 export function emailForms(text: string): EmailForms | null {
   const given = text.toLowerCase() // before the conversion, which maps a capital ẞ to “ss”
   const ascii = parseEmailAddress(given)
   return ascii === null ? null : [given, ascii, inUnicode(ascii)]
+}
+
+/** Returns the forms in which an e-mail address may be stored. Throws VALIDATION_ERROR unless it is exactly one. */
+export function parseEmail(text: string): EmailForms {
+  const forms = emailForms(text.trim())
+  if (forms === null) throw invalid(['email'], 'invalid_email', 'Enter one e-mail address, like name@example.com.')
+  return forms
 }
 
 /** Returns the domain of a stored e-mail address: in ASCII, or as it is if it can't be converted. */

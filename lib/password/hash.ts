@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
 import PQueue from 'p-queue'
-import { ApiError } from '../contract/errors'
+import { ApiError, invalid } from '../contract/errors'
+import type { PasswordIssueCode } from '../contract/schemas'
+import { env } from '../settings/env'
 import { isBreached } from './breach'
-import { isHashable, minGuesses, toNfc } from './format'
-import { passwordError } from './rules'
+import { formatIssue, isHashable, maxPasswordBytes, minGuesses, toNfc } from './format'
 import { countGuesses } from './strength'
 
 const bcryptCost = 12
@@ -19,6 +20,21 @@ const queue = new PQueue({ concurrency })
 async function inQueue<Result>(work: () => Promise<Result>): Promise<Result> {
   if (queue.size >= maxWaiting) throw new ApiError('SERVICE_UNAVAILABLE')
   return queue.add(work)
+}
+
+function passwordError(code: PasswordIssueCode, message: string): ApiError {
+  return invalid(['password'], code, message)
+}
+
+/** Returns the error of a password that is too short, too long, or has characters that cannot be hashed faithfully. */
+export function passwordFormatError(password: string): ApiError | undefined {
+  const { PASSWORD_MIN_LENGTH } = env()
+  const code = formatIssue(password, PASSWORD_MIN_LENGTH)
+  if (code === 'too_short') return passwordError(code, `Use at least ${PASSWORD_MIN_LENGTH} characters.`)
+  const max = maxPasswordBytes
+  if (code === 'too_long')
+    return passwordError(code, `Use at most ${max} bytes: ${max} plain letters, fewer with accents or emoji.`)
+  if (code) return passwordError(code, 'Remove the invisible control character and try again.')
 }
 
 /**

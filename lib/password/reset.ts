@@ -6,9 +6,8 @@ import { dateFromEpoch, isUnexpired, Prisma, prisma, transaction } from '../data
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
 import { hashSecret, newSecret } from '../secret'
 import { endAllSessions, lockUser } from '../session/revoke'
-import { env, sendsMail } from '../settings/env'
-import { hashNewPassword } from './hash'
-import { passwordFormatError } from './rules'
+import { env } from '../settings/env'
+import { hashNewPassword, passwordFormatError } from './hash'
 
 const invalidToken = () => invalid(['token'], 'invalid_or_expired', invalidTokenMessage)
 
@@ -54,9 +53,7 @@ export async function resetPassword(
     if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await releaseAttempt(tokenHash)
     throw error
   })
-  const notice = sendsMail()
-    ? Prisma.sql`, ${noticeInsteadOfResets(Prisma.sql`(SELECT user_id FROM claimed)`, request)}`
-    : Prisma.empty
+  const claimed = Prisma.sql`(SELECT user_id FROM claimed)`
   const changed = await transaction(async (tx) => {
     await lockUser(tx, userId)
     // statement_timestamp(), because now() is from before the wait for the user.
@@ -68,9 +65,9 @@ export async function resetPassword(
         RETURNING user_id
       ), changed AS (
         UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()
-        WHERE id = (SELECT user_id FROM claimed)
+        WHERE id = ${claimed}
         RETURNING id
-      ), ${endAllSessions(Prisma.sql`(SELECT user_id FROM claimed)`)}${notice}
+      ), ${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, request)}
       SELECT 1 FROM changed`
   })
   if (!changed) throw invalidToken() // a concurrent request used it

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { emailForms } from '../contract/email-address'
+import { emailForms, parseEmail } from '../contract/email-address'
 import { ApiError, type Challenge, wrongPasswordMessage } from '../contract/errors'
 import { NothingChanged } from '../database/nothing-changed'
 import { mayUsePassword } from '../database/password-policy'
@@ -14,7 +14,6 @@ import { startSession } from '../session/start'
 import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
 import { type Verified, verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
-import { parseEmail } from './parse-email'
 
 /** Who signs in: the network, the browser, its cookie `__Host-known`, and the language of notices. */
 export type Client = MailRequest & { subnet: string; knownBrowser: string | null; sessionIds: string[] }

@@ -1,4 +1,5 @@
 import { after } from 'next/server'
+import { parseEmail } from '@/lib/contract/email-address'
 import { ApiError } from '@/lib/contract/errors'
 import { readForm } from '@/lib/http/body'
 import { clientKey } from '@/lib/http/client-key'
@@ -6,7 +7,6 @@ import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
-import { parseEmail } from '@/lib/password/parse-email'
 
 /** Mails a reset link to the address in the form of the forgot-password page. Works without scripts. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(

@@ -1,10 +1,10 @@
 import { after } from 'next/server'
+import { parseEmail } from '@/lib/contract/email-address'
 import { operations } from '@/lib/contract/operations'
 import { clientKey } from '@/lib/http/client-key'
 import { route } from '@/lib/http/route'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
-import { parseEmail } from '@/lib/password/parse-email'
 
 /** Mails a reset link. The response is the same, and comes before any look-up, for every address. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(

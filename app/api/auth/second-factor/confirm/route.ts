@@ -1,6 +1,6 @@
 import { userRoute } from '@/app/api/auth/user-route'
 import { operations } from '@/lib/contract/operations'
-import { confirmEnrolment } from '@/lib/second-factor/enrol'
+import { confirmEnrolment } from '@/lib/second-factor/change'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = userRoute(
   operations.confirmSecondFactor,
