@@ -1,5 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
-import { invalid } from './errors'
+import { invalid, invalidEmailMessage } from './errors'
 
 const maxLength = 254 // RFC 5321 §4.5.3.1.3, without the angle brackets
 const maxLocalBytes = 64
@@ -34,7 +34,7 @@ export function emailForms(text: string): EmailForms | null {
 /** Returns the forms in which an e-mail address may be stored. Throws VALIDATION_ERROR unless it is exactly one. */
 export function parseEmail(text: string): EmailForms {
   const forms = emailForms(text.trim())
-  if (forms === null) throw invalid(['email'], 'invalid_email', 'Enter one e-mail address, like name@example.com.')
+  if (forms === null) throw invalid(['email'], 'invalid_email', invalidEmailMessage)
   return forms
 }
 

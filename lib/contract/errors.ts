@@ -44,6 +44,7 @@ export const errors = {
 export const invalidTokenMessage = 'This link is unknown, was already used, or has expired. Request a new one.'
 export const tooManyPasswordsMessage =
   'There were too many sign-ins with wrong passwords. Wait as long as the Retry-After header says.'
+export const invalidEmailMessage = 'Enter one e-mail address, like name@example.com.'
 export const wrongPasswordMessage = 'The current password is wrong.'
 export const tooManyCodesMessage = 'There were too many codes. Wait as long as the Retry-After header says.'
 export const originNotApprovedMessage = 'This widget may not be used on this site.'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type ErrorCode, type Issue, invalidTokenMessage } from './errors'
+import { type ErrorCode, type Issue, invalidEmailMessage, invalidTokenMessage } from './errors'
 import { maxSecondFactorFailures, passwordLimits, refreshGraceSeconds } from './lifetimes'
 import * as paths from './paths'
 import * as schemas from './schemas'
@@ -54,11 +54,8 @@ const exampleKey = {
   alg: 'ES256',
   use: 'sig',
 }
-const emailIssue = {
-  path: ['email'],
-  code: 'invalid_email',
-  message: 'Enter one e-mail address, like name@example.com.',
-}
+const emailIssue = { path: ['email'], code: 'invalid_email', message: invalidEmailMessage }
+const tokenIssue = { path: ['token'], code: 'invalid_or_expired', message: invalidTokenMessage }
 const passwordIssue = { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' }
 
 // What several operations have in common.
@@ -109,9 +106,7 @@ export const operations = {
     errors: ['SSO_EXCHANGE_INVALID'],
     badRequest:
       'The code is unknown, used, expired, of another browser or a disabled user, or its verifier is missing or wrong',
-    issueExamples: {
-      code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' },
-    },
+    issueExamples: { code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' } },
   },
   signIn: {
     ...post('Operations', 'sign-in', paths.signIn),
@@ -219,10 +214,7 @@ export const operations = {
     responseDescription: 'The password is changed.',
     ...ok,
     badRequest: 'The token is unknown, used or expired; or the password is rejected',
-    issueExamples: {
-      token: { path: ['token'], code: 'invalid_or_expired', message: invalidTokenMessage },
-      password: passwordIssue,
-    },
+    issueExamples: { token: tokenIssue, password: passwordIssue },
   },
   changePassword: {
     ...post('Operations', 'password-change', paths.changePassword),

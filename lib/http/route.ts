@@ -114,18 +114,21 @@ function serve(
         addToLog: (fields) => Object.assign(added, fields),
       })
     } catch (thrown) {
-      error = asApiError(thrown)
+      const other = () => asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
+      error = thrown instanceof ApiError ? thrown : other()
       response = errorResponse(error, requestId, definition)
     }
-    const headers = { 'Cache-Control': 'no-store', 'X-Request-Id': requestId, ...rateLimitHeaders(verdict) }
+    const origin = response.ok && request.headers.get('origin')
+    const headers = {
+      'Cache-Control': 'no-store',
+      'X-Request-Id': requestId,
+      ...rateLimitHeaders(verdict),
+      ...(crossOrigin && crossOriginHeaders),
+      ...(crossOrigin && origin && { 'Access-Control-Allow-Origin': origin }),
+    }
     // A publicly cacheable response must not carry headers about one request.
     const isPublic = response.headers.get('cache-control')?.startsWith('public')
     if (!isPublic) for (const [header, value] of Object.entries(headers)) response.headers.set(header, value)
-
-    if (crossOrigin)
-      for (const [header, value] of Object.entries(crossOriginHeaders)) response.headers.set(header, value)
-    const origin = request.headers.get('origin')
-    if (crossOrigin && response.ok && origin) response.headers.set('Access-Control-Allow-Origin', origin)
     for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
 
     const line = {
@@ -141,11 +144,6 @@ function serve(
     else log.info(line)
     return response
   }
-}
-
-function asApiError(thrown: unknown): ApiError {
-  if (thrown instanceof ApiError) return thrown
-  return asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
 }
 
 const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {

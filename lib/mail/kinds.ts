@@ -24,20 +24,20 @@ export type MailKind = {
 const minute = 60
 const hour = 60 * minute
 
-const whileWanted = { retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute], lifetimeSeconds: hour }
-const forADay = {
-  retryAfterSeconds: [...whileWanted.retryAfterSeconds, 2 * hour, 12 * hour],
+const signInLink = async () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
+
+/** Of a mail that the user waits for. */
+const request = { retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute], lifetimeSeconds: hour }
+/** Of a mail about a change of the account. */
+const notice = {
+  retryAfterSeconds: [...request.retryAfterSeconds, 2 * hour, 12 * hour],
   lifetimeSeconds: 24 * hour,
+  link: async () => new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href,
 }
-
-const signInUrl = () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
-
-const forgotPasswordUrl = () => new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href
 
 function secondFactorNotice(what: 'on' | 'off' | 'used' | 'codes') {
   return {
-    ...forADay,
-    link: async () => forgotPasswordUrl(),
+    ...notice,
     content: ({ secondFactor, changed }, requested, number) => ({
       ...secondFactor[what],
       button: secondFactor.button,
@@ -54,7 +54,7 @@ function secondFactorNotice(what: 'on' | 'off' | 'used' | 'codes') {
 /** Every kind of mail in the outbox. A new one is an entry here, and its texts in each language. */
 export const mailKinds = {
   reset: {
-    ...whileWanted,
+    ...request,
     link: async (claim) => {
       const token = newSecret()
       return (await issueTokenOfMail(claim, token)) ? `${env().PUBLIC_URL}/reset-password?token=${token}` : null
@@ -66,8 +66,8 @@ export const mailKinds = {
     }),
   },
   'sign-in': {
-    ...whileWanted,
-    link: async () => signInUrl(),
+    ...request,
+    link: signInLink,
     content: ({ signIn }, requested) => ({
       ...signIn,
       paragraphs: [signIn.body],
@@ -75,8 +75,7 @@ export const mailKinds = {
     }),
   },
   'password-changed': {
-    ...forADay,
-    link: async () => forgotPasswordUrl(),
+    ...notice,
     content: ({ changed }, requested) => ({
       ...changed,
       paragraphs: [changed.body, requested(changed.requested), changed.notYou],
@@ -84,8 +83,7 @@ export const mailKinds = {
     }),
   },
   'new-device': {
-    ...forADay,
-    link: async () => forgotPasswordUrl(),
+    ...notice,
     content: ({ newDevice }, requested) => ({
       ...newDevice,
       paragraphs: [newDevice.body, requested(newDevice.requested), newDevice.notYou],
@@ -93,8 +91,8 @@ export const mailKinds = {
     }),
   },
   'email-changed': {
-    ...forADay,
-    link: async () => signInUrl(),
+    ...notice,
+    link: signInLink,
     content: ({ emailChanged, changed }, requested) => ({
       ...emailChanged,
       paragraphs: [emailChanged.body, emailChanged.next, requested(changed.requested)],

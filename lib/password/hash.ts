@@ -52,17 +52,15 @@ export async function hashNewPassword(password: string, context: string[]): Prom
   return inQueue(() => bcrypt.hash(normalized, bcryptCost))
 }
 
-/** A password that matches. `upgraded` is a hash of it at today's cost, if the stored one is cheaper. */
-export type Verified = { upgraded: string | null }
-
 // A hash of the right form, whose password nobody knows.
 const dummyHash = `$2b$${bcryptCost}$${'.'.repeat(53)}`
 
 /**
- * Returns null unless a password, as typed or in NFC, matches a stored hash. Throws SERVICE_UNAVAILABLE. The dummy
- * replaces a missing hash, and follows a cheaper one: no failure takes less time than that of an unknown user.
+ * Returns null unless a password, as typed or in NFC, matches a stored hash. `upgraded` is a hash of it at today's
+ * cost, if the stored one is cheaper. Throws SERVICE_UNAVAILABLE. The dummy replaces a missing hash, and follows a
+ * cheaper one: no failure takes less time than that of an unknown user.
  */
-export function verifyPassword(password: string, stored: string | null): Promise<Verified | null> {
+export function verifyPassword(password: string, stored: string | null): Promise<{ upgraded: string | null } | null> {
   return inQueue(async () => {
     const hash = verifiableHash(stored)
     const isCheaper = hash !== null && bcrypt.getRounds(hash) < bcryptCost

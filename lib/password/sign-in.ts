@@ -12,22 +12,19 @@ import type { LiveSession } from '../session/find'
 import { issueTokens, type SessionTokens, type StoredSession } from '../session/issue-tokens'
 import { startSession } from '../session/start'
 import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './attempts'
-import { type Verified, verifyPassword } from './hash'
+import { verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 
 /** Who signs in: the network, the browser, its cookie `__Host-known`, and the language of notices. */
 export type Client = MailRequest & { subnet: string; knownBrowser: string | null; sessionIds: string[] }
 
 export type SignIn = SessionTokens & { userId: string; sessionId: string; knownBrowser: string }
-type SignedIn = Pick<StoredSession, 'userId' | 'email' | 'now' | 'endsAt' | 'authenticatedAt' | 'amr'>
 type StoredUser = { userId: string; email: string; passwordHash: string; hasSecondFactor: boolean }
 
 /**
- * Starts a session for a user who knows the password, and ends the sessions that the browser held
- * before. Throws SIGN_IN_INVALID, whatever the reason and after the same work; RATE_LIMITED after
- * too many attempts, for known and unknown accounts alike; SERVICE_UNAVAILABLE if too many hashes
- * wait; or VALIDATION_ERROR for what is no e-mail address. SECOND_FACTOR_REQUIRED, with a challenge and
- * nothing else, if the user has a second factor.
+ * Starts a session for a user who knows the password, and ends those of the browser. Throws SIGN_IN_INVALID, whatever
+ * the reason and after the same work; RATE_LIMITED, for known and unknown accounts alike; SERVICE_UNAVAILABLE;
+ * VALIDATION_ERROR for what is no e-mail address; SECOND_FACTOR_REQUIRED with a challenge.
  */
 export async function signIn(email: string, password: string, client: Client): Promise<SignIn> {
   const emails = parseEmail(email)
@@ -37,12 +34,12 @@ export async function signIn(email: string, password: string, client: Client): P
   // A second look, because the stored hash can change between its verification and the session: by a
   // reset, which wins, or by a sign-in that raised its cost.
   for (let look = 0; look < 2; look++) {
-    const { user, verified } = await verify(emails, password, attempt)
-    if (!user || !verified) break
+    const user = await verify(emails, password, attempt)
+    if (!user) break
     const session = user.hasSecondFactor ? null : await start(user, client, attempt)
     const challenge = user.hasSecondFactor ? await challengeOf(user) : undefined
     if (!session && !challenge) continue
-    if (verified.upgraded) await upgrade(user, verified.upgraded)
+    if (user.upgraded) await upgrade(user, user.upgraded)
     if (!session) throw new ApiError('SECOND_FACTOR_REQUIRED', { challenge })
     return { ...session, knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt) }
   }
@@ -55,29 +52,24 @@ export async function signIn(email: string, password: string, client: Client): P
  */
 export async function attemptOf(account: string, emails: string[], { subnet, knownBrowser }: Client) {
   const known = readKnownBrowser(knownBrowser, account)
-  const changed = known
-    ? await prisma().$executeRaw`
-        SELECT 1 FROM users
-        WHERE email = ANY (${emails}) AND password_changed_at > to_timestamp(${known.signedInAt})`.catch(
-        NothingChanged.rethrow,
-      )
-    : 0
-  return { account, subnet, browser: known && changed === 0 ? known.id : null }
+  if (!known) return { account, subnet, browser: null }
+  const changed = await prisma().$executeRaw`
+    SELECT 1 FROM users WHERE email = ANY (${emails}) AND password_changed_at > to_timestamp(${known.signedInAt})`.catch(
+    NothingChanged.rethrow,
+  )
+  return { account, subnet, browser: changed ? null : known.id }
 }
 
-/** Releases the attempt if it throws. */
-async function verify(
-  emails: string[],
-  password: string,
-  attempt: Counted,
-): Promise<{ user?: StoredUser; verified: Verified | null }> {
+/** Returns the user whose password it is, or null. Releases the attempt if it throws. */
+async function verify(emails: string[], password: string, attempt: Counted) {
   try {
     const [user] = await prisma().$queryRaw<StoredUser[]>`
-    SELECT id AS "userId", email, password_hash AS "passwordHash", second_factor_at IS NOT NULL AS "hasSecondFactor"
-    FROM users
-    WHERE email = ANY (${emails}) AND disabled_at IS NULL AND ${mayUsePassword} AND password_hash IS NOT NULL
-    ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NothingChanged.rethrow)
-    return { user, verified: await verifyPassword(password, user?.passwordHash ?? null) }
+      SELECT id AS "userId", email, password_hash AS "passwordHash", second_factor_at IS NOT NULL AS "hasSecondFactor"
+      FROM users
+      WHERE email = ANY (${emails}) AND disabled_at IS NULL AND ${mayUsePassword} AND password_hash IS NOT NULL
+      ORDER BY email = ${emails[0]!} DESC LIMIT 1`.catch(NothingChanged.rethrow)
+    const verified = await verifyPassword(password, user?.passwordHash ?? null)
+    return user && verified && { ...user, ...verified }
   } catch (error) {
     await releaseAttempt(attempt)
     throw error
@@ -100,8 +92,8 @@ export async function checkPassword(
   client: Client,
 ) {
   const attempt = await consumeAttempt(await attemptOf(accountOf(email), [email], client))
-  const { user, verified } = await verify([email], password, attempt)
-  if (!verified || user?.userId !== userId) throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
+  const user = await verify([email], password, attempt)
+  if (user?.userId !== userId) throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })
   return { passwordHash: user.passwordHash, attempt }
 }
 
@@ -132,9 +124,8 @@ export async function startPasswordSession(
   attempt: Counted,
   spend = nothingToSpend,
 ) {
-  // Locks the user first, like everything that ends all sessions of a user: of a sign-in
-  // and a reset at the same time, the later one sees what the earlier one did.
-  const [row] = await prisma().$queryRaw<SignedIn[]>`
+  // Locks the user first, as a reset does: of the two at the same time, the later one sees what the earlier one did.
+  const [row] = await prisma().$queryRaw<Omit<StoredSession, 'sessionId' | 'connection' | 'generation'>[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT id AS user_id, email FROM users WHERE ${condition} FOR KEY SHARE
     ), ${spend}, claimed AS MATERIALIZED (
