@@ -78,10 +78,9 @@ async function enable(user: User): Promise<void> {
   console.log(`${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`)
 }
 
-async function rename(user: User, { language = 'en' }: Flags, email: string): Promise<void> {
+async function rename(user: User, flags: Flags, email: string): Promise<void> {
   checkAddress(email, true)
-  checkLanguage(language)
-  const ended = await users.renameUser(user, email, language)
+  const ended = await users.renameUser(user, email, languageOf(flags))
   if (ended === null) throw new UsageError(`Another user has ${email}.`)
   reportEnded(`Renamed ${user.email} to ${(await findUserByEmail(email))!.email}.`, ended)
   if (!sendsMail()) return console.log('No mail server is set up: tell the user.')
@@ -89,9 +88,8 @@ async function rename(user: User, { language = 'en' }: Flags, email: string): Pr
   await sendDueMails(30_000)
 }
 
-async function removeSecondFactor(user: User, { language = 'en' }: Flags): Promise<void> {
-  checkLanguage(language)
-  const ended = await removeSecondFactorOf(user.id, language)
+async function removeSecondFactor(user: User, flags: Flags): Promise<void> {
+  const ended = await removeSecondFactorOf(user.id, languageOf(flags))
   if (ended === null) throw new UsageError(`${user.email} has no second factor.`)
   reportEnded(`Removed the second factor of ${user.email}.`, ended)
   console.log('This is what an attacker who has the password would ask for: was it the user who asked?')
@@ -113,8 +111,9 @@ async function importFile(_flags: Flags, file: string): Promise<void> {
     console.log(['Their domain requires SSO, so their password can’t be used:', ...unusable].join('\n  '))
 }
 
-function checkLanguage(language: string): void {
-  if (!/^[a-z]{2,3}$/.test(language)) throw new UsageError(`“${language}” is not a language, such as en or de.`)
+function languageOf({ language = 'en' }: Flags): string {
+  if (/^[a-z]{2,3}$/.test(language)) return language
+  throw new UsageError(`“${language}” is not a language, such as en or de.`)
 }
 
 async function existing(email: string): Promise<User> {
@@ -159,10 +158,10 @@ async function unlink(user: User, _flags: Flags, slug: string): Promise<void> {
   console.log(`Its subject is rejected until: npm run users -- link ${user.email} ${slug} ${unlinked.subject}`)
 }
 
-async function invite({ language = 'en' }: Flags, email: string): Promise<void> {
+async function invite(flags: Flags, email: string): Promise<void> {
   checkAddress(email, true)
   if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
-  checkLanguage(language)
+  const language = languageOf(flags)
   const added = await createUser(email)
   const user = (await findUserByEmail(email))!
   if (user.disabledAt) throw new UsageError(`${user.email} is disabled: npm run users -- enable ${user.email}`)
@@ -190,24 +189,24 @@ async function show(user: User, { json }: Flags): Promise<void> {
   if (json) return console.log(JSON.stringify({ ...user, ...details, lastSignIn: last ?? null, sessions: live }))
   console.log([user.email, user.id, ...stateOf(user)].join('  '))
   console.log(`Created ${details.createdAt.toISOString()}, has ${details.hasPassword ? 'a' : 'no'} password`)
-  const factor = details.secondFactor
-  if (factor)
+  if (details.secondFactor) {
+    const { enabledAt, recoveryCodesLeft: left, failures } = details.secondFactor
     console.log(
-      `Second factor since ${factor.enabledAt.toISOString()}, recovery codes left: ${factor.recoveryCodesLeft}, wrong codes: ${factor.failures}`,
+      `Second factor since ${enabledAt.toISOString()}, recovery codes left: ${left}, wrong codes: ${failures}`,
     )
+  }
   for (const { connection, subject } of details.identities) console.log(`Linked to ${connection} as ${subject}`)
-  const lastSignIn = last ? `${last.createdAt.toISOString()}, ${wayOf(last)}` : 'none in the past two weeks'
-  console.log(`Last sign-in: ${lastSignIn}`)
+  console.log(
+    `Last sign-in: ${last ? `${last.createdAt.toISOString()}, ${wayOf(last)}` : 'none in the past two weeks'}`,
+  )
   console.log(`Live sessions: ${live.length}`)
-  for (const session of live) {
-    const { id, createdAt, rotatedAt, expiresAt } = session
+  for (const { id, createdAt, rotatedAt, expiresAt, ...way } of live) {
     const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
-    const times = `began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}`
-    console.log(`  ${id}  ${times}, ${wayOf(session)}`)
+    console.log(`  ${id}  began ${createdAt.toISOString()}${renewed}, ends ${expiresAt.toISOString()}, ${wayOf(way)}`)
   }
 }
 
-function wayOf({ method, connection, device }: UserSession): string {
+function wayOf({ method, connection, device }: Pick<UserSession, 'method' | 'connection' | 'device'>): string {
   const ways = { password: 'password', sso: connection ?? 'a removed connection', code: 'a callback of another app' }
   return device ? `${ways[method]}, ${device}` : ways[method]
 }

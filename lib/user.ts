@@ -32,10 +32,7 @@ async function findUsers(where: Prisma.Sql): Promise<User[]> {
   return rows.map((row) => ({ ...row, disabledAt: row.disabledAt === null ? null : dateFromEpoch(row.disabledAt) }))
 }
 
-/**
- * Creates a user with an e-mail address, whose domain is stored in ASCII, and no password. Returns
- * whether it did: not if a user already has that e-mail address.
- */
+/** Creates a user without a password. Returns whether it did: not if a user already has that e-mail address. */
 export async function createUser(email: string, { ssoOnly = false } = {}): Promise<boolean> {
   if (await findUserByEmail(email)) return false // perhaps with a domain in Unicode
   const stored = emailForms(email)?.[1] ?? email.toLowerCase()
@@ -44,10 +41,7 @@ export async function createUser(email: string, { ssoOnly = false } = {}): Promi
   return created.count === 1
 }
 
-/**
- * Disables a user: ends all sessions, and invalidates the codes and the reset token. Returns the
- * number of ended sessions.
- */
+/** Disables a user: ends all sessions, whose number it returns, and invalidates the codes and the reset token. */
 export async function disableUser(userId: string): Promise<number> {
   return transaction(async (tx) => {
     const ended = await endSessionsOf(tx, userId)
@@ -88,9 +82,8 @@ async function endSessionsOf(tx: Prisma.TransactionClient, userId: string): Prom
 }
 
 /**
- * Gives a user another e-mail address, whose domain is stored in ASCII. Ends all sessions, invalidates the codes and
- * the reset token, and queues a notice to both addresses. Returns the number of ended sessions, or null if another
- * user has that address.
+ * Gives a user another e-mail address. Ends all sessions, invalidates the codes and the reset token, and queues a notice
+ * to both addresses. Returns the number of ended sessions, or null if another user has that address.
  */
 export async function renameUser(user: User, email: string, language: string): Promise<number | null> {
   const other = await findUserByEmail(email)
@@ -107,10 +100,7 @@ export async function renameUser(user: User, email: string, language: string): P
   })
 }
 
-/**
- * Deletes a user, with all that refers to it: sessions, codes, the reset token, mails and identities. Returns how many
- * live sessions and identities that were.
- */
+/** Deletes a user, with all that refers to it. Returns how many live sessions and identities that were. */
 export async function deleteUser(userId: string): Promise<{ sessions: number; identities: number }> {
   return transaction(async (tx) => {
     const sessions = await endSessionsOf(tx, userId)
@@ -120,22 +110,13 @@ export async function deleteUser(userId: string): Promise<{ sessions: number; id
   })
 }
 
-/** A sign-in of the past weeks. Times of what is not live are history. */
-export type UserSession = {
-  id: string
-  isLive: boolean
-  createdAt: Date
-  rotatedAt: Date | null
-  expiresAt: Date
-  method: 'password' | 'sso' | 'code'
-  /** The slug of the connection, unless it was removed. */
-  connection: string | null
-  device: string | null
-}
+/** A sign-in of the past weeks. `connection` is its slug, unless it was removed. Times of what is not live are history. */
+export type UserSession = Awaited<ReturnType<typeof sessionsOfUser>>[number]
 
 /** Returns the sessions of a user, the newest first, without those that dashboards got from them. */
-async function sessionsOfUser(userId: string): Promise<UserSession[]> {
-  type Row = Omit<UserSession, 'createdAt' | 'rotatedAt' | 'expiresAt'> & { times: [number, number, number | null] }
+async function sessionsOfUser(userId: string) {
+  type Way = { method: 'password' | 'sso' | 'code'; connection: string | null; device: string | null }
+  type Row = { id: string; isLive: boolean; times: [number, number, number | null] } & Way
   const sessions = await prisma().$queryRaw<Row[]>`
     SELECT id, revoked_at IS NULL AND expires_at > now() AS "isLive", device,
       coalesce(method, CASE WHEN connection_id IS NULL THEN 'password' ELSE 'sso' END) AS method,

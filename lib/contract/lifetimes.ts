@@ -2,7 +2,6 @@
 export const lifetimes = {
   /** The one-time code of an SSO callback. */
   code: 60,
-  /** The token of a reset e-mail. */
   resetToken: 60 * 60,
   /** A session JWT and its cookie. A JWT never outlives its session. */
   sessionToken: 12 * 60 * 60,
@@ -14,7 +13,6 @@ export const lifetimes = {
   browser: 30 * 60,
   /** Between the password and the second factor of a sign-in, and between a new TOTP secret and its first code. */
   secondFactorStep: 10 * 60,
-  /** The JWT of a widget. */
   widgetToken: 15 * 60,
   /** The cookie of a browser in which a user has signed in with a password. */
   knownBrowser: 180 * 24 * 60 * 60,

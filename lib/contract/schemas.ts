@@ -17,12 +17,11 @@ const newPassword = text.meta({
 
 const currentPassword = text.meta({ description: 'The password of the user, which counts as an attempt to sign in.' })
 
-/** The body of a request. Ignores unknown fields. */
+/** The body of a request. Ignores unknown fields, and accepts any value: a wrong one has an error of its own. */
 function body<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object(shape, { error: 'The body must be a JSON object.' })
 }
 
-/** Accepts any `code` and `codeVerifier`: a wrong one is an SSO_EXCHANGE_INVALID. */
 export const SsoExchangeRequest = body({
   code: text.meta({ description: 'The one-time code from the SSO callback redirect.' }),
   codeVerifier: text.optional().meta({
@@ -30,16 +29,13 @@ export const SsoExchangeRequest = body({
   }),
 })
 
-/** lib/password checks the token and the password. */
 export const ResetPasswordRequest = body({
   token: text.meta({ description: 'The token from the reset e-mail.' }),
   password: newPassword,
 })
 
-/** lib/password checks both passwords. */
 export const ChangePasswordRequest = body({ currentPassword, password: newPassword })
 
-/** lib/password checks the address. Any password may be tried. */
 export const SignInRequest = body({
   email,
   password: text.meta({ description: 'The password. Never trimmed. Verified as typed, then in Unicode NFC.' }),
@@ -54,14 +50,12 @@ function demandOne({ code, recoveryCode }: { code?: unknown; recoveryCode?: unkn
     context.addIssue({ code: 'invalid_type', expected: 'string', path: ['code'], message })
 }
 
-/** Those of the second factor accept any challenge and any code: a wrong one has an error of its own. */
 export const SignInSecondFactorRequest = body({ challenge: text, ...proof }).superRefine(demandOne)
 export const StartSecondFactorRequest = body({ password: currentPassword })
 export const ConfirmSecondFactorRequest = body({ enrolment: text, code })
 export const ReplaceRecoveryCodesRequest = body({ password: currentPassword, code })
 export const RemoveSecondFactorRequest = body({ password: currentPassword, ...proof }).superRefine(demandOne)
 
-/** lib/password checks the address. */
 export const ForgotPasswordRequest = body({ email })
 
 /** Without a token, the operation uses the cookies of the browser. */
@@ -80,7 +74,6 @@ export const EndSessionsRequest = body({
     .meta({ description: 'Whether to end all but the current one.' }),
 })
 
-/** Accepts a token of any form: an unknown one is a WIDGET_TOKEN_INVALID. */
 export const WidgetSessionRequest = body({
   widgetToken: text.meta({ description: 'The token of the widget, from the HTML of the page.' }),
 })

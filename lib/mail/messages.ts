@@ -11,14 +11,18 @@ import type { ClaimedMail } from './outbox'
 
 /** Composes a mail of the outbox with its link and its number, in the language of the request. */
 export function compose(
-  mail: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt'>,
+  { kind, language, device, requestedAt }: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt'>,
   url: string,
   number?: number,
 ): SendMailOptions {
-  const texts = textsIn(mail.language)
-  const kind: MailKind = mailKinds[mail.kind]
-  const content = kind.content(texts.mail, (when) => requested(mail, texts, when), number)
-  return message(texts, content, url)
+  const texts = textsIn(language)
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+  const requested = ({ plain, fromDevice }: WhenAndWhere) =>
+    (device ? fromDevice : plain)
+      .replace('{when}', `${format.format(requestedAt)} UTC`)
+      .replace('{device}', device ? deviceIn(texts.mail.device, device) : '')
+  const { content }: MailKind = mailKinds[kind]
+  return message(texts, content(texts.mail, requested, number), url)
 }
 
 /** Composes the mail of `npm run mail -- test`. */
@@ -27,17 +31,6 @@ export function composeTest(): SendMailOptions {
   const paragraphs = [`${texts.app} can send email with these settings.`]
   const content = { subject: `Test of ${texts.app}`, title: 'It works', paragraphs, button: 'Open', notes: [] }
   return message(texts, content, env().PUBLIC_URL)
-}
-
-function requested(
-  { requestedAt, device, language }: Pick<ClaimedMail, 'requestedAt' | 'device' | 'language'>,
-  { mail }: Texts,
-  sentence: WhenAndWhere,
-): string {
-  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
-  return (device ? sentence.fromDevice : sentence.plain)
-    .replace('{when}', `${format.format(requestedAt)} UTC`)
-    .replace('{device}', device ? deviceIn(mail.device, device) : '')
 }
 
 function message(texts: Texts, content: MailContent, url: string): SendMailOptions {

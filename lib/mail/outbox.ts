@@ -20,17 +20,12 @@ const claimSeconds = 120
 
 /**
  * Queues a reset mail for the user with one of these addresses, or, for a user without passwords, a mail that leads to
- * the sign-in, within the caps. Returns whether it did. If not, it has executed the same statement whether or not there
- * is such a user, and written nothing. Mails with a lower priority are sent first.
+ * the sign-in, within the caps. Returns whether it did. If not, it has written nothing, and executed the same statement
+ * whether or not there is such a user.
  */
-export async function queueResetMail(
-  emails: string[],
-  { language, device }: MailRequest,
-  priority = 0,
-): Promise<boolean> {
+export async function queueResetMail(emails: string[], { language, device }: MailRequest, priority = 0) {
   return transaction(async (tx) => {
-    // Without a lock, because PostgreSQL writes locks to disk: requests that wait behind thousands for
-    // one user would tell whether that user exists.
+    // Without a lock, which PostgreSQL writes to disk: the wait behind thousands of requests would reveal a user.
     const [candidate] = await tx.$queryRaw<{ id: string | null; isAllowed: boolean }[]>`
       WITH candidate AS MATERIALIZED (
         SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL
@@ -38,8 +33,7 @@ export async function queueResetMail(
       )
       SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
     if (!candidate?.id || !candidate.isAllowed) return false
-    // Not FOR UPDATE, which would make sign-ins wait. Another statement counts, because the
-    // snapshot of this one is older than the lock.
+    // Not FOR UPDATE, which would make sign-ins wait. The next statement counts: the snapshot of this one is too old.
     const [user] = await tx.$queryRaw<{ id: string; mayReset: boolean }[]>`
       SELECT id, ${mayUsePassword} AS "mayReset" FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return false
@@ -94,11 +88,9 @@ export function notice(kind: MailKindName, userId: Prisma.Sql, { language, devic
     )`
 }
 
-type ClaimedRow = Omit<ClaimedMail, 'requestedAt'> & { requestedAt: number }
-
 /** Claims a due mail, or returns null: of those with the lowest priority, the oldest. No other sender gets the same one. */
 export async function claimMail(): Promise<ClaimedMail | null> {
-  const [mail] = await prisma().$queryRaw<ClaimedRow[]>`
+  const [mail] = await prisma().$queryRaw<(Omit<ClaimedMail, 'requestedAt'> & { requestedAt: number })[]>`
     UPDATE mails SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${claimSeconds})
     WHERE id = (
       SELECT id FROM mails WHERE due_at <= now() ORDER BY priority, due_at LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -110,8 +102,8 @@ export async function claimMail(): Promise<ClaimedMail | null> {
 }
 
 /**
- * Issues the reset token of a claimed mail. Returns whether it did: not if the mail was withdrawn
- * or claimed by another sender, or the user may not reset the password. Lock order: user, mail.
+ * Issues the reset token of a claimed mail. Returns whether it did: not if the mail was withdrawn or claimed by another
+ * sender, or the user may not reset the password. Lock order: user, mail.
  */
 export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: string): Promise<boolean> {
   const issued = await prisma().$executeRaw`
@@ -140,16 +132,14 @@ export async function recoveryCodesLeft({ id }: MailClaim): Promise<number> {
   return row!.left
 }
 
-/** Marks a claimed mail as sent, or as given up: it is never sent. */
+/** Marks a claimed mail as sent, or as given up. */
 export async function finish({ id, attempts }: MailClaim, as: 'sent' | 'gave_up'): Promise<void> {
   await prisma().$executeRaw`
     UPDATE mails SET ${Prisma.raw(as)}_at = now(), due_at = NULL
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
 }
 
-/**
- * Schedules the next attempt of a claimed mail. Returns false, and gives up, if that would be too late to be of use.
- */
+/** Schedules the next attempt of a claimed mail. Returns false, and gives up, if that would be too late. */
 export async function retryLater(
   { id, attempts }: MailClaim,
   { retryAfterSeconds, lifetimeSeconds }: Pick<MailKind, 'retryAfterSeconds' | 'lifetimeSeconds'>,

@@ -23,19 +23,13 @@ export async function startSending(): Promise<void> {
   globals.mailTimer = setInterval(() => void sendDueMails(), intervalMs).unref()
 }
 
-/**
- * Sends the mails that a request has queued, for `after()`. Not at once: the work would delay the
- * client’s next request, and show that there is such a user.
- */
+/** Sends what a request has queued, for `after()`. Later, because a delay of the next request would reveal a user. */
 export async function sendAfterRequest(): Promise<void> {
   await sleep(500 + Math.random() * 1_000)
   await sendDueMails(env().VERCEL ? functionMs : undefined)
 }
 
-/**
- * Sends mails, four at a time, until none is due, for at most `withinMs` milliseconds. Any number
- * of processes can send at once. Never throws. Returns how many mails it tried to send.
- */
+/** Sends mails, four at a time, until none is due. Never throws. Returns how many mails it tried to send. */
 export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise<number> {
   const endsAt = performance.now() + withinMs
   if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0 // those send this mail too

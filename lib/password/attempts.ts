@@ -6,11 +6,8 @@ import { NothingChanged } from '../database/nothing-changed'
 import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
-/** Who tries a password for which account. `browser` is the ID of one that is known to the account. */
-type PasswordAttempt = { account: string; subnet: string; browser: string | null }
-export type Attempt = PasswordAttempt | { secondFactorOf: string }
-
-type Counter = { key: string; limit: number }
+/** Who tries a password for which account, or a code. `browser` is the ID of one that is known to the account. */
+export type Attempt = { account: string; subnet: string; browser: string | null } | { secondFactorOf: string }
 
 /** What an attempt was counted by, and the end of the latest window among them, in seconds since 1970. */
 export type Counted = { keys: string[]; endsAt: number }
@@ -69,10 +66,7 @@ export function keysOf(attempt: Attempt): string[] {
   return countersOf(attempt).map(({ key }) => key)
 }
 
-/**
- * Returns the CTE that takes an attempt back if `condition` holds: one that succeeded. Changes no
- * window that began after it was counted.
- */
+/** Returns the CTE that takes a successful attempt back. Changes no window that began after it was counted. */
 export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
   return Prisma.sql`
     refunded AS (
@@ -85,29 +79,23 @@ export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql =
     )`
 }
 
-/**
- * Takes back an attempt for which no password was verified, with its rows: the limit of a network
- * does not count it, and so would not bound them.
- */
+/** Takes back an attempt with its rows, because the limit of a network would not bound them. */
 export async function releaseAttempt(counted: Counted): Promise<void> {
-  const { keys } = counted
   try {
     await prisma().$executeRaw`WITH ${refundAttempt(counted)} SELECT 1 FROM refunded`
     await prisma().$executeRaw`
       DELETE FROM password_attempts WHERE count = 0 AND key_hash = ANY (ARRAY(
         SELECT key_hash FROM password_attempts
-        WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest(${keys}::text[]) AS given (key))) AND count = 0
+        WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest(${counted.keys}::text[]) AS given (key))) AND count = 0
         ORDER BY key_hash FOR UPDATE))`
-  } catch {
-    // It stays counted.
-  }
+  } catch {} // it stays counted
 }
 
 /**
  * A known browser shares no counter with anybody else, so that strangers can't lock the owner of an account out. All of
  * an account together have a limit too: a person who knows the password can make many known.
  */
-function countersOf(attempt: Attempt): Counter[] {
+function countersOf(attempt: Attempt) {
   const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser, perSecondFactor } = passwordLimits
   if ('secondFactorOf' in attempt) return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]
   const { account, subnet, browser } = attempt
@@ -121,7 +109,7 @@ function countersOf(attempt: Attempt): Counter[] {
 }
 
 /** A keyed hash, so that the table does not tell who tried to sign in, or from where. */
-function counter(limit: number, ...what: string[]): Counter {
+function counter(limit: number, ...what: string[]) {
   const { attemptKey } = env().SESSION_SIGNING_KEYS
   return { key: createHmac('sha256', attemptKey).update(JSON.stringify(what)).digest('hex'), limit }
 }

@@ -79,16 +79,12 @@ export async function replaceRecoveryCodes(session: LiveSession, given: Proof, c
   const recoveryCodes = newRecoveryCodes()
   const hashes = recoveryCodes.map(hashRecoveryCode)
   const user = Prisma.sql`${session.userId}::uuid`
-  await withProof(
-    session,
-    given,
-    client,
-    (tx) => tx.$executeRaw`
+  const replacement = Prisma.sql`
     WITH deleted AS (
       DELETE FROM recovery_codes WHERE user_id = ${user}
     ), ${notice('new-recovery-codes', user, client)}
-    INSERT INTO recovery_codes (user_id, code_hash) SELECT ${user}, unnest(${hashes}::bytea[])`,
-  )
+    INSERT INTO recovery_codes (user_id, code_hash) SELECT ${user}, unnest(${hashes}::bytea[])`
+  await executeWithProof(replacement, session, given, client)
   return { recoveryCodes }
 }
 
@@ -97,28 +93,22 @@ export async function replaceRecoveryCodes(session: LiveSession, given: Proof, c
  * SECOND_FACTOR_LOCKED or RATE_LIMITED, or SECOND_FACTOR_CONFLICT if it is off.
  */
 export async function removeSecondFactor(session: LiveSession, given: Proof, client: Client): Promise<void> {
-  const { userId, familyId } = session
-  await withProof(session, given, client, (tx) => deleteSecondFactor(tx, userId, client, familyId))
+  await executeWithProof(removal(session.userId, client, session.familyId), session, given, client)
 }
 
-/** Switches the second factor of a locked user off, for an operator. Returns how many sessions ended, or null if it is off. */
+/** Switches the second factor off, for an operator. Returns how many sessions ended, or null if it is off. */
 export async function removeSecondFactorOf(userId: string, language: string): Promise<number | null> {
   return transaction(async (tx) => {
     await lockUser(tx, userId)
     const isOn = await tx.user.count({ where: { id: userId, secondFactorAt: { not: null } } })
-    return isOn ? deleteSecondFactor(tx, userId, { language, device: null }) : null
+    return isOn ? tx.$executeRaw(removal(userId, { language, device: null })) : null
   })
 }
 
-/** Returns how many sessions ended. */
-function deleteSecondFactor(
-  tx: Prisma.TransactionClient,
-  userId: string,
-  request: MailRequest,
-  spared: string | null = null,
-): Promise<number> {
+/** Returns the statement that deletes the second factor. It returns how many sessions ended. */
+function removal(userId: string, request: MailRequest, spared: string | null = null): Prisma.Sql {
   const user = Prisma.sql`${userId}::uuid`
-  return tx.$executeRaw`
+  return Prisma.sql`
     WITH switched_off AS (
       UPDATE users SET second_factor_at = NULL WHERE id = ${user}
     ), factor AS (
@@ -129,12 +119,12 @@ function deleteSecondFactor(
     SELECT id FROM revoked`
 }
 
-/** Verifies the password and the code, spends the code, and executes `act` in the same transaction. */
-async function withProof(
+/** Verifies the password and the code, spends the code, and executes a statement in the same transaction. */
+async function executeWithProof(
+  statement: Prisma.Sql,
   session: LiveSession,
   { password, ...given }: Proof,
   client: Client,
-  act: (tx: Prisma.TransactionClient) => Promise<unknown>,
 ): Promise<void> {
   const user = await findFactor(session.userId)
   if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
@@ -148,7 +138,7 @@ async function withProof(
         SELECT id AS user_id FROM users WHERE ${isUnchanged(user)}
       ), ${spend(proof)}, ${refundAttempt(counted, Prisma.sql`EXISTS (SELECT FROM spent)`)}
       SELECT 1 FROM spent`
-    if (count > 0) await act(tx)
+    if (count > 0) await tx.$executeRaw(statement)
     return count
   })
   if (spent === 0) throw await unspendable(user.userId, given, proof)

@@ -27,11 +27,9 @@ export async function resealSecondFactors(): Promise<{ done: number; failed: num
   for (const { userId, encryptedSecret } of factors) {
     const secret = await decrypt(encryptedSecret, `totp ${userId}`)
     if (secret === null) continue
-    const where = { userId, encryptedSecret } // unless the user has set up another one meanwhile
-    await prisma().secondFactor.updateMany({
-      where,
-      data: { encryptedSecret: await encrypt(secret, `totp ${userId}`) },
-    })
+    const data = { encryptedSecret: await encrypt(secret, `totp ${userId}`) }
+    // with the old secret: the user may have set up another one meanwhile
+    await prisma().secondFactor.updateMany({ where: { userId, encryptedSecret }, data })
     done++
   }
   return { done, failed: factors.length - done }

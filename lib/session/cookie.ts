@@ -5,10 +5,7 @@ import type { SessionTokens } from './issue-tokens'
 
 type CookieName = 'session' | 'refresh' | 'browser' | 'known' | 'challenge' | 'ask' | 'again'
 
-/**
- * Returns the full name of a cookie. With https it has the prefix `__Host-`, which prevents
- * subdomains from setting it (RFC 6265bis §4.1.3.2).
- */
+/** Returns the full name of a cookie. The prefix prevents subdomains from setting it (RFC 6265bis §4.1.3.2). */
 export function cookieName(name: CookieName): string {
   return isHttps() ? `__Host-${name}` : name
 }
@@ -23,10 +20,7 @@ export function deletedSessionCookies(): string[] {
   return [setCookie('session', '', 0), setCookie('refresh', '', 0)]
 }
 
-/**
- * Returns the `Set-Cookie` value that identifies a browser during a sign-in. Keeps the value of the
- * browser's own cookie, and renews its age.
- */
+/** Returns the `Set-Cookie` value that identifies a browser during a sign-in. Renews the age of its current one. */
 export function browserCookie(current: string | null): string {
   return setCookie('browser', current ?? newSecret(), lifetimes.browser)
 }
@@ -50,15 +44,12 @@ export function challengeCookie(challenge: string | null): string {
 /** Returns the unverified value of a request's cookie, or null if there is none. */
 export function cookieOf(headers: Headers, name: CookieName): string | null {
   const prefix = `${cookieName(name)}=`
-  const pair = headers
-    .get('cookie')
-    ?.split(/; */)
-    .find((cookie) => cookie.startsWith(prefix))
-  return pair?.slice(prefix.length) || null
+  const cookies = headers.get('cookie')?.split(/; */) ?? []
+  return cookies.find((cookie) => cookie.startsWith(prefix))?.slice(prefix.length) || null
 }
 
 /** Returns the `Set-Cookie` value that stores a cookie out of reach of scripts, for this host only. */
 export function setCookie(name: CookieName, value: string, seconds: number): string {
-  const attributes = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isHttps() ? '; Secure' : ''}`
-  return `${cookieName(name)}=${value}; ${attributes}`
+  const secure = isHttps() ? '; Secure' : ''
+  return `${cookieName(name)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`
 }

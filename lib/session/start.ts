@@ -2,25 +2,17 @@ import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { Prisma } from '../database/prisma'
 import { revokeSessions } from './revoke'
 
-// Bounds the work of one statement, if a user has far too many. More than parallel sign-ins, which do
-// not see each other, can add.
-const revokedPerStart = 1_000
+const revokedPerStart = 1_000 // more than parallel sign-ins, which do not see each other, can add
 
 /** The sessions that the browser holds, and what kind of device it is on, if that is known. */
 export type Holder = { sessionIds: string[]; device?: string | null }
 
 /**
- * Returns the CTEs that start the session of the CTE `claimed (user_id, method, connection_id, renewable_until,
- * parent_id, redirect_uri, amr)`, and revoke the sessions that the browser held and the user's oldest beyond
- * `maxLiveSessions`. `started (user_id, now, ends_at, authenticated_at, amr)` has one row if `claimed` has one; otherwise
- * nothing changes. The session of a dashboard has the authentication of its parent, and replaces the one that the
- * dashboard had from there.
+ * Returns the CTEs that start the session of the CTE `claimed`, and revoke those of the browser and the user's oldest
+ * beyond `maxLiveSessions`. `started` has one row if `claimed` has one; otherwise nothing changes. The session of a
+ * dashboard has the authentication of its parent, and replaces the one that the dashboard had from there.
  */
-export function startSession(
-  sessionId: string,
-  { sessionIds, device = null }: Holder,
-  isOfDashboard = false,
-): Prisma.Sql {
+export function startSession(sessionId: string, { sessionIds, device = null }: Holder, isOfDashboard = false) {
   // Sorted by revoked_at too, although it is null in each: the index has this order.
   const replaced = Prisma.sql`
     SELECT unnest(${sessionIds}::uuid[]) UNION ALL (

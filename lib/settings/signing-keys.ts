@@ -14,11 +14,7 @@ import { deriveKey } from './encryption-keys'
 
 type PublicJwk = z.infer<typeof PublicJwkSchema>
 
-/**
- * The key that signs, its ID, the public keys for the JWKS, and the secrets of refresh tokens: the first makes them,
- * all verify them. `signInKeys` are the secrets of sign-in attempts, by `kid`. `knownBrowserKeys` and
- * `challengeKeys` work like those of refresh tokens; `attemptKey` hides who tries a password, and `rateLimitKey` who is counted.
- */
+/** The key that signs, its ID, the public keys for the JWKS, and derived secrets. */
 export type SigningKeys = ReturnType<typeof parseSigningKeys>
 
 const P256Jwk = z.looseObject({
@@ -35,8 +31,8 @@ type P256Jwk = z.infer<typeof P256Jwk>
 const KeySet = z.object({ keys: z.array(P256Jwk).min(1) })
 
 /**
- * Parses a JWK Set (RFC 7517, JSON) of ES256 keys. The first key signs and must be private. All keys are published,
- * without their private part. Throws an error that names the problem, without the key.
+ * Parses a JWK Set (RFC 7517) of ES256 keys. The first one signs, and must be private. All are published, without their
+ * private part. Throws an error that names the problem, without the key.
  */
 export function parseSigningKeys(json: string) {
   const { keys } = parseKeySet(json)
@@ -44,7 +40,7 @@ export function parseSigningKeys(json: string) {
   if (!first?.d) throw new Error('the first key must be a private one, because it signs')
   const published = keys.map((jwk) => publicJwk(importKey(jwk)))
   const privateKeys = keys.map(({ d }, index) => ({ d, kid: published[index]!.kid })).filter(({ d }) => d)
-  // By purpose (HKDF, RFC 5869), so that no key has two uses.
+  // By purpose (HKDF, RFC 5869), so that no key has two uses. The first one makes a value, and all verify it.
   const derived = (purpose: string) => privateKeys.map(({ d }) => deriveKey(Buffer.from(d!, 'base64url'), purpose))
   const signInKeys = derived('sign-in-v1')
   return {
@@ -52,9 +48,11 @@ export function parseSigningKeys(json: string) {
     privateKey: createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
     published,
     refreshKeys: derived('refresh-v1'),
+    // of sign-in attempts, by the `kid` that they store
     signInKeys: Object.fromEntries(privateKeys.map(({ kid }, index) => [kid, signInKeys[index]!])),
     knownBrowserKeys: derived('known-browser-v1'),
     challengeKeys: derived('second-factor-v1'),
+    // hide in the database and in Redis who is counted
     attemptKey: derived('password-attempts-v1')[0]!,
     rateLimitKey: derived('rate-limit-v1')[0]!,
   }
@@ -65,13 +63,11 @@ export function newSigningKeys(): string {
   return JSON.stringify({ keys: [newSigningKey()] })
 }
 
-/** The step of a rotation that `rotateSigningKeys` took. */
 export type RotationStep = 'publish' | 'sign' | 'drop'
 
 /**
- * Takes the next step of a key rotation. Accepts the current JWK Set and returns the next one, as JSON. `publish` adds
- * a new key that does not sign yet. `sign` lets it sign; the previous key still verifies, and renews the refresh tokens
- * that it made. `drop` removes the previous key. Throws like `parseSigningKeys`.
+ * Takes the next step of a key rotation. Accepts the current JWK Set, and returns the next one. `publish` adds a key
+ * that does not sign yet. `sign` lets it sign; the previous one still verifies. `drop` removes the previous one.
  */
 export function rotateSigningKeys(json: string): { step: RotationStep; json: string } {
   parseSigningKeys(json)

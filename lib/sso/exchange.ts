@@ -28,8 +28,8 @@ type Bounds = {
 }
 
 /**
- * Issues the one-time code for the SSO callback, valid for `lifetimes.code` seconds. Call it once the identity provider
- * has authenticated the user. Throws SignInRejected if the user is not linked to `identity`.
+ * Issues the one-time code for the SSO callback. Call it once the identity provider has authenticated the user. Throws
+ * SignInRejected if the user is not linked to `identity`.
  */
 export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise<{ secret: string; expiresAt: Date }> {
   const { browser, identity, renewableUntil, sessionHours = null, amr = null } = bounds
@@ -41,8 +41,7 @@ export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise
       least(to_timestamp(${renewableUntil ? renewableUntil.getTime() / 1_000 : null}), now() + make_interval(hours => ${sessionHours})),
       now() + make_interval(secs => ${lifetimes.code}))
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
-  // The insert waits for an `unlink` that holds the user. This is a statement of its own, to see every
-  // `unlink` that ended before it; every later one deletes the code.
+  // A statement of its own, to see an `unlink` for which the insert waited. A later one deletes the code.
   if (identity) {
     const where = { userId, connectionId: identity.connectionId, issuer: identity.issuer }
     const linked = await prisma().identity.findFirst({ where, select: { subject: true } })
@@ -61,9 +60,9 @@ type ExchangeRow = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & 
 }
 
 /**
- * Exchanges a one-time code for a session JWT and a refresh token, and ends the sessions that the browser held before.
- * Exactly one concurrent call succeeds. Throws SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session
- * that it started (RFC 6749 §4.1.2), unless the same browser presents it again.
+ * Exchanges a one-time code for the tokens of a session, and ends those of the browser. Exactly one concurrent call
+ * succeeds. Throws SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session that it started (RFC 6749
+ * §4.1.2), unless the same browser presents it again.
  */
 export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const sessionId = randomUUID()
@@ -77,8 +76,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const method = challenge
     ? Prisma.sql`(SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)`
     : Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`
-  // `locked_user` locks the user first, like everything that ends all sessions of a user: of an exchange
-  // and a reset at the same time, the later one sees what the earlier one did.
+  // Locks the user first, as a reset does: of the two at the same time, the later one sees what the earlier one did.
   const [row] = await prisma().$queryRaw<ExchangeRow[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT email FROM users
@@ -111,8 +109,8 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
 type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverified: boolean; revoked: boolean }
 
 /**
- * Ends the session that a used code started, if somebody else presents it. After the rejected claim, which could not
- * see a session that was starting concurrently. Not if the code was bound to another browser or verifier.
+ * Ends the session that a used code started, unless the code is bound to another browser or verifier. Not part of the
+ * rejected claim, which could not see a session that was starting concurrently.
  */
 async function endReusedSession(
   codeHash: Uint8Array,

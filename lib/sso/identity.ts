@@ -12,8 +12,8 @@ export type Contact = { email: string; isVerified: boolean; hostedDomain?: strin
 const locks = { subject: 71_001, email: 71_002 } // classes of advisory locks
 
 /**
- * Returns the ID of the user that an identity belongs to. Links an unknown one to the user with its email address, if
- * the connection has the domain, or creates that user, if it provisions. Throws SignInRejected for everybody else.
+ * Returns the ID of the user of an identity. Links an unknown one to the user with its email address, if the connection
+ * has the domain, or creates that user, if it provisions. Throws SignInRejected for everybody else.
  */
 export async function userOfIdentity(
   connection: Connection,
@@ -101,9 +101,8 @@ async function linkableEmail(
   return address.toLowerCase()
 }
 
-async function owns(connection: Connection, domain: string | null): Promise<boolean> {
-  if (!domain) return false
-  return (await prisma().connectionDomain.findFirst({ where: { domain, connectionId: connection.id } })) !== null
+async function owns({ id: connectionId }: Connection, domain: string | null): Promise<boolean> {
+  return domain !== null && (await prisma().connectionDomain.count({ where: { domain, connectionId } })) > 0
 }
 
 function enabled({ userId, isDisabled }: KnownUser): string {
