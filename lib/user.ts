@@ -142,14 +142,12 @@ export async function detailsOfUser(id: string) {
     identities: { select: { subject: true, connection: { select: { slug: true } } } },
   }
   const user = await prisma().user.findUniqueOrThrow({ where: { id }, select })
+  const { secondFactorAt: enabledAt, _count } = user
+  const failures = user.secondFactor?.failures ?? 0
   return {
     createdAt: user.createdAt,
     hasPassword: user.passwordHash !== null,
-    secondFactor: user.secondFactorAt && {
-      enabledAt: user.secondFactorAt,
-      recoveryCodesLeft: user._count.recoveryCodes,
-      failures: user.secondFactor?.failures ?? 0,
-    },
+    secondFactor: enabledAt && { enabledAt, recoveryCodesLeft: _count.recoveryCodes, failures },
     identities: user.identities.map(({ subject, connection }) => ({ connection: connection.slug, subject })),
     sessions: await sessionsOfUser(id),
   }

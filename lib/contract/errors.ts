@@ -1,16 +1,11 @@
 import { lifetimes } from './lifetimes'
 
 const codeLifetime = lifetimes.code === 60 ? 'one minute' : `${lifetimes.code} seconds`
+const onceInOneBrowser = `Each sign-in works once, for ${codeLifetime}, in the browser where you started it.`
 
 /** Every error of the service: its code, its HTTP status, and the message for users. */
 export const errors = {
-  SSO_EXCHANGE_INVALID: {
-    status: 400,
-    message: [
-      'This sign-in can’t be used.',
-      `Each sign-in works once, for ${codeLifetime}, in the browser where you started it.`,
-    ].join(' '),
-  },
+  SSO_EXCHANGE_INVALID: { status: 400, message: `This sign-in can’t be used. ${onceInOneBrowser}` },
   SIGN_IN_INVALID: { status: 400, message: 'The e-mail address or the password is wrong.' },
   REFRESH_INVALID: { status: 400, message: 'This session has ended. Sign in again.' },
   CHALLENGE_INVALID: { status: 400, message: 'This step has expired, or your account has changed. Start again.' },

@@ -1,4 +1,3 @@
-import { emailForms } from '../contract/email-address'
 import { lifetimes } from '../contract/lifetimes'
 import { prisma } from '../database/prisma'
 import { describeCause, log } from '../log'
@@ -6,13 +5,11 @@ import type { MailRequest } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
 import { sendsMail } from '../settings/env'
 import { readKnownBrowser } from './known-browser'
+import { accountOf } from './sign-in'
 
 const maxMailsPerDay = 10 // a program that signs in has no cookie
 
-/**
- * Mails a user who has signed in with the password, in a browser without a valid cookie `knownBrowser`, unless this was
- * the first sign-in. For `after()`. Never throws.
- */
+/** Mails a user who signed in with the password in an unknown browser, unless it was the first sign-in. Never throws. */
 export async function mailNewDevice(
   { userId, sessionId }: { userId: string; sessionId: string },
   knownBrowser: string | null,
@@ -21,7 +18,7 @@ export async function mailNewDevice(
   if (!sendsMail()) return
   try {
     const { email } = await prisma().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } })
-    const signedInAt = readKnownBrowser(knownBrowser, emailForms(email)?.[1] ?? email)?.signedInAt ?? null
+    const signedInAt = readKnownBrowser(knownBrowser, accountOf(email))?.signedInAt ?? null
     // Sessions are kept for longer than their lifetime: with a password that is younger, there was none before.
     const queued = await prisma().$executeRaw`
       INSERT INTO mails (kind, user_id, language, device)

@@ -31,8 +31,7 @@ export async function signIn(email: string, password: string, client: Client): P
   const tried = await attemptOf(emails[1], emails, client)
   const attempt = await consumeAttempt(tried)
 
-  // A second look, because the stored hash can change between its verification and the session: by a
-  // reset, which wins, or by a sign-in that raised its cost.
+  // A second look: a reset (which wins) or another sign-in (by an upgrade) may have changed the hash since the first.
   for (let look = 0; look < 2; look++) {
     const user = await verify(emails, password, attempt)
     if (!user) break
@@ -82,15 +81,8 @@ async function challengeOf({ userId, passwordHash }: StoredUser): Promise<Challe
   return user?.enabledAt && user.passwordHash === passwordHash ? makeChallenge(user) : undefined
 }
 
-/**
- * Verifies the password of a signed-in user, which counts as an attempt to sign in. Returns its hash, and what
- * `refundAttempt` takes. Throws like `signIn`.
- */
-export async function checkPassword(
-  { userId, email }: Pick<LiveSession, 'userId' | 'email'>,
-  password: string,
-  client: Client,
-) {
+/** Verifies the password of a signed-in user, which counts as an attempt to sign in. Throws like `signIn`. */
+export async function checkPassword({ userId, email }: LiveSession, password: string, client: Client) {
   const attempt = await consumeAttempt(await attemptOf(accountOf(email), [email], client))
   const user = await verify([email], password, attempt)
   if (user?.userId !== userId) throw new ApiError('SIGN_IN_INVALID', { message: wrongPasswordMessage })

@@ -13,10 +13,7 @@ import { findFactor, isUnchanged } from './find'
 
 const purposeOf = ({ userId, familyId }: LiveSession) => `enrolment ${userId} ${familyId}`
 
-/**
- * Makes a TOTP secret for a user who gives the password. Stores nothing: `enrolment` is the secret, encrypted for user
- * and session. Throws SECOND_FACTOR_CONFLICT if one is on.
- */
+/** Makes a TOTP secret, and stores nothing: `enrolment` has it, encrypted. Throws SECOND_FACTOR_CONFLICT. */
 export async function startEnrolment(session: LiveSession, { password }: { password: string }, client: Client) {
   const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
@@ -37,7 +34,7 @@ export async function confirmEnrolment(
   session: LiveSession,
   { enrolment, code }: { enrolment: string; code: string },
   client: Client,
-): Promise<{ recoveryCodes: string[] }> {
+) {
   const { userId, familyId } = session
   const user = await findFactor(userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')

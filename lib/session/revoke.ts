@@ -17,14 +17,11 @@ export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
 export async function endSessions(ids: string[]): Promise<void> {
   const idsAndParents = Prisma.sql`
     SELECT unnest(${ids}::uuid[]) UNION ALL SELECT parent_id FROM sessions WHERE id = ANY (${ids}::uuid[])`
-  await prisma()
-    .$executeRaw`WITH ${revokeSessions(Prisma.sql`id = ANY (ARRAY(${idsAndParents}))`)} SELECT 1 FROM revoked`
+  const revoked = revokeSessions(Prisma.sql`id = ANY (ARRAY(${idsAndParents}))`)
+  await prisma().$executeRaw`WITH ${revoked} SELECT 1 FROM revoked`
 }
 
-/**
- * Locks a user. Must precede a statement with `endAllSessions`, which can then see a session that was starting
- * concurrently. Lock order everywhere: user, code, session.
- */
+/** Locks a user. Must precede `endAllSessions`, to see a session that is starting. Lock order: user, code, session. */
 export async function lockUser(tx: Prisma.TransactionClient, userId: string): Promise<void> {
   await tx.$executeRaw`SELECT 1 FROM users WHERE id = ${userId} FOR UPDATE`
 }

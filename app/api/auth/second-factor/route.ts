@@ -3,7 +3,6 @@ import { route } from '@/lib/http/route'
 import { findSecondFactor } from '@/lib/second-factor/find'
 import { requireSession } from '@/lib/session/find'
 
-/** Returns whether the user has a second factor. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.getSecondFactor,
   async ({ request: { headers }, respond }) => {

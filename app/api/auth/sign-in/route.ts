@@ -6,7 +6,6 @@ import { mailNewDevice } from '@/lib/password/new-device'
 import { signIn } from '@/lib/password/sign-in'
 import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
 
-/** Starts a session for a user who knows the password, and sets its cookies. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signIn,
   async ({ request, body: { email, password }, respond, setCookies, addToLog }) => {

@@ -6,7 +6,6 @@ import { mailNewDevice } from '@/lib/password/new-device'
 import { signInWithSecondFactor } from '@/lib/second-factor/sign-in'
 import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
 
-/** Starts a session for a user who knows the password and has a code, and sets its cookies. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signInSecondFactor,
   async ({ request, body: { challenge, ...given }, respond, setCookies, addToLog }) => {
