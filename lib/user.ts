@@ -56,10 +56,7 @@ export async function enableUser(userId: string): Promise<void> {
   await prisma().user.update({ where: { id: userId }, data: { disabledAt: null } })
 }
 
-/**
- * Allows a user, or all users of a domain in ASCII, a password whatever the connection of the domain does. With
- * `isAllowed` false, takes that back. Returns how many users it changed. In batches: a domain can have millions.
- */
+/** Allows a user or a domain a password whatever the connection says, or takes that back. Returns how many changed. */
 export async function allowPassword(of: { userId: string } | { domain: string }, isAllowed = true): Promise<number> {
   const users = 'userId' in of ? Prisma.sql`id = ${of.userId}` : Prisma.sql`email_domain = ${of.domain}`
   for (let total = 0; ; ) {

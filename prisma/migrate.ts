@@ -58,10 +58,7 @@ function readMigrations() {
   return { baseDir: folder, lockfile, shadowDbInitScript: '', migrationDirectories }
 }
 
-/**
- * Waits until no other run is migrating. The engine takes the same lock only after it has read the history, where a
- * migration in progress looks like a failed one. Polls: a waiting statement would block CREATE INDEX CONCURRENTLY.
- */
+/** Waits until no other run is migrating. Polls: a waiting statement would block CREATE INDEX CONCURRENTLY. */
 async function lock(connection: pg.Pool, report: (progress: string) => void): Promise<void> {
   for (let reported = false; ; reported = true) {
     const { rows } = await connection.query('SELECT pg_try_advisory_lock($1) AS taken', [lockKey])
@@ -125,10 +122,7 @@ function openConnection(url: string, report: (line: string) => void = () => {}):
   return pool
 }
 
-/**
- * Starts the engine. It sends a migration as one script: Prisma's adapter would split it at every semicolon, even inside
- * a function, keep the statements before a failure, and report errors without PostgreSQL's message.
- */
+/** Starts the engine. Prisma's adapter would split a migration at semicolons, and hide PostgreSQL's message. */
 async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
   const options = { datamodels: [[schema, readFileSync(schema, 'utf8')]] as [string, string][] }
   const factory = new PrismaPg(pool)

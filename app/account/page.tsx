@@ -15,10 +15,7 @@ import { PasswordForm } from './password-form'
 import { SecondFactor } from './second-factor'
 import type { Change } from './second-factor-change'
 
-/**
- * What a user can see and change: the password, and the sessions. The forms work without scripts. Without a valid JWT,
- * the start page renews the session, or leads to the sign-in, and then back.
- */
+/** What a user can see and change. Without a valid JWT, the start page renews the session, or leads to the sign-in. */
 export default async function AccountPage({ searchParams }: PageProps<'/account'>) {
   const requestHeaders = await headers()
   const token = cookieOf(requestHeaders, 'session')

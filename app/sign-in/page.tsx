@@ -13,10 +13,7 @@ import continueScript from './continue.inline.js?raw'
 import { SecondFactorForm } from './second-factor-form'
 import { SignInForm } from './sign-in-form'
 
-/**
- * Where a user signs in: `/sign-in?next=…`. The e-mail address leads to the organisation's identity provider
- * (`?connection=…`); listed connections have a button. Works without scripts, but for a password (PASSWORD_SIGN_IN).
- */
+/** Where a user signs in (`?next=`), or goes to a provider (`?connection=`). Only a password needs scripts. */
 export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>) {
   const parameters = await searchParams
   const { app, language, home, passwordField, secondFactor, shared, signIn, sso } = await texts()

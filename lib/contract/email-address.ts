@@ -50,10 +50,7 @@ export function inUnicode(address: string): string {
   return address.slice(0, domain) + domainInUnicode(address.slice(domain))
 }
 
-/**
- * Returns the name of a host in ASCII (RFC 5891) and lower case, or null if it is none. Rejects what only decodes like
- * another name (`xn--example-` like `example`): it would belong to its users.
- */
+/** Returns a host name in ASCII (RFC 5891) and lower case, or null: for none, or one that only decodes like another. */
 export function domainInAscii(text: string): string | null {
   if (text.length > maxDomainLength) return null // the conversion takes time with the square of it
   // domainToASCII stops at a slash, and accepts percent-encoding, other full stops, joiners and symbols such as emoji.

@@ -39,10 +39,7 @@ export function dateFromEpoch(seconds: number): Date {
   return new Date(Math.round(seconds * 1_000))
 }
 
-/**
- * A condition: whether a row that is found by its key has not expired. `IS TRUE` keeps the planner from the index of
- * `expires_at`, which it would prefer with statistics from a time when every row had expired.
- */
+/** A condition on a row that is found by its key. `IS TRUE` keeps the planner from the index of `expires_at`. */
 export const isUnexpired = Prisma.sql`(expires_at > now()) IS TRUE`
 
 function createClient(): PrismaClient {
@@ -52,10 +49,7 @@ function createClient(): PrismaClient {
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }
 
-/**
- * Closes the connection in place of ROLLBACK. Prisma would release a connection on which ROLLBACK was never sent: the
- * next statement would run inside the open transaction.
- */
+/** Closes the connection in place of ROLLBACK: Prisma would reuse one on which ROLLBACK was never sent. */
 class Adapter extends PrismaPg {
   override async connect() {
     const adapter = await super.connect()

@@ -11,10 +11,7 @@ export function addressKey(entry: string): string {
   return `${groups.join(':')}::/64`
 }
 
-/**
- * Returns the client of a request from `X-Forwarded-For`: its last entry before those of trusted proxies. bin/server.ts
- * appends the IP address of the socket. Clients can forge the entries further left.
- */
+/** Returns the client by `X-Forwarded-For`: the last entry before trusted proxies. Clients can forge the others. */
 export function forwardedClientKey(forwardedFor: string, trustedProxies: number): string {
   const entries = forwardedFor.split(',').map((entry) => entry.trim())
   // Fewer entries than trusted proxies: the request bypassed them, so the socket counts.

@@ -41,10 +41,7 @@ export type AddToLog = (
   fields: Partial<Record<'userId' | 'sessionId' | 'factor' | 'connection' | 'widget' | 'check' | 'advice', string>>,
 ) => void
 
-/**
- * Returns the handlers of a route: `handle` for its method (and for HEAD, with GET), 405 with `Allow` for every other
- * one (RFC 9110 §15.5.6). 404 for all while the route is not available: by default, without its setting.
- */
+/** Returns the handlers of a route: 405 for other methods (RFC 9110 §15.5.6), 404 for all while it is not available. */
 export function route<Route extends Definition>(
   definition: Route,
   handle: (call: Call<Route>) => Promise<Response>,

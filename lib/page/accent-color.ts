@@ -4,10 +4,7 @@ export const surfaces = { light: '#ffffff', dark: '#222327' }
 /** The backgrounds around the card: `--ground` of app/_ui/styles.css. */
 export const grounds = { light: '#f4f3ef', dark: '#131416' }
 
-/**
- * Returns CSS custom properties for accent colours (`#rrggbb`). Buttons keep the colour, with a black or white label,
- * and an edge where it is close to the surface. Links are darkened or lightened to the contrast of WCAG 2.2 AA.
- */
+/** Returns CSS custom properties of accent colors (`#rrggbb`). Links get the contrast of WCAG 2.2 AA. */
 export function accentCss(color: string, colorInDark?: string): string {
   const { light, dark } = accentPalette(color, colorInDark)
   return `:root{${customProperties(light)}}@media (prefers-color-scheme:dark){:root{${customProperties(dark)}}}`

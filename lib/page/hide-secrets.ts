@@ -10,10 +10,7 @@ export function hideSecrets(query: URLSearchParams): string | null {
   return token ? createHash('sha256').update(token).digest('hex') : null
 }
 
-/**
- * Hides the secrets in the URL of a page from Next.js, which writes the URL into the HTML, and hands on the hash.
- * Endpoints read theirs, such as the callback of a sign-in.
- */
+/** Hides the secrets in the URL of a page from Next.js, which writes the URL into the HTML. Hands on the hash. */
 export function hideSecretsOfPage(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
   delete request.headers[tokenHashHeader]
   const [path = '', ...parts] = (request.url ?? '').split('?')

@@ -91,10 +91,7 @@ export async function releaseAttempt(counted: Counted): Promise<void> {
   } catch {} // it stays counted
 }
 
-/**
- * A known browser shares no counter with anybody else, so that strangers can't lock the owner of an account out. All of
- * an account together have a limit too: a person who knows the password can make many known.
- */
+/** A known browser shares no counter with strangers, who could lock the owner out. All of an account share a limit. */
 function countersOf(attempt: Attempt) {
   const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser, perSecondFactor } = passwordLimits
   if ('secondFactorOf' in attempt) return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]

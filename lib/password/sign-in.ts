@@ -45,10 +45,7 @@ export async function signIn(email: string, password: string, client: Client): P
   throw new ApiError('SIGN_IN_INVALID')
 }
 
-/**
- * Returns by what an attempt with a password is counted. A browser is known by the present password alone: somebody who
- * knew an earlier one must not use up the attempts of the owner's browsers.
- */
+/** Returns by what an attempt is counted. A browser is known by the present password, not by an earlier one. */
 export async function attemptOf(account: string, emails: string[], { subnet, knownBrowser }: Client) {
   const known = readKnownBrowser(knownBrowser, account)
   if (!known) return { account, subnet, browser: null }

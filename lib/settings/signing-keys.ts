@@ -30,10 +30,7 @@ type P256Jwk = z.infer<typeof P256Jwk>
 
 const KeySet = z.object({ keys: z.array(P256Jwk).min(1) })
 
-/**
- * Parses a JWK Set (RFC 7517) of ES256 keys. The first one signs, and must be private. All are published, without their
- * private part. Throws an error that names the problem, without the key.
- */
+/** Parses a JWK Set (RFC 7517) of ES256 keys. The first, private one signs. Throws an error that has no key in it. */
 export function parseSigningKeys(json: string) {
   const { keys } = parseKeySet(json)
   const [first] = keys

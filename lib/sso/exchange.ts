@@ -27,10 +27,7 @@ type Bounds = {
   amr?: string[] | null
 }
 
-/**
- * Issues the one-time code for the SSO callback. Call it once the identity provider has authenticated the user. Throws
- * SignInRejected if the user is not linked to `identity`.
- */
+/** Issues a one-time code for an authenticated user. Throws SignInRejected if the user is not linked to `identity`. */
 export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise<{ secret: string; expiresAt: Date }> {
   const { browser, identity, renewableUntil, sessionHours = null, amr = null } = bounds
   const browserHash = bounds.browserHash ?? (browser ? hashSecret(browser) : null)
@@ -108,10 +105,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
 
 type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverified: boolean; revoked: boolean }
 
-/**
- * Ends the session that a used code started, unless the code is bound to another browser or verifier. Not part of the
- * rejected claim, which could not see a session that was starting concurrently.
- */
+/** Ends the session that a used code started. The rejected claim can't see one that was starting meanwhile. */
 async function endReusedSession(
   codeHash: Uint8Array,
   browserHash: Uint8Array | null,

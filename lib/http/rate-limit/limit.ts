@@ -26,10 +26,7 @@ type Store = { consume: Promise<Consume>; failing: boolean; lastTriedAt: number 
 /** On globalThis, because pages and routes are separate bundles of one process and share the counters. */
 const globals = globalThis as typeof globalThis & { rateLimitMemory?: Consume; rateLimitStore?: Store }
 
-/**
- * Counts one request of a client (see client-key.ts). Never throws, and takes less than half a second: while the store
- * fails, this process counts, and retries the store in the background.
- */
+/** Counts a request of a client, within half a second. Never throws: while the store fails, this process counts. */
 export async function countRequest(client: string): Promise<Verdict> {
   const { RATE_LIMIT, RATE_LIMIT_REQUESTS: points } = env()
   const options = { keyPrefix: 'platform-limit', points, duration: windowSeconds }
