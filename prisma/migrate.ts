@@ -47,7 +47,6 @@ export async function applyMigrations(url: string, report: (progress: string) =>
   }
 }
 
-/** The migrations in the engine's format, oldest first. */
 function readMigrations() {
   const names = readdirSync(folder).filter((name) => /^\d{14}_/.test(name))
   const migrationDirectories = names.sort().map((path) => {

@@ -1,6 +1,5 @@
 import { ensure, type SamlCheck } from './rejected'
 
-/** The XML namespaces of SAML 2.0, XML Signature and XML Encryption. */
 export const namespaces = {
   protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',
   assertion: 'urn:oasis:names:tc:SAML:2.0:assertion',
@@ -21,7 +20,6 @@ export type XmlElement = {
   size: number
 }
 
-/** The maximum size of a document, in bytes. */
 export const maxDocumentBytes = 256 * 1024
 const maxima = {
   // The library walks over all elements and attributes dozens of times. 1,000 elements are 2,000 tags.

@@ -2,7 +2,6 @@ import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { requireSession } from '@/lib/session/find'
 
-/** Returns whose session a JWT belongs to, from the database. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.getSession,
   async ({ request: { headers }, respond }) => {
