@@ -28,6 +28,7 @@ async function run(): Promise<number> {
     const mailbox = process.env.SMTP_URL ? null : await startMailbox()
     if (mailbox) Object.assign(process.env, { SMTP_URL: mailbox.smtpUrl, MAIL_FROM: 'login@example.com' })
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that the new password is of use
+    process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
     const { DATABASE_URL, PUBLIC_URL } = process.env
     // Elsewhere, others could be using the database or the app.
     const isLocal = [DATABASE_URL, PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
@@ -41,6 +42,7 @@ async function run(): Promise<number> {
       widget && `A widget on a page of a customer: ${widget.approved}`,
       widget && `  and on one whose origin is rejected: ${widget.rejected}`,
       `Sign in as ${people.map(({ name }) => name).join(' or ')}, with one click:\n  ${PUBLIC_URL}/sign-in`,
+      isLocal && (await addFactorUser()),
       dashboardUrl && `  or from a dashboard on another site: ${dashboardUrl}`,
     ]
     return await serve(port, hints.filter(Boolean).join('\n'))
@@ -48,6 +50,26 @@ async function run(): Promise<number> {
     await disconnect()
     await release()
   }
+}
+
+/**
+ * Gives a user a password and an authenticator app, the same at every start, and returns how to sign in. None of the
+ * people of the provider: a user with a second factor is linked to no identity by email.
+ */
+async function addFactorUser(): Promise<string> {
+  const [email, password, secret] = ['joan@example.net', 'lantern otter meadow', 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ']
+  const { hashNewPassword } = await import('../lib/password/hash')
+  const { totpUri } = await import('../lib/second-factor/codes')
+  const { encrypt } = await import('../lib/second-factor/encryption')
+  const { prisma } = await import('../lib/database/prisma')
+  const { createUser, findUserByEmail } = await import('../lib/user')
+  await createUser(email)
+  const { id } = (await findUserByEmail(email))!
+  const factor = { encryptedSecret: await encrypt(secret, `totp ${id}`), lastStep: 0 }
+  const secondFactor = { upsert: { create: factor, update: factor } }
+  const passwordHash = await hashNewPassword(password, [])
+  await prisma().user.update({ where: { id }, data: { passwordHash, secondFactorAt: new Date(), secondFactor } })
+  return `  or as ${email}, with the password “${password}” and an authenticator app:\n  ${await totpUri(secret, email)}`
 }
 
 /** Starts an identity provider and adds a connection to it. Returns a function that removes the connection. */

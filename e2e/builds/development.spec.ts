@@ -41,6 +41,7 @@ test('npm run dev runs without settings, with the commands of the README', async
     const code = printed.match(new RegExp(`http://localhost:${port}/sso/callback\\?code=([\\w-]{43})`))![1]!
     const token = printed.match(new RegExp(`http://localhost:${port}/reset-password\\?token=([\\w-]{43})`))![1]!
     expect(printed).toContain(`http://localhost:${port}/sign-in`)
+    expect(printed).toMatch(/joan@example\.net, with the password “.+” and an authenticator app:\n +otpauth:/)
     const dashboard = printed.match(/dashboard on another site: (http:\/\/127\.0\.0\.1:\d+)/)![1]!
     const started = await fetch(`http://localhost:${port}/api/auth/sso/local/start`, { redirect: 'manual' })
     const provider = started.headers.get('location')!
