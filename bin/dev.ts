@@ -52,11 +52,9 @@ async function run(): Promise<number> {
   }
 }
 
-/**
- * Gives a user a password and an authenticator app, the same at every start, and returns how to sign in. None of the
- * people of the provider: a user with a second factor is linked to no identity by email.
- */
+/** Gives a user a password and an authenticator app, the same at every start, and returns how to sign in. */
 async function addFactorUser(): Promise<string> {
+  // none of the people of the provider: a user with a second factor is linked to no identity by email
   const [email, password, secret] = ['joan@example.net', 'lantern otter meadow', 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ']
   const { hashNewPassword } = await import('../lib/password/hash')
   const { totpUri } = await import('../lib/second-factor/codes')

@@ -15,22 +15,14 @@ npm run keys -- rotate   prints the next value of SESSION_SIGNING_KEYS. A rotati
 
 /** How long what the keys sign stays valid, and what happens to it if the old key is removed too early. */
 const settings = {
-  SESSION_SIGNING_KEYS: {
-    wait: inUnits(lifetimes.session, 'en'),
-    living: 'sessions and their refresh tokens live that long',
-    otherwise: 'users are signed out',
-  },
-  WIDGET_SIGNING_KEYS: {
-    wait: inUnits(lifetimes.widgetToken, 'en'),
-    living: 'JWTs of widgets live that long',
-    otherwise: 'widgets fail for a while',
-  },
+  SESSION_SIGNING_KEYS: [inUnits(lifetimes.session, 'en'), 'sessions live that long', 'users are signed out'],
+  WIDGET_SIGNING_KEYS: [inUnits(lifetimes.widgetToken, 'en'), 'their JWTs live that long', 'widgets fail for a while'],
 }
 type Setting = keyof typeof settings
 
 function rotate(inUse: string, name: Setting): void {
   const { step, json } = rotateSigningKeys(inUse)
-  const { wait, living, otherwise } = settings[name]
+  const [wait, living, otherwise] = settings[name]
   const instructions = {
     publish: `Step 1 of 3: a new key is published; the old key still signs.
 Set this value as ${name} and deploy. When no process uses the previous value any more, wait 10 minutes:

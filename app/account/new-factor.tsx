@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react'
 import { CopyButton } from '@/app/_ui/copy-button'
 import { Screen, takeFocus } from '@/app/_ui/screen'
-import type { NewFactor } from '@/lib/page/post'
+import type { Content } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 
-type Properties = NewFactor & { texts: Texts['account']['factor']; shared: Texts['shared'] }
+type Properties = Content & { texts: Texts['account']['factor']; shared: Texts['shared'] }
 
 /** A new secret for an authenticator app: as a QR code for another device, a link for this one, and a key to type. */
 export function NewSecret({ texts, shared, secret = '', uri = '' }: Properties) {

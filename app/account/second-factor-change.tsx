@@ -5,7 +5,7 @@ import { CodeField, codeProblem } from '@/app/_ui/code-field'
 import { Field } from '@/app/_ui/field'
 import { Form, type PageTexts, useForm } from '@/app/_ui/form'
 import * as paths from '@/lib/contract/paths'
-import { type NewFactor, post } from '@/lib/page/post'
+import { type Content, post } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 import { NewSecret, RecoveryCodes } from './new-factor'
 
@@ -25,7 +25,7 @@ const changes = {
 
 /** Changes the second factor of a user. To set it up takes the password, and then a code of the new secret. */
 export function SecondFactorChange({ app, language, shared, texts, email, change }: Properties) {
-  const [started, setStarted] = useState<NewFactor | null>(null)
+  const [started, setStarted] = useState<Content | null>(null)
   const form = useForm()
 
   async function submit(): Promise<void> {

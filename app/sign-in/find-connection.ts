@@ -3,24 +3,17 @@ import { type Outcome, outcomeOf } from '@/lib/page/post'
 
 const limitMs = 30_000
 
-/** Asks where an e-mail address signs in. `returnTo` leads to its identity provider, if it has one. Never throws. */
-export async function findConnection(
-  email: string,
-  next: string | null,
-): Promise<Outcome & { returnTo?: string | undefined }> {
+/** Asks where an email address signs in. `returnTo` leads to its identity provider, if it has one. Never throws. */
+export async function findConnection(email: string, next: string | null): Promise<Outcome> {
   if (!navigator.onLine) return { kind: 'offline' }
-  let returnTo: string | undefined
-  const ask = async () => {
-    const response = await fetch(paths.findSsoConnection, {
+  const request = async () =>
+    fetch(paths.findSsoConnection, {
       method: 'POST',
       headers: { Accept: 'application/json' },
       body: new URLSearchParams(next ? { email, next } : { email }),
       signal: window.abortAfter(limitMs),
     })
-    returnTo = ((await response.clone().json()) as { returnTo?: string }).returnTo
-    return response
-  }
-  const outcome = await outcomeOf({ response: ask() })
+  const outcome = await outcomeOf({ response: request() })
   // Nothing can have happened, so that a lost response is like none.
-  return outcome.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : { ...outcome, returnTo }
+  return outcome.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : outcome
 }

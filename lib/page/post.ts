@@ -1,19 +1,19 @@
 import type { ErrorCode, Issue } from '../contract/errors'
 
 export type Outcome = { requestId?: string } & (
-  | ({ kind: 'done'; code?: ErrorCode } & NewFactor)
+  | ({ kind: 'done'; code?: ErrorCode } & Content)
   | { kind: 'failed' | 'offline' | 'unknown' }
   | { kind: 'rejected'; code: ErrorCode; issue?: Issue }
   | { kind: 'limited' | 'unavailable'; waitSeconds: number }
 )
 
-/** What responses have for the account page. Nothing else of a response is kept, such as tokens. */
-export type NewFactor = { secret?: string; uri?: string; enrolment?: string; recoveryCodes?: string[] }
+/** What pages need of a response. Nothing else is kept, such as tokens. */
+export type Content = { secret?: string; uri?: string; enrolment?: string; recoveryCodes?: string[]; returnTo?: string }
 
 export type Sent = { requestId?: string; response: Promise<Response> }
 
 type Status = { ok?: boolean; code?: ErrorCode; requestId?: string; issues?: Issue[]; outcome?: 'unknown' }
-type Body = Status & NewFactor
+type Body = Status & Content
 
 declare global {
   interface Window {
@@ -41,19 +41,12 @@ export async function post(path: string, body: unknown): Promise<Outcome> {
 export async function outcomeOf({ requestId: sentId, response: pending }: Sent): Promise<Outcome> {
   const response = await pending.catch(() => null)
   if (!response) return { kind: 'unknown', requestId: sentId }
-  // Without a body if it is incomplete, or sent by a proxy.
-  const {
-    ok,
-    code,
-    requestId: bodyId,
-    issues,
-    outcome,
-    ...body
-  }: Body = (await response.json().catch(() => null)) ?? {}
-  const requestId = bodyId ?? response.headers.get('x-request-id') ?? sentId
+  const body: Body = (await response.json().catch(() => null)) ?? {} // if it is incomplete, or sent by a proxy
+  const { ok, code, issues, outcome, secret, uri, enrolment, recoveryCodes, returnTo } = body
+  const requestId = body.requestId ?? response.headers.get('x-request-id') ?? sentId
   const waitSeconds = Number(response.headers.get('retry-after')) || 5
-  const { secret, uri, enrolment, recoveryCodes } = body
-  if (ok || code === 'SECOND_FACTOR_REQUIRED') return { kind: 'done', code, secret, uri, enrolment, recoveryCodes }
+  if (ok || code === 'SECOND_FACTOR_REQUIRED')
+    return { kind: 'done', code, secret, uri, enrolment, recoveryCodes, returnTo }
   // a firewall in front may send one too
   if (response.status === 429) return { kind: 'limited', waitSeconds, requestId }
   if (!code || outcome === 'unknown') return { kind: 'unknown', requestId }

@@ -4,15 +4,10 @@ export function inRelativeTime(seconds: number, language: string): string {
   return seconds < 90 ? format.format(seconds, 'second') : format.format(Math.ceil(seconds / 60), 'minute')
 }
 
-const units = [
-  [24 * 60 * 60, 'day'],
-  [60 * 60, 'hour'],
-  [60, 'minute'],
-  [1, 'second'],
-] as const
+const units = { day: 24 * 60 * 60, hour: 60 * 60, minute: 60, second: 1 }
 
 /** Formats a duration, such as “1 minute” or “7 days”. */
 export function inUnits(seconds: number, language: string): string {
-  const [size, unit] = units.find(([size]) => seconds % size === 0)!
+  const [unit, size] = Object.entries(units).find(([, size]) => seconds % size === 0)!
   return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size)
 }

@@ -39,13 +39,10 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 /** Returns which text of the page says why the password was not changed, or that this is unknown. */
 function problemOf(error: unknown): string {
   if (error instanceof ApiError) {
-    const {
-      code,
-      details: { issues },
-    } = error
+    const { code, details } = error
     if (code === 'SIGN_IN_INVALID') return 'wrong'
     if (code === 'RATE_LIMITED') return 'limited'
-    if (issues) return issues[0]!.code
+    if (details.issues) return details.issues[0]!.code
   }
   log.error({ route: 'account-page', cause: describeCause(error) }, 'a password could not be changed')
   return 'unknown'
