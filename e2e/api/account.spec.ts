@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import { passwordLimits } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
+import { makeKnownBrowser } from '../../lib/password/known-browser'
 import { disableUser } from '../../lib/user'
 import { dashboardCode } from '../support/dashboard'
 import { documentedFetch } from '../support/documented'
@@ -267,27 +268,27 @@ test.describe('change of the password', () => {
 test('mails a user about a sign-in in a browser that is not known by the password, unless it is the first', async ({
   sql,
 }) => {
-  const user = await newPasswordUser(sql, { cost: 4 })
-  const mails = () => sql(`SELECT kind, language, device FROM mails WHERE user_id = $1`, [user.id])
-  const enter = (headers = {}) => call(paths.signIn, { ...user }, headers)
-  const expectMails = (count: number) => expect.poll(async () => (await mails()).length).toBe(count)
-  const change = (assignment: string) => sql(`UPDATE users SET ${assignment} WHERE id = $1`, [user.id])
-  const Cookie = `known=${cookiesOf(await enter()).known}`
+  const newUser = () => newPasswordUser(sql, { cost: 4 })
+  const [user, fresh, old] = [await newUser(), await newUser(), await newUser()]
+  const mails = (of = user) => sql(`SELECT kind, language, device FROM mails WHERE user_id = $1`, [of.id])
+  const enter = (headers = {}, as = user) => call(paths.signIn, { ...as }, headers)
+  const expectMails = (count: number, of = user) => expect.poll(async () => (await mails(of)).length).toBe(count)
+  const change = (of: typeof user, assignment: string) => sql(`UPDATE users SET ${assignment} WHERE id = $1`, [of.id])
+  await enter({}, fresh)
+  await sql(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 day')`, [user.id])
+  const Cookie = `known=${makeKnownBrowser(user.email, null, Math.floor(Date.now() / 1000))}`
   await enter({ Cookie })
   await call(paths.signIn, { ...user, password: 'not the password' })
   await enter({ ...firefox, 'Accept-Language': 'de' })
   await expectMails(1)
   expect(await mails()).toEqual([{ kind: 'new-device', language: 'de', device: 'Firefox on Windows' }])
-  await change(`password_changed_at = now() + interval '2 seconds'`) // the cookie has whole seconds
+  await change(user, `password_changed_at = now() + interval '2 seconds'`) // the cookie has whole seconds
   await enter({ Cookie })
   await expectMails(2)
-
-  await sql('DELETE FROM sessions WHERE user_id = $1', [user.id])
-  await enter() // the first one with a new password
-  await sql('DELETE FROM sessions WHERE user_id = $1', [user.id])
-  await change(`password_changed_at = NULL, created_at = now() - interval '8 days'`)
-  await enter() // sessions of a week ago may have been deleted
-  await expectMails(3)
+  await change(old, `password_changed_at = NULL, created_at = now() - interval '8 days'`)
+  await enter({}, old) // sessions of a week ago may have been deleted
+  await expectMails(1, old)
+  expect(await mails(fresh)).toEqual([])
   for (let count = 0; count < 10; count++) await enter()
   await expectMails(10)
 
