@@ -1,5 +1,4 @@
-// Inlined at the top of a previewed page, before its own scripts: mocks responses and the network,
-// and then does what the user would do.
+// The first script of a previewed page: mocks responses and the network, and then does what the user would do.
 ;(() => {
   const { path, mocks = {}, offline, email, scripts, steps = [] } = JSON.parse(document.currentScript.dataset.state)
   document.currentScript.remove()
