@@ -19,7 +19,7 @@ const config = {
   experimental: { preloadEntriesOnStart: false, proxyClientMaxBodySize: '1kb' },
   // A redirect would copy the code or the token into another URL.
   skipTrailingSlashRedirect: true,
-  // Disables the image optimiser: /_next/image would fetch any path of this server without counting
+  // Disables the image optimizer: /_next/image would fetch any path of this server without counting
   // it against the limit.
   images: { unoptimized: true },
   // In development, Next.js would print the URL of every request, with its code or token.

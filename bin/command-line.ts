@@ -78,10 +78,10 @@ function exitWhenPrinted(code: number): void {
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
 }
 
-/** Throws UsageError unless a text is an e-mail address. An imported one can be of a form that is not added. */
+/** Throws UsageError unless a text is an email address. An imported one can be of a form that is not added. */
 export function checkAddress(text: string, isNew: boolean): void {
   const isAddress = isNew ? parseEmailAddress(text) !== null : /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
-  if (!isAddress) throw new UsageError('That is not an e-mail address, like ada@example.com.')
+  if (!isAddress) throw new UsageError('That is not an email address, like ada@example.com.')
 }
 
 /** Prints what was done, and how many sessions that has ended. */

@@ -67,7 +67,7 @@ function page(path: string, people: Options['people']): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1"><title>Local identity provider</title>
 <style>:root{color-scheme:light dark}body{max-width:28rem;margin:15vh auto;padding:0 1rem;font:1rem/1.5 system-ui}</style>
-<h1>Local identity provider</h1><p>It stands in for the one of an organisation. Who are you?</p>
+<h1>Local identity provider</h1><p>It stands in for the one of an organization. Who are you?</p>
 <ul>${links.join('')}</ul><p><a href="${path}/cancel">Cancel</a></p></html>
 `
 }

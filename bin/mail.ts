@@ -1,4 +1,4 @@
-// `npm run mail -- status|retry|test ADDRESS`: looks after the outbox of e-mails.
+// `npm run mail -- status|retry|test ADDRESS`: looks after the outbox of emails.
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { sendsMail } from '../lib/settings/env'
 import { UsageError } from '../lib/usage-error'
@@ -41,7 +41,7 @@ async function retry(): Promise<void> {
 
 async function test(address: string): Promise<void> {
   const recipient = parseEmailAddress(address)
-  if (recipient === null) throw new UsageError(`“${address}” is not an e-mail address.`)
+  if (recipient === null) throw new UsageError(`“${address}” is not an email address.`)
   requireMail()
   try {
     await sendMail(recipient, async () => composeTest())

@@ -28,7 +28,7 @@ const wrong: Record<string, string> = {
   'ada@example.com,secret': 'the hash',
   'ada@example.com,,admin': 'not of the form email,password_hash',
   '"ada@example.com': 'not of the form email,password_hash',
-  ada: 'not an e-mail address',
+  ada: 'not an email address',
   'ADA@bücher.example': 'ada@xn--bcher-kva.example is there twice',
 }
 test.each(Object.entries(wrong))('%s is named with its line, without the hash', (line, problem) => {

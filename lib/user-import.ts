@@ -23,7 +23,7 @@ export function readUsers(csv: string): ImportedUser[] {
       continue
     const email = parseEmailAddress(given.toLowerCase())
     if (!fields) wrong(`not of the form ${header}`)
-    else if (!email) wrong('not an e-mail address, like ada@example.com')
+    else if (!email) wrong('not an email address, like ada@example.com')
     else if (users.has(email)) wrong(`${email} is there twice`)
     else if (hash && !bcryptHash.test(hash))
       wrong('the hash is not one of bcrypt, with $2a$, $2b$ or $2y$ and a cost of 4 to 14')

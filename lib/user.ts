@@ -13,14 +13,14 @@ export type User = {
   ssoOnly: boolean
 }
 
-/** Returns the user with an e-mail address, ignoring case and the form of its domain, or null. */
+/** Returns the user with an email address, ignoring case and the form of its domain, or null. */
 export async function findUserByEmail(email: string): Promise<User | null> {
   const forms = emailForms(email) ?? [email.toLowerCase()] // an imported address can be of another form
   const [user] = await findUsers(Prisma.sql`email = ANY (${forms}) ORDER BY email = ${forms[0]!} DESC LIMIT 1`)
   return user ?? null
 }
 
-/** Returns up to `count` users whose e-mail addresses sort after `after`, in that order. */
+/** Returns up to `count` users whose email addresses sort after `after`, in that order. */
 export async function listUsers(after: string, count: number): Promise<User[]> {
   return findUsers(Prisma.sql`email > ${after} ORDER BY email LIMIT ${count}`)
 }
@@ -32,7 +32,7 @@ async function findUsers(where: Prisma.Sql): Promise<User[]> {
   return rows.map((row) => ({ ...row, disabledAt: row.disabledAt === null ? null : dateFromEpoch(row.disabledAt) }))
 }
 
-/** Creates a user without a password. Returns whether it did: not if a user already has that e-mail address. */
+/** Creates a user without a password. Returns whether it did: not if a user already has that email address. */
 export async function createUser(email: string, { ssoOnly = false } = {}): Promise<boolean> {
   if (await findUserByEmail(email)) return false // perhaps with a domain in Unicode
   const stored = emailForms(email)?.[1] ?? email.toLowerCase()
@@ -79,7 +79,7 @@ async function endSessionsOf(tx: Prisma.TransactionClient, userId: string): Prom
 }
 
 /**
- * Gives a user another e-mail address. Ends all sessions, invalidates the codes and the reset token, and queues a notice
+ * Gives a user another email address. Ends all sessions, invalidates the codes and the reset token, and queues a notice
  * to both addresses. Returns the number of ended sessions, or null if another user has that address.
  */
 export async function renameUser(user: User, email: string, language: string): Promise<number | null> {

@@ -70,7 +70,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
             errors={{ current: wrong, password: rejected }}
           />
         ) : (
-          <p>{account.organisation}</p>
+          <p>{account.organization}</p>
         )}
       </section>
       {changes.length > 0 && (

@@ -14,7 +14,7 @@ type Properties = PageTexts & {
   texts: Texts['signIn']
   /** Null if users sign in through an identity provider only. */
   passwordTexts: Texts['passwordField'] | null
-  /** Asks for the e-mail address alone first, because it may belong to a connection. */
+  /** Asks for the email address alone first, because it may belong to a connection. */
   emailFirst: boolean
   /** What was wrong with the address that the browser itself sent, before or without scripts, or with the second factor. */
   rejection: string | null
@@ -26,7 +26,7 @@ type Properties = PageTexts & {
 /** What the form asks for. The step `password` follows `email`. */
 type Stage = 'email' | 'password' | 'both'
 
-/** Asks for the e-mail address, and then, unless that leads to an identity provider, for the password. */
+/** Asks for the email address, and then, unless that leads to an identity provider, for the password. */
 export function SignInForm(properties: Properties) {
   const { app, language, texts, shared, passwordTexts, emailFirst, rejection, next, destination } = properties
   const [stage, setStage] = useState<Stage>(emailFirst ? 'email' : 'both')

@@ -189,7 +189,7 @@ test('mails a user without passwords where to sign in, with the caps of other ma
   expect((await forgot(user.email, { 'User-Agent': firefox })).body).toEqual({ ok: true })
   await poll(() => wasSent(user)).toBe(true)
   const [mail] = smtp.mailsTo(user.email)
-  expect(mail!.subject).toBe('Sign in to Dashboard with your organisation')
+  expect(mail!.subject).toBe('Sign in to Dashboard with your organization')
   expect(mail!.text).toContain(`${server.url}/sign-in\n`)
   expect(mail!.text).toContain('Firefox on Windows')
   expect(mail!.raw).not.toMatch(/token=/)
@@ -220,7 +220,7 @@ test('turns a waiting reset mail into one that leads to the sign-in, once its us
   await age(user, '2 minutes')
   await forgot(user.email)
   const subjects = () => smtp.mailsTo(user.email).map(({ subject }) => subject)
-  await poll(subjects).toEqual(['Sign in to Dashboard with your organisation'])
+  await poll(subjects).toEqual(['Sign in to Dashboard with your organization'])
   expect(await mailsOf(user)).toMatchObject([{ kind: 'sign-in' }])
 })
 

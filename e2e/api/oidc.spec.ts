@@ -37,7 +37,7 @@ test.afterAll(async () => {
   await server?.stop()
 })
 test.beforeEach(() => {
-  provider.behaviour = {}
+  provider.behavior = {}
   provider.person = { sub: randomUUID() } // its address is that of the last connection
   provider.requests.length = 0
 })
@@ -61,7 +61,7 @@ async function expectRejected(slug: string, check: string, error = 'response_inv
 }
 
 test('signs in with PKCE, state and nonce, and starts a session in this browser only', async ({ sql }) => {
-  provider.behaviour.claims = (claims) => ({ ...claims, amr: ['pwd', 'mfa'] })
+  provider.behavior.claims = (claims) => ({ ...claims, amr: ['pwd', 'mfa'] })
   const slug = await connect(provider)
   const visitor = new Visitor(server.url)
   const authorization = await visitor.start(slug, '/reports?year=2026')
@@ -222,7 +222,7 @@ test.describe('an account without access', () => {
   const promptOf = async (visitor: Visitor, slug: string) => (await visitor.start(slug)).searchParams.get('prompt')
 
   test('is named on the page, and the next start lets the user choose, once', async () => {
-    provider.behaviour.metadata = everyPrompt
+    provider.behavior.metadata = everyPrompt
     const slug = await connect(provider, { provision: false })
     const visitor = new Visitor(server.url)
     const address = keepSecret(provider.person.email as string)
@@ -264,7 +264,7 @@ test.describe('an account without access', () => {
   test('is named from the user info, for a user who is known and disabled', async ({ sql }) => {
     const slug = await connect(provider)
     const address = keepSecret(provider.person.email as string)
-    provider.behaviour = { claims: ({ email: _, ...claims }) => claims, userInfo: (genuine) => genuine }
+    provider.behavior = { claims: ({ email: _, ...claims }) => claims, userInfo: (genuine) => genuine }
     expect(errorOf(await new Visitor(server.url).signIn(slug))).toBeNull()
     await sql('UPDATE users SET disabled_at = now() WHERE email = $1', [address])
     const visitor = new Visitor(server.url)
@@ -273,7 +273,7 @@ test.describe('an account without access', () => {
   })
 
   test('is not the only reason to ask: a page after a sign-out is one, unless there is a session', async () => {
-    provider.behaviour.metadata = everyPrompt
+    provider.behavior.metadata = everyPrompt
     const slug = await connect(provider)
     const visitor = new Visitor(server.url)
     const see = async (path: string, cookies = '') => {
@@ -388,17 +388,17 @@ test('goes to the `target_link_uri` of a tile at an OpenID provider, if it is al
 test('ends a sign-in with a rejected ID token, and no other, with the check in the log', async ({ sql }) => {
   const slug = await connect(provider)
   const unaffected = await authorized(slug)
-  provider.behaviour.claims = (claims) => ({ ...claims, nonce: newSecret() })
+  provider.behavior.claims = (claims) => ({ ...claims, nonce: newSecret() })
   await expectRejected(slug, 'id_token_nonce')
   expect(await usersOf(sql, slug)).toEqual([])
-  provider.behaviour = {}
+  provider.behavior = {}
   expect(errorOf(await unaffected.visitor.comeBack(unaffected.url))).toBeNull()
 })
 
 test.describe('the provider', () => {
   test('sends errors that we replace by our own words, without its description', async () => {
     const slug = await connect(provider)
-    provider.behaviour.response = (given) => {
+    provider.behavior.response = (given) => {
       given.delete('code')
       given.set('error', '<b>Call 555</b>')
       given.set('error_description', 'Call 555')
@@ -418,7 +418,7 @@ test.describe('the provider', () => {
       [43, 100, 35],
       [3_000, 3_000, 60],
     ] as const) {
-      provider.behaviour = {
+      provider.behavior = {
         codeLength,
         response: (given) => {
           given.set('session_state', 's'.repeat(sessionState))
@@ -427,7 +427,7 @@ test.describe('the provider', () => {
       }
       expect(errorOf(await new Visitor(server.url).signIn(slug)), `${codeLength}`).toBeNull()
     }
-    provider.behaviour.response = (given) => {
+    provider.behavior.response = (given) => {
       given.delete('code')
       given.set('error', 'access_denied')
       given.set('error_description', 'Доступ запрещён администратором. '.repeat(36)) // 6.5 KB in the URL

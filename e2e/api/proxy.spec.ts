@@ -44,7 +44,7 @@ test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and NO_PR
     await startTls(upstash.settings.UPSTASH_REDIS_REST_URL!, keyPair),
   ]
   const issuer = `https://${host}:${issuerPort}`
-  provider.behaviour = {
+  provider.behavior = {
     metadata: (genuine) => JSON.parse(JSON.stringify(genuine).replaceAll(provider.issuer, issuer)),
     claims: (genuine) => ({ ...genuine, iss: issuer }),
     response: (given) => given.set('iss', issuer),

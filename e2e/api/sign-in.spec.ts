@@ -158,7 +158,7 @@ test('sends the same response after the same work, whatever the reason', async (
     const work = await workOf(async () => (response = await signIn(attempt)))
     first ??= response
     const { requestId, ...body } = response.body
-    const message = 'The e-mail address or the password is wrong.'
+    const message = 'The email address or the password is wrong.'
     expect([response.status, body], reason).toEqual([400, { ok: false, code: 'SIGN_IN_INVALID', message }])
     expect(headersOf(response), reason).toEqual(headersOf(first))
     expect(response.headers.getSetCookie(), reason).toEqual([])

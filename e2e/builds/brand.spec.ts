@@ -77,7 +77,7 @@ test('the brand’s files are served, cached, and not counted; a missing one is 
   expect(await left()).toBe(expected - 2)
 })
 
-test('logo, icons, colours, corners, font and links are the brand’s, in both schemes', async ({ page, user }) => {
+test('logo, icons, colors, corners, font and links are the brand’s, in both schemes', async ({ page, user }) => {
   const complaints = complaintsOf(page.context())
   await page.goto(`${server.url}/reset-password?token=${await newToken(user)}`)
   const image = page.getByRole('img', { name, exact: true })

@@ -69,7 +69,7 @@ test.describe('npm run mail', () => {
       expect((await mail('retry')).stdout).toContain('reset: 1 sent, 0 waiting (0 of them after an attempt)')
       expect(smtp.mailsTo('ada@example.com')[1]!.subject).toBe('Neues Passwort für Dashboard wählen')
 
-      expect(await mail('test', 'a@x, b@y')).toMatchObject(failure(2, 'is not an e-mail address'))
+      expect(await mail('test', 'a@x, b@y')).toMatchObject(failure(2, 'is not an email address'))
       const without = await run(['mail', '--', 'retry'], { DATABASE_URL: database.url() })
       expect(without).toMatchObject({ code: 2, stderr: 'SMTP_URL and MAIL_FROM are not set.\n' })
     } finally {
@@ -300,7 +300,7 @@ test.describe('npm run users', () => {
     const unknown = 'There is no user nobody@example.com. Add it with npm run users -- add nobody@example.com\n'
     expect(await users('disable', 'nobody@example.com')).toMatchObject({ code: 2, stderr: unknown })
     const imported = `${Date.now()},imported@example.com`
-    const noAddress = 'That is not an e-mail address, like ada@example.com.\n'
+    const noAddress = 'That is not an email address, like ada@example.com.\n'
     const mail = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'login@example.com' }
     for (const command of ['add', 'invite'])
       expect(await run(['users', command, imported], mail)).toMatchObject({ code: 2, stderr: noAddress })
@@ -341,7 +341,7 @@ test.describe('npm run issue', () => {
     keepSecret(created.stdout.match(/code=([\w-]{43})/)![1]!)
     expect(created.code).toBe(0)
     expect(await sql('SELECT 1 FROM users WHERE email = $1', [email])).toHaveLength(1)
-    const noAddress = failure(2, 'is not an e-mail address')
+    const noAddress = failure(2, 'is not an email address')
     expect(await run(['issue', '--', 'sso-code', 'a,b@example.com', '--create'])).toMatchObject(noAddress)
   })
 })

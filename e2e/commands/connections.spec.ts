@@ -244,7 +244,7 @@ test('rejects sign-ins of several tenants until each has its domains', async ({ 
   await addHere({ provision: true })
   await sql(`UPDATE connections SET settings = settings || $2 WHERE slug = $1`, [slug, { tenants: [one, two] }])
   const outcome = async () => errorOf(await new Visitor(url).signIn(slug))
-  provider.behaviour.claims = (claims) => ({ ...claims, tid: two })
+  provider.behavior.claims = (claims) => ({ ...claims, tid: two })
   expect(await outcome()).toBe('unavailable')
   const refused = await connections('check', slug)
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('tenant_domains. Name the domains')])
@@ -333,19 +333,19 @@ test('checks a connection, and prints what is wrong', async () => {
   expect((await connections('check', slug)).stdout).toContain(
     `${slug}: the provider responds, and names itself ${provider.issuer}. It accepts the client secret.\n`,
   )
-  const isRegistered = provider.behaviour
-  provider.behaviour = { tokenAuth: 'post' } // as if the secret were wrong
+  const isRegistered = provider.behavior
+  provider.behavior = { tokenAuth: 'post' } // as if the secret were wrong
   const rejected = await connections('check', slug)
   expect([rejected.code, rejected.stderr]).toEqual([
     1,
     expect.stringContaining('token_invalid_client. Is the client secret right?'),
   ])
-  provider.behaviour = { metadata: (metadata) => ({ ...metadata, token_endpoint: `${provider.issuer}/nowhere` }) }
+  provider.behavior = { metadata: (metadata) => ({ ...metadata, token_endpoint: `${provider.issuer}/nowhere` }) }
   expect((await connections('check', slug)).stdout).toContain('Whether the client secret is right is unknown')
-  provider.behaviour = isRegistered
-  provider.behaviour.metadata = (metadata) => ({ ...metadata, scopes_supported: ['openid'] })
+  provider.behavior = isRegistered
+  provider.behavior.metadata = (metadata) => ({ ...metadata, scopes_supported: ['openid'] })
   expect((await connections('check', slug)).stdout).toContain('does not announce the scope email')
-  provider.behaviour.metadata = (metadata) => ({ ...metadata, issuer: `${metadata.issuer}/another` })
+  provider.behavior.metadata = (metadata) => ({ ...metadata, issuer: `${metadata.issuer}/another` })
   const wrong = await connections('check', slug)
   expect([wrong.code, wrong.stdout]).toEqual([1, ''])
   expect(wrong.stderr).toContain('discovery_issuer. The metadata names another issuer.')

@@ -98,7 +98,7 @@ test('leads from the start page and back, also when the JWT has expired, or to t
   await expect(page.getByRole('link', { name: 'Sign in' })).toHaveAttribute('href', '/sign-in?next=%2Faccount')
   await open(page, await signInWithCode(user), 'session')
   await expect(heading(page)).toHaveText('Your account')
-  await expect(page.getByText('Your organisation’s sign-in protects your account.')).toBeVisible()
+  await expect(page.getByText('Your organization’s sign-in protects your account.')).toBeVisible()
   await page.goto(server.url)
   await page.getByRole('link', { name: 'Your account' }).click()
   await expect(heading(page)).toHaveText('Your account')

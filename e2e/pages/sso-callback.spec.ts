@@ -148,10 +148,10 @@ test('?next= only redirects within this site', async ({ page, user }) => {
 
 test('shows an error of the identity provider without its text, and without a POST', async ({ page, user }) => {
   const posts = countPosts(page)
-  const unknown = 'Your organisation’s sign-in service didn’t sign you in'
+  const unknown = 'Your organization’s sign-in service didn’t sign you in'
   for (const [error, title, icon] of [
     ['access_denied', 'You weren’t signed in', 'lock'],
-    ['temporarily_unavailable', 'Sign-in at your organisation isn’t available', 'wait'],
+    ['temporarily_unavailable', 'Sign-in at your organization isn’t available', 'wait'],
     ['response_invalid', 'We couldn’t verify your sign-in', 'wrong'],
     ['constructor', unknown, 'wrong'],
     ['', unknown, 'wrong'],

@@ -112,7 +112,7 @@ const endings: Record<string, [title: string, act: (page: Page) => Promise<unkno
     },
   ],
   'the provider is unreachable': [
-    'Sign-in at your organisation isn’t available',
+    'Sign-in at your organization isn’t available',
     (page) => provider.stop().then(() => start(page)),
   ],
 }
@@ -145,7 +145,7 @@ test('names an account without access, in no URL, and asks for another one, once
   })
   await startAndChoose('Ada')(page)
   await expect(heading(page)).toHaveText('You don’t have access to Dashboard')
-  await expect(page.getByText(`Your organisation signed you in as ada@${domain}`)).toBeVisible()
+  await expect(page.getByText(`Your organization signed you in as ada@${domain}`)).toBeVisible()
   expect(await page.evaluate(() => document.cookie)).not.toContain('ask')
   await page.getByRole('link', { name: 'Sign in again' }).click()
   await page.getByRole('link', { name: `Sign in with Acme ${slug}` }).click()
@@ -163,7 +163,7 @@ test('works without JavaScript, with one more link', async ({ browserProcess, ur
   await page.goto('/sign-in?next=/reports')
   await page.getByLabel('Email address').fill(`ada@${domain}`)
   await page.getByRole('button', { name: 'Continue' }).click()
-  await expect(heading(page)).toHaveText('Taking you to your organisation')
+  await expect(heading(page)).toHaveText('Taking you to your organization')
   await page.getByRole('link', { name: 'Continue' }).click()
   await atProvider(page)
   await context.close()

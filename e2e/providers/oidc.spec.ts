@@ -79,7 +79,7 @@ test('LemonLDAP::NG: a wrong client secret is named by `check` and in the log on
   await expect(connections(['check', slug])).rejects.toThrow('token_invalid_client')
   await page.goto(`${server.url}/api/auth/sso/${slug}/start?next=/reports`)
   await signInAtProvider(page)
-  await expect(heading(page)).toHaveText('Sign-in at your organisation had a problem')
+  await expect(heading(page)).toHaveText('Sign-in at your organization had a problem')
   const line = server.logged('"sso-callback"').find(({ check }) => check)
   expect(line).toMatchObject({ connection: slug, check: 'token_invalid_client' })
   expect(await page.content()).not.toContain('invalid_client')

@@ -14,7 +14,7 @@ export async function newCode(user: User): Promise<string> {
   return keepSecret((await issueSsoCode(user.id)).secret)
 }
 
-/** Issues a reset token for a user, as for a forgot-password e-mail. */
+/** Issues a reset token for a user, as for a forgot-password email. */
 export async function newToken(user: User): Promise<string> {
   return keepSecret((await issueResetToken(user.id)).secret)
 }

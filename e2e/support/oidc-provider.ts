@@ -10,7 +10,7 @@ type Keys = Awaited<ReturnType<typeof generateKeyPair>>
 type Reply = { status?: number; headers?: Record<string, string>; body: unknown; delayMs?: number }
 
 /** What a test makes the provider do. Everything left out is done as it should be. */
-export type Behaviour = {
+export type Behavior = {
   metadata?: (genuine: Claims) => Claims
   /** How the client is registered. The other way is rejected, as by providers that announce both. */
   tokenAuth?: 'basic' | 'post'
@@ -30,7 +30,7 @@ export type Behaviour = {
 export type Provider = {
   issuer: string
   keys: Keys
-  behaviour: Behaviour
+  behavior: Behavior
   /** The person who signs in. */
   person: Claims
   /** The paths that were requested. */
@@ -41,7 +41,7 @@ export type Provider = {
 export const clientSecret = 'the-secret_of+the%test:client' // with what has to be encoded, and what need not be
 export const kid = 'key-1'
 
-export async function startProvider(behaviour: Behaviour = {}): Promise<Provider> {
+export async function startProvider(behavior: Behavior = {}): Promise<Provider> {
   const keys = await generateKeyPair('RS256', { extractable: true })
   const pending = new Map<string, URLSearchParams>() // the parameters of the authorization request, by code
   const server = createServer((request, response) => {
@@ -59,7 +59,7 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
   const provider: Provider = {
     issuer,
     keys,
-    behaviour,
+    behavior,
     person: { sub: randomBytes(8).toString('hex'), email: `${randomBytes(6).toString('hex')}@example.org` },
     requests: [],
     stop,
@@ -67,7 +67,7 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
   return provider
 
   async function serve(request: IncomingMessage): Promise<Reply> {
-    const { person, behaviour: does } = provider
+    const { person, behavior: does } = provider
     const url = new URL(request.url!, issuer)
     url.pathname = url.pathname.replace(/^\/[\w-]{36}\/v2\.0/, '') // of an issuer like those of Entra ID
     provider.requests.push(url.pathname)
@@ -95,14 +95,14 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
   }
 
   function authorize({ searchParams: given }: URL): string {
-    const { codeLength = 43 } = provider.behaviour
+    const { codeLength = 43 } = provider.behavior
     const code = keepSecret(randomBytes(codeLength).toString('base64url').slice(0, codeLength))
     if (given.get('code_challenge_method') !== 'S256' || given.get('response_type') !== 'code')
       throw new Error('PKCE with S256 and the code flow are required.')
     pending.set(code, given)
     const back = new URL(given.get('redirect_uri')!)
     const parameters = new URLSearchParams({ code, state: given.get('state')!, iss: issuer })
-    provider.behaviour.response?.(parameters)
+    provider.behavior.response?.(parameters)
     back.search = parameters.toString()
     return back.href
   }
@@ -115,7 +115,7 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
       .digest('base64url')
     const [, password] = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString().split(':')
     const inHeader = decodeURIComponent((password ?? '').replaceAll('+', ' '))
-    if ((provider.behaviour.tokenAuth === 'post' ? given.get('client_secret') : inHeader) !== clientSecret)
+    if ((provider.behavior.tokenAuth === 'post' ? given.get('client_secret') : inHeader) !== clientSecret)
       return { status: 401, body: { error: 'invalid_client' } }
     if (!code || code.get('code_challenge') !== challenge || code.get('redirect_uri') !== given.get('redirect_uri'))
       return { status: 400, body: { error: 'invalid_grant', error_description: 'a text of the provider' } }
@@ -128,12 +128,12 @@ export async function startProvider(behaviour: Behaviour = {}): Promise<Provider
       nonce: code.get('nonce'),
       ...provider.person,
     }
-    const { claims, sign = signed } = provider.behaviour
+    const { claims, sign = signed } = provider.behavior
     const idToken = await sign(claims?.(genuine) ?? genuine, keys)
     if (idToken.length > 100) keepSecret(idToken)
     const accessToken = keepSecret(randomBytes(32).toString('base64url'))
     const body = { access_token: accessToken, token_type: 'Bearer', id_token: idToken }
-    return provider.behaviour.token?.(body) ?? { body }
+    return provider.behavior.token?.(body) ?? { body }
   }
 }
 

@@ -28,7 +28,7 @@ function previewOf(features: Features): Promise<string> {
   return server
 }
 
-/** Takes the server that all tests share, or starts one that has passwords and sends e-mail. */
+/** Takes the server that all tests share, or starts one that has passwords and sends email. */
 async function start(hasAll: boolean): Promise<string> {
   await addListedConnection()
   if (!hasAll) return process.env.PUBLIC_URL!

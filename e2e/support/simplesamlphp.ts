@@ -17,7 +17,7 @@ export type SimpleSaml = {
   entityId: string
   userName: string
   password: string
-  /** Sets the service provider that it knows, by its metadata, the user’s e-mail address, and how it responds. */
+  /** Sets the service provider that it knows, by its metadata, the user’s email address, and how it responds. */
   configure: (next: { serviceProvider: string; email: string; options: SimpleSamlOptions }) => void
   /** What a tile in its portal links to. */
   tileOf: (serviceProviderId: string) => string

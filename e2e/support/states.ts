@@ -28,7 +28,7 @@ export type State = {
   steps?: Step[]
   /** Whether it exists only with PASSWORD_SIGN_IN, or only without. */
   passwords?: boolean
-  /** It exists only if the app sends e-mail. */
+  /** It exists only if the app sends email. */
   mail?: true
   /** It exists only if users can set up a second factor. */
   secondFactor?: true
@@ -94,15 +94,15 @@ export const states: Record<string, State> = {
   ...Object.fromEntries(
     Object.entries({
       access_denied: 'You weren’t signed in',
-      login_required: 'Sign in to your organisation again',
-      temporarily_unavailable: 'Sign-in at your organisation isn’t available',
-      server_error: 'Sign-in at your organisation had a problem',
+      login_required: 'Sign in to your organization again',
+      temporarily_unavailable: 'Sign-in at your organization isn’t available',
+      server_error: 'Sign-in at your organization had a problem',
       attempt_invalid: 'This sign-in can’t be continued',
       response_invalid: 'We couldn’t verify your sign-in',
       no_access: 'You don’t have access to {app}',
       connection_unavailable: 'This way to sign in isn’t available',
       unavailable: 'Sign-in isn’t available right now',
-      something_else: 'Your organisation’s sign-in service didn’t sign you in',
+      something_else: 'Your organization’s sign-in service didn’t sign you in',
     }).map(([error, title]) => [
       `sso: provider error ${error}`,
       { title, path: `/sso/callback?error=${error}&error_description=<b>Call+555</b>` },
@@ -116,7 +116,7 @@ export const states: Record<string, State> = {
     passwords: false,
   },
 
-  'password sign-in: e-mail first': { title: 'Sign in', path: '/sign-in', passwords: true },
+  'password sign-in: email first': { title: 'Sign in', path: '/sign-in', passwords: true },
   'password sign-in: password': passwordStep([]),
   'password sign-in: both at once, shown': {
     title: 'Sign in',
@@ -127,7 +127,7 @@ export const states: Record<string, State> = {
       ['fill', '#password', typed],
     ],
   },
-  'password sign-in: no e-mail address': {
+  'password sign-in: no email address': {
     title: 'Sign in',
     path: '/sign-in',
     passwords: true,

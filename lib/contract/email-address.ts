@@ -8,7 +8,7 @@ const localPart = /^[^\s@<>()[\]\\,;:"\p{C}]+$/u
 const hostName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 
 /**
- * Returns an e-mail address with its domain in ASCII and lower case, or null unless the text is exactly one address.
+ * Returns an email address with its domain in ASCII and lower case, or null unless the text is exactly one address.
  * Rejects quoted local parts, comments and IP addresses, which no sign-up form produces and parsers disagree about.
  */
 export function parseEmailAddress(text: string): string | null {
@@ -31,20 +31,20 @@ export function emailForms(text: string): EmailForms | null {
   return ascii === null ? null : [given, ascii, inUnicode(ascii)]
 }
 
-/** Returns the forms in which an e-mail address may be stored. Throws VALIDATION_ERROR unless it is exactly one. */
+/** Returns the forms in which an email address may be stored. Throws VALIDATION_ERROR unless it is exactly one. */
 export function parseEmail(text: string): EmailForms {
   const forms = emailForms(text.trim())
   if (forms === null) throw invalid(['email'], 'invalid_email', invalidEmailMessage)
   return forms
 }
 
-/** Returns the domain of a stored e-mail address: in ASCII, or as it is if it can't be converted. */
+/** Returns the domain of a stored email address: in ASCII, or as it is if it can't be converted. */
 export function emailDomain(email: string): string {
   const domain = email.slice(email.lastIndexOf('@') + 1)
   return domainInAscii(domain) ?? domain
 }
 
-/** Returns an e-mail address whose domain is in ASCII with its domain in Unicode. */
+/** Returns an email address whose domain is in ASCII with its domain in Unicode. */
 export function inUnicode(address: string): string {
   const domain = address.lastIndexOf('@') + 1
   return address.slice(0, domain) + domainInUnicode(address.slice(domain))

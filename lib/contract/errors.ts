@@ -6,7 +6,7 @@ const onceInOneBrowser = `Each sign-in works once, for ${codeLifetime}, in the b
 /** Every error of the service: its code, its HTTP status, and the message for users. */
 export const errors = {
   SSO_EXCHANGE_INVALID: { status: 400, message: `This sign-in can’t be used. ${onceInOneBrowser}` },
-  SIGN_IN_INVALID: { status: 400, message: 'The e-mail address or the password is wrong.' },
+  SIGN_IN_INVALID: { status: 400, message: 'The email address or the password is wrong.' },
   REFRESH_INVALID: { status: 400, message: 'This session has ended. Sign in again.' },
   CHALLENGE_INVALID: { status: 400, message: 'This step has expired, or your account has changed. Start again.' },
   SECOND_FACTOR_INVALID: { status: 400, message: 'This code is wrong.' },
@@ -39,7 +39,7 @@ export const errors = {
 export const invalidTokenMessage = 'This link is unknown, was already used, or has expired. Request a new one.'
 export const tooManyPasswordsMessage =
   'There were too many sign-ins with wrong passwords. Wait as long as the Retry-After header says.'
-export const invalidEmailMessage = 'Enter one e-mail address, like name@example.com.'
+export const invalidEmailMessage = 'Enter one email address, like name@example.com.'
 export const wrongPasswordMessage = 'The current password is wrong.'
 export const tooManyCodesMessage = 'There were too many codes. Wait as long as the Retry-After header says.'
 export const originNotApprovedMessage = 'This widget may not be used on this site.'

@@ -111,7 +111,7 @@ export const operations = {
   signIn: {
     ...post('Operations', 'sign-in', paths.signIn),
     setting: 'PASSWORD_SIGN_IN',
-    summary: 'Sign in with an e-mail address and a password.',
+    summary: 'Sign in with an email address and a password.',
     description: [
       'Unless `PASSWORD_SIGN_IN` is `true`, the path is 404. A success ends the sessions of the cookies that',
       `the request has. Within ${passwordLimits.windowSeconds / 60} minutes, ${passwordLimits.perAccountAndNetwork} attempts`,
@@ -126,8 +126,7 @@ export const operations = {
     responseDescription: 'The session. Browsers also receive both tokens as cookies, and one that makes them known.',
     cookies: 'sets',
     errors: ['SIGN_IN_INVALID', 'SECOND_FACTOR_REQUIRED'],
-    badRequest:
-      'There is no such user, the user may use no password, or it is wrong; or this is not one e-mail address',
+    badRequest: 'There is no such user, the user may use no password, or it is wrong; or this is not one email address',
     issueExamples: { email: emailIssue },
   },
   signInSecondFactor: {
@@ -204,7 +203,7 @@ export const operations = {
   },
   resetPassword: {
     ...post('Operations', 'reset-password', paths.resetPassword),
-    summary: 'Set a new password with the token from a reset e-mail.',
+    summary: 'Set a new password with the token from a reset email.',
     description: [
       'Ends every session of the user. A rejected password leaves the token valid: the `path` of the issue tells',
       `\`token\` from \`password\`. Issues of a password: ${schemas.passwordIssueCodes.map((code) => `\`${code}\``).join(', ')}.`,
@@ -239,14 +238,14 @@ export const operations = {
     noDatabase: true,
     summary: 'Mail a user a link to set a new password.',
     description: [
-      'The response is the same for every address, and comes before any look-up. At most 1 e-mail a minute and 3 an',
-      'hour per user, and 1 an hour after 10 in a day. Without the settings for e-mail, the path is 404.',
+      'The response is the same for every address, and comes before any look-up. At most 1 email a minute and 3 an',
+      'hour per user, and 1 an hour after 10 in a day. Without the settings for email, the path is 404.',
     ].join('\n'),
     request: schemas.ForgotPasswordRequest,
     requestExample: { email: 'ada@example.com' },
-    responseDescription: 'If there is such a user who may set a password, an e-mail is on its way.',
+    responseDescription: 'If there is such a user who may set a password, an email is on its way.',
     ...ok,
-    badRequest: 'This is not one e-mail address',
+    badRequest: 'This is not one email address',
     issueExamples: { email: emailIssue },
   },
   refreshSession: {

@@ -6,7 +6,7 @@ const text = z.string({
 })
 const jwt = z.string().regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
 const instant = z.iso.datetime({ precision: 3 })
-const email = text.meta({ description: 'One e-mail address. Upper and lower case count as equal.' })
+const email = text.meta({ description: 'One email address. Upper and lower case count as equal.' })
 
 const newPassword = text.meta({
   description: [
@@ -30,7 +30,7 @@ export const SsoExchangeRequest = body({
 })
 
 export const ResetPasswordRequest = body({
-  token: text.meta({ description: 'The token from the reset e-mail.' }),
+  token: text.meta({ description: 'The token from the reset email.' }),
   password: newPassword,
 })
 

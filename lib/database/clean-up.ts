@@ -2,7 +2,7 @@ import { lifetimes } from '../contract/lifetimes'
 import { Prisma, prisma } from './prisma'
 
 const batchSize = 1_000
-/** A used code must be recognised for as long as the session that it started can live. */
+/** A used code must be recognized for as long as the session that it started can live. */
 const retentionSeconds = lifetimes.session
 
 /** The time from which the retention of a row counts, and how long that is. */

@@ -19,7 +19,7 @@ const rolledBack = new RegExp(
     'timeout exceeded when trying to connect|Connection terminated due to connection timeout', // from the pool
     '\\bP2028\\b', // from Prisma: the transaction did not start in time, or ended before COMMIT
     '\\b57014\\b', // statement_timeout
-    // read-only, idle in transaction, serialisation, deadlock, resources, locks, shutdown, start-up, system, login
+    // read-only, idle in transaction, serialization, deadlock, resources, locks, shutdown, start-up, system, login
     '\\b(25006|25P03|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b',
   ].join('|'),
 )

@@ -98,7 +98,7 @@ export const openApiDocument = {
     version: '1.0.0',
     summary: 'Completes SSO sign-in and password reset.',
     description: [
-      'JSON in UTF-8 both ways. The one-time value in a body authorises its operation; a session is presented as a',
+      'JSON in UTF-8 both ways. The one-time value in a body authorizes its operation; a session is presented as a',
       'Bearer token or in the cookies of the browser.',
       'The exchange and the reset are not idempotent: never retry them automatically after a dropped connection,',
       'because the first request may have taken effect. A refresh and a sign-out can be retried.',

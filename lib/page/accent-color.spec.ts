@@ -7,7 +7,7 @@ test('contrast follows WCAG', () => {
   expect(contrast('#767676', '#ffffff')).toBeCloseTo(4.54, 2)
 })
 
-test('the default colour has another one for dark pages', () => {
+test('the default color has another one for dark pages', () => {
   const { light, dark } = accentPalette('#0b6e4f')
   expect([light.accent, dark.accent, dark.accentEdge]).toEqual(['#0b6e4f', '#6fd3a0', '#6fd3a0'])
 })
@@ -35,13 +35,13 @@ test('every accent gives readable buttons and links in both schemes', () => {
   )
 })
 
-test('a colour with enough contrast is unchanged', () => {
+test('a color with enough contrast is unchanged', () => {
   expect(accentCss('#0b6e4f')).toContain(
     '--accent:#0b6e4f;--accent-hover:#095f44;--accent-edge:#0b6e4f;--on-accent:#ffffff;--accent-text:#0b6e4f;',
   )
 })
 
-test('a button keeps its colour, with a legible label; only black in dark and white in light are inverted', () => {
+test('a button keeps its color, with a legible label; only black in dark and white in light are inverted', () => {
   const buttons = (color: string) =>
     Object.values(accentPalette(color)).map(({ accent, onAccent }) => [accent, onAccent])
   expect(buttons('#ffd400')).toEqual([
@@ -58,7 +58,7 @@ test('a button keeps its colour, with a legible label; only black in dark and wh
   ])
 })
 
-test('the dark scheme can have a colour of its own', () => {
+test('the dark scheme can have a color of its own', () => {
   const { light, dark } = accentPalette('#0b6e4f', '#6fd3a0')
   expect([light.accent, dark.accent]).toEqual(['#0b6e4f', '#6fd3a0'])
 })

@@ -10,12 +10,12 @@ export function accentCss(color: string, colorInDark?: string): string {
   return `:root{${customProperties(light)}}@media (prefers-color-scheme:dark){:root{${customProperties(dark)}}}`
 }
 
-/** Returns the colours that `accentCss` assigns, for documents without custom properties. */
+/** Returns the colors that `accentCss` assigns, for documents without custom properties. */
 export function accentPalette(color: string, colorInDark = inDark(color)): { light: Palette; dark: Palette } {
   return { light: paletteOn(surfaces.light, color), dark: paletteOn(surfaces.dark, colorInDark) }
 }
 
-/** The default colour has a lighter one for dark pages, where it would have a contrast of 2.7. */
+/** The default color has a lighter one for dark pages, where it would have a contrast of 2.7. */
 function inDark(color: string): string {
   return color === '#0b6e4f' ? '#6fd3a0' : color
 }
@@ -33,7 +33,7 @@ function paletteOn(surface: string, color: string) {
   return { surface, accent, accentHover, accentEdge, onAccent, accentText: withContrast(accent, surface, 5) }
 }
 
-/** Whether a grey is so close to the surface that a button would look disabled, such as black in dark. */
+/** Whether a gray is so close to the surface that a button would look disabled, such as black in dark. */
 function isLost(color: string, surface: string): boolean {
   const rgb = parse(color)
   return Math.max(...rgb) - Math.min(...rgb) < 24 && contrast(color, surface) < 1.6
@@ -66,7 +66,7 @@ function format(rgb: number[]): string {
   return `#${rgb.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`
 }
 
-/** Returns the contrast of two colours (`#rrggbb`), from 1 to 21 (WCAG 2.2, relative luminance). */
+/** Returns the contrast of two colors (`#rrggbb`), from 1 to 21 (WCAG 2.2, relative luminance). */
 export function contrast(one: string, other: string): number {
   const ratio = (luminance(one) + 0.05) / (luminance(other) + 0.05)
   return Math.max(ratio, 1 / ratio)

@@ -24,7 +24,7 @@ type StoredUser = { userId: string; email: string; passwordHash: string; hasSeco
 /**
  * Starts a session for a user who knows the password, and ends those of the browser. Throws SIGN_IN_INVALID, whatever
  * the reason and after the same work; RATE_LIMITED, for known and unknown accounts alike; SERVICE_UNAVAILABLE;
- * VALIDATION_ERROR for what is no e-mail address; SECOND_FACTOR_REQUIRED with a challenge.
+ * VALIDATION_ERROR for what is no email address; SECOND_FACTOR_REQUIRED with a challenge.
  */
 export async function signIn(email: string, password: string, client: Client): Promise<SignIn> {
   const emails = parseEmail(email)

@@ -31,7 +31,7 @@ export function browserOf(headers: Headers): string | null {
   return value && /^[\w-]{43}$/.test(value) ? value : null
 }
 
-/** Returns the `Set-Cookie` value by which lib/password/known-browser.ts recognises a browser. */
+/** Returns the `Set-Cookie` value by which lib/password/known-browser.ts recognizes a browser. */
 export function knownBrowserCookie(value: string): string {
   return setCookie('known', value, lifetimes.knownBrowser)
 }

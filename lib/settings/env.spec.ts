@@ -230,7 +230,7 @@ test('the breached-password check is on in production unless it is switched off,
   expect(problems({ ...good, PASSWORD_BREACH_CHECK: 'no' })).toHaveLength(1)
 })
 
-test('e-mail needs both settings, and brings the forgot-password page', () => {
+test('email needs both settings, and brings the forgot-password page', () => {
   const mail = { SMTP_URL: 'smtps://user:p%40ss@smtp.example.com', MAIL_FROM: 'login@example.com' }
   expect(parseEnv(good).FORGOT_PASSWORD_URL).toBeUndefined()
   expect(parseEnv({ ...good, ...mail }).FORGOT_PASSWORD_URL).toBe('/forgot-password')

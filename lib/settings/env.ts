@@ -125,7 +125,7 @@ const Settings = z.object({
     .optional(),
   MAIL_FROM: z
     .string()
-    .refine((value) => parseEmailAddress(value) !== null, 'must be an e-mail address, without a name')
+    .refine((value) => parseEmailAddress(value) !== null, 'must be an email address, without a name')
     .optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 })
@@ -248,7 +248,7 @@ function conflicts(settings: Env): string[] {
   ].filter((problem) => typeof problem === 'string')
 }
 
-/** Whether this service sends e-mail, and so has a forgot-password page. */
+/** Whether this service sends email, and so has a forgot-password page. */
 export function sendsMail(): boolean {
   return env().SMTP_URL !== undefined
 }

@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url'
 import { expect, test } from 'vitest'
 import { domainOf } from './connection'
 
-test('the domain of an e-mail address, in ASCII', () => {
+test('the domain of an email address, in ASCII', () => {
   expect(domainOf('ada@Bücher.example')).toBe('xn--bcher-kva.example')
   expect(domainOf(`ada@${'ü'.repeat(40)}.example`)).toMatch(/^xn--/)
   expect(domainOf('ada@example\u3002org')).toBe('example.org')

@@ -50,7 +50,7 @@ export async function findConnection(slug: string): Promise<Connection | null> {
   return { ...connection, settings: ConnectionSettings.parse({ ...(settings as object), kind }) }
 }
 
-/** Returns the slug of the enabled connection that an e-mail address belongs to, or null. */
+/** Returns the slug of the enabled connection that an email address belongs to, or null. */
 export async function findConnectionOfEmail(email: string): Promise<string | null> {
   const domain = domainOf(email)
   if (!domain) return null
@@ -72,7 +72,7 @@ export async function signInChoices(): Promise<{ listed: { slug: string; name: s
   return { listed, any: rows.length > 0 }
 }
 
-/** Returns the domain of an e-mail address in its ASCII form (RFC 5891), or null. */
+/** Returns the domain of an email address in its ASCII form (RFC 5891), or null. */
 export function domainOf(email: string): string | null {
   const at = email.lastIndexOf('@')
   return at < 0 ? null : asciiDomain(email.slice(at + 1))

@@ -94,7 +94,7 @@ function lookOf(searchParams: URLSearchParams): Look {
   }
 }
 
-/** Makes a page take a colour scheme. Leaves its scripts: they hold texts with their lengths. */
+/** Makes a page take a color scheme. Leaves its scripts: they hold texts with their lengths. */
 function inScheme(html: string, scheme: string): string {
   const places = /(<script\b[\s\S]*?<\/script>)|\(prefers-color-scheme:\s*(light|dark)\)|color-scheme:\s*light dark/g
   return html.replace(places, (_, script?: string, asked?: string) => {

@@ -182,7 +182,7 @@ export function SsoLanding(properties: Properties) {
   )
 }
 
-/** Returns the e-mail address of the session that this browser holds, or null. Never throws. */
+/** Returns the email address of the session that this browser holds, or null. Never throws. */
 async function signedInAs(): Promise<string | null> {
   const early = window.earlyLookUp
   delete window.earlyLookUp // a later call asks again

@@ -439,7 +439,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       unknown:
         'يتعذّر علينا تحديد ما إذا تم تغيير كلمة المرور. يُرجى الانتظار بضع ثوانٍ ثم إعادة المحاولة، أو تسجيل الدخول بكلمة المرور الجديدة.',
     },
-    organisation: 'تسجيل الدخول عبر مؤسستك يحمي حسابك.',
+    organization: 'تسجيل الدخول عبر مؤسستك يحمي حسابك.',
     sessions: 'جلساتك المفتوحة',
     thisDevice: 'هذا الجهاز',
     unknownDevice: 'جهاز غير معروف',

@@ -425,7 +425,7 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       unknown:
         'Wir wissen nicht, ob Ihr Passwort geändert wurde. Warten Sie einige Sekunden und versuchen Sie es erneut, oder melden Sie sich mit dem neuen an.',
     },
-    organisation: 'Die Anmeldung Ihrer Organisation schützt Ihr Konto.',
+    organization: 'Die Anmeldung Ihrer Organisation schützt Ihr Konto.',
     sessions: 'Wo Sie angemeldet sind',
     thisDevice: 'Dieses Gerät',
     unknownDevice: 'Unbekanntes Gerät',

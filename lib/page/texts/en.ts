@@ -47,13 +47,13 @@ export const en = (app: string, passwordMinLength: number) => ({
     forgotPassword: 'Forgot your password?',
   },
   signIn: {
-    body: 'Enter your work email address to go to your organisation’s sign-in page.',
+    body: 'Enter your work email address to go to your organization’s sign-in page.',
     label: 'Email address',
     submit: 'Continue',
     with: 'Sign in with {name}',
     invalidEmail: 'Enter an email address, like name@example.com.',
     unknownEmail: 'There’s no sign-in for this email address. Check it’s correct, or ask your administrator.',
-    going: 'Taking you to your organisation',
+    going: 'Taking you to your organization',
     goingBody: 'Sign in with {name}, then you’ll come back here.',
     bodyWithPassword: 'Enter your email address to continue.',
     password: 'Password',
@@ -100,7 +100,7 @@ export const en = (app: string, passwordMinLength: number) => ({
   },
   longUrlPage: {
     title: 'The web address is too long',
-    body: 'Your organisation’s sign-in service may have added too much to it. Sign in again. If it keeps happening, tell your administrator.',
+    body: 'Your organization’s sign-in service may have added too much to it. Sign in again. If it keeps happening, tell your administrator.',
   },
   authorizePage: {
     title: 'This sign-in can’t start',
@@ -132,7 +132,7 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     noCode: {
       title: 'We couldn’t find your sign-in',
-      body: 'You only pass through this page right after signing in with your organisation. If you’re already signed in, continue. Otherwise, sign in again.',
+      body: 'You only pass through this page right after signing in with your organization. If you’re already signed in, continue. Otherwise, sign in again.',
     },
     limited: {
       title: 'Your network has made too many requests',
@@ -165,18 +165,18 @@ export const en = (app: string, passwordMinLength: number) => ({
     rejected: {
       access_denied: {
         title: 'You weren’t signed in',
-        body: `Either you cancelled, or your organisation doesn’t allow you to use ${app}. Try again, or ask your administrator for access.`,
+        body: `Either you canceled, or your organization doesn’t allow you to use ${app}. Try again, or ask your administrator for access.`,
       },
       login_required: {
-        title: 'Sign in to your organisation again',
+        title: 'Sign in to your organization again',
         body: 'You’ve been signed out there. Sign in again to continue.',
       },
       temporarily_unavailable: {
-        title: 'Sign-in at your organisation isn’t available',
+        title: 'Sign-in at your organization isn’t available',
         body: 'Sign-in there isn’t working right now. Wait a few minutes, then sign in again.',
       },
       server_error: {
-        title: 'Sign-in at your organisation had a problem',
+        title: 'Sign-in at your organization had a problem',
         body: 'You weren’t signed in. Sign in again. If it keeps happening, tell your administrator.',
       },
       attempt_invalid: {
@@ -185,12 +185,12 @@ export const en = (app: string, passwordMinLength: number) => ({
       },
       response_invalid: {
         title: 'We couldn’t verify your sign-in',
-        body: 'The response from your organisation’s sign-in service wasn’t valid, so we didn’t use it. Sign in again. If it keeps happening, tell your administrator.',
+        body: 'The response from your organization’s sign-in service wasn’t valid, so we didn’t use it. Sign in again. If it keeps happening, tell your administrator.',
       },
       no_access: {
         title: `You don’t have access to ${app}`,
-        body: `Your organisation signed you in, but your account can’t be used with ${app}. Sign in again to choose another account, or ask your administrator for access.`,
-        as: `Your organisation signed you in as {email}, and this account can’t be used with ${app}. Sign in again to choose another account, or ask your administrator for access.`,
+        body: `Your organization signed you in, but your account can’t be used with ${app}. Sign in again to choose another account, or ask your administrator for access.`,
+        as: `Your organization signed you in as {email}, and this account can’t be used with ${app}. Sign in again to choose another account, or ask your administrator for access.`,
       },
       connection_unavailable: {
         title: 'This way to sign\u00a0in isn’t available',
@@ -201,7 +201,7 @@ export const en = (app: string, passwordMinLength: number) => ({
         body: 'We couldn’t finish signing you in. Nothing was lost, and your account is fine. Wait a few minutes, then sign in again.',
       },
       other: {
-        title: 'Your organisation’s sign-in service didn’t sign you in',
+        title: 'Your organization’s sign-in service didn’t sign you in',
         body: 'It reported an error. Sign in again. If it keeps happening, tell your administrator.',
       },
     },
@@ -350,9 +350,9 @@ export const en = (app: string, passwordMinLength: number) => ({
       notYou: 'Wasn’t it you? Ignore this email: nothing has changed.',
     },
     signIn: {
-      subject: `Sign in to ${app} with your organisation`,
-      title: 'Sign in with your organisation',
-      body: `Your ${app} account has no password of its own, so there is none to reset. Sign in through your organisation, with this address.`,
+      subject: `Sign in to ${app} with your organization`,
+      title: 'Sign in with your organization',
+      body: `Your ${app} account has no password of its own, so there is none to reset. Sign in through your organization, with this address.`,
       button: 'Sign in',
       requested: { plain: 'Requested on {when}.', fromDevice: 'Requested on {when}, from {device}.' },
       notYou: 'Wasn’t it you? Ignore this email: nothing has changed.',
@@ -421,14 +421,14 @@ export const en = (app: string, passwordMinLength: number) => ({
       unknown:
         'We can’t tell whether your password was changed. Wait a few seconds, then try again, or sign in with the new one.',
     },
-    organisation: 'Your organisation’s sign-in protects your account.',
+    organization: 'Your organization’s sign-in protects your account.',
     sessions: 'Where you’re signed in',
     thisDevice: 'This device',
     unknownDevice: 'Unknown device',
     began: {
       password: 'Signed in with your password:',
       connection: 'Signed in with {name}:',
-      sso: 'Signed in with your organisation:',
+      sso: 'Signed in with your organization:',
       code: 'Signed in:',
     },
     lastUsed: 'Last used:',

@@ -436,7 +436,7 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       unknown:
         'No sabemos si se ha cambiado su contraseña. Espere unos segundos e inténtelo de nuevo, o inicie sesión con la nueva.',
     },
-    organisation: 'El inicio de sesión de su organización protege su cuenta.',
+    organization: 'El inicio de sesión de su organización protege su cuenta.',
     sessions: 'Sus sesiones abiertas',
     thisDevice: 'Este dispositivo',
     unknownDevice: 'Dispositivo desconocido',

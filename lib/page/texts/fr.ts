@@ -439,7 +439,7 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       unknown:
         'Nous ne savons pas si votre mot de passe a été modifié. Patientez quelques secondes, puis réessayez, ou connectez-vous avec le nouveau.',
     },
-    organisation: 'La connexion de votre organisation protège votre compte.',
+    organization: 'La connexion de votre organisation protège votre compte.',
     sessions: 'Vos sessions ouvertes',
     thisDevice: 'Cet appareil',
     unknownDevice: 'Appareil inconnu',

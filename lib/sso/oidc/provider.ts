@@ -84,7 +84,7 @@ const add: OidcProvider['add'] = {
     --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID. Several
                         need the domains for which each vouches: --tenant ID=DOMAIN,DOMAIN
     --token-auth WHAT   post or basic: how the client is registered, if the provider announces both
-    --email-claim NAME  the claim with the e-mail address, if it is not email; it links and creates nobody
+    --email-claim NAME  the claim with the email address, if it is not email; it links and creates nobody
     --trust-claim       lets that claim link and create users: only if users can't edit it at the provider`,
   flags: {
     issuer: { type: 'string' },

@@ -50,7 +50,7 @@ export function isEntra(issuer: string): boolean {
   return hostOf(issuer) === 'login.microsoftonline.com'
 }
 
-/** Whether the issuer is Google, where a private account can have a company's e-mail address. */
+/** Whether the issuer is Google, where a private account can have a company's email address. */
 export function isGoogle(issuer: string): boolean {
   return issuer === 'https://accounts.google.com'
 }

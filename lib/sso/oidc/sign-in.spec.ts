@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { exportSPKI, generateKeyPair } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
-  type Behaviour,
+  type Behavior,
   type Claims,
   clientSecret,
   kid,
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => provider.stop())
 beforeEach(() => {
-  provider.behaviour = {}
+  provider.behavior = {}
   provider.requests.length = 0
   provider.person = { sub: randomUUID(), email: 'ada@example.com' }
 })
@@ -81,10 +81,10 @@ async function outcomeOf(work: Promise<unknown>): Promise<string | [check: strin
 }
 
 /** Each behavior of the provider ends the sign-in with this error. */
-function rejects(error: string, behaviours: Record<string, [check: string, behaviour: Behaviour]>) {
-  for (const [what, [check, behaviour]] of Object.entries(behaviours)) {
+function rejects(error: string, behaviors: Record<string, [check: string, behavior: Behavior]>) {
+  for (const [what, [check, behavior]] of Object.entries(behaviors)) {
     test(`rejects ${what}: ${check}`, async () => {
-      provider.behaviour = behaviour
+      provider.behavior = behavior
       expect(await outcomeOf(signIn(await connect()))).toEqual([check, error])
     })
   }
@@ -101,7 +101,7 @@ test('takes how the user authenticated if the provider lists registered values o
     ],
     ...[undefined, [], 'mfa', ['pwd', 'ngcmfa'], ['mfa', 1], [['mfa']], { 0: 'mfa' }].map((other) => [other, null]),
   ]) {
-    provider.behaviour = claims({ amr: given })
+    provider.behavior = claims({ amr: given })
     expect((await signIn(connection)).amr, JSON.stringify(given)).toEqual(taken)
   }
 })
@@ -114,10 +114,10 @@ const hs256 = (claims: object, secret: string) => {
   const input = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
 }
-const metadata = (changed: Claims): Behaviour => ({ metadata: (genuine) => ({ ...genuine, ...changed }) })
+const metadata = (changed: Claims): Behavior => ({ metadata: (genuine) => ({ ...genuine, ...changed }) })
 const anyAlgorithm = metadata({ id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'] })
 /** Changes claims of the ID token. What is undefined is left out. */
-const claims = (change: Claims | ((genuine: Claims) => Claims)): Behaviour => ({
+const claims = (change: Claims | ((genuine: Claims) => Claims)): Behavior => ({
   claims: (genuine) => ({ ...genuine, ...(typeof change === 'function' ? change(genuine) : change) }),
 })
 const now = () => Math.floor(Date.now() / 1000)
@@ -209,14 +209,14 @@ test('rejects a code of another sign-in (PKCE)', async () => {
 })
 
 test('accepts a missing iss parameter, clocks 30 seconds apart, our own azp, and one audience in an array', async () => {
-  provider.behaviour = {
+  provider.behavior = {
     ...metadata({ authorization_response_iss_parameter_supported: undefined }),
     ...claims(({ aud }) => ({ aud: [aud], azp: aud, iat: now() + 30, nbf: now() + 30 })),
     response: (given) => given.delete('iss'),
   }
   const connection = await connect()
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
-  Object.assign(provider.behaviour, claims({ exp: now() - 30 }))
+  Object.assign(provider.behavior, claims({ exp: now() - 30 }))
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
 })
 
@@ -224,7 +224,7 @@ test('rejects a token of a tenant that is not listed', async () => {
   const tenant = randomUUID()
   const connection = await connect({ tenants: [tenant] })
   for (const tid of [undefined, null, randomUUID(), tenant, tenant.toUpperCase()]) {
-    provider.behaviour = claims({ tid })
+    provider.behavior = claims({ tid })
     const isListed = tid?.toLowerCase() === tenant
     expect(await outcomeOf(signIn(connection))).toEqual(isListed ? 'accepted' : ['id_token_tid', 'no_access'])
   }
@@ -240,16 +240,16 @@ test('passes on the domains for which the tenant of the token vouches', async ()
     [one.toUpperCase(), ['a.example']],
     [two, ['b.example']],
   ]) {
-    provider.behaviour = claims({ tid })
+    provider.behavior = claims({ tid })
     expect((await signIn(connection)).contact).toMatchObject({ domains })
   }
-  provider.behaviour = claims({ tid: single })
+  provider.behavior = claims({ tid: single })
   expect((await signIn(await connect({ tenants: [single] }))).contact).not.toHaveProperty('domains')
 })
 
 test('rejects every sign-in with several tenants that have no domains', async () => {
   const [one, two] = [randomUUID(), randomUUID()]
-  provider.behaviour = claims({ tid: one })
+  provider.behavior = claims({ tid: one })
   for (const tenantDomains of [undefined, { [one]: ['a.example'] }]) {
     const connection = await connect({ tenants: [one, two], ...(tenantDomains && { tenantDomains }) })
     expect(await outcomeOf(signIn(connection))).toEqual(['tenant_domains', 'unavailable'])
@@ -274,7 +274,7 @@ test('sends the client secret as the provider announces, or as the connection sa
     [['private_key_jwt', 'client_secret_jwt'], 'basic', 'basic', true],
     [both, 'basic', 'post', false],
   ] as const) {
-    provider.behaviour = { ...metadata({ token_endpoint_auth_methods_supported: announced }), tokenAuth: registered }
+    provider.behavior = { ...metadata({ token_endpoint_auth_methods_supported: announced }), tokenAuth: registered }
     const connection = await connect(tokenAuth && { tokenAuth })
     const outcome = accepted ? 'accepted' : ['token_invalid_client', 'server_error']
     expect(await outcomeOf(signIn(connection)), `${announced} ${registered} ${tokenAuth}`).toEqual(outcome)
@@ -318,7 +318,7 @@ rejects('temporarily_unavailable', {
 })
 
 test('accepts responses of 256 KiB, keys of 64 KiB, and metadata of 32 KiB', async () => {
-  provider.behaviour = {
+  provider.behavior = {
     metadata: (genuine) => sized(genuine, metadataBytes),
     jwks: (genuine) => ({ body: sized(genuine, keysBytes) }),
     token: (genuine) => ({ body: sized(genuine, responseBytes) }),
@@ -330,9 +330,9 @@ test('accepts responses of 256 KiB, keys of 64 KiB, and metadata of 32 KiB', asy
 
 test('accepts an ID token of 100 KB with 2,500 groups', async () => {
   const groups = Array.from({ length: 2_500 }, () => randomUUID())
-  provider.behaviour = claims({ groups })
+  provider.behavior = claims({ groups })
   expect(await outcomeOf(signIn(await connect()))).toBe('accepted')
-  provider.behaviour = { ...claims({ email: undefined }), userInfo: (own) => ({ ...own, groups }) }
+  provider.behavior = { ...claims({ email: undefined }), userInfo: (own) => ({ ...own, groups }) }
   expect(await outcomeOf(signIn(await connect()))).toBe('accepted')
 })
 
@@ -343,13 +343,13 @@ for (const [endpoint, check] of [
   test(`ends a sign-in when the ${endpoint} endpoint has not responded for five seconds`, async () => {
     const { timeout } = AbortSignal
     const limit = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 10))
-    provider.behaviour = { [endpoint]: (body: Claims) => ({ body, delayMs: 60_000 }) }
+    provider.behavior = { [endpoint]: (body: Claims) => ({ body, delayMs: 60_000 }) }
     expect(await outcomeOf(signIn(await connect()))).toEqual([check, 'temporarily_unavailable'])
     expect(new Set(limit.mock.calls.flat())).toEqual(new Set([5_000]))
   })
 }
 
-const unusableKeys: Record<string, NonNullable<Behaviour['jwks']>> = {
+const unusableKeys: Record<string, NonNullable<Behavior['jwks']>> = {
   'a failure': () => ({ status: 503, body: 'Maintenance', headers: { 'Content-Type': 'text/html' } }),
   'a page': () => ({ body: '<html></html>', headers: { 'Content-Type': 'text/html' } }),
   'JSON without keys': () => ({ body: {} }),
@@ -361,12 +361,12 @@ for (const [what, jwks] of Object.entries(unusableKeys)) {
   test(`lets the last good keys serve for a day in place of ${what}, and rejects sign-ins without them`, async () => {
     const warnings = vi.spyOn(log, 'warn').mockReturnValue()
     const connection = await connect()
-    provider.behaviour = { jwks }
+    provider.behavior = { jwks }
     expect(await outcomeOf(signIn(connection))).toEqual(['provider_keys', 'temporarily_unavailable'])
-    provider.behaviour = {}
+    provider.behavior = {}
     expect(await outcomeOf(signIn(connection))).toBe('accepted')
     expect(warnings).not.toHaveBeenCalled()
-    provider.behaviour = { jwks }
+    provider.behavior = { jwks }
     later(6 * minuteMs)
     expect(await outcomeOf(signIn(connection))).toBe('accepted')
     expect(warnings.mock.calls[0]![0]).toEqual({ connection: 'acme', check: 'provider_keys' })
@@ -385,17 +385,17 @@ test('ignores other keys that it can’t use, and takes new ones', async () => {
     { kty: 'unknown' },
     {},
   ]
-  const around = (keys: object[]): Behaviour => ({
+  const around = (keys: object[]): Behavior => ({
     jwks: (genuine) => ({ body: { keys: [...keys, ...(genuine.keys as object[]), ...keys] } }),
   })
-  provider.behaviour = around(others)
+  provider.behavior = around(others)
   const connection = await connect()
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
   later(6 * minuteMs)
-  provider.behaviour = { ...around(others), sign: (claims, keys) => signed(claims, keys, { kid: 'key-2' }) }
+  provider.behavior = { ...around(others), sign: (claims, keys) => signed(claims, keys, { kid: 'key-2' }) }
   expect(await outcomeOf(signIn(connection))).toEqual(['id_token_key', 'response_invalid'])
   const { jwks } = around(others)
-  provider.behaviour.jwks = (genuine) => {
+  provider.behavior.jwks = (genuine) => {
     const renamed = (genuine.keys as object[]).map((key) => ({ ...key, kid: 'key-2' }))
     return jwks!({ keys: renamed })
   }
@@ -407,13 +407,13 @@ test('lets the last good metadata serve for a day while it can’t be renewed, a
   const warnings = vi.spyOn(log, 'warn').mockReturnValue()
   const connection = await connect()
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
-  const outages: [Behaviour, string][] = [
+  const outages: [Behavior, string][] = [
     [metadata({ token_endpoint: undefined }), 'discovery_metadata'],
     [metadata({ issuer: 'https://idp.example' }), 'discovery_issuer'],
     [{ metadata: (genuine) => sized(genuine, metadataBytes + 1) }, 'provider_response_size'],
   ]
-  for (const [index, [behaviour, check]] of outages.entries()) {
-    provider.behaviour = behaviour
+  for (const [index, [behavior, check]] of outages.entries()) {
+    provider.behavior = behavior
     later((61 + index * 2) * minuteMs)
     for (let times = 0; times < 2; times++) expect(await outcomeOf(signIn(connection))).toBe('accepted')
     await vi.waitFor(() =>
@@ -423,7 +423,7 @@ test('lets the last good metadata serve for a day while it can’t be renewed, a
   expect([fetched(), warnings.mock.calls.length]).toEqual([4, 3]) // once a minute at most
 
   // A provider that does not respond delays nobody.
-  provider.behaviour = { metadata: (genuine) => genuine }
+  provider.behavior = { metadata: (genuine) => genuine }
   later(70 * minuteMs)
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
   await vi.waitFor(() => expect(fetched()).toBe(5))
@@ -431,14 +431,14 @@ test('lets the last good metadata serve for a day while it can’t be renewed, a
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
   expect(fetched(), 'renewed for an hour').toBe(5)
 
-  provider.behaviour = metadata({ token_endpoint: undefined })
+  provider.behavior = metadata({ token_endpoint: undefined })
   later(26 * 60 * minuteMs)
   expect(await outcomeOf(signIn(connection))).toEqual(['discovery_metadata', 'temporarily_unavailable'])
 })
 
 test('follows no redirect of the token endpoint', async () => {
   const headers = { Location: `${provider.issuer}/internal` }
-  provider.behaviour.token = () => ({ status: 307, body: '', headers })
+  provider.behavior.token = () => ({ status: 307, body: '', headers })
   expect(await outcomeOf(signIn(await connect()))).toEqual(['token_response', 'temporarily_unavailable'])
   expect(provider.requests).not.toContain('/internal')
 })
@@ -475,7 +475,7 @@ async function startable() {
 
 test('keeps a failed discovery for five seconds, with its error, or until the settings change', async () => {
   const start = await startable()
-  provider.behaviour = metadata({ token_endpoint: undefined })
+  provider.behavior = metadata({ token_endpoint: undefined })
   const startedAt = performance.now()
   const clock = vi.spyOn(performance, 'now').mockReturnValue(startedAt)
   expect(await Promise.all([start(), start(), start()])).toEqual(Array(3).fill('discovery_metadata'))
@@ -483,7 +483,7 @@ test('keeps a failed discovery for five seconds, with its error, or until the se
   expect([await start(), fetched()]).toEqual(['discovery_metadata', 1])
   expect(await start({ clientId: 'another' })).toBe('secrets') // which are bound to the client
   expect([await start(), fetched()]).toEqual(['discovery_metadata', 2])
-  provider.behaviour = {}
+  provider.behavior = {}
   clock.mockReturnValue(startedAt + 4_999 + 5_001)
   expect([await start(), fetched()]).toEqual(['accepted', 3])
 })
@@ -504,15 +504,15 @@ test('fetches metadata once, then hourly, and at once when the settings change',
 describe('a provider with https', () => {
   /** Signs in while this process finds the provider of the test at an issuer with https. */
   async function signInAt(issuer: string) {
-    const { metadata, claims } = provider.behaviour
-    Object.assign(provider.behaviour, {
+    const { metadata, claims } = provider.behavior
+    Object.assign(provider.behavior, {
       metadata: (genuine) => {
         const own = JSON.parse(JSON.stringify(genuine).replaceAll(provider.issuer, issuer))
         return metadata?.(own) ?? own
       },
       claims: (genuine) => ({ ...genuine, iss: issuer, ...claims?.(genuine) }),
       response: (given) => given.set('iss', issuer),
-    } satisfies Behaviour)
+    } satisfies Behavior)
     vi.spyOn(tls, 'connect').mockImplementation((() => {
       const { port, hostname } = new URL(provider.issuer)
       const socket = net.connect(Number(port), hostname)
@@ -523,21 +523,21 @@ describe('a provider with https', () => {
 
   test('has no endpoint with http', async () => {
     for (const endpoint of ['authorization_endpoint', 'token_endpoint', 'jwks_uri']) {
-      provider.behaviour = metadata({ [endpoint]: `${provider.issuer}/${endpoint}` })
+      provider.behavior = metadata({ [endpoint]: `${provider.issuer}/${endpoint}` })
       const [check] = await outcomeOf(signInAt('https://idp.example.com'))
       expect(check, endpoint).toBe('provider_http')
     }
-    provider.behaviour = {}
+    provider.behavior = {}
     expect((await signInAt('https://idp.example.com')).identity.subject).toBe(provider.person.sub)
   })
 
   test('identifies a user of Entra ID by oid, because sub differs per app', async () => {
     const issuer = `https://login.microsoftonline.com/${randomUUID()}/v2.0`
     const oid = randomUUID()
-    provider.behaviour = { claims: () => ({ oid }) }
+    provider.behavior = { claims: () => ({ oid }) }
     expect((await signInAt(issuer)).identity).toEqual({ issuer, subject: oid })
     for (const other of [undefined, '']) {
-      provider.behaviour = { claims: () => ({ oid: other }) }
+      provider.behavior = { claims: () => ({ oid: other }) }
       await expect(signInAt(issuer), String(other)).rejects.toMatchObject({ check: 'id_token_sub' })
     }
   })
@@ -550,10 +550,10 @@ describe('a provider with https', () => {
       [issuer, ['example.com'], null],
       [`${issuer}.example.com`, 'example.com', undefined],
     ] as const) {
-      provider.behaviour = { claims: () => ({ hd }) }
+      provider.behavior = { claims: () => ({ hd }) }
       expect((await signInAt(from)).contact.hostedDomain, String(hd)).toBe(hostedDomain)
     }
-    provider.behaviour = { claims: () => ({ email: undefined }), userInfo: (own) => ({ ...own, hd: 'example.com' }) }
+    provider.behavior = { claims: () => ({ email: undefined }), userInfo: (own) => ({ ...own, hd: 'example.com' }) }
     const { contact } = await signInAt(issuer)
     expect(contact).toEqual({ email: provider.person.email, isVerified: true, hostedDomain: null })
   })
@@ -663,21 +663,21 @@ test('reads the configured claim instead, and names an address that is under ano
 })
 
 test('links by another claim than email only if it is trusted', async () => {
-  provider.behaviour = claims({ email: undefined, upn: 'ada@example.com' })
+  provider.behavior = claims({ email: undefined, upn: 'ada@example.com' })
   const outcome = async (settings: Partial<OidcSettings>) => outcomeOf(signIn(await connect(settings)))
   expect(await outcome({})).toBe('accepted') // the user info has an email
   expect(await outcome({ emailClaim: 'upn' })).toEqual(['email_claim_untrusted', 'no_access'])
   provider.person = { sub: randomUUID(), email: 'eve@example.com' }
   const { contact } = await signIn(await connect({ emailClaim: 'upn', trustClaim: true }))
   expect(contact).toEqual({ email: 'ada@example.com', isVerified: true })
-  provider.behaviour = { ...claims({ email: undefined }), userInfo: (own) => ({ ...own, email: null, upn: email }) }
+  provider.behavior = { ...claims({ email: undefined }), userInfo: (own) => ({ ...own, email: null, upn: email }) }
   expect(await outcome({})).toEqual(['email_elsewhere', 'no_access'])
   expect((await signIn(await connect({ emailClaim: 'upn', trustClaim: true }))).contact.email).toBe(email)
 })
 
 test('asks the user info for an address that the ID token has as null or an empty text', async () => {
   for (const nothing of [null, '', ' ']) {
-    provider.behaviour = claims({ email: nothing })
+    provider.behavior = claims({ email: nothing })
     expect((await signIn(await connect())).contact.email, String(nothing)).toBe(provider.person.email)
   }
 })

@@ -621,9 +621,9 @@ test('what no signature covers has at most 50 elements, 50 attributes and 16 KiB
   expect(await outcomeOf(provider, provider.respond({ ...ofResponse, ...with50 }))).toBe('accepted')
 })
 
-// E-mail
+// Email
 
-test('reads the e-mail address of a NameID that is one, if there is no attribute with it', async () => {
+test('reads the email address of a NameID that is one, if there is no attribute with it', async () => {
   const emailAddress = '1.1:nameid-format:emailAddress'
   const emailOfNameId = async (format: string, mail = 'other', settings: Partial<ServiceProviderSettings> = {}) => {
     const formatted = replace('SAML:2.0:nameid-format:persistent', `SAML:${format}`)
@@ -645,7 +645,7 @@ test('reads the e-mail address of a NameID that is one, if there is no attribute
   expect(await emailOfNameId('1.1:nameid-format:unspecified')).toBe('email_elsewhere')
 })
 
-test('reads no e-mail address from two attributes of one name, nor from an element', async () => {
+test('reads no email address from two attributes of one name, nor from an element', async () => {
   const inElement = replace(/Ada@example.com/, '<saml:NameID>ada@example.com</saml:NameID>')
   for (const [edit, check] of [
     [addAttribute('mail', 'b@example.com'), 'email_several'],

@@ -34,7 +34,7 @@ const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
     'entity ID, metadata URL': ssoUrl(slug, 'metadata'),
     'ACS URL (HTTP-POST)': ssoUrl(slug, 'acs'),
     NameID: 'persistent; not transient',
-    'attribute mail or email': `the e-mail address${settings.emailAttribute ? `; here: ${settings.emailAttribute}` : ''}`,
+    'attribute mail or email': `the email address${settings.emailAttribute ? `; here: ${settings.emailAttribute}` : ''}`,
     sign: `${signedText[settings.signed]}, with RSA-SHA256`,
     'encrypt assertions': 'optional, with the certificate in our metadata',
     requests: settings.signRequests ? 'signed with the certificate in our metadata' : 'not signed',
@@ -79,7 +79,7 @@ const add: SamlProvider['add'] = {
     --metadata          also takes an https URL
     --want-signed WHAT  response, assertion, both or, by default, either
     --sign-requests     signs requests, as metadata may also demand
-    --email-attribute NAME   the attribute with the e-mail address, if it is none of the usual ones; or NameID`,
+    --email-attribute NAME   the attribute with the email address, if it is none of the usual ones; or NameID`,
   flags: {
     metadata: { type: 'string' },
     'want-signed': { type: 'string' },

@@ -17,7 +17,7 @@ export const SamlSettings = z.strictObject({
   certificate,
   /** Of a second key pair of ours, until the first one is dropped. */
   nextCertificate: certificate.optional(),
-  /** The attribute with the e-mail address, if it is none of the usual ones. */
+  /** The attribute with the email address, if it is none of the usual ones. */
   emailAttribute: z.string().min(1).max(255).optional(),
 })
 

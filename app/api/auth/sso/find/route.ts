@@ -21,7 +21,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     )
     if (next) returnTo.set('next', next)
     if (request.headers.get('accept') === 'application/json') {
-      if (!isAddress) throw invalid(['email'], 'invalid_email', 'Enter one e-mail address, like name@example.com.')
+      if (!isAddress) throw invalid(['email'], 'invalid_email', 'Enter one email address, like name@example.com.')
       return Response.json({ ok: true, returnTo: connection && `/sign-in?${returnTo}` })
     }
     return new Response(null, { status: 303, headers: { Location: `/sign-in?${returnTo}` } })
