@@ -103,7 +103,8 @@ test('an authenticator app is set up, asked for, replaced by recovery codes, and
   expect((await second(await challengeOf(user, known), { recoveryCode: typed }, known)).outcome).toBe('200 ok')
   const mails = () => smtp.mailsTo(user.email).map(({ subject, text }) => `${subject} ${text}`)
   const mailsWith = (words: string) => mails().filter((mail) => mail.includes(words)).length
-  await expect.poll(() => mailsWith('Recovery codes left: 9.')).toBe(1) // before they are replaced
+  // soon, and before they are replaced
+  await expect.poll(() => mailsWith('Recovery codes left: 9.'), { timeout: 8_000 }).toBe(1)
   expect((await second(await challengeOf(user), { recoveryCode: codes[0] })).outcome).toBe('400 used_code')
   expect(await live()).toEqual(['pwd', 'pwd,otp,mfa', 'pwd,mfa'])
 

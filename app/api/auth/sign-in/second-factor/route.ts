@@ -2,9 +2,11 @@ import { after } from 'next/server'
 import { passwordClientOf } from '@/app/api/auth/password-client'
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
+import { sendAfterRequest } from '@/lib/mail/sender'
 import { mailNewDevice } from '@/lib/password/new-device'
 import { signInWithSecondFactor } from '@/lib/second-factor/sign-in'
 import { challengeCookie, knownBrowserCookie, sessionCookies } from '@/lib/session/cookie'
+import { sendsMail } from '@/lib/settings/env'
 
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.signInSecondFactor,
@@ -13,6 +15,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const client = await passwordClientOf(request)
     const { userId, sessionId, knownBrowser, ...tokens } = await signInWithSecondFactor(challenge, given, client)
     addToLog({ userId, sessionId })
+    if (given.recoveryCode !== undefined && sendsMail()) after(sendAfterRequest)
     after(() => mailNewDevice({ userId, sessionId }, client.knownBrowser, client))
     setCookies([...sessionCookies(tokens), knownBrowserCookie(knownBrowser), challengeCookie(null)])
     return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
