@@ -62,6 +62,7 @@ test('a link sets a new password and ends every session', async ({ page, user, s
 
   // This page has its own URL and has nothing to send.
   await expect(page).toHaveURL('/reset-password/done')
+  await expect(page.getByText('If you use an authenticator app, you’ll still need it.')).toBeVisible()
   await page.reload()
   await expect(heading(page)).toHaveText(changed)
   await page.goto('about:blank')
