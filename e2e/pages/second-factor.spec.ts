@@ -192,7 +192,7 @@ test('a locked second factor takes a recovery code, and the sign-in of a dashboa
   const api = `**${paths.signInSecondFactor}`
   await page.route(api, (route) => route.abort(), { times: 1 })
   await send(code(page), totp(user.secret))
-  await expect(page.getByRole('alert')).toContainText('Wait for the next code and enter it')
+  await expect(page.locator('.banner')).toContainText('Wait for the next code and enter it')
   await page.route(api, respondWith(429, { code: 'RATE_LIMITED' }, 1), { times: 1 })
   await code(page).press('Enter')
   await expect(page.getByText('You can try again now')).toBeVisible()
