@@ -15,7 +15,7 @@ import frameScript from '../frame.inline.js?raw'
 
 type Look = { scheme?: string; language: string; width: number }
 
-const email = 'reader@preview.example' // has the links for resetting a password
+const email = `reader-${process.pid}@preview.example` // has the links for resetting a password, in this process alone
 const tags = () => languages().map(([tag]) => tag) // of the languages
 const widths = [320, 390, 1280]
 const opening = new PQueue({ concurrency: 1 }) // a new link ends the one before
