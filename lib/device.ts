@@ -1,4 +1,4 @@
-const maxHeaderLength = 512 // browsers send less, and the patterns take time quadratic in it
+const maxHeaderLength = 512 // browsers send less, and the time of the patterns grows with its square
 const browsers = {
   'Edg(e|A|iOS)?/': 'Edge',
   'OPR/|Opera': 'Opera',
@@ -17,7 +17,7 @@ const systems = {
   Linux: 'Linux',
 }
 
-/** Returns a kind of device in a language, by its text such as “{browser} on {system}”. */
+/** Returns the name of a device in a language. `text` is its “{browser} on {system}”. */
 export function deviceIn(text: string, device: string): string {
   const [browser = '', system] = device.split(' on ')
   return system ? text.replace('{browser}', browser).replace('{system}', system) : browser

@@ -9,7 +9,7 @@ export const log = pino({
   formatters: { level: (label) => ({ level: label }) },
 })
 
-/** Returns what may be logged of an error. Not its message, which may quote parameters, except of the driver. */
+/** Returns the parts of an error that may be logged. A message may quote parameters: only the driver's are safe. */
 export function describeCause(cause: unknown): { name: string; code?: string; reason?: string; at?: string } {
   if (!(cause instanceof Error)) return { name: typeof cause }
   const code = errorCode(cause) ?? (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)

@@ -2,7 +2,7 @@ import dns, { type LookupAddress } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 
-// In Node's 250 ms for each address, no server on another continent can be connected to.
+// Node's default of 250 ms for each address is too short to connect to a server on another continent.
 const connectAttemptMs = 2_000
 
 /** A response that is not read: larger than its caller allows, or compressed. */
@@ -30,7 +30,7 @@ export async function sendRequest(url: string, options: RequestOptions): Promise
 
 /** Sends a request, and reads an uncompressed response of at most `maxBytes`. Throws ResponseRejected. */
 export async function fetchBounded(url: string, options: RequestOptions, maxBytes: number): Promise<Response> {
-  // Not by `fetch`, which decompresses any response: 5 KB can take seconds, and `signal` does not end that.
+  // Not `fetch`, which decompresses any response: 5 KB can take seconds, and `signal` does not stop it.
   const { statusCode, headers, body } = await sendRequest(url, options)
   const chunks: Buffer[] = []
   let bytes = 0
@@ -64,7 +64,7 @@ async function dispatcher(): Promise<Dispatcher> {
 
 const lookUps = new Map<string, Promise<LookupAddress[]>>()
 
-/** Once for all who wait for a name: the system looks up two at a time, and spends ten seconds on one without answer. */
+/** Shares one lookup per name: the system does two at a time, and each without a response takes ten seconds. */
 const lookUpOnce: LookupFunction = (hostname, _options, callback) => {
   const lookUp = () => dns.promises.lookup(hostname, { all: true }).finally(() => lookUps.delete(hostname))
   const found = lookUps.get(hostname) ?? lookUp()

@@ -5,7 +5,7 @@ export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Returns the SHA-256 of a secret, to be stored in its place. With 256 bits of entropy, it needs no slow hash. */
+/** Returns the SHA-256 of a secret, to store in its place. A secret with 256 bits of entropy needs no slow hash. */
 export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(secret, 'utf8').digest())
 }

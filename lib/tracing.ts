@@ -4,7 +4,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node'
 
-// The only attributes that are exported. Next.js writes full URLs into others, and with them a code or a token.
+// The only attributes that are exported. Others can contain full URLs, and so a code or a token.
 const exportedAttributes =
   /^(http\.(method|route|status_code)|net\.peer\.(name|port)|next\.(route|rsc|segment|span_type)|operation\.name)$/
 
@@ -32,7 +32,7 @@ class FilteringExporter extends OTLPTraceExporter {
   }
 }
 
-/** Returns the span without what may quote anything: its name, which may hold a URL, other attributes and messages. */
+/** Returns the span without parts that may contain secrets: the name (may be a URL), other attributes, messages. */
 function withoutSecrets(span: ReadableSpan): ReadableSpan {
   const { message: _, ...status } = span.status
   const events = span.events.map((event) => ({

@@ -9,7 +9,7 @@ export type User = {
   id: string
   email: string
   disabledAt: Date | null
-  /** May not use a password now, by the own policy or by the connection of the domain. */
+  /** The user may not use a password, because of the user's policy or the connection of the domain. */
   ssoOnly: boolean
 }
 
@@ -56,7 +56,7 @@ export async function enableUser(userId: string): Promise<void> {
   await prisma().user.update({ where: { id: userId }, data: { disabledAt: null } })
 }
 
-/** Allows a user or a domain a password whatever the connection says, or takes that back. Returns how many changed. */
+/** Allows a user or a domain a password in spite of the connection, or undoes that. Returns how many users changed. */
 export async function allowPassword(of: { userId: string } | { domain: string }, isAllowed = true): Promise<number> {
   const users = 'userId' in of ? Prisma.sql`id = ${of.userId}` : Prisma.sql`email_domain = ${of.domain}`
   for (let total = 0; ; ) {
@@ -97,7 +97,7 @@ export async function renameUser(user: User, email: string, language: string): P
   })
 }
 
-/** Deletes a user, with all that refers to it. Returns how many live sessions and identities that were. */
+/** Deletes a user, with all that refers to it. Returns how many live sessions and identities were deleted. */
 export async function deleteUser(userId: string): Promise<{ sessions: number; identities: number }> {
   return transaction(async (tx) => {
     const sessions = await endSessionsOf(tx, userId)
@@ -107,7 +107,7 @@ export async function deleteUser(userId: string): Promise<{ sessions: number; id
   })
 }
 
-/** A sign-in of the past weeks. `connection` is its slug, unless it was removed. Times of what is not live are history. */
+/** A session of the past weeks, perhaps ended. `connection` is the slug, unless the connection was removed. */
 export type UserSession = Awaited<ReturnType<typeof sessionsOfUser>>[number]
 
 /** Returns the sessions of a user, the newest first, without those that dashboards got from them. */
@@ -128,7 +128,7 @@ async function sessionsOfUser(userId: string) {
   }))
 }
 
-/** Returns what only an operator may know about a user. */
+/** Returns the data about a user that only an operator may see. */
 export async function detailsOfUser(id: string) {
   const select = {
     createdAt: true,

@@ -21,7 +21,7 @@ export function parseEmailAddress(text: string): string | null {
   return ascii !== null && address.length <= maxLength ? address : null
 }
 
-/** What a user's address may be stored as. New users are stored with their domain in ASCII. */
+/** The forms in which a user's address may be stored. New users are stored with their domain in ASCII. */
 type EmailForms = [given: string, ascii: string, unicode: string]
 
 /** Returns the forms in which a user’s address may be stored, in lower case. Null unless it is exactly one address. */
@@ -50,9 +50,9 @@ export function inUnicode(address: string): string {
   return address.slice(0, domain) + domainInUnicode(address.slice(domain))
 }
 
-/** Returns a host name in ASCII (RFC 5891) and lower case, or null: for none, or one that only decodes like another. */
+/** Returns a host name in ASCII (RFC 5891) and lower case. Null if it is none, or if it only decodes like another. */
 export function domainInAscii(text: string): string | null {
-  if (text.length > maxDomainLength) return null // the conversion takes time with the square of it
+  if (text.length > maxDomainLength) return null // the time of the conversion grows with its square
   // domainToASCII stops at a slash, and accepts percent-encoding, other full stops, joiners and symbols such as emoji.
   if (/[\0-,/:-@[-`{-\x7F]|[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Join_Control}]/u.test(text)) return null
   const ascii = domainToASCII(text.toLowerCase()) // before the conversion, which maps a capital ẞ to “ss”
@@ -61,7 +61,7 @@ export function domainInAscii(text: string): string | null {
 }
 
 function domainInUnicode(ascii: string): string {
-  return domainToUnicode(ascii).toLowerCase() // it returns capitals in Cherokee
+  return domainToUnicode(ascii).toLowerCase() // domainToUnicode returns capitals for Cherokee
 }
 
 /** Returns a text with A–Z in lower case. No other letters, because some of them become ASCII in lower case. */

@@ -5,9 +5,9 @@ export const lifetimes = {
   resetToken: 60 * 60,
   /** A session JWT and its cookie. A JWT never outlives its session. */
   sessionToken: 12 * 60 * 60,
-  /** A session and its refresh tokens, from the sign-in on. Never extended. */
+  /** A session and its refresh tokens, counted from the sign-in. Never extended. */
   session: 7 * 24 * 60 * 60,
-  /** A sign-in at the identity provider, from our redirect to the way back. */
+  /** A sign-in at the identity provider, from our redirect to its response. */
   signIn: 20 * 60,
   /** The cookie that binds a sign-in to the browser in which it began. */
   browser: 30 * 60,
@@ -18,7 +18,7 @@ export const lifetimes = {
   knownBrowser: 180 * 24 * 60 * 60,
 } as const
 
-/** How long the token before a rotation returns the current one, for parallel requests and lost responses. */
+/** How long the previous refresh token still returns the current one, for parallel requests and lost responses. */
 export const refreshGraceSeconds = 10
 
 /** How many live sessions a user can have (ASVS 7.1.2). When another starts, the oldest ends. */
@@ -27,7 +27,7 @@ export const maxLiveSessions = 100
 /** How many wrong TOTP codes in a row lock the second factor of a user, until a recovery code or an operator unlocks it. */
 export const maxSecondFactorFailures = 100
 
-/** How many wrong passwords may be tried within a window, before the next has to wait. */
+/** How many wrong passwords may be tried within a window. The next attempt has to wait. */
 export const passwordLimits = {
   windowSeconds: 15 * 60,
   perAccountAndNetwork: 10,

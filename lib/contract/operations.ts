@@ -20,20 +20,20 @@ export type Operation = {
   responseExample: object
   /** Unless this setting is set, or `true`, the path is 404. */
   setting?: 'PASSWORD_SIGN_IN' | 'SECOND_FACTOR' | 'SMTP_URL' | 'WIDGET_SIGNING_KEYS'
-  /** Which cookies the operation sets. `deletes` holds for errors too. */
+  /** Which cookies the operation sets. `deletes` applies to errors too. */
   cookies?: 'sets' | 'sets for browsers' | 'deletes'
   /** Whether the client presents a session JWT: as a Bearer token, or in the session cookie. */
   session?: 'required' | 'optional'
   /** Whether the operation responds without the database. */
   noDatabase?: true
-  /** How long any cache may store the response, in seconds. Also allows any origin to read it. */
+  /** How long any cache may store the response, in seconds. If set, any origin may read it. */
   publicSeconds?: number
   mediaType?: string
   /** Whether pages of every site may call the operation (CORS), which reads no cookie and has a limit of its own. */
   crossOrigin?: boolean
   /** The errors specific to the operation. `errorsOf` adds the common ones. */
   errors?: readonly ErrorCode[]
-  /** When a body that matches the schema is a 400. */
+  /** In which cases a body that matches the schema gets a 400. */
   badRequest?: string
   /** Issues of its VALIDATION_ERROR, other than a body that is not JSON. */
   issueExamples?: Record<string, Issue>
@@ -58,7 +58,7 @@ const emailIssue = { path: ['email'], code: 'invalid_email', message: invalidEma
 const tokenIssue = { path: ['token'], code: 'invalid_or_expired', message: invalidTokenMessage }
 const passwordIssue = { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' }
 
-// What several operations have in common.
+// Shared by several operations.
 const get = (tag: Operation['tag'], name: string, path: string) => ({ method: 'GET', tag, name, path }) as const
 const post = (tag: Operation['tag'], name: string, path: string) => ({ method: 'POST', tag, name, path }) as const
 const tokens = { response: schemas.SessionTokensResponse, responseExample: { ok: true, token, refreshToken } }

@@ -17,7 +17,7 @@ const newPassword = text.meta({
 
 const currentPassword = text.meta({ description: 'The password of the user, which counts as an attempt to sign in.' })
 
-/** The body of a request. Ignores unknown fields, and accepts any value: a wrong one has an error of its own. */
+/** The schema of a request body. Ignores unknown fields, and checks only types: a wrong value has its own error. */
 function body<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object(shape, { error: 'The body must be a JSON object.' })
 }
@@ -65,7 +65,7 @@ export const RefreshTokenRequest = body({
     .meta({ description: 'The newest refresh token. Browsers leave it out: they send it as a cookie.' }),
 })
 
-/** Needs one of the two. */
+/** One of the two is required. */
 export const EndSessionsRequest = body({
   sessionId: text.optional().meta({ description: 'A session of the user. Any other is ignored.' }),
   others: z

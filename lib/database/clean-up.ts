@@ -5,18 +5,18 @@ const batchSize = 1_000
 /** A used code must be recognized for as long as the session that it started can live. */
 const retentionSeconds = lifetimes.session
 
-/** The time from which the retention of a row counts, and how long that is. */
+/** The column from which the retention of a row counts, and the retention in seconds. */
 const tables = {
   exchange_codes: ['expires_at', retentionSeconds],
   reset_tokens: ['expires_at', retentionSeconds],
   sessions: ['expires_at', retentionSeconds],
-  sso_attempts: ['expires_at', 60 * 60], // a late way back is then told apart from a forged one
-  mails: ['requested_at', retentionSeconds], // none is tried for longer than a day, and the caps look back no further
+  sso_attempts: ['expires_at', 60 * 60], // until then, a late response differs from a forged one
+  mails: ['requested_at', retentionSeconds], // no mail is tried for longer than a day, and no cap counts older ones
   password_attempts: ['expires_at', 0], // the window has ended
 } as const
 type Table = keyof typeof tables
 
-/** Deletes up to `limit` expired rows. Attempts to sign in call it for their table, which an attacker must not fill. */
+/** Deletes up to `limit` expired rows. Every sign-in attempt calls it, so that an attacker can't fill its table. */
 export function deleteExpired(table: Table, limit: number): Promise<number> {
   const [column, seconds] = tables[table]
   const [rows, time] = [Prisma.raw(table), Prisma.raw(column)]
@@ -26,7 +26,7 @@ export function deleteExpired(table: Table, limit: number): Promise<number> {
       ORDER BY ${time} LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
 
-/** Deletes the expired rows of all tables, within a time, and returns their numbers. Concurrent runs share the work. */
+/** Deletes the expired rows of all tables, within a time limit. Returns the numbers. Concurrent runs share the work. */
 export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {
   const endsAt = performance.now() + withinMs
   const deleted: Record<string, number> = {}

@@ -1,4 +1,4 @@
-// What `pg` and its pool report without a code. These texts quote nothing.
+// Messages of `pg` and its pool that have no code. They quote no values.
 const reasons = new RegExp(
   `^(${[
     'timeout exceeded when trying to connect|Query read timeout|Connection terminated.*',
@@ -9,7 +9,7 @@ const reasons = new RegExp(
 
 type Wrapped = { meta?: { driverAdapterError?: { cause: { kind: string; originalCode?: string } } } }
 
-/** Returns PostgreSQL’s SQLSTATE or the code of Node.js, also if Prisma wrapped the error. Else Prisma’s own code. */
+/** Returns PostgreSQL’s SQLSTATE or the code of Node.js, even if Prisma wrapped the error, or else Prisma’s code. */
 export function errorCode(error: Error & { code?: unknown }): string | undefined {
   const driverError = (error as Wrapped).meta?.driverAdapterError?.cause
   const code = driverError ? (driverError.originalCode ?? driverError.kind) : error.code

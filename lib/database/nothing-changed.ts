@@ -5,7 +5,7 @@ export class NothingChanged extends Error {
     this.name = 'NothingChanged'
   }
 
-  /** For `catch`, after a statement that has no effect unless a later one is executed. */
+  /** For the `catch` of a statement that has no effect unless a later one is executed. */
   static rethrow(cause: Error): never {
     throw cause.name === 'NothingChanged' ? cause : new NothingChanged(cause)
   }

@@ -18,7 +18,7 @@ export function prisma(): PrismaClient {
   return globals.prismaClient
 }
 
-/** Executes `work` in one transaction. A database error before COMMIT is a NothingChanged; any error rolls back. */
+/** Executes `work` in one transaction. Any error rolls back. One of the database before COMMIT is a NothingChanged. */
 export async function transaction<Result>(work: (tx: Prisma.TransactionClient) => Promise<Result>): Promise<Result> {
   let mayBeCommitted = false
   try {
@@ -39,11 +39,11 @@ export function dateFromEpoch(seconds: number): Date {
   return new Date(Math.round(seconds * 1_000))
 }
 
-/** A condition on a row that is found by its key. `IS TRUE` keeps the planner from the index of `expires_at`. */
+/** A condition on a row that is found by its key. Because of `IS TRUE`, no plan uses the index of `expires_at`. */
 export const isUnexpired = Prisma.sql`(expires_at > now()) IS TRUE`
 
 function createClient(): PrismaClient {
-  // By this name, each connection plans a statement once. Names are never evicted, so the text must be constant.
+  // Each connection plans a statement once, by this name. Names are never removed, so the text must be constant.
   const named = { statementNameGenerator: ({ sql }: { sql: string }) => hash('sha256', sql).slice(0, 16) }
   const adapter = new Adapter(databasePool(), env().DATABASE_PREPARED_STATEMENTS ? named : {})
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })

@@ -7,7 +7,7 @@ const remedies: Record<string, string> = {
   '42501': 'the role may not read _prisma_migrations: run part 3 of deploy/database.sql',
 }
 
-/** Returns whether the database is writable and migrated, and logs what to do if not. Throws if it is unreachable. */
+/** Returns whether the database is writable and migrated. If not, logs what to do. Throws if it is unreachable. */
 export async function isUsable(): Promise<boolean> {
   const migrations: string[] = JSON.parse(process.env.MIGRATIONS!) // of this version, from next.config.mjs
   try {

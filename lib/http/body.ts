@@ -4,7 +4,7 @@ import { ApiError, type Issue, invalid } from '../contract/errors'
 const maxBodyBytes = 16 * 1024
 const bodyTimeoutMs = 10_000
 
-/** Validates a JSON body. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or VALIDATION_ERROR without the values. */
+/** Validates a JSON body. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or a VALIDATION_ERROR without values. */
 export async function parseJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
   const parsed = schema.safeParse(parseText(await readBody(request, 'application/json')))
   if (parsed.success) return parsed.data
@@ -12,7 +12,7 @@ export async function parseJson<Schema extends z.ZodType>(request: Request, sche
   throw new ApiError('VALIDATION_ERROR', { message: 'The body does not match the expected schema.', issues })
 }
 
-/** Reads a form of at most 16 KiB, or more. Throws UNSUPPORTED_MEDIA_TYPE or PAYLOAD_TOO_LARGE. */
+/** Reads a form of at most `maxBytes`, by default 16 KiB. Throws UNSUPPORTED_MEDIA_TYPE or PAYLOAD_TOO_LARGE. */
 export async function readForm(request: Request, maxBytes?: number): Promise<URLSearchParams> {
   const body = await readBody(request, 'application/x-www-form-urlencoded', maxBytes)
   return new URLSearchParams(body.toString())

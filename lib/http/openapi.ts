@@ -44,7 +44,7 @@ const headerObjects = {
   ),
 }
 
-/** Of every response of an operation that pages of other sites call. */
+/** The headers of every response of an operation that pages of other sites call. */
 const crossOriginHeaders = {
   'Access-Control-Allow-Origin': header('The origin of the page after a success; `*` for an error.', {}),
   'Access-Control-Expose-Headers': header('What a script may read.', {
@@ -77,10 +77,10 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
   ],
 }
 
-// ORIGIN_REJECTED is a part of its only operation.
+// ORIGIN_REJECTED is described at the only operation that has it.
 const sharedCodes = (Object.keys(sharedErrors) as ErrorCode[]).filter((code) => code !== 'ORIGIN_REJECTED')
 
-/** What the example of an error has more than the common fields. */
+/** The fields of an error's example, other than the common ones. */
 const moreExamples: Partial<Record<ErrorCode, object>> = {
   SECOND_FACTOR_INVALID: { issues: [{ path: ['code'], code: 'wrong_code', message: 'This code is wrong.' }] },
   SECOND_FACTOR_REQUIRED: {

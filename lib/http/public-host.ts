@@ -5,7 +5,7 @@ import { env } from '../settings/env'
 export const movedToHeader = 'x-moved-to'
 
 const marker = 'moved'
-// A secret moves nowhere. The others follow a form of the page, whose policy forbids to leave the host.
+// URLs with these are not redirected: secrets, and targets of forms, whose page's policy forbids another host.
 const stayWith = ['code', 'token', 'sent', 'invalid', 'error']
 const hostPattern = /^[a-z0-9-]{1,40}(\.[a-z0-9-]{1,40}){0,9}(:\d{1,5})?$/ // no secret has this form
 

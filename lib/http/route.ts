@@ -12,7 +12,7 @@ import { isCrossSite, rejectCrossSite } from './same-origin'
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** What Next.js passes beside the request: the parameters of the path. */
+/** The second argument of Next.js: the parameters of the path. */
 type Context = { params: Promise<object> }
 
 type Handler = (request: Request, context?: Context) => Promise<Response>
@@ -23,7 +23,7 @@ type Definition = Pick<Operation, 'name' | 'method'> & Partial<Operation>
 
 type Call<Route extends Definition> = {
   request: Request
-  /** As in the log line. */
+  /** The request ID, as in the log line. */
   requestId: string
   /** The parameters of the path, as Next.js decoded them. */
   params: Record<string, string>
@@ -31,12 +31,12 @@ type Call<Route extends Definition> = {
   body: Route['request'] extends z.ZodType ? z.output<Route['request']> : undefined
   /** Creates the success response. The compiler checks the fields of the body. */
   respond: (body: Route['response'] extends z.ZodType ? z.output<Route['response']> : object) => Response
-  /** Adds `Set-Cookie` values to the response, also to one with an error. */
+  /** Adds `Set-Cookie` values to the response, even if it is an error. */
   setCookies: (values: string[]) => void
   addToLog: AddToLog
 }
 
-/** Adds our own IDs and words to the log line of the request. Never pass it text from a client. */
+/** Adds fields to the log line of the request. Pass only our own IDs and codes, never text from a client. */
 export type AddToLog = (
   fields: Partial<Record<'userId' | 'sessionId' | 'factor' | 'connection' | 'widget' | 'check' | 'advice', string>>,
 ) => void
@@ -61,7 +61,7 @@ export function route<Route extends Definition>(
   return definition.crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
 }
 
-/** Of every response to another site, so that a rejected page can read why. A success names the one origin. */
+/** For every response to another site, so that a rejected page can read the error. A success allows only its origin. */
 const crossOriginHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
@@ -81,7 +81,7 @@ function success({ publicSeconds, mediaType = 'application/json' }: Definition, 
   return Response.json(content, { headers: { 'Content-Type': mediaType, ...publicHeaders } })
 }
 
-/** Redirects with 303, so that no browser repeats a body, and tells the next site no URL of ours. */
+/** Redirects with 303, so that no browser repeats a body. The next site receives no URL of ours as referrer. */
 export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers: { Location: location, 'Referrer-Policy': 'no-referrer' } })
 }
@@ -96,7 +96,7 @@ function serve(
     if (!crossOrigin && !publicSeconds && isCrossSite(request.headers)) return rejectCrossSite()
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
-    // Pages of other sites must not use up the limit of their visitors' network.
+    // Requests from pages of other sites must not use up the limit of the visitor's network.
     const verdict = await countRequest(crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request))
     const added = {}
     const cookies: string[] = []

@@ -1,6 +1,6 @@
 import { env } from '../settings/env'
 
-/** Whether another site embeds this, or a browser prefetches it. Do not count it: any site could use up the limit. */
+/** Whether another site embeds the URL, or a browser prefetches it. Not counted: any site could use up the limit. */
 export function isCrossSite(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')
   if (site === 'same-origin') return false

@@ -3,7 +3,7 @@ import { newSecret } from '../secret'
 import { env } from '../settings/env'
 import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './outbox'
 
-/** The two forms of a sentence with the time of a request, and the device if it is known. */
+/** A sentence with the time of a request, in two forms: with and without the device. */
 export type WhenAndWhere = { plain: string; fromDevice: string }
 
 /** The texts of a mail. Its link is between the paragraphs and the notes. */
@@ -12,7 +12,7 @@ export type MailContent = { subject: string; title: string; paragraphs: string[]
 export type MailKind = {
   /** The delays after the first attempt, the second and so on. The last one repeats. */
   retryAfterSeconds: number[]
-  /** The time from the request until the mail is of no use, and is given up. */
+  /** The time after the request at which the mail is given up, because it is of no use any more. */
   lifetimeSeconds: number
   /** Returns the link, or null to send nothing. Called when the mail server waits for the content. */
   link: (claim: MailClaim) => Promise<string | null>
@@ -26,9 +26,9 @@ const hour = 60 * minute
 
 const signInLink = async () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
 
-/** Of a mail that the user waits for. */
+/** The delays of a mail that the user waits for. */
 const request = { retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute], lifetimeSeconds: hour }
-/** Of a mail about a change of the account. */
+/** The delays of a notice about a change of the account. */
 const notice = {
   retryAfterSeconds: [...request.retryAfterSeconds, 2 * hour, 12 * hour],
   lifetimeSeconds: 24 * hour,

@@ -41,10 +41,10 @@ function message(texts: Texts, content: MailContent, url: string): SendMailOptio
     subject: content.subject,
     text: `${[title, ...paragraphs, `${button}:\n${url}`, ...notes, `-- \n${texts.app}`].join('\n\n')}\n`,
     html: html(texts, content, escapeHtml(url)),
-    // Quoted-printable would break a link over two lines, which some readers do not join again.
+    // Quoted-printable would break a link into two lines, which some mail clients do not join again.
     textEncoding: 'base64',
     date: new Date(),
-    // Another one for each attempt: a receiver that knows an ID may drop the mail with the link that works.
+    // A new ID for each attempt: a receiver that knows an ID may drop the mail that has the valid link.
     messageId: `<${randomUUID()}@${new URL(PUBLIC_URL).hostname}>`,
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
   }

@@ -15,17 +15,17 @@ export type MailClaim = { id: string; attempts: number }
 export type ClaimedMail = MailRequest &
   MailClaim & { kind: MailKindName; requestedAt: Date; ageSeconds: number; email: string }
 
-/** A claim outlasts the slowest attempt (see transport.ts), so that a mail has one sender at a time. */
+/** A claim lasts longer than the slowest attempt (see transport.ts), so that a mail has one sender at a time. */
 const claimSeconds = 120
 
 /**
- * Queues a reset mail for the user with one of these addresses, or, for a user without passwords, a mail that leads to
- * the sign-in, within the caps. Returns whether it did. If not, it has written nothing, and executed the same statement
- * whether or not there is such a user.
+ * Queues a reset mail for the user with one of these addresses, or a mail with a link to the
+ * sign-in page if the user may not use a password. Returns false above the caps and without such a
+ * user: then it writes nothing, and executes the same statement in both cases.
  */
 export async function queueResetMail(emails: string[], { language, device }: MailRequest, priority = 0) {
   return transaction(async (tx) => {
-    // Without a lock, which PostgreSQL writes to disk: the wait behind thousands of requests would reveal a user.
+    // Takes no lock, because PostgreSQL writes it to disk: waiting behind thousands of requests would reveal a user.
     const [candidate] = await tx.$queryRaw<{ id: string | null; isAllowed: boolean }[]>`
       WITH candidate AS MATERIALIZED (
         SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL
@@ -33,7 +33,7 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
       )
       SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
     if (!candidate?.id || !candidate.isAllowed) return false
-    // Not FOR UPDATE, which would make sign-ins wait. The next statement counts: the snapshot of this one is too old.
+    // Not FOR UPDATE, which would make sign-ins wait. The next statement counts: this one's snapshot is too old.
     const [user] = await tx.$queryRaw<{ id: string; mayReset: boolean }[]>`
       SELECT id, ${mayUsePassword} AS "mayReset" FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return false
@@ -88,7 +88,7 @@ export function notice(kind: MailKindName, userId: Prisma.Sql, { language, devic
     )`
 }
 
-/** Claims a due mail, or returns null: of those with the lowest priority, the oldest. No other sender gets the same one. */
+/** Claims the oldest due mail of the lowest priority, or returns null. No other sender gets the same one. */
 export async function claimMail(): Promise<ClaimedMail | null> {
   const [mail] = await prisma().$queryRaw<(Omit<ClaimedMail, 'requestedAt'> & { requestedAt: number })[]>`
     UPDATE mails SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${claimSeconds})
@@ -102,8 +102,8 @@ export async function claimMail(): Promise<ClaimedMail | null> {
 }
 
 /**
- * Issues the reset token of a claimed mail. Returns whether it did: not if the mail was withdrawn or claimed by another
- * sender, or the user may not reset the password. Lock order: user, mail.
+ * Issues the reset token of a claimed mail. Returns false if the mail was withdrawn or claimed by
+ * another sender, or the user may not reset the password. Lock order: user, mail.
  */
 export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: string): Promise<boolean> {
   const issued = await prisma().$executeRaw`
@@ -156,13 +156,13 @@ export async function retryLater(
   return mail?.isDue ?? true // withdrawn, or another sender's
 }
 
-/** Makes the mails that wait for another attempt due now, except those with a sender. Returns their number. */
+/** Makes mails that wait for another attempt due now, except those that are being sent. Returns their number. */
 export async function retryNow(): Promise<number> {
   return prisma().$executeRaw`
     UPDATE mails SET due_at = now() WHERE due_at > now() + make_interval(secs => ${claimSeconds})`
 }
 
-/** What became of the mails of the past day, and of those that are still to be sent. */
+/** The numbers of mails of the past day by outcome, and of those that are still to be sent. */
 export type OutboxStatus = { kind: MailKindName; waiting: number; tried: number; sent: number; gaveUp: number }
 
 /** Counts the mails of the past day, by kind. */

@@ -9,9 +9,9 @@ import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
 
 const maxWorkers = 4
 const intervalMs = 15_000
-const functionMs = 20_000 // a function of Vercel may run for 30 s, and has responded before
+const functionMs = 20_000 // a function may run for 30 s on Vercel, and has used some of them to respond
 const leastAttemptMs = 5_000 // with less time, an attempt is not worth beginning
-const storeMs = 1_000 // for the outcome of an attempt
+const storeMs = 1_000 // to store the outcome of an attempt
 
 // On globalThis, because instrumentation.ts and the routes are bundled separately.
 const globals = globalThis as typeof globalThis & { mailWorkers?: number; mailTimer?: NodeJS.Timeout }
@@ -23,7 +23,7 @@ export async function startSending(): Promise<void> {
   globals.mailTimer = setInterval(() => void sendDueMails(), intervalMs).unref()
 }
 
-/** Sends what a request has queued, for `after()`. Later, because a delay of the next request would reveal a user. */
+/** For `after()`: sends what a request queued, a little later. A delay of the next request would reveal a user. */
 export async function sendAfterRequest(): Promise<void> {
   await sleep(500 + Math.random() * 1_000)
   await sendDueMails(env().VERCEL ? functionMs : undefined)
@@ -32,7 +32,7 @@ export async function sendAfterRequest(): Promise<void> {
 /** Sends mails, four at a time, until none is due. Never throws. Returns how many mails it tried to send. */
 export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise<number> {
   const endsAt = performance.now() + withinMs
-  if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0 // those send this mail too
+  if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0 // the other workers send this mail
   globals.mailWorkers = (globals.mailWorkers ?? 0) + 1
   let count = 0
   const others: Promise<number>[] = []
@@ -41,7 +41,7 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
       const mail = await claimMail()
       if (!mail) break
       count++
-      others.push(sendDueMails(endsAt - performance.now())) // else the delay of the next mail would reveal this one
+      others.push(sendDueMails(endsAt - performance.now())) // because a delay of the next mail would reveal this one
       await sendClaimed(mail, endsAt - performance.now() - storeMs)
     }
   } catch (error) {

@@ -11,7 +11,7 @@ const maxAttemptMs = 60_000 // an attempt ends before its claim does (see outbox
 
 /** A mail that was not sent, with the codes that may be logged. The message of the cause quotes the address. */
 export class MailError extends Error {
-  /** Nothing will help this mail; the settings or the server are at fault; or neither. */
+  /** `rejected`: no retry will help. `ours`: the settings or the server are wrong. `temporary`: neither. */
   readonly verdict: 'rejected' | 'ours' | 'temporary'
   readonly code?: string
   readonly smtpCode?: number
@@ -50,7 +50,7 @@ export async function sendMail(
   withinMs = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   const { createTransport, MailComposer } = await loadMailer()
-  const to = { name: '', address } // a string would be split at commas
+  const to = { name: '', address } // nodemailer would split a string at commas
   async function* content() {
     const message = { ...(await compose()), to, disableFileAccess: true, disableUrlAccess: true }
     yield await new MailComposer(message).compile().build()
@@ -80,7 +80,7 @@ function smtpOptions(): SMTPTransportOptions {
     secure,
     ...(!secure && { socket: boundedSocket() }),
     requireTLS: !secure && !isLocal,
-    ignoreTLS: isLocal, // a mailbox of development or a relay on this host has no certificate for it
+    ignoreTLS: isLocal, // a development mailbox or a relay on this host has no certificate for it
     ...(user && { auth: { user, pass: pass! }, forceAuth: true }),
     name: new URL(env().PUBLIC_URL).hostname,
     connectionTimeout: connectMs + greetingMs, // includes the greeting and STARTTLS

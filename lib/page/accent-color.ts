@@ -10,12 +10,12 @@ export function accentCss(color: string, colorInDark?: string): string {
   return `:root{${customProperties(light)}}@media (prefers-color-scheme:dark){:root{${customProperties(dark)}}}`
 }
 
-/** Returns the colors that `accentCss` assigns, for documents without custom properties. */
+/** Returns the colors of `accentCss`, for documents that can't use custom properties, such as mails. */
 export function accentPalette(color: string, colorInDark = inDark(color)): { light: Palette; dark: Palette } {
   return { light: paletteOn(surfaces.light, color), dark: paletteOn(surfaces.dark, colorInDark) }
 }
 
-/** The default color has a lighter one for dark pages, where it would have a contrast of 2.7. */
+/** The default for dark pages is lighter, because the default color would have a contrast of 2.7 there. */
 function inDark(color: string): string {
   return color === '#0b6e4f' ? '#6fd3a0' : color
 }
@@ -27,13 +27,13 @@ function paletteOn(surface: string, color: string) {
   const accent = isLost(color, surface) ? opposite : color
   const onAccent = contrast(accent, '#ffffff') >= 4.5 ? '#ffffff' : '#000000' // one of the two always reaches 4.5
   const accentEdge = contrast(accent, surface) >= 3 ? accent : withContrast(accent, surface, 3.2) // SC 1.4.11
-  // A step away from the label. What is nearly black or white can only come closer to it.
+  // A step away from the color of the label. A color that is nearly black or white can only come closer to it.
   const isExtreme = contrast(accent, onAccent) > 16
   const accentHover = mix(accent, (onAccent === '#ffffff') === isExtreme ? '#ffffff' : '#000000', 14)
   return { surface, accent, accentHover, accentEdge, onAccent, accentText: withContrast(accent, surface, 5) }
 }
 
-/** Whether a gray is so close to the surface that a button would look disabled, such as black in dark. */
+/** Whether a gray is so close to the surface that a button would look disabled, such as black on a dark page. */
 function isLost(color: string, surface: string): boolean {
   const rgb = parse(color)
   return Math.max(...rgb) - Math.min(...rgb) < 24 && contrast(color, surface) < 1.6

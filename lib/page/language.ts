@@ -13,11 +13,11 @@ type Language = keyof typeof textsOf
 
 const isLanguage = (tag: string): tag is Language => Object.hasOwn(textsOf, tag)
 
-const made: Partial<Record<Language, Texts>> = {} // the same for every request
+const made: Partial<Record<Language, Texts>> = {} // reused for every request
 
 const maxHeaderLength = 512 // browsers send less; a longer header is cut
 
-/** Returns the tag of each language and its own name, for a switch. */
+/** Returns the tag of each language and its name in that language, for a list. */
 export function languages(): [tag: string, name: string][] {
   return Object.keys(textsOf).map((tag) => [tag, textsIn(tag).name])
 }
@@ -38,7 +38,7 @@ export function languageOf(requestHeaders: Headers): Language {
   return isLanguage(chosen) ? chosen : preferredLanguage(requestHeaders.get('accept-language'))
 }
 
-/** Returns the first variety of the page's language in `Accept-Language`, such as British English, to format dates. */
+/** Returns the first regional form of the page's language in `Accept-Language`, such as en-GB, to format dates. */
 export function localeOf(requestHeaders: Headers): string {
   const language = languageOf(requestHeaders)
   const header = requestHeaders.get('accept-language')?.slice(0, maxHeaderLength) ?? ''

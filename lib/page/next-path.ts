@@ -2,9 +2,9 @@ import { authorize } from '../contract/paths'
 
 const maxLength = 2_048
 const maxParameterLength = 1_900 // leaves room for a path, the slug of a connection, and a code
-/** For the request of a dashboard: its `state` can have 1,000 characters, and a URL 8 KiB. */
+/** The limit for the authorization request of a dashboard: its `state` can have 1,000 characters, and a URL 8 KiB. */
 const maxAuthorizeLength = 7_500
-const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // parsing one takes time with the square of its length
+const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // the time to parse a host grows with the square of its length
 
 /**
  * Returns where `?next=` leads: a path of this site, or a URL of the dashboard's origin. Null for anything else, for
@@ -17,7 +17,7 @@ export function nextDestination(next: unknown, origin: string, dashboardUrl: str
   const { href, origin: targetOrigin, username, password, pathname, search, hash } = new URL(next, origin)
   if (username || password || (targetOrigin === origin && !isAllowedPath(pathname))) return null
   const destination = targetOrigin === origin ? pathname + search + hash : href
-  // Encoding can make it longer than it was.
+  // Encoding can make the path longer than the limit.
   const limit = isAuthorize(destination) ? maxAuthorizeLength : maxParameterLength
   return `${new URLSearchParams({ next: destination })}`.length > limit ? null : destination
 }
@@ -41,7 +41,7 @@ function isAuthorize(next: string): boolean {
   return next.startsWith(`${authorize}?`)
 }
 
-/** Returns the URL of a link to the sign-in page that leads on to `next`. Only our own page knows the parameter. */
+/** Returns the URL of the sign-in page, after which the user goes to `next`. Only our own page reads that parameter. */
 export function signInPageUrl(signInUrl: string, next: string | null): string {
   return next && signInUrl === '/sign-in' ? `/sign-in?next=${encodeURIComponent(next)}` : signInUrl
 }

@@ -7,7 +7,7 @@ export type Outcome = { requestId?: string } & (
   | { kind: 'limited' | 'unavailable'; waitSeconds: number }
 )
 
-/** What pages need of a response. Nothing else is kept, such as tokens. */
+/** The parts of a response that pages need. Nothing else is kept, so no tokens. */
 export type Content = { secret?: string; uri?: string; enrolment?: string; recoveryCodes?: string[]; returnTo?: string }
 
 export type Sent = { requestId?: string; response: Promise<Response> }
@@ -21,7 +21,7 @@ declare global {
     sendJson: (path: string, body: unknown) => Sent
     /** Returns a signal that aborts a request after a time limit. Defined in app/_ui/send-json.inline.js. */
     abortAfter: (ms: number) => AbortSignal
-    /** Return and set what this tab keeps, which may be nothing. Defined in app/_ui/kept-email.inline.js. */
+    /** Return and set the email address that this tab keeps, if any. Defined in app/_ui/kept-email.inline.js. */
     kept: (name: 'email' | 'asked') => string | null
     keep: (name: 'email' | 'asked', value: string | null) => void
   }
@@ -41,7 +41,7 @@ export async function post(path: string, body: unknown): Promise<Outcome> {
 export async function outcomeOf({ requestId: sentId, response: pending }: Sent): Promise<Outcome> {
   const response = await pending.catch(() => null)
   if (!response) return { kind: 'unknown', requestId: sentId }
-  const body: Body = (await response.json().catch(() => null)) ?? {} // if it is incomplete, or sent by a proxy
+  const body: Body = (await response.json().catch(() => null)) ?? {} // {} if the body is incomplete, or sent by a proxy
   const { ok, code, issues, outcome, secret, uri, enrolment, recoveryCodes, returnTo } = body
   const requestId = body.requestId ?? response.headers.get('x-request-id') ?? sentId
   const waitSeconds = Number(response.headers.get('retry-after')) || 5

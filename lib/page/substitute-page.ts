@@ -19,7 +19,7 @@ export function substitutePage(
   const links = {
     longUrlPage: ['/sign-in', shared.signInAgain],
     authorizePage: ['/', shared.home],
-    // Reloads the current URL, which may hold a secret: it is not in the HTML.
+    // Reloads the current URL without naming it in the HTML, because it may contain a secret.
     rateLimitedPage: ['', texts.rateLimitedPage.reload],
     unavailablePage: ['', texts.rateLimitedPage.reload],
   }

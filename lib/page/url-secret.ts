@@ -1,7 +1,7 @@
 /** The parameters that hold secrets. app/_ui/url-secrets.inline.js removes them before any other script runs. */
 export const secretNames = ['code', 'token'] as const
 
-/** The SHA-256 of the `token` in a page's URL, in hex: all that the server of the page may know. */
+/** The SHA-256 of the `token` in a page's URL, in hex. The code that renders the page gets only this. */
 export const tokenHashHeader = 'x-token-hash'
 
 type SecretName = (typeof secretNames)[number]
@@ -16,13 +16,13 @@ let secrets: Partial<Record<SecretName, string>> = {}
 
 /** Returns a secret that the page was opened with, or null. The first call hides all of them from other scripts. */
 export function urlSecret(name: SecretName): string | null {
-  // the object itself, which app/_ui/url-secrets.inline.js holds too: a copy would outlive `forgetSecret` there
+  // not a copy: app/_ui/url-secrets.inline.js has the same object, from which `forgetSecret` must delete
   secrets = window.urlSecrets ?? secrets
   delete window.urlSecrets
   return secrets[name] ?? null
 }
 
-/** Deletes a secret that is no longer needed, and the mark that app/_ui/url-secrets.inline.js set for it. */
+/** Deletes a secret that is no longer needed, and the attribute that app/_ui/url-secrets.inline.js set for it. */
 export function forgetSecret(name: SecretName): void {
   delete secrets[name]
   delete document.documentElement.dataset[name]

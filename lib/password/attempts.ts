@@ -6,13 +6,13 @@ import { NothingChanged } from '../database/nothing-changed'
 import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
-/** Who tries a password for which account, or a code. `browser` is the ID of one that is known to the account. */
+/** Who tries a password or a code, and for which account. `browser` is the ID of a browser known to the account. */
 export type Attempt = { account: string; subnet: string; browser: string | null } | { secondFactorOf: string }
 
-/** What an attempt was counted by, and the end of the latest window among them, in seconds since 1970. */
+/** The counters of an attempt, and the end of the latest window among them, in seconds since 1970. */
 export type Counted = { keys: string[]; endsAt: number }
 
-// Each attempt adds three rows at most, so the table can't outgrow the windows that are open.
+// Each attempt adds three rows at most, so the table can't keep growing.
 const deletedPerAttempt = 10
 
 /**
@@ -48,12 +48,12 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
     SELECT key, count, is_counted AS "isCounted", extract(epoch FROM max(expires_at) OVER ())::float8 AS "endsAt",
       ceil(extract(epoch FROM expires_at - now()))::int AS "waitSeconds"
     FROM (SELECT * FROM reached UNION ALL SELECT * FROM counted) AS every`.catch(NothingChanged.rethrow)
-  deleteExpired('password_attempts', deletedPerAttempt).catch(() => {}) // a later attempt goes on
+  deleteExpired('password_attempts', deletedPerAttempt).catch(() => {}) // a later attempt deletes the rest
 
   const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
   const counted = { keys, endsAt: rows[0]!.endsAt }
   if (exceeded.length === 0) return counted
-  // Others were faster since the statement began.
+  // Concurrent attempts were counted since the statement began.
   if (rows.some(({ isCounted }) => isCounted)) await releaseAttempt(counted)
   throw new ApiError('RATE_LIMITED', {
     message: 'account' in attempt ? tooManyPasswordsMessage : tooManyCodesMessage,
@@ -66,7 +66,7 @@ export function keysOf(attempt: Attempt): string[] {
   return countersOf(attempt).map(({ key }) => key)
 }
 
-/** Returns the CTE that takes a successful attempt back. Changes no window that began after it was counted. */
+/** Returns the CTE that subtracts a successful attempt. Changes no window that began after it was counted. */
 export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
   return Prisma.sql`
     refunded AS (
@@ -79,7 +79,7 @@ export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql =
     )`
 }
 
-/** Takes back an attempt with its rows, because the limit of a network would not bound them. */
+/** Subtracts an attempt and deletes its rows, whose number the limit of a network would otherwise not bound. */
 export async function releaseAttempt(counted: Counted): Promise<void> {
   try {
     await prisma().$executeRaw`WITH ${refundAttempt(counted)} SELECT 1 FROM refunded`
@@ -91,7 +91,7 @@ export async function releaseAttempt(counted: Counted): Promise<void> {
   } catch {} // it stays counted
 }
 
-/** A known browser shares no counter with strangers, who could lock the owner out. All of an account share a limit. */
+/** A known browser shares no counter with strangers, who could lock the user out. All of an account share one limit. */
 function countersOf(attempt: Attempt) {
   const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser, perSecondFactor } = passwordLimits
   if ('secondFactorOf' in attempt) return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]
@@ -105,7 +105,7 @@ function countersOf(attempt: Attempt) {
   ]
 }
 
-/** A keyed hash, so that the table does not tell who tried to sign in, or from where. */
+/** A keyed hash, so that the table does not show who tried to sign in, or from where. */
 function counter(limit: number, ...what: string[]) {
   const { attemptKey } = env().SESSION_SIGNING_KEYS
   return { key: createHmac('sha256', attemptKey).update(JSON.stringify(what)).digest('hex'), limit }

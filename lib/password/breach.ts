@@ -19,7 +19,7 @@ export async function isBreached(password: string): Promise<boolean> {
   const { PASSWORD_BREACH_CHECK, PASSWORD_BREACH_URL } = env()
   if (!PASSWORD_BREACH_CHECK || performance.now() < pausedUntil) return false
   const digest = createHash('sha1').update(password, 'utf8').digest('hex').toUpperCase()
-  await import('undici') // before the time counts
+  await import('undici') // before the timeout begins
   const startedAt = performance.now()
   try {
     const signal = AbortSignal.timeout(timeLimitMs)

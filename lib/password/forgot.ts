@@ -5,12 +5,12 @@ import { describeCause, log } from '../log'
 import { type MailRequest, queueResetMail } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
 
-// The user has been told to expect a mail, so a database that is briefly unavailable must not lose it.
+// The page has announced a mail to the user, so it must not be lost if the database is briefly unavailable.
 const retryAfterMs = [1_000, 5_000, 10_000]
-const retriedPerBlock = 100 // in a quarter of an hour; each keeps 30 KB meanwhile
+const retriedPerBlock = 100 // in 15 minutes; each uses 30 KB while it waits
 
 const requests = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: 15 * 60 })
-// Bound: the timer of a new block would retain the Next.js context of its request.
+// Bound, so that the timer of a new address block does not retain the Next.js context of its request.
 const countRequest = AsyncResource.bind((addressBlock: string) => requests.consume(addressBlock))
 
 let unfinished = 0
@@ -21,8 +21,8 @@ process.once('exit', () => {
 /** Mails a reset link, if there is such a user. For `after()`: its time must not show in the response. Never throws. */
 export async function mailResetLink(emails: string[], request: MailRequest, clientKey: string): Promise<void> {
   unfinished++
-  // The mails of an address block (an IPv4 /24, an IPv6 /48) must not delay those of others. Counts requests, because the
-  // order of mails could tell which users there are.
+  // The mails of an address block (an IPv4 /24, an IPv6 /48) must not delay those of others. Counts requests, not
+  // mails: their order could otherwise reveal which users exist.
   const addressBlock = clientKey.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? clientKey.split(':', 3).join(':')
   const priority = (await countRequest(addressBlock)).consumedPoints - 1
   for (const ms of [...retryAfterMs, null]) {
@@ -34,7 +34,7 @@ export async function mailResetLink(emails: string[], request: MailRequest, clie
         log.error({ cause: describeCause(error) }, 'a reset mail could not be queued')
         break
       }
-      await sleep(ms) // whatever the outcome was, the caps make a second mail impossible
+      await sleep(ms) // even if the mail was queued: the caps prevent a second one
     }
   }
   unfinished--

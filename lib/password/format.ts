@@ -4,10 +4,10 @@ type FormatIssueCode = Extract<PasswordIssueCode, 'too_short' | 'too_long' | 'in
 
 /** bcrypt ignores all bytes after these. */
 export const maxPasswordBytes = 72
-/** The guesses that a password must withstand: about those of eight random characters. */
+/** The guesses that a password must withstand: about as many as eight random characters do. */
 export const minGuesses = 1e8
 const maxNormalizedBytes = 1_024 // normalizing a long run of accents is slow
-const unhashable = /\0|\p{Surrogate}/u // the end of a string in C, and what UTF-8 replaces
+const unhashable = /\0|\p{Surrogate}/u // NUL ends a string in C, and UTF-8 replaces lone surrogates
 
 /** Returns a password as it is hashed: in NFC, because keyboards differ in accents, unless it is far too long. */
 export function toNfc(password: string): string {

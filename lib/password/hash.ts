@@ -10,9 +10,9 @@ import { countGuesses } from './strength'
 
 const bcryptCost = 12
 
-// A hash occupies a core and one of libuv's four threads for 250 ms. One of each stays free for other requests.
+// A hash occupies a core and one of libuv's four threads for 250 ms. One core and one thread stay free for requests.
 const concurrency = Math.max(1, Math.min(availableParallelism() - 1, 3))
-const maxWaiting = 24 * concurrency // six seconds of hashing: a user waits no longer for a sign-in
+const maxWaiting = 24 * concurrency // six seconds of hashing, the longest that a user should wait for a sign-in
 
 const queue = new PQueue({ concurrency })
 
@@ -57,8 +57,8 @@ const dummyHash = `$2b$${bcryptCost}$${'.'.repeat(53)}`
 
 /**
  * Returns null unless a password, as typed or in NFC, matches a stored hash. `upgraded` is a hash of it at today's
- * cost, if the stored one is cheaper. Throws SERVICE_UNAVAILABLE. The dummy replaces a missing hash, and follows a
- * cheaper one: no failure takes less time than that of an unknown user.
+ * cost, if the stored one is cheaper. Throws SERVICE_UNAVAILABLE. Uses a dummy hash in place of a missing one, and
+ * after a cheaper one: no failure takes less time than that of an unknown user.
  */
 export function verifyPassword(password: string, stored: string | null): Promise<{ upgraded: string | null } | null> {
   return inQueue(async () => {

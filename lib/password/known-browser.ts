@@ -3,7 +3,7 @@ import { lifetimes } from '../contract/lifetimes'
 import { readSignedId, signId } from '../secret'
 import { env } from '../settings/env'
 
-/** Returns the cookie that makes a browser known to an account. Keeps its ID, which has attempts of its own. */
+/** Returns the cookie that makes a browser known to an account. Keeps its ID, by which its attempts are counted. */
 export function makeKnownBrowser(account: string, browser: string | null, now: number): string {
   const id = browser ?? randomBytes(16).toString('hex')
   return signId(env().SESSION_SIGNING_KEYS.knownBrowserKeys, id, now + lifetimes.knownBrowser, account)

@@ -7,7 +7,7 @@ import { sendsMail } from '../settings/env'
 import { readKnownBrowser } from './known-browser'
 import { accountOf } from './sign-in'
 
-const maxMailsPerDay = 10 // a program that signs in has no cookie
+const maxMailsPerDay = 10 // a program that signs in often sends no cookie
 
 /** Mails a user who signed in with the password in an unknown browser, unless it was the first sign-in. Never throws. */
 export async function mailNewDevice(
@@ -19,7 +19,7 @@ export async function mailNewDevice(
   try {
     const { email } = await prisma().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } })
     const signedInAt = readKnownBrowser(knownBrowser, accountOf(email))?.signedInAt ?? null
-    // Sessions are kept for longer than their lifetime: with a password that is younger, there was none before.
+    // Session rows are kept for longer than a session lasts: with a younger password, no row means no earlier sign-in.
     const queued = await prisma().$executeRaw`
       INSERT INTO mails (kind, user_id, language, device)
       SELECT 'new-device', id, ${language}, ${device} FROM users

@@ -41,7 +41,7 @@ export async function resetPassword(
 ): Promise<{ userId: string }> {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
-  // Counted before the work: concurrent requests would otherwise all pass the limit. A wrong format is no attempt.
+  // Counted before the work: concurrent requests would otherwise all pass the limit. A wrong format does not count.
   const [user] = await prisma().$queryRaw<{ userId: string; email: string }[]>`
     UPDATE reset_tokens SET attempts = attempts + ${formatError ? 0 : 1} WHERE token_hash = ${tokenHash} AND ${isUsableToken}
     RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(NothingChanged.rethrow)
@@ -74,7 +74,7 @@ export async function resetPassword(
   return { userId }
 }
 
-/** The state of a reset link when it is opened. `live` works, and names its account. */
+/** The state of a reset link when it is opened. A `live` one is valid, and has the email address of its account. */
 export type ResetLink = { kind: 'live'; email: string } | { kind: 'used' | 'expired' | 'invalid' }
 
 /** Returns the state of a reset link, by the SHA-256 of its token. Changes nothing. */
@@ -87,7 +87,7 @@ export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
   return link ?? { kind: 'invalid' }
 }
 
-/** Takes back an attempt that a full queue rejected: a user who retries must not run out of them. */
+/** Subtracts an attempt that a full queue rejected: a user who retries must not run out of attempts. */
 async function releaseAttempt(tokenHash: Uint8Array): Promise<void> {
   await prisma().$executeRaw`
     UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`.catch(() => {})

@@ -22,8 +22,8 @@ export type SignIn = SessionTokens & { userId: string; sessionId: string; knownB
 type StoredUser = { userId: string; email: string; passwordHash: string; hasSecondFactor: boolean }
 
 /**
- * Starts a session for a user who knows the password, and ends those of the browser. Throws SIGN_IN_INVALID, whatever
- * the reason and after the same work; RATE_LIMITED, for known and unknown accounts alike; SERVICE_UNAVAILABLE;
+ * Starts a session for a user who knows the password, and ends the browser's earlier ones. Throws SIGN_IN_INVALID,
+ * whatever the reason and after the same work; RATE_LIMITED, for known and unknown accounts alike; SERVICE_UNAVAILABLE;
  * VALIDATION_ERROR for what is no email address; SECOND_FACTOR_REQUIRED with a challenge.
  */
 export async function signIn(email: string, password: string, client: Client): Promise<SignIn> {
@@ -31,7 +31,7 @@ export async function signIn(email: string, password: string, client: Client): P
   const tried = await attemptOf(emails[1], emails, client)
   const attempt = await consumeAttempt(tried)
 
-  // A second look: a reset (which wins) or another sign-in (by an upgrade) may have changed the hash since the first.
+  // Reads again, because a reset (which wins) or another sign-in (by an upgrade) may have changed the hash meanwhile.
   for (let look = 0; look < 2; look++) {
     const user = await verify(emails, password, attempt)
     if (!user) break
@@ -45,7 +45,7 @@ export async function signIn(email: string, password: string, client: Client): P
   throw new ApiError('SIGN_IN_INVALID')
 }
 
-/** Returns by what an attempt is counted. A browser is known by the present password, not by an earlier one. */
+/** Returns what an attempt is counted by. A browser counts as known if it signed in with the present password. */
 export async function attemptOf(account: string, emails: string[], { subnet, knownBrowser }: Client) {
   const known = readKnownBrowser(knownBrowser, account)
   if (!known) return { account, subnet, browser: null }
@@ -56,7 +56,7 @@ export async function attemptOf(account: string, emails: string[], { subnet, kno
   return { account, subnet, browser: changed ? null : known.id }
 }
 
-/** Returns the user whose password it is, or null. Releases the attempt if it throws. */
+/** Returns the user if the password is right, or null. Releases the attempt if it throws. */
 async function verify(emails: string[], password: string, attempt: Counted) {
   try {
     const [user] = await prisma().$queryRaw<StoredUser[]>`
@@ -86,7 +86,7 @@ export async function checkPassword({ userId, email }: LiveSession, password: st
   return { passwordHash: user.passwordHash, attempt }
 }
 
-/** Returns the form of a stored email by which attempts are counted. An imported one may have no other. */
+/** Returns the form of an email address by which attempts are counted. An invalid one, from an import, is its own. */
 export function accountOf(email: string): string {
   return emailForms(email)?.[1] ?? email
 }
@@ -113,7 +113,7 @@ export async function startPasswordSession(
   attempt: Counted,
   spend = nothingToSpend,
 ) {
-  // Locks the user first, as a reset does: of the two at the same time, the later one sees what the earlier one did.
+  // Locks the user first, as a reset does: if both run at once, the later one sees the changes of the earlier one.
   const [row] = await prisma().$queryRaw<Omit<StoredSession, 'sessionId' | 'connection' | 'generation'>[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT id AS user_id, email FROM users WHERE ${condition} FOR KEY SHARE
@@ -127,7 +127,7 @@ export async function startPasswordSession(
       authenticated_at AS "authenticatedAt", amr
     FROM started`
   if (!row) return null
-  // A statement of its own: that one may have waited for the user, and not seen a connection that was added meanwhile.
+  // A second statement: the first may have waited for the lock, and not see a connection that was added meanwhile.
   const isForbidden = await prisma().$executeRaw`
     UPDATE sessions SET revoked_at = now()
     WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`
@@ -136,7 +136,7 @@ export async function startPasswordSession(
   return { ...tokens, userId: row.userId, sessionId, startedAt: row.now }
 }
 
-/** Replaces a hash with one of a higher cost, unless a reset was faster. */
+/** Replaces a hash with one of a higher cost, unless the password was changed meanwhile. */
 async function upgrade({ userId, passwordHash }: StoredUser, upgraded: string): Promise<void> {
   const statement = prisma().$executeRaw`
     UPDATE users SET password_hash = ${upgraded} WHERE id = ${userId} AND password_hash = ${passwordHash}`

@@ -3,7 +3,7 @@ import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common'
 
 // A check blocks the event loop, and its cost grows with the square of the length.
 const maxCheckedCharacters = 36
-// The spellings tried for `P4$$w0rd`. zxcvbn's default of 100 costs five times as much, and hardly catches more.
+// The substitutions tried for `P4$$w0rd`. zxcvbn's default of 100 costs five times as much, and hardly catches more.
 const maxLeetSpellings = 16
 
 // Built when the module loads, so that no request waits for it.
@@ -14,7 +14,7 @@ const zxcvbn = new ZxcvbnFactory({
   maxLength: maxCheckedCharacters,
 })
 
-/** Returns the guesses that an attacker needs who knows `context`, such as the email address. Large: load it lazily. */
+/** Returns how many guesses an attacker needs who knows `context`, such as the email address. Large: load lazily. */
 export function countGuesses(password: string, context: string[]): number {
   const parts = [/@/, /[^\p{L}\p{N}]+/u].flatMap((separator) => context.flatMap((text) => text.split(separator)))
   const words = [...context, ...parts].flatMap((word) => (word.length > 2 ? word.slice(0, maxCheckedCharacters) : []))

@@ -5,12 +5,12 @@ import { cookieOf } from '../session/cookie'
 import { env } from '../settings/env'
 import { findFactor, type UserWithFactor } from './find'
 
-// 16 bytes of user ID, 16 of session ID, 4 of expiry, 30 of MAC: a multiple of 3, which base64 encodes in one way
+// 16 bytes of user ID, 16 of session ID, 4 of expiry, 30 of MAC: for a multiple of 3, base64 has one encoding only
 const idBytes = 16
 const signedBytes = 2 * idBytes + 4
 const macBytes = 30
 
-/** Returns the challenge that proves a right password: for ten minutes, and until the password or the factor changes. */
+/** Returns the challenge that proves a right password, for ten minutes or until the password or factor changes. */
 export function makeChallenge(user: UserWithFactor): Challenge {
   const signed = Buffer.alloc(signedBytes)
   const expiresAt = Math.ceil(user.now) + lifetimes.secondFactorStep
@@ -39,7 +39,7 @@ export async function findChallenged(challenge: string): Promise<Challenged | nu
   return isValid ? { ...user, sessionId: uuidAt(signed, idBytes), expiresAt } : null
 }
 
-/** Returns the valid challenge of a browser's cookie, and whose it is, or null: for the page. */
+/** Returns the valid challenge in a browser's cookie and its user, or null. For the sign-in page. */
 export async function findBrowserChallenge(headers: Headers): Promise<{ challenge: string; email: string } | null> {
   const challenge = cookieOf(headers, 'challenge')
   const user = challenge && (await findChallenged(challenge))

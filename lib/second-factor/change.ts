@@ -13,7 +13,7 @@ import { findFactor, isUnchanged } from './find'
 
 const purposeOf = ({ userId, familyId }: LiveSession) => `enrolment ${userId} ${familyId}`
 
-/** Makes a TOTP secret, and stores nothing: `enrolment` has it, encrypted. Throws SECOND_FACTOR_CONFLICT. */
+/** Makes a TOTP secret, and stores nothing: `enrolment` contains it, encrypted. Throws SECOND_FACTOR_CONFLICT. */
 export async function startEnrolment(session: LiveSession, { password }: { password: string }, client: Client) {
   const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
@@ -49,7 +49,7 @@ export async function confirmEnrolment(
   const encrypted = await encrypt(secret, `totp ${userId}`)
   const enrolled = Prisma.sql`(SELECT id FROM enrolled)`
   const changed = await transaction(async (tx) => {
-    // Before the statement that sets the column: a sign-in waits for this lock, and then sees the column.
+    // Locks before the statement that sets the column: a sign-in waits for this lock, and then sees the new value.
     await lockUser(tx, userId)
     return tx.$executeRaw`
       WITH enrolled AS (
@@ -116,7 +116,7 @@ function removal(userId: string, request: MailRequest, spared: string | null = n
     SELECT id FROM revoked`
 }
 
-/** Verifies the password and the code, spends the code, and executes a statement in the same transaction. */
+/** Verifies the password and the code. Then uses the code up and executes a statement, in one transaction. */
 async function executeWithProof(
   statement: Prisma.Sql,
   session: LiveSession,

@@ -8,7 +8,7 @@ import { hashRecoveryCode, stepsOfCode } from './codes'
 import { decrypt } from './encryption'
 import { findFactor, type UserWithFactor } from './find'
 
-/** What a user gives as the second factor: exactly one of both. */
+/** What a user enters as the second factor: exactly one of the two. */
 export type Given = { code?: string | undefined; recoveryCode?: string | undefined }
 
 /** What `spend` takes: the time step of a right TOTP code, or the hash of a recovery code that may be right. */
@@ -16,7 +16,7 @@ export type Proof = { step: number } | { codeHash: Uint8Array<ArrayBuffer> }
 
 /**
  * Counts an attempt, then compares a TOTP code. A recovery code is compared by `spend`. Throws SECOND_FACTOR_INVALID,
- * SECOND_FACTOR_LOCKED or RATE_LIMITED. Returns what `refundAttempt` takes, too.
+ * SECOND_FACTOR_LOCKED or RATE_LIMITED. Also returns the argument of `refundAttempt`.
  */
 export async function checkCode(user: UserWithFactor, given: Given): Promise<{ proof: Proof; attempt: Counted }> {
   const { userId } = user
@@ -43,7 +43,7 @@ export async function checkCode(user: UserWithFactor, given: Given): Promise<{ p
 }
 
 /**
- * Returns the CTEs that spend a proof once. `spent (user_id)` has a row if that succeeds for the user of the CTE
+ * Returns the CTEs that use a proof up. `spent (user_id)` has a row if that succeeds for the user of the CTE
  * `locked_user (user_id)`. Lock order: user, factor, recovery code, session, mail.
  */
 export function spend(proof: Proof): Prisma.Sql {
@@ -66,7 +66,7 @@ export function spend(proof: Proof): Prisma.Sql {
     )`
 }
 
-/** Returns the error of a proof that could not be spent: a used code, or a wrong recovery code. */
+/** Returns the error for a proof that could not be used up: a used code, or a wrong recovery code. */
 export async function unspendable(userId: string, given: Given, proof: Proof): Promise<ApiError> {
   if ('step' in proof) return invalidCode(given, true)
   const where = { userId, codeHash: proof.codeHash }

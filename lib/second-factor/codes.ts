@@ -4,7 +4,7 @@ import { env } from '../settings/env'
 
 const totp = { algorithm: 'SHA1', digits: 6, period: 30 } as const
 
-// imported where it is used: without second factors, no process loads it
+// imported on first use: a process without second factors does not load it
 const library = () => import('otpauth')
 
 /** Returns a new TOTP secret (RFC 6238): 20 random bytes in base32. */
@@ -13,14 +13,14 @@ export async function newTotpSecret(): Promise<string> {
   return new Secret({ size: 20 }).base32
 }
 
-/** Returns the URI that authenticator apps read as a QR code. Some split its label at any colon. */
+/** Returns the URI that authenticator apps read as a QR code. Some apps split its label at any colon. */
 export async function totpUri(secret: string, email: string): Promise<string> {
   const { TOTP } = await library()
   return new TOTP({ ...totp, issuer: env().APP_NAME.replaceAll(':', ''), label: email, secret }).toString()
 }
 
 /**
- * Returns the time steps that a code belongs to, in ascending order: of the step at `now`, the one before and the one
+ * Returns the time steps whose code this is, in ascending order, out of the step at `now`, the one before and the one
  * after. `now` is in seconds since 1970. Accepts spaces, hyphens and Arabic-Indic digits.
  */
 export async function stepsOfCode(secret: string, text: string, now: number): Promise<number[]> {
@@ -39,7 +39,7 @@ export function newRecoveryCodes(): string[] {
   return Array.from({ length: 10 }, () => [group(), group(), group(), group()].join('-'))
 }
 
-/** Returns the SHA-256 of a recovery code as a user types it: in any case, with any grouping, O for 0, I and L for 1. */
+/** Returns the SHA-256 of a typed recovery code. Accepts any case, any grouping, O for 0, and I and L for 1. */
 export function hashRecoveryCode(text: string): Uint8Array<ArrayBuffer> {
   const typed = text.replace(/[\s-]/g, '').toUpperCase()
   return hashSecret(typed.replaceAll('O', '0').replace(/[IL]/g, '1'))

@@ -2,14 +2,14 @@ import { prisma } from '../database/prisma'
 import { deriveKey } from '../settings/encryption-keys'
 import { env } from '../settings/env'
 
-/** Encrypts a text with the first of ENCRYPTION_KEY (JWE, RFC 7516). Only `decrypt` with the same `purpose` can read it. */
+/** Encrypts a text with the first key of ENCRYPTION_KEY (JWE). Only `decrypt` with the same `purpose` can read it. */
 export async function encrypt(text: string, purpose: string): Promise<string> {
   const { CompactEncrypt } = await import('jose')
   const jwe = new CompactEncrypt(new TextEncoder().encode(text))
   return jwe.setProtectedHeader({ alg: 'dir', enc: 'A256GCM', purpose }).encrypt(keys()[0]!)
 }
 
-/** Decrypts what `encrypt` returned, or returns null: another purpose, no key that fits, or not ours at all. */
+/** Decrypts what `encrypt` returned. Null if the purpose differs, no key fits, or the text is anything else. */
 export async function decrypt(encrypted: string, purpose: string): Promise<string | null> {
   const { compactDecrypt } = await import('jose')
   const algorithms = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] }
@@ -20,7 +20,7 @@ export async function decrypt(encrypted: string, purpose: string): Promise<strin
   return null
 }
 
-/** Encrypts the secrets of all users with the first key. Returns how many it did, and how many no key can decrypt. */
+/** Encrypts the secrets of all users with the first key. `failed` counts those that no key can decrypt. */
 export async function resealSecondFactors(): Promise<{ done: number; failed: number }> {
   const factors = await prisma().secondFactor.findMany({ select: { userId: true, encryptedSecret: true } })
   let done = 0
@@ -28,7 +28,7 @@ export async function resealSecondFactors(): Promise<{ done: number; failed: num
     const secret = await decrypt(encryptedSecret, `totp ${userId}`)
     if (secret === null) continue
     const data = { encryptedSecret: await encrypt(secret, `totp ${userId}`) }
-    // with the old secret: the user may have set up another one meanwhile
+    // only if the secret is still the same: the user may have set up another one meanwhile
     await prisma().secondFactor.updateMany({ where: { userId, encryptedSecret }, data })
     done++
   }

@@ -2,7 +2,7 @@ import { mayUsePassword } from '../database/password-policy'
 import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
-/** A user who may use a password, and the second factor, if it is on. Times are in seconds since 1970. */
+/** A user who may use a password, with the second factor if there is one. Times are in seconds since 1970. */
 export type UserWithFactor = {
   userId: string
   email: string
@@ -35,10 +35,10 @@ export function isUnchanged(user: UserWithFactor): Prisma.Sql {
     AND ${changedAt} IS NOT DISTINCT FROM ${user.passwordChangedAt}::float8)`
 }
 
-/** The second factor of a user, for the user. `available`: whether the user can set one up, or could without this one. */
+/** What a user can see of the own second factor. `available`: whether the user could set one up if there were none. */
 export type SecondFactor = { available: boolean; enabledAt?: Date; recoveryCodesLeft?: number }
 
-/** Returns the second factor of a user: for the page, too. */
+/** Returns what a user can see of the own second factor. */
 export async function findSecondFactor(userId: string): Promise<SecondFactor> {
   const user = await findFactor(userId)
   const available = env().SECOND_FACTOR && Boolean(user?.passwordHash)

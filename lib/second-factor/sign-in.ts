@@ -10,12 +10,12 @@ import { findChallenged } from './challenge'
 import { checkCode, type Given, spend, unspendable } from './check'
 import { isUnchanged } from './find'
 
-/** Of the ID of a session: the challenge has already started one. */
+/** The SQLSTATE for a session ID that exists: the challenge has already started a session. */
 const uniqueViolation = '23505'
 
 /**
- * Starts a session for a challenge of `signIn`, with a TOTP code or a recovery code. One statement spends the code and
- * starts the session: of concurrent calls, exactly one succeeds. A challenge starts one session at most. Throws
+ * Starts a session for a challenge of `signIn`, with a TOTP code or a recovery code. One statement uses the code up and
+ * starts the session: exactly one concurrent call succeeds. A challenge starts one session at most. Throws
  * CHALLENGE_INVALID, SECOND_FACTOR_INVALID, SECOND_FACTOR_LOCKED or RATE_LIMITED.
  */
 export async function signInWithSecondFactor(challenge: string, given: Given, client: Client): Promise<SignIn> {
@@ -24,7 +24,7 @@ export async function signInWithSecondFactor(challenge: string, given: Given, cl
   const { proof, attempt } = await checkCode(user, given)
 
   const tried = await attemptOf(accountOf(user.email), [user.email], client)
-  // The attempt with the password was counted before the challenge, so that its windows end by `endsAt`.
+  // The password attempt was counted before the challenge was made, so its windows end by `endsAt` at the latest.
   const endsAt = user.expiresAt - lifetimes.secondFactorStep + passwordLimits.windowSeconds
   const counted = { keys: [...attempt.keys, ...keysOf(tried)], endsAt: Math.max(attempt.endsAt, endsAt) }
   const isTotp = 'step' in proof

@@ -8,7 +8,7 @@ const maxStateLength = 1_000
 
 /**
  * Reads the query of an authorization request (RFC 6749 §4.1.1) with a PKCE challenge (RFC 7636 §4.3), which is null
- * unless it is one of S256. Returns the reason if the redirect URI is not registered, or the state too long.
+ * unless its method is S256. Returns the reason if the redirect URI is not registered, or the state is too long.
  */
 export function readAuthorizeRequest(search: string, callbackUrls: string[]) {
   const query = new URLSearchParams(search)
@@ -21,13 +21,13 @@ export function readAuthorizeRequest(search: string, callbackUrls: string[]) {
   return { redirectUri, state, codeChallenge: isValid ? new Uint8Array(Buffer.from(challenge, 'base64url')) : null }
 }
 
-/** Returns the live session of a browser's cookies, or null. The JWT may have expired. */
+/** Returns the live session that a browser's cookies belong to, or null. The JWT may have expired. */
 export async function findBrowserSession(headers: Headers): Promise<LiveSession | null> {
   const [token, refreshToken] = [cookieOf(headers, 'session'), cookieOf(headers, 'refresh')]
   return (token && (await findSession(token))) || (refreshToken && (await findRefreshableSession(refreshToken))) || null
 }
 
-/** Issues the code for a session of a dashboard. Null if the browser's session has ended, or is one of a dashboard. */
+/** Issues the code for a session of a dashboard. Null if the browser's session has ended, or belongs to a dashboard. */
 export async function issueDashboardCode(sessionId: string, redirectUri: string, codeChallenge: Uint8Array) {
   const code = newSecret()
   const issued = await prisma().$executeRaw`

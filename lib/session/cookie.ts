@@ -20,7 +20,7 @@ export function deletedSessionCookies(): string[] {
   return [setCookie('session', '', 0), setCookie('refresh', '', 0)]
 }
 
-/** Returns the `Set-Cookie` value that identifies a browser during a sign-in. Renews the age of its current one. */
+/** Returns the `Set-Cookie` value that identifies a browser during a sign-in. Extends the current cookie, if any. */
 export function browserCookie(current: string | null): string {
   return setCookie('browser', current ?? newSecret(), lifetimes.browser)
 }
@@ -36,7 +36,7 @@ export function knownBrowserCookie(value: string): string {
   return setCookie('known', value, lifetimes.knownBrowser)
 }
 
-/** Returns the `Set-Cookie` value with which the page asks for a second factor again after a reload, or deletes it. */
+/** Returns the cookie that stores a challenge, so that the page asks again after a reload, or that deletes it. */
 export function challengeCookie(challenge: string | null): string {
   return setCookie('challenge', challenge ?? '', challenge ? lifetimes.secondFactorStep : 0)
 }

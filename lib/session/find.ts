@@ -6,10 +6,10 @@ import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
 import { sessionTokenOf } from './session-from-request'
 
-/** A session that has not ended, nor has its parent. `familyId` is the ID of the parent, or its own if it has none. */
+/** A session that has not ended, nor has its parent. `familyId` is the parent's ID, or its own without a parent. */
 export type LiveSession = { sessionId: string; familyId: string; userId: string; email: string; endsAt: Date }
 
-/** A condition on a row of `sessions`: whether its user may renew it, by a password if it began with one. */
+/** A condition on a row of `sessions`: whether its user is enabled, and may use a password if it began with one. */
 export const isUserAllowed = Prisma.sql`(
   SELECT disabled_at IS NULL AND (NOT ${beganWithPassword} OR ${mayUsePassword}) FROM users WHERE users.id = user_id)`
 

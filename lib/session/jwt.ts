@@ -27,11 +27,11 @@ export function signSessionToken(session: SessionToken): string {
 
 let publicKeys: JWTVerifyGetKey | undefined
 
-/** Returns what a session JWT names, or null if it is invalid or expired. Does not detect revoked sessions. */
+/** Returns the claims of a session JWT, or null if it is invalid or expired. Does not detect revoked sessions. */
 export async function verifySessionToken(token: string) {
   // imported here, because an exchange rarely needs it
   const { createLocalJWKSet, jwtVerify } = await import('jose')
-  publicKeys ??= createLocalJWKSet({ keys: env().SESSION_SIGNING_KEYS.published }) // keeps the imported keys
+  publicKeys ??= createLocalJWKSet({ keys: env().SESSION_SIGNING_KEYS.published }) // caches the imported keys
   try {
     const { payload } = await jwtVerify(token, publicKeys, {
       issuer: env().PUBLIC_URL,

@@ -8,7 +8,7 @@ type ListedSession = z.output<typeof SessionsResponse>['sessions'][number]
 
 type Row = Omit<ListedSession, 'createdAt' | 'lastUsedAt'> & { times: [created: number, used: number] }
 
-/** Returns the live sessions of a user, newest first: each with those that dashboards got from it counts as one. */
+/** Returns the live sessions of a user, newest first. A session and those that dashboards got from it count as one. */
 export async function listSessions({ userId, familyId }: LiveSession): Promise<ListedSession[]> {
   const rows = await prisma().$queryRaw<Row[]>`
     SELECT id, device, id = ${familyId} AS current, json_strip_nulls(json_build_object(
@@ -29,7 +29,7 @@ export async function listSessions({ userId, familyId }: LiveSession): Promise<L
   }))
 }
 
-/** Ends a session that the user's list has. Ignores the ID of any other. */
+/** Ends a session of the user's list. Ignores the ID of any other session. */
 export async function endListedSession(session: LiveSession, id: string): Promise<void> {
   const listed = await listSessions(session)
   if (listed.some((each) => each.id === id)) await endSessions([id])

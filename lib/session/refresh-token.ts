@@ -9,7 +9,7 @@ export function makeRefreshToken({ sessionId, generation }: Refresh): string {
   return signId(env().SESSION_SIGNING_KEYS.refreshKeys, sessionId.replaceAll('-', ''), generation)
 }
 
-/** Returns what `makeRefreshToken` was given, or null. Does not tell whether the token is still valid. */
+/** Returns the arguments of `makeRefreshToken`, or null. Does not check whether the token is still valid. */
 export function readRefreshToken(token: string): Refresh | null {
   const read = readSignedId(env().SESSION_SIGNING_KEYS.refreshKeys, token)
   if (!read) return null

@@ -7,8 +7,8 @@ import { issueTokens, type StoredSession } from './issue-tokens'
 import { readRefreshToken } from './refresh-token'
 
 /**
- * Renews a session, and rotates its refresh token at most once in 10 seconds. The previous token returns the current
- * one for as long; any older one revokes the session (RFC 9700 §4.14.2). Throws REFRESH_INVALID.
+ * Renews a session, and rotates its refresh token at most once in 10 seconds. In that time, the previous token returns
+ * the current one; any older one revokes the session (RFC 9700 §4.14.2). Throws REFRESH_INVALID.
  */
 export async function refreshSession(refreshToken: string | null) {
   const presented = refreshToken && readRefreshToken(refreshToken)
@@ -19,8 +19,8 @@ export async function refreshSession(refreshToken: string | null) {
     rotated_at IS NULL OR rotated_at <= now() - make_interval(secs => ${refreshGraceSeconds}))`
   const rotates = Prisma.sql`generation = ${generation} AND ${isSettled}`
   const isReuse = Prisma.sql`(generation > ${generation} + 1 OR generation = ${generation} + 1 AND ${isSettled})`
-  // One statement on one row: concurrent refreshes wait for the row, and each sees what the one before did. A greater
-  // generation than the stored one comes from before the database was restored.
+  // One statement on one row: concurrent refreshes wait for the row, and each sees the change of the one before. A
+  // generation above the stored one is from the time before the database was restored.
   const [row] = await prisma().$queryRaw<(StoredSession & { reused: boolean })[]>`
     UPDATE sessions SET
       generation = CASE WHEN ${rotates} THEN generation + 1 ELSE generation END,

@@ -3,8 +3,8 @@ import type { LiveSession } from './find'
 
 /** Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one row per session. */
 export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
-  // Locks the sessions in one order, which an UPDATE does not: a sign-out of two sessions and a reset could deadlock.
-  // No index has this order: the planner might read all of it instead of sorting a few rows.
+  // Locks the sessions in a fixed order, which UPDATE does not: a sign-out of two sessions and a reset could deadlock.
+  // No index has this order: the planner might read a whole index instead of sorting a few rows.
   return Prisma.sql`
     revoked AS (
       UPDATE sessions SET revoked_at = now() WHERE id = ANY (ARRAY(
@@ -13,7 +13,7 @@ export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
     )`
 }
 
-/** Revokes sessions by ID. A sign-out from a dashboard ends the parent too, and so the sessions of all dashboards. */
+/** Revokes sessions by ID, and their parents: signing out of one dashboard ends the sessions of all dashboards. */
 export async function endSessions(ids: string[]): Promise<void> {
   const idsAndParents = Prisma.sql`
     SELECT unnest(${ids}::uuid[]) UNION ALL SELECT parent_id FROM sessions WHERE id = ANY (${ids}::uuid[])`
@@ -21,12 +21,12 @@ export async function endSessions(ids: string[]): Promise<void> {
   await prisma().$executeRaw`WITH ${revoked} SELECT 1 FROM revoked`
 }
 
-/** Locks a user. Must precede `endAllSessions`, to see a session that is starting. Lock order: user, code, session. */
+/** Locks a user, so that `endAllSessions` after it sees a starting session. Lock order: user, code, session. */
 export async function lockUser(tx: Prisma.TransactionClient, userId: string): Promise<void> {
   await tx.$executeRaw`SELECT 1 FROM users WHERE id = ${userId} FOR UPDATE`
 }
 
-/** An exchange that waits for a lock goes by the time at which it began. */
+/** A margin, because an exchange that waited for a lock checks the expiry at the time when it began. */
 const longExpired = Prisma.sql`now() - interval '1 minute'`
 
 /** A condition: whether a session can start with a code. For `IS TRUE`, see isUnexpired. */

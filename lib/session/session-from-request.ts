@@ -2,7 +2,7 @@ import { cookieOf } from './cookie'
 import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
 
-/** Returns the unverified session JWT of a request: the Bearer token (RFC 6750), else the cookie. */
+/** Returns the unverified session JWT of a request: the Bearer token (RFC 6750), or else the cookie. */
 export function sessionTokenOf(headers: Headers): string | null {
   return bearerOf(headers) ?? cookieOf(headers, 'session')
 }

@@ -2,18 +2,18 @@ import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { Prisma } from '../database/prisma'
 import { revokeSessions } from './revoke'
 
-const revokedPerStart = 1_000 // more than parallel sign-ins, which do not see each other, can add
+const revokedPerStart = 1_000 // more than concurrent sign-ins, which do not see each other, can add
 
-/** The sessions that the browser holds, and what kind of device it is on, if that is known. */
+/** The IDs of the browser's sessions, and the kind of its device, if known. */
 export type Holder = { sessionIds: string[]; device?: string | null }
 
 /**
  * Returns the CTEs that start the session of the CTE `claimed`, and revoke those of the browser and the user's oldest
  * beyond `maxLiveSessions`. `started` has one row if `claimed` has one; otherwise nothing changes. The session of a
- * dashboard has the authentication of its parent, and replaces the one that the dashboard had from there.
+ * dashboard has the authentication of its parent, and replaces the dashboard's earlier session from that parent.
  */
 export function startSession(sessionId: string, { sessionIds, device = null }: Holder, isOfDashboard = false) {
-  // Sorted by revoked_at too, although it is null in each: the index has this order.
+  // Sorted by revoked_at too, although it is null in each row, because the index has this order.
   const replaced = Prisma.sql`
     SELECT unnest(${sessionIds}::uuid[]) UNION ALL (
       SELECT id FROM sessions

@@ -11,7 +11,7 @@ const origin = httpUrl
     'must be an origin, like https://login.example.com, without a path',
   )
   .transform((value) => new URL(value).origin)
-/** The # is optional: unquoted in an env file, it begins a comment. */
+/** The # is optional, because it begins a comment if it is unquoted in an env file. */
 const color = (example: string) =>
   z
     .string()
@@ -33,7 +33,7 @@ const postgresUrl = z
     'must not have the parameter options: give the settings to the role (deploy/database.sql)',
   )
 
-/** The parameters of a URL that `pg` understands, and one of Prisma's. */
+/** The parameters of DATABASE_URL that `pg` understands, and one of Prisma's. */
 const knownParameters = [
   ['host', 'port', 'user', 'password', 'application_name', 'fallback_application_name', 'client_encoding'],
   ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat', 'pgbouncer'],
@@ -174,7 +174,7 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
   )
 }
 
-/** What to log of an old name of a setting that is still in use, or null. */
+/** Returns the warning about an old name of a setting that is still in use, or null. */
 export function renamedSetting(source: Record<string, string | undefined>): string | null {
   const isOld = source.CONNECTION_SECRETS_KEY?.trim() && !source.ENCRYPTION_KEY?.trim()
   return isOld ? 'CONNECTION_SECRETS_KEY has a new name: set ENCRYPTION_KEY to its value' : null
@@ -190,9 +190,9 @@ function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }:
   const { protocol, hostname } = new URL(PUBLIC_URL)
   if (isLoopback(hostname)) return [] // it has no network
   return [
-    // It exposes codes, passwords and session cookies to the network.
+    // http exposes codes, passwords and session cookies to the network.
     protocol === 'http:' && 'PUBLIC_URL must begin with https:// in production, unless its host is localhost',
-    // TLS needs one, whose address all users would share.
+    // TLS needs a proxy: without the setting, all users would share its address.
     !VERCEL &&
       Number(TRUSTED_PROXIES ?? 0) === 0 &&
       'TRUSTED_PROXIES must be at least 1 in production: the number of reverse proxies in front of the server',
@@ -225,13 +225,13 @@ function rateLimitProblems(given: Record<string, string | undefined>): string[] 
   return [...missing, `${setting} conflicts with ${others.join(' and ')}: remove one or the other`]
 }
 
-/** Mail needs a server and a sender. Without both, nothing of it exists. */
+/** Email needs a server and a sender address. Without both, there is no page, operation or mail for it. */
 function mailProblems({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined>): string[] {
   if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return []
   return [SMTP_URL ? 'MAIL_FROM is missing: SMTP_URL is set' : 'SMTP_URL is missing: MAIL_FROM is set']
 }
 
-/** Returns what is wrong with settings that are valid by themselves. */
+/** Returns problems of settings that are valid alone, but not together. */
 function conflicts(settings: Env): string[] {
   const { PUBLIC_URL, DASHBOARD_CALLBACK_URLS, SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS } = settings
   const { PASSWORD_SIGN_IN, SECOND_FACTOR, ENCRYPTION_KEY } = settings

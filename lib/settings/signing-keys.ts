@@ -23,7 +23,7 @@ const P256Jwk = z.looseObject({
   x: z.string(),
   y: z.string(),
   d: z.string().optional(),
-  /** Our own mark: `rotateSigningKeys` distinguishes the next key from the previous one by it. */
+  /** A member of our own, by which `rotateSigningKeys` distinguishes the next key from the previous one. */
   role: z.literal('previous').optional(),
 })
 type P256Jwk = z.infer<typeof P256Jwk>
@@ -37,7 +37,7 @@ export function parseSigningKeys(json: string) {
   if (!first?.d) throw new Error('the first key must be a private one, because it signs')
   const published = keys.map((jwk) => publicJwk(importKey(jwk)))
   const privateKeys = keys.map(({ d }, index) => ({ d, kid: published[index]!.kid })).filter(({ d }) => d)
-  // By purpose (HKDF, RFC 5869), so that no key has two uses. The first one makes a value, and all verify it.
+  // One per purpose (HKDF, RFC 5869), so that no key has two uses. The first one makes values, and all verify them.
   const derived = (purpose: string) => privateKeys.map(({ d }) => deriveKey(Buffer.from(d!, 'base64url'), purpose))
   const signInKeys = derived('sign-in-v1')
   return {
@@ -45,11 +45,11 @@ export function parseSigningKeys(json: string) {
     privateKey: createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
     published,
     refreshKeys: derived('refresh-v1'),
-    // of sign-in attempts, by the `kid` that they store
+    // for SSO attempts, by the `kid` that they store
     signInKeys: Object.fromEntries(privateKeys.map(({ kid }, index) => [kid, signInKeys[index]!])),
     knownBrowserKeys: derived('known-browser-v1'),
     challengeKeys: derived('second-factor-v1'),
-    // hide in the database and in Redis who is counted
+    // so that the database and Redis do not show who is counted
     attemptKey: derived('password-attempts-v1')[0]!,
     rateLimitKey: derived('rate-limit-v1')[0]!,
   }
@@ -111,7 +111,7 @@ function importKey(jwk: P256Jwk): KeyObject {
     const publicKey = createPublicKey({ key: { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y }, format: 'jwk' })
     if (!jwk.d || signsFor(createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' }), publicKey)) return publicKey
   } catch {
-    // falls through: OpenSSL's own message would not help
+    // falls through, because OpenSSL's message would not help
   }
   throw new Error('a key in the set is damaged: x, y and d do not belong together')
 }

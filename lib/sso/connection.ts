@@ -5,7 +5,7 @@ import { OidcSettings } from './oidc/settings'
 import type { Provider } from './provider'
 import { SamlSettings } from './saml/settings'
 
-/** The kinds of identity providers. What speaks a protocol is loaded when it is needed. */
+/** The kinds of identity providers. The code for a protocol is loaded when it is needed. */
 export const providers = {
   oidc: async (): Promise<Provider> => (await import('./oidc/provider')).oidc,
   saml: async (): Promise<Provider> => (await import('./saml/provider')).saml,
@@ -14,7 +14,7 @@ export const providers = {
 export const ConnectionSettings = z.discriminatedUnion('kind', [OidcSettings, SamlSettings])
 type ConnectionSettings = z.output<typeof ConnectionSettings>
 
-/** What a slug looks like: a segment of a path. */
+/** The form of a slug, which is a segment of a path. */
 export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 export type Row = Prisma.ConnectionGetPayload<object>
@@ -27,7 +27,7 @@ export type Connection = Omit<Row, 'kind' | 'settings' | 'listed' | 'disabledAt'
 export type OidcConnection = Connection & { settings: OidcSettings }
 export type SamlConnection = Connection & { settings: SamlSettings }
 
-/** Returns what speaks with the identity provider of a connection. */
+/** Returns the implementation for the identity provider of a connection. */
 export function providerOf({ settings }: Pick<Connection, 'settings'>): Promise<Provider> {
   return providers[settings.kind]()
 }
@@ -61,7 +61,7 @@ export async function findConnectionOfEmail(email: string): Promise<string | nul
   return row && !row.connection.disabledAt ? row.connection.slug : null
 }
 
-/** What the sign-in page offers. `gt: ''` is true of every row, and lets PostgreSQL read them by key. */
+/** Returns the connections that the sign-in page lists. `gt: ''` holds for every row: PostgreSQL then reads by key. */
 export async function signInChoices(): Promise<{ listed: { slug: string; name: string }[]; any: boolean }> {
   const rows = await prisma().connection.findMany({
     where: { slug: { gt: '' }, disabledAt: null },
@@ -84,7 +84,7 @@ export function asciiDomain(text: string): string | null {
   return domain?.includes('.') ? domain : null
 }
 
-/** Returns the path at which a sign-in with a connection starts. A parameter can say why it does. */
+/** Returns the path at which a sign-in with a connection starts. A parameter can give the reason. */
 export function startPath(slug: string, next?: string | null, reason?: 'unsolicited' | 'again' | 'again=new'): string {
   const query = [...(next ? [`next=${encodeURIComponent(next)}`] : []), ...(reason ? [reason] : [])].join('&')
   return `/api/auth/sso/${slug}/start${query && `?${query}`}`

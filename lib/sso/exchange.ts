@@ -38,7 +38,7 @@ export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise
       least(to_timestamp(${renewableUntil ? renewableUntil.getTime() / 1_000 : null}), now() + make_interval(hours => ${sessionHours})),
       now() + make_interval(secs => ${lifetimes.code}))
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
-  // A statement of its own, to see an `unlink` for which the insert waited. A later one deletes the code.
+  // A second statement, which sees an `unlink` that the insert waited for. A later `unlink` deletes the code.
   if (identity) {
     const where = { userId, connectionId: identity.connectionId, issuer: identity.issuer }
     const linked = await prisma().identity.findFirst({ where, select: { subject: true } })
@@ -48,7 +48,7 @@ export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
 
-/** Who presents a code: a browser, or the server of a dashboard with the verifier of its PKCE challenge (RFC 7636). */
+/** The client that presents a code: a browser, or a dashboard's server with the PKCE verifier (RFC 7636). */
 type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
 type ExchangeRow = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & {
@@ -57,23 +57,23 @@ type ExchangeRow = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & 
 }
 
 /**
- * Exchanges a one-time code for the tokens of a session, and ends those of the browser. Exactly one concurrent call
- * succeeds. Throws SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session that it started (RFC 6749
- * §4.1.2), unless the same browser presents it again.
+ * Exchanges a one-time code for the tokens of a session, and ends the browser's earlier ones. Exactly one concurrent
+ * call succeeds. Throws SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session that it started (RFC
+ * 6749 §4.1.2), unless the same browser presents it again.
  */
 export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const sessionId = randomUUID()
   const codeHash = hashSecret(code)
   const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
   const challenge = presenter.codeVerifier === undefined ? null : hashSecret(presenter.codeVerifier)
-  // Only a verifier can fit a code of a dashboard. Other codes have no challenge and no parent.
+  // A dashboard's code needs its verifier. Other codes have no challenge and no parent.
   const isVerified = challenge
     ? Prisma.sql`code_challenge = ${challenge} AND ${isParentLive(Prisma.sql`exchange_codes.parent_id`)}`
     : Prisma.sql`code_challenge IS NULL`
   const method = challenge
     ? Prisma.sql`(SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)`
     : Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`
-  // Locks the user first, as a reset does: of the two at the same time, the later one sees what the earlier one did.
+  // Locks the user first, as a reset does: if both run at once, the later one sees the changes of the earlier one.
   const [row] = await prisma().$queryRaw<ExchangeRow[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT email FROM users
@@ -105,7 +105,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
 
 type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverified: boolean; revoked: boolean }
 
-/** Ends the session that a used code started. The rejected claim can't see one that was starting meanwhile. */
+/** Ends the session that a used code started. The rejected claim can't see a session that was starting at that time. */
 async function endReusedSession(
   codeHash: Uint8Array,
   browserHash: Uint8Array | null,

@@ -3,17 +3,17 @@ import { type Prisma, prisma, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
 
-/** Who the identity provider says that the user is. `isEmail`: the letter case of the subject may change. */
+/** The user as the identity provider identifies it. `isEmail`: the letter case of the subject may change. */
 export type Subject = { issuer: string; subject: string; isEmail?: boolean }
 
-/** The user's email by the provider, to link and create users. `domains`: for which the tenant vouches, if not all. */
+/** The email from the provider, to link or create a user. `domains`: those that the tenant vouches for, if not all. */
 export type Contact = { email: string; isVerified: boolean; hostedDomain?: string | null; domains?: string[] }
 
 const locks = { subject: 71_001, email: 71_002 } // classes of advisory locks
 
 /**
- * Returns the ID of the user of an identity. Links an unknown one to the user with its email address, if the connection
- * has the domain, or creates that user, if it provisions. Throws SignInRejected for everybody else.
+ * Returns the ID of the user of an identity. Links an unknown one to the user with its email address if the connection
+ * has the domain. Creates that user if the connection provisions. Throws SignInRejected otherwise.
  */
 export async function userOfIdentity(
   connection: Connection,
@@ -25,12 +25,12 @@ export async function userOfIdentity(
 
   const email = await linkableEmail(connection, await contact())
   const user = await transaction(async (tx) => {
-    // Always in this order. They make first sign-ins of one person, and of one address, take turns.
+    // Always in this order. These locks serialize first sign-ins of one subject, and of one address.
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${`${connection.id} ${foldCase(identity.subject)}`}))`
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.email}, hashtext(${email}))`
     return (await findUser(tx, connection, identity)) ?? link(tx, connection, identity, email)
   })
-  // thrown here, because an error in the transaction would cost its connection
+  // thrown here, because an error in the transaction would close its connection
   if (user instanceof SignInRejected) throw user
   return enabled(user)
 }
@@ -51,7 +51,7 @@ async function findUser(
     WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND lower(subject COLLATE "C") = ${foldCase(subject)}
       AND (subject = ${subject} OR ${isEmail === true})
     ORDER BY subject = ${subject} DESC LIMIT 2`
-  // Two people at the provider may differ in letter case only.
+  // The subjects of two people at the provider may differ in letter case only.
   return known && (known.isExact || !another) ? known : null
 }
 
@@ -72,9 +72,9 @@ async function link(
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
     FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
     FOR KEY SHARE`
-  // The address has passed to another person. Its user is not handed over: an operator decides.
+  // Another person has got the address. An operator decides whether the user may be linked.
   if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
-  // The provider must not stand in for the factor: an operator links.
+  // The provider must not replace the second factor: only an operator can link the user.
   if (found?.hasSecondFactor) return new SignInRejected('identity_second_factor', 'no_access')
   if (!found && !connection.provision) return new SignInRejected('identity_not_provisioned', 'no_access')
   if (found?.isDisabled) return found
@@ -92,7 +92,7 @@ async function linkableEmail(
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
   const address = parseEmailAddress(email)
   const domain = address && domainOf(address)
-  // ASCII only: other letters can resemble another address, or become one in lower case.
+  // ASCII only: other letters can look like another address, or become one in lower case.
   if (!domain || /[^ -~]/.test(address)) throw new SignInRejected('email_malformed', 'no_access')
   if (!(await owns(connection, domain))) throw new SignInRejected('email_domain', 'no_access')
   if (domains && !domains.includes(domain)) throw new SignInRejected('email_tenant', 'no_access')

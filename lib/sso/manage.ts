@@ -15,11 +15,11 @@ export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'pro
   secrets: Secrets
   listed: boolean
   sessionHours?: number | null | undefined
-  /** In their ASCII form. */
+  /** The email domains, in their ASCII form. */
   domains: string[]
 }
 
-/** Adds a connection. Throws UsageError if the slug or a domain is taken. Then: `endPasswordSessions`. */
+/** Adds a connection. Throws UsageError if the slug or a domain is taken. Then call `endPasswordSessions`. */
 export async function addConnection({ secrets, domains, settings, ...columns }: NewConnection): Promise<void> {
   const id = randomUUID()
   const { kind, ...stored } = ConnectionSettings.parse(settings)
@@ -34,7 +34,7 @@ export async function addConnection({ secrets, domains, settings, ...columns }: 
   })
 }
 
-/** Ends password sessions of the users who may not use one. Call it after the commit that forbids it. Returns their number. */
+/** Ends password sessions of users who may not use a password, after the commit that forbids it. Returns the number. */
 export async function endPasswordSessions(domains: string[]): Promise<number> {
   let count = 0
   for (const domain of domains)
@@ -53,7 +53,7 @@ export async function endPasswordSessions(domains: string[]): Promise<number> {
   return count
 }
 
-/** Yields the IDs that a query returns, which reads a batch of those above the last one. */
+/** Yields IDs in batches. The query returns a batch of the IDs after a given one. */
 async function* batchesOf(read: (after: string) => Promise<{ id: string }[]>): AsyncGenerator<string[]> {
   for (let after: string | undefined = lowestId; after; ) {
     const ids: string[] = (await read(after)).map(({ id }) => id)
@@ -73,7 +73,7 @@ export async function countWithoutWayIn(domains: string[]): Promise<number> {
   return row!.count
 }
 
-/** Gives domains to a connection, which may have them already. */
+/** Adds domains to a connection. It may have them already. */
 async function claimDomains(tx: Prisma.TransactionClient, id: string, domains: string[]): Promise<void> {
   const claimed = await tx.$queryRaw<{ domain: string }[]>`
     INSERT INTO connection_domains (domain, connection_id) SELECT unnest(${domains}::text[]), ${id}
@@ -84,13 +84,13 @@ async function claimDomains(tx: Prisma.TransactionClient, id: string, domains: s
   if (taken.length > 0) throw new UsageError(`Another connection has ${taken.join(', ')}.`)
 }
 
-/** What is left out, or null, stays as it is. `domains` are added. */
+/** Fields that are missing or null do not change. `domains` are added. */
 export type ConnectionChange = Partial<Omit<NewConnection, 'slug' | 'secrets'>> & {
   secrets?: Secrets | null
   removedDomains?: string[]
 }
 
-/** Throws UsageError if a domain is taken or none is left, or if `before` is out of date. Then: `endPasswordSessions`. */
+/** Throws UsageError if a domain is taken, none is left, or `before` is out of date. Then `endPasswordSessions`. */
 export async function updateConnection(before: ListedConnection, change: ConnectionChange): Promise<void> {
   const { id, slug } = before
   const { settings = before.settings, secrets, domains = [], removedDomains = [] } = change
@@ -152,7 +152,7 @@ export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): P
 /** Disables a connection and deletes it, with its identities. Returns how many sessions it ended. */
 export async function removeConnection(connection: Pick<ListedConnection, 'id'>): Promise<number> {
   const ended = await disableConnection(connection)
-  // In batches: the foreign key would delete all sign-ins in one statement, and there can be millions.
+  // In batches, because the foreign key would delete all SSO attempts in one statement, and there can be millions.
   const deleteSome = () => prisma().$executeRaw`
     DELETE FROM sso_attempts WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM sso_attempts WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))`
@@ -161,7 +161,7 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
   return ended
 }
 
-/** Unlinks a user from its subject, which is rejected until `linkUser`, and ends its sessions. Null if there is none. */
+/** Unlinks a user's subject, which is rejected until `linkUser`, and ends its sessions. Null if there is no subject. */
 export async function unlinkUser(userId: string, connectionId: string) {
   return transaction(async (tx) => {
     await lockUser(tx, userId)
@@ -178,7 +178,7 @@ export async function issuersOf(connectionId: string, subject: string): Promise<
   return rows.map(({ issuer }) => issuer)
 }
 
-/** Links a user to a subject, even an unlinked one. Throws UsageError if either is linked otherwise. */
+/** Links a user to a subject, even one that was unlinked. Throws UsageError if either has another link. */
 export async function linkUser(
   userId: string,
   { id, slug }: Pick<ListedConnection, 'id' | 'slug'>,

@@ -5,7 +5,7 @@ import { isHttps } from '../settings/https'
 /** A URL of an identity provider. As for PUBLIC_URL, http only where there is no network. */
 export const ProviderUrl = z
   .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
-  // A service with https has a network.
+  // With https in PUBLIC_URL, the service is on a network.
   .refine((value) => /^https:/i.test(value) || (!isHttps() && isLoopback(hostOf(value))), 'must begin with https://')
 
 /** Returns the host name in a URL, or an empty text. */

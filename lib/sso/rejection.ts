@@ -11,10 +11,10 @@ export type SignInError =
   | 'connection_unavailable'
   | 'unavailable'
 
-/** A sign-in that ends here. The browser learns `error`, the log `check`. The cause may hold tokens: never log it. */
+/** Rejects a sign-in. The browser receives `error`, the log `check`. The cause may contain tokens: never log it. */
 export class SignInRejected extends Error {
   override name = 'SignInRejected'
-  /** What the provider calls the user, if it said so. To show it to the user: never log it. */
+  /** The account name at the provider, if it sent one. Show it to the user, but never log it. */
   account: string | undefined
   /** Where the user wanted to go, if the sign-in is known and of this browser. */
   next: string | null = null
@@ -31,7 +31,7 @@ export class SignInRejected extends Error {
 const clientAuthentication =
   'Is the client secret right? If so, the client may be registered for another authentication: --token-auth post or basic.'
 
-/** What the log says to an operator about checks that a flag of `npm run connections -- add` can change. */
+/** The advice in the log for checks that depend on a flag of `npm run connections -- add`. */
 export const advice: Partial<Record<string, string>> = {
   token_invalid_client: clientAuthentication,
   token_invalid_request: clientAuthentication,

@@ -9,7 +9,7 @@ export type Secrets = Record<string, string>
 
 const purpose = 'connection-secrets'
 
-/** Encrypts secrets with the first of ENCRYPTION_KEY (JWE, RFC 7516), bound by its header to one issuer and client. */
+/** Encrypts secrets with the first key of ENCRYPTION_KEY (JWE). The header binds them to one issuer and client. */
 export async function sealSecrets(secrets: Secrets, binding: Record<string, string>): Promise<string> {
   const { CompactEncrypt } = await import('jose')
   const [key] = encryptionKeys()
@@ -23,7 +23,7 @@ export async function openSecrets(connection: Pick<Connection, 'id' | 'settings'
   const { compactDecrypt } = await import('jose')
   const algorithms = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] }
   try {
-    // before 0.2.0, the key itself sealed
+    // before 0.2.0, secrets were encrypted with the key itself
     for (const key of encryptionKeys().flatMap((each) => [deriveKey(each, purpose), each])) {
       const decrypted = await compactDecrypt(connection.sealedSecrets ?? '', key, algorithms).catch(() => null)
       if (!decrypted) continue
@@ -38,7 +38,7 @@ export async function openSecrets(connection: Pick<Connection, 'id' | 'settings'
   }
 }
 
-/** What the secrets of a connection are sealed for. Opening fails if any of it has changed. */
+/** The values that the secrets of a connection are bound to. Decryption fails if any of them has changed. */
 export function bindingOf({ id, settings }: Pick<Connection, 'id' | 'settings'>): Record<string, string> {
   const { issuer } = settings
   if (settings.kind === 'oidc') return { connection: id, issuer, clientId: settings.clientId }

@@ -4,7 +4,7 @@ import { UsageError } from '../usage-error'
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u // line breaks, escapes, changes of direction
 const noInvisible = 'must contain no control or invisible characters'
 
-/** Returns entered settings, without what a terminal or a reader takes for something else. Throws UsageError. */
+/** Returns entered settings. Rejects characters that a terminal or a reader could misread. Throws UsageError. */
 export function checkEntered<Settings extends object>(
   schema: z.ZodType<Settings>,
   entered: object,

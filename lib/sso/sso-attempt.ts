@@ -9,7 +9,7 @@ import { SignInRejected } from './rejection'
 /** The secrets of one sign-in. `state` goes through the browser; the others are derived from it. */
 export type AttemptSecrets = ReturnType<typeof secretsOf>
 
-// A provider that never says to which request it responds would send the browser in circles.
+// A provider whose responses never name a request would make the browser start again and again.
 const unsolicitedPerMinute = 3
 
 /** Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` must have been validated. */
@@ -20,7 +20,7 @@ export async function startAttempt(connectionId: string, browser: string, next: 
     INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, next, kid, expires_at)
     VALUES (${hashSecret(state)}, ${connectionId}, ${hashSecret(browser)}, ${next}, ${kid},
             now() + make_interval(secs => ${lifetimes.signIn}))`
-  deleteExpired('sso_attempts', 4).catch(() => {}) // a later start goes on
+  deleteExpired('sso_attempts', 4).catch(() => {}) // a later start deletes the rest
   return secretsOf(state, kid)
 }
 
@@ -40,11 +40,11 @@ type Presented = {
   state: string | null
   connectionId: string
   browser: string | null
-  /** For a cross-site POST, with which browsers send no cookie of ours. Bind what follows to `browserHash`. */
+  /** For a cross-site POST, with which browsers send no cookie of ours. Bind the code to `browserHash`. */
   mayLackCookies?: boolean
 }
 
-/** Uses up a sign-in, once. Throws SignInRejected, also for another browser or connection than those that began it. */
+/** Uses up a sign-in, once. Throws SignInRejected, also if the browser or the connection differs from the start. */
 export async function claimAttempt({ state, connectionId, browser, mayLackCookies }: Presented) {
   if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
   const stateHash = hashSecret(state)
@@ -61,7 +61,7 @@ export async function claimAttempt({ state, connectionId, browser, mayLackCookie
   return { ...secretsOf(state, kid), ...stored }
 }
 
-/** Returns why a claim failed, and where it was to lead if this browser made it. */
+/** Returns why a claim failed, and the destination if this browser began the sign-in. */
 async function rejectionOf(stateHash: Uint8Array, connectionId: string, isBrowser: Prisma.Sql) {
   const [row] = await prisma().$queryRaw<{ check: string; next: string | null }[]>`
     SELECT CASE WHEN connection_id <> ${connectionId} THEN 'state_connection' WHEN NOT ${isBrowser} THEN 'state_browser'
@@ -72,7 +72,7 @@ async function rejectionOf(stateHash: Uint8Array, connectionId: string, isBrowse
   return Object.assign(new SignInRejected(check, 'attempt_invalid'), { next })
 }
 
-/** Derives the secrets, so that the database holds none. Throws SignInRejected if the key of the start is gone. */
+/** Derives the secrets, so that none is stored. Throws SignInRejected if the key of the start was removed. */
 function secretsOf(state: string, kid: string) {
   const key = env().SESSION_SIGNING_KEYS.signInKeys[kid]
   if (!key) throw new SignInRejected('state_key', 'attempt_invalid')

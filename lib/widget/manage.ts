@@ -21,12 +21,12 @@ export function demandOrigin(text: string): void {
 export async function createWidgetToken(widgetId: string, tx: Prisma.TransactionClient): Promise<string> {
   const token = `wgt_${newSecret()}`
   const hint = token.slice(-4)
-  if (hint.startsWith('-')) return createWidgetToken(widgetId, tx) // `revoke` would take it for a flag
+  if (hint.startsWith('-')) return createWidgetToken(widgetId, tx) // `revoke` would read it as a flag
   await tx.widgetToken.create({ data: { widgetId, tokenHash: hashSecret(token), hint } })
   return token
 }
 
-/** Adds a widget, and returns its token. Throws UsageError if the slug is taken, or for what `demandOrigin` rejects. */
+/** Adds a widget, and returns its token. Throws UsageError if the slug is taken or `demandOrigin` rejects. */
 export async function addWidget(slug: string, name: string, origins: string[]): Promise<string> {
   for (const origin of origins) demandOrigin(origin)
   if (origins.length > maxOrigins) throw new UsageError(`A widget can have at most ${maxOrigins} origins.`)
@@ -70,7 +70,7 @@ export async function removeOrigin({ id }: ListedWidget, origin: string): Promis
   return (await prisma().widgetOrigin.deleteMany({ where: { widgetId: id, origin } })).count === 1
 }
 
-/** Returns a new token of a widget. Its live tokens expire after `keepSeconds`, unless they do so earlier. */
+/** Returns a new token of a widget. Its current tokens expire after `keepSeconds`, or earlier. */
 export function rotateToken({ id }: ListedWidget, keepSeconds: number): Promise<string> {
   return transaction(async (tx) => {
     await tx.$executeRaw`

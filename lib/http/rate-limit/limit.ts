@@ -26,13 +26,13 @@ type Store = { consume: Promise<Consume>; failing: boolean; lastTriedAt: number 
 /** On globalThis, because pages and routes are separate bundles of one process and share the counters. */
 const globals = globalThis as typeof globalThis & { rateLimitMemory?: Consume; rateLimitStore?: Store }
 
-/** Counts a request of a client, within half a second. Never throws: while the store fails, this process counts. */
+/** Counts a request of a client, within half a second. Never throws: while the store fails, counts in this process. */
 export async function countRequest(client: string): Promise<Verdict> {
   const { RATE_LIMIT, RATE_LIMIT_REQUESTS: points } = env()
   const options = { keyPrefix: 'platform-limit', points, duration: windowSeconds }
   if (!globals.rateLimitMemory) {
     const memory = new RateLimiterMemory(options)
-    // Bound: the timer of a new client would retain the Next.js context of its request (26 KB) for the whole window.
+    // Bound: otherwise the timer of a new client would retain its request's Next.js context (26 KB) for the window.
     globals.rateLimitMemory = AsyncResource.bind((key) => memory.consume(key))
   }
   if (RATE_LIMIT !== 'in-process')

@@ -8,7 +8,7 @@ export async function connectRedis(options: LimiterOptions): Promise<Consume> {
   const redis = new Redis(env().REDIS_URL!, {
     lazyConnect: true,
     enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false, // this process has counted them
+    autoResendUnfulfilledCommands: false, // this process has counted these requests itself
     commandTimeout: 400,
     socketTimeout: 2_000, // ends a connection that died silently
   })

@@ -4,7 +4,7 @@ import { RateLimiterRes } from 'rate-limiter-flexible'
 import { env } from '../../settings/env'
 import type { Consume, LimiterOptions } from './limit'
 
-/** Connects to an Upstash Redis over HTTP. Its client sends what is counted at one moment in one request. */
+/** Connects to an Upstash Redis over HTTP. Its client sends commands of the same moment in one request. */
 export function connectUpstash({ keyPrefix, points, duration }: LimiterOptions): Consume {
   const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = env()
   const signal = () => AbortSignal.timeout(400)

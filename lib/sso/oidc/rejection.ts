@@ -2,7 +2,7 @@ import { type SignInError, SignInRejected } from '../rejection'
 
 type Cause = Error & { code?: string; error?: string; cause?: unknown }
 
-/** Our codes for errors by RFC 6749 §5.2. Every other error could be any text. */
+/** Our codes for the errors of RFC 6749 §5.2. Any other error could contain any text. */
 const tokenErrors = new Map([
   ['invalid_request', 'token_invalid_request'],
   ['invalid_client', 'token_invalid_client'],

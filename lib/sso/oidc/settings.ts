@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { hostOf, ProviderUrl } from '../provider-url'
 
-// Everybody with a personal Microsoft account is a member of this tenant.
+// The tenant of all personal Microsoft accounts.
 const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad'
 
 const issuer = ProviderUrl.refine((value) => !/[?#]/.test(value), 'must not contain ? or #').refine(
@@ -16,9 +16,9 @@ export const OidcSettings = z
     clientId: z.string().min(1).max(255),
     /** The tenants of Entra ID that may sign in, for an issuer that serves several. */
     tenants: z.array(z.guid()).min(1).optional(),
-    /** The domains for whose addresses each tenant vouches, by its ID in lower case. Without, for all of the connection. */
+    /** The domains for which each tenant vouches, by tenant ID in lower case. If missing, all of the connection. */
     tenantDomains: z.record(z.guid(), z.array(z.string()).min(1)).optional(),
-    /** How the client is registered. By default, what the provider announces, and Basic first. */
+    /** How the client authenticates. By default, as the provider's metadata lists, and Basic if it lists both. */
     tokenAuth: z.enum(['post', 'basic'], { error: 'must be post or basic' }).optional(),
     /** The claim with the email address, if it is not `email`. */
     emailClaim: z.string().min(1).max(255).optional(),
@@ -40,7 +40,7 @@ export const OidcSettings = z
 
 export type OidcSettings = z.output<typeof OidcSettings>
 
-/** Whether each of several tenants has its domains: without, one could claim addresses of another. */
+/** Whether each of several tenants has its domains. Otherwise, one tenant could claim addresses of another. */
 export function separatesTenants({ tenants = [], tenantDomains = {} }: OidcSettings): boolean {
   return tenants.length <= 1 || tenants.every((tenant) => tenantDomains[tenant.toLowerCase()])
 }
@@ -55,7 +55,7 @@ export function isGoogle(issuer: string): boolean {
   return issuer === 'https://accounts.google.com'
 }
 
-/** Whether an Entra issuer is one organization, by tenant ID. Others (`common`, `//%63ommon`) may serve several. */
+/** Whether an Entra issuer names one tenant by its ID. Other issuers (`common`, `//%63ommon`) may serve several. */
 function namesTenant(issuer: string): boolean {
   const tenant = new URL(issuer).pathname.split('/').find((segment) => segment !== '') ?? ''
   return z.guid().safeParse(tenant).success && tenant.toLowerCase() !== personalTenant

@@ -16,7 +16,7 @@ const timeoutSeconds = 5 // for each request to the provider
 const clockToleranceSeconds = 60
 const discoveryMs = 60 * 60 * 1000
 const failedDiscoveryMs = 5_000
-// While a provider can't be reached, its last good metadata and keys serve. They are fetched again every minute.
+// While a provider can't be reached, the last good metadata and keys are used, and fetched again every minute.
 const renewalMs = 60_000
 const staleMs = 24 * 60 * 60 * 1000
 const renewedKeysTimeoutMs = 2_000
@@ -25,7 +25,7 @@ const registeredAmr = new Set(
   'face fpt geo hwk iris kba mca mfa otp pin pwd rba retina sc sms swk tel user vbm wia'.split(' '),
 )
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
-// The library copies metadata and keys: 240 KB block the process for 0.1 s. Genuine ones have up to 7 KB and 15 KB.
+// The library copies metadata and keys: 240 KB block the process for 0.1 s. Real ones have up to 7 KB and 15 KB.
 const maxMetadataBytes = 32 * 1024
 const maxKeysBytes = 64 * 1024
 const maxResponseBytes = 256 * 1024 // a token with hundreds of groups
@@ -91,7 +91,7 @@ export const authenticate: OidcProvider['authenticate'] = async (connection, fie
 
 type Claims = Record<string, unknown>
 
-/** Checks what openid-client leaves to its users. */
+/** Makes the checks that openid-client leaves to its callers. */
 function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void {
   const { azp, iat, tid } = claims
   // openid-client looks at azp only if there are several audiences
@@ -102,13 +102,13 @@ function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void 
     throw Object.assign(new SignInRejected('id_token_tid', 'no_access'), { account: accountIn(claims) })
 }
 
-/** Returns how the user authenticated, or null unless the provider lists only what RFC 8176 registers. */
+/** Returns how the user authenticated, or null unless all values that the provider lists are registered (RFC 8176). */
 function amrOf({ amr }: Claims): string[] | null {
   const isRegistered = Array.isArray(amr) && amr.length > 0 && amr.every((value) => registeredAmr.has(value))
   return isRegistered ? [...new Set<string>(amr)] : null
 }
 
-/** Returns what a provider calls the user: Entra ID and ADFS by `preferred_username` or `upn` only. */
+/** Returns the account name at the provider. Entra ID and ADFS send only `preferred_username` or `upn`. */
 function accountIn(claims: Claims): string | undefined {
   return ['email', 'preferred_username', 'upn'].flatMap((name) => addressesIn(claims, name))[0]
 }
@@ -141,12 +141,12 @@ function addressesIn(claims: Claims, name = 'email'): string[] {
   return texts.map((text) => text.trim()).filter((text) => text !== '')
 }
 
-/** Providers of companies often leave the claim out. Some send it as a string. */
+/** Company providers often omit the claim. Some send it as a string. */
 function isNotDenied(claim: unknown): boolean {
   return (claim ?? true) === true || (typeof claim === 'string' && /^\s*true\s*$/i.test(claim))
 }
 
-/** Returns the first email, which is verified unless any document denies that. Throws SignInRejected without one. */
+/** Returns the first email. It counts as verified unless a document denies it. Throws SignInRejected without one. */
 export function emailOf(documents: Claims[], name?: string): { email: string; isVerified: boolean } {
   const given = documents.map((claims) => addressesIn(claims, name)).find((addresses) => addresses.length > 0)
   const others = documents.flatMap((claims) => Object.keys(claims).flatMap((claim) => addressesIn(claims, claim)))
@@ -155,13 +155,13 @@ export function emailOf(documents: Claims[], name?: string): { email: string; is
 }
 
 type Discovered = Awaited<ReturnType<typeof discover>>
-/** `endsAt` is when it is fetched again, `servesUntil` when it no longer serves if that fails. */
+/** At `endsAt`, it is fetched again. If that fails, it is used until `servesUntil`. */
 type Discovery = { source: string; discovered: Promise<Discovered>; endsAt: number; servesUntil: number }
 
 const cache = new Map<string, Discovery>() // by connection
 const keyCopies = new Map<string, { body: string; fetchedAt: number }>() // the last good ones, by connection and URL
 
-/** Returns the metadata of a provider. It is fetched hourly, while the last one serves, and for changed settings. */
+/** Returns the metadata of a provider. Fetches it hourly, in the background, and when the settings have changed. */
 async function discovered(connection: OidcConnection): Promise<Discovered> {
   const { id, slug, settings, sealedSecrets } = connection
   const source = JSON.stringify([settings, sealedSecrets])
@@ -186,14 +186,14 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
   return known.discovered
 }
 
-/** Fetches the metadata of a provider, which is returned too, because the library copies it for each reader. */
+/** Fetches the metadata of a provider. Returns it too, because the library copies it each time it is read. */
 export async function discover(connection: OidcConnection) {
   const client = await import('openid-client')
   const { issuer, clientId, tokenAuth } = connection.settings
   if (!separatesTenants(connection.settings)) throw new SignInRejected('tenant_domains', 'unavailable')
   const { clientSecret } = await openSecrets(connection)
   const extensions = [client.enableNonRepudiationChecks]
-  // which lib/sso/provider-url.ts allows on this machine only
+  // lib/sso/provider-url.ts allows http on this machine only
   if (new URL(issuer).protocol === 'http:') extensions.push(client.allowInsecureRequests)
   try {
     const configuration = await client.discovery(
@@ -262,7 +262,7 @@ function fetchFromProvider(maxBytes: number): CustomFetch {
   }
 }
 
-/** As openid-client (RFC 6749 §2.3.1), but it encodes - and _ too: providers that do not decode reject most clients. */
+/** Like openid-client (RFC 6749 §2.3.1), which also encodes - and _: providers that do not decode reject that. */
 function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _body, headers) => {
     const formEncode = (value: string) => new URLSearchParams({ value }).toString().slice('value='.length)

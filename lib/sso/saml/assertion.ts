@@ -9,7 +9,7 @@ const clockSkewMs = 60_000
 
 const { assertion: saml } = namespaces
 
-// OneTimeUse holds, because a request is claimed once, and ProxyRestriction does not concern us.
+// OneTimeUse is always met, because a request is claimed once. ProxyRestriction does not apply to us.
 const conditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
 /** Reads who signed in from an assertion, which must be the bytes whose signature was verified. Throws SamlRejected. */
@@ -21,7 +21,7 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
   const nameId = onlyChild(subject, saml, 'NameID', 'saml_name_id')
   const name = trimmed(nameId.text)
   ensure(nameId.children.length === 0 && /^\S(?:.{0,254}\S)?$/u.test(name), 'saml_name_id')
-  // Another one at each sign-in, so it can't identify a user.
+  // A transient NameID differs at each sign-in, so it can't identify a user.
   const format = uriIn(nameId, 'Format')
   ensure(format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'saml_transient')
   // Core 8.3.7: a persistent NameID that another provider made may equal one of this provider.
@@ -38,7 +38,7 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
   ensure(restrictions.length > 0 && restrictions.every((each) => allows(each, expected.entityId)), 'saml_audience')
   const sessionEnd = sessionEndOf(assertion)
   const isEmail = format === 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'
-  // SAML has no word for “unverified”: the provider vouches for the addresses of its domains.
+  // SAML has no mark for an unverified address: the provider vouches for the addresses of its domains.
   const contact = async () => ({
     email: emailOf(attributesOf(assertion), { text: name, isEmail }, emailAttribute),
     isVerified: true,
@@ -83,7 +83,7 @@ function isAhead(time: string | undefined): boolean {
   return timeOf(time) > Date.now() - clockSkewMs
 }
 
-/** Returns NaN for a time without a time zone, which JavaScript would take for a local time. */
+/** Returns NaN for a time without a time zone, which JavaScript would read as local time. */
 function timeOf(time = ''): number {
   const hasZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(time)
   return hasZone ? Date.parse(time) : Number.NaN

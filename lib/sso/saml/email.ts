@@ -18,7 +18,7 @@ const names = [
   'http://schemas.xmlsoap.org/claims/emailaddress', // ADFS 1
 ]
 
-/** Returns the address in `configured` or, by default, a usual attribute, else the NameID. Throws SignInRejected. */
+/** Returns the address in the attribute `configured`, by default a usual one or the NameID. Throws SignInRejected. */
 export function emailOf(
   attributes: Iterable<[name: string, values: string[]]>,
   nameId: { text: string; isEmail: boolean },

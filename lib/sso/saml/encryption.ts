@@ -10,12 +10,12 @@ const contentCiphers = [
   'http://www.w3.org/2001/04/xmlenc#aes256-cbc',
   'http://www.w3.org/2001/04/xmlenc#aes128-cbc',
 ]
-/** RSA-OAEP. The second one names the hash of the mask generation, which is SHA-1 for the first one. */
+/** RSA-OAEP. The second URI allows another hash for the mask generation, which is SHA-1 with the first URI. */
 export const keyCiphers = [
   'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p',
   'http://www.w3.org/2009/xmlenc11#rsa-oaep',
 ]
-// For others, the library would take SHA-1.
+// For other hashes, the library would use SHA-1.
 const digests = [
   'http://www.w3.org/2000/09/xmldsig#sha1',
   'http://www.w3.org/2001/04/xmlenc#sha256',
@@ -59,7 +59,7 @@ export async function decryptAssertion(
   try {
     const document = await parseDomFromString(responseXml)
     const [encrypted] = xpath.selectElements(document, "/*/*[local-name()='EncryptedAssertion']")
-    // By default, it rejects CBC. checkEncryption accepts no other of the algorithms that it calls insecure.
+    // By default, the library rejects CBC as insecure. checkEncryption accepts no other algorithm that it rejects.
     const options = { disallowDecryptionWithInsecureAlgorithm: false, warnInsecureAlgorithm: false }
     const decrypt = (key: string) =>
       new Promise<string>((resolve, reject) => {

@@ -8,7 +8,7 @@ function ensure(condition: unknown, problem: string): asserts condition {
   if (!condition) throw new UsageError(problem)
 }
 
-/** Reads the metadata of one identity provider, from a trusted place. It switches no check off. Throws UsageError. */
+/** Reads the metadata of one identity provider. It must be trusted, but can't switch a check off. Throws UsageError. */
 export function readProviderMetadata(file: Buffer | string) {
   const elements = selfAndDescendants(parseMetadata(decoded(Buffer.from(file))))
   const isEntity = ({ name, namespace }: XmlElement) => name === 'EntityDescriptor' && namespace === namespaces.metadata
@@ -36,7 +36,7 @@ export function readProviderMetadata(file: Buffer | string) {
   }
 }
 
-/** Returns the text of a file, in the encoding that its first bytes show, or else that it declares. */
+/** Decodes a file, by the encoding that its first bytes show, or else by the one that it declares. */
 function decoded(file: Buffer): string {
   ensure(file.length > 0, 'This file is empty.')
   const start = file.subarray(0, 400).toString('latin1')
@@ -56,7 +56,7 @@ function parseMetadata(text: string): XmlElement {
   // Browsers and stylesheets add processing instructions before the root.
   const xml = text.replace(/^[\s\uFEFF]*(?:<\?[^>]*\?>\s*)*/, '').trim()
   ensure(xml !== '', 'This file is empty.')
-  // What people copy along is outside of the root.
+  // Text that people copy by accident is outside of the root.
   const [root] =
     /<(?:[\w-]+:)?Entit(?:y|ies)Descriptor\b[\s\S]*<\/(?:[\w-]+:)?Entit(?:y|ies)Descriptor\s*>/.exec(xml) ?? []
   let isMarkup = false
@@ -72,7 +72,7 @@ function parseMetadata(text: string): XmlElement {
   throw new UsageError(unreadable(xml, isMarkup, root === undefined))
 }
 
-/** Returns what an operator has saved in place of metadata. */
+/** Returns the kind of document that an operator has saved in place of metadata. */
 function unreadable(xml: string, isMarkup: boolean, isCutOff: boolean): string {
   if (/<html\b|<!DOCTYPE html/i.test(xml))
     return 'This is a web page (HTML). Save the metadata itself, not the page that shows it.'
@@ -97,7 +97,7 @@ function endpointsOf(role: XmlElement): string[] {
     .map((each) => uriIn(each, 'Location') ?? '')
 }
 
-/** Returns the certificates (PEM), and why others can't be used: a provider may publish such ones during a change. */
+/** Returns the certificates (PEM), and why others can't be used. Providers publish such ones during a change. */
 function signingCertificates(role: XmlElement) {
   const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(
     (key) => (uriIn(key, 'use') || 'signing') === 'signing',

@@ -46,14 +46,14 @@ const check: SamlProvider['check'] = async (connection) => {
   try {
     const url = await authnRequestUrl(await withKeys(connection), { id: `_${newSecret()}`, relayState: newSecret() })
     const { statusCode, body } = await sendRequest(url, { signal: AbortSignal.timeout(timeoutMs) })
-    body.on('error', () => {}).destroy() // only its status counts
+    body.on('error', () => {}).destroy() // only the status is needed
     return {
       summary: `the provider’s sign-on endpoint responds with ${statusCode}.`,
       problems: [
         ...(statusCode >= 400
           ? ['It rejects our request: is this service registered there? If so, import its current metadata.']
           : []),
-        // This breaks nothing, but the provider is likely to sign with another one soon.
+        // An expired certificate still works, but the provider is likely to sign with another one soon.
         ...expiringCertificates(connection.settings).map(({ whose, endsAt }) => {
           const ends = `${endsAt <= Date.now() ? 'expired' : 'expires'} on ${dateOf(endsAt)}`
           if (whose === 'provider') return `The last certificate ${ends}: import new metadata.`
@@ -156,7 +156,7 @@ function endOf(pem: string): number {
   return Date.parse(new X509Certificate(pem).validTo)
 }
 
-/** Returns how an operator recognizes a certificate. */
+/** Returns the text by which an operator recognizes a certificate. */
 export function certificateText(pem: string): string {
   return `${new X509Certificate(pem).fingerprint256.slice(0, 23)}… until ${dateOf(endOf(pem))}`
 }

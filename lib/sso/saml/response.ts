@@ -12,10 +12,10 @@ import {
   type XmlElement,
 } from './xml'
 
-/** What a response must say to be the response to our request. */
+/** The values that a response to our request must have. */
 export type Expected = { acsUrl: string; entityId: string; issuer: string; requestId: string }
 
-/** Decodes a posted response: base64, which may be wrapped, of UTF-8. */
+/** Decodes a posted response: UTF-8 in base64, which may have line breaks. */
 export function decodeResponse(base64: string): string {
   const compact = trimmed(base64).replace(/[\r\n]/g, '')
   ensure(compact.length <= 4 * Math.ceil(maxDocumentBytes / 3), 'saml_too_large')
@@ -32,7 +32,7 @@ export function checkResponse(
   response: XmlElement,
   { acsUrl, issuer, requestId }: Expected,
 ): { isSigned: boolean; isEncrypted: boolean; assertion: XmlElement } {
-  // Nothing is authenticated yet. With the library's check of signatures, this leaves one way to read the document.
+  // Nothing is authenticated yet. After this and the library's signature check, there is one way to read the document.
   const { attributes } = response
   const elements = selfAndDescendants(response)
   const isResponse = response.name === 'Response' && response.namespace === namespaces.protocol
@@ -71,7 +71,7 @@ export function checkAssertionForm(assertion: XmlElement, { requestId }: Expecte
   ensure(isSaml && elements.filter(isAssertion).length === 1, 'saml_assertion_count')
   checkIds(elements)
   onlyChild(assertion, namespaces.assertion, 'Conditions', 'saml_conditions')
-  // Before a signature is verified, so that an earlier large assertion that is posted again costs less than a new one.
+  // Before a signature is verified, so that a replay of an earlier large assertion costs less than a new one.
   const confirmations = elements.filter(({ name }) => name === 'SubjectConfirmationData')
   const requests = confirmations.flatMap(({ attributes }) => attributes.get('InResponseTo') ?? [])
   ensure(requests.length === 0 || requests.includes(requestId), 'saml_in_response_to')
@@ -82,7 +82,7 @@ export function checkAssertionForm(assertion: XmlElement, { requestId }: Expecte
 
 const isAssertion = ({ name }: XmlElement) => name === 'Assertion' || name === 'EncryptedAssertion'
 
-/** The library finds these under any element, and in time quadratic in their number. */
+/** The library finds these under any element, in a time that grows with the square of their number. */
 function checkPlaces(elements: XmlElement[], signatures: number): void {
   for (const part of ['Signature', 'SignedInfo'])
     ensure(elements.filter(({ name }) => name === part).length === signatures, 'saml_signature_place')

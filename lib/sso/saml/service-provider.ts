@@ -12,7 +12,7 @@ import { parseXml } from './xml'
 /** A SAML connection: we are the service provider. */
 type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
 
-/** With our private keys (PEM). During a rotation, the next one decrypts too. */
+/** Contains our private keys (PEM). During a rotation, the next one decrypts too. */
 export type ServiceProviderSettings = PublicSettings & { privateKey: string; nextPrivateKey?: string | undefined }
 
 /** Returns the settings that our metadata needs. Opens no secret. */
@@ -67,7 +67,7 @@ export async function verifyResponse(
   return readIdentity(parseXml(await verifiedAssertion(settings, xml, decrypted, signed)), expected, emailAttribute)
 }
 
-// What a provider may choose from. The first one is the best for us: it stays with one person.
+// The formats that a provider may choose from. The first one is the best for us: it never changes for a person.
 const nameIdFormats = [
   'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
   'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
@@ -78,20 +78,20 @@ const nameIdFormats = [
 export async function serviceMetadata(settings: PublicSettings): Promise<string> {
   const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
   const { entityId, acsUrl, certificate, nextCertificate, signed, signRequests } = settings
-  // The library looks only at whether there is one. The real one stays sealed.
+  // The library only checks that there is a key. The real one stays encrypted.
   const privateKey = 'not in the metadata'
   const metadata = generateServiceProviderMetadata({
     issuer: entityId,
     callbackUrl: acsUrl,
     identifierFormat: nameIdFormats as unknown as string, // the library writes each into an element
     decryptionPvk: privateKey,
-    // one certificate: many providers take the first, and the other key will be dropped
+    // one certificate: many providers use the first, and the other key will be dropped
     decryptionCert: nextCertificate ?? certificate,
     ...(signRequests && { privateKey, publicCerts: [certificate, ...(nextCertificate ? [nextCertificate] : [])] }),
     wantAssertionsSigned: signed !== 'response',
     generateUniqueId: () => '_metadata', // the same document each time
   })
-  // The library lists the ciphers of the content only.
+  // The library lists only the ciphers of the content.
   const keyMethods = keyCiphers.map((algorithm) => `<EncryptionMethod Algorithm="${algorithm}"/>`)
   return metadata.replace('<EncryptionMethod ', `${keyMethods.join('')}$&`)
 }

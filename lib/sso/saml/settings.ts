@@ -13,11 +13,11 @@ export const SamlSettings = z.strictObject({
   /** What the provider has to sign. `either` is the least that SAML allows. */
   signed: z.enum(['either', 'response', 'assertion', 'both']),
   signRequests: z.boolean(),
-  /** Of the key pair that signs our requests, and for which the provider may encrypt. PEM. */
+  /** The certificate of our key pair, which signs our requests, and for which the provider may encrypt. PEM. */
   certificate,
-  /** Of a second key pair of ours, until the first one is dropped. */
+  /** The certificate of our second key pair, until the first one is dropped. */
   nextCertificate: certificate.optional(),
-  /** The attribute with the email address, if it is none of the usual ones. */
+  /** The attribute with the email address, if it is not one of the usual ones. */
   emailAttribute: z.string().min(1).max(255).optional(),
 })
 

@@ -10,7 +10,7 @@ const signatureMethods = [
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
 ]
-// Of a part that no signature covers. Genuine ones have about 15 elements, 10 attributes and 6,000 characters.
+// Limits of a part that no signature covers. Real ones have about 15 elements, 10 attributes and 6,000 characters.
 const maxUnsignedElements = 50
 const maxUnsignedAttributes = 50
 const maxUnsignedSize = 16 * 1024
@@ -20,7 +20,7 @@ const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3
 export function checkSignature(parent: XmlElement): boolean {
   const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
   if (!signature) return false
-  // Such as the key, because a signature does not cover itself.
+  // Parts such as the key, because a signature does not cover itself.
   checkUnsigned(selfAndDescendants(signature), signature.size)
 
   // Exactly this, because the library takes the first match of each name.
@@ -40,7 +40,7 @@ export function checkSignature(parent: XmlElement): boolean {
   return true
 }
 
-/** Limits a part in which anybody can write: the costs of the library's XPath grow faster than the number of elements. */
+/** Limits a part that anybody can write: the time of the library's XPath grows faster than the number of elements. */
 export function checkUnsigned(elements: XmlElement[], size: number): void {
   const attributes = elements.reduce((count, { attributes }) => count + attributes.size, 0)
   ensure(elements.length <= maxUnsignedElements, 'saml_too_complex')

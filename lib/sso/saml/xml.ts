@@ -37,7 +37,7 @@ const maxDepth = 25
 const maxNamespaceLength = 256
 
 const space = '[ \\t\\n]'
-// ASCII, no leading underscore, no hasOwnProperty: the library keeps names in objects, where they would be magic.
+// ASCII, no leading underscore, no hasOwnProperty: the library uses names as object keys, where these are special.
 const name = '(?!hasOwnProperty\\b)[A-Za-z][\\w.-]*'
 const declaration = new RegExp(
   `<\\?xml${space}+version=["']1\\.0["'](?:${space}+encoding=["']([\\w-]*)["'])?(?:${space}+standalone=["'](?:yes|no)["'])?${space}*\\?>`,
@@ -169,7 +169,7 @@ function namespaceOf(prefix: string, scope: Scope): string {
 function attributesOf(pairs: Pair[], scope: Scope): Map<string, string> {
   const attributes = new Map<string, string>()
   for (const pair of pairs.filter((pair) => !isDeclaration(pair))) {
-    // The library leaves every attribute whose name begins with xmlns out of what is verified.
+    // The library does not verify any attribute whose name begins with xmlns.
     ensure(!/^xmlns/i.test(pair.prefix || pair.name), 'saml_malformed')
     const name = pair.prefix ? `{${namespaceOf(pair.prefix, scope)}}${pair.name}` : pair.name
     ensure(!attributes.has(name), 'saml_malformed')
@@ -189,7 +189,7 @@ function unescaped(text: string): string {
   })
 }
 
-/** Returns a text without the white space of XML around it. No other space, because it may be a part of a name. */
+/** Returns a text without XML white space around it. Keeps other spaces, which may be part of a name. */
 export function trimmed(text: string): string {
   return /[^ \t\n\r](?:.*[^ \t\n\r])?/s.exec(text)?.[0] ?? ''
 }
