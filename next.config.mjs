@@ -8,7 +8,7 @@ const hasPreview = process.env.NODE_ENV === 'development' || process.env.BUILD_T
 /** @type {import('next').NextConfig} */
 const config = {
   output: process.env.VERCEL ? undefined : 'standalone', // see bin/build.ts
-  // The preview of all pages is not a part of production.
+  // Production has no preview of the pages.
   pageExtensions: ['ts', 'tsx', ...(hasPreview ? ['preview.ts'] : [])],
   poweredByHeader: false,
   reactStrictMode: true,
@@ -55,7 +55,7 @@ const config = {
 
 export default config
 
-/** The URL paths of what is in public/brand/. */
+/** The URL paths of the files in public/brand/. */
 function brandFiles() {
   const find = (...names) =>
     names.map((name) => `/brand/${name}`).find((path) => existsSync(new URL(`public${path}`, import.meta.url)))

@@ -9,7 +9,7 @@ type Value = Texts['error'] & Pick<Texts, 'app' | 'shared'>
 
 const Context = createContext<Value | null>(null)
 
-/** Provides the texts to this page, to which Next.js passes no properties of ours. */
+/** Provides the texts to the error page, to which Next.js passes no properties of ours. */
 export function ErrorTexts({ value, children }: { value: Value; children: React.ReactNode }) {
   return <Context value={value}>{children}</Context>
 }

@@ -13,7 +13,7 @@ import { ErrorTexts } from './error'
 const { icon = '/icon.svg', touchIcon, font } = brandFiles()
 let brandStyles: string | undefined
 
-/** The frame of every page. Its tags are no `metadata`, which Next.js would merge anew for every request. */
+/** The frame of every page. Uses tags, because Next.js would merge `metadata` anew for every request. */
 export default async function Layout({ children }: { children: React.ReactNode }) {
   const nonce = (await headers()).get('x-nonce') ?? undefined
   const { language, direction, app, shared, error, footer } = await texts()
@@ -57,7 +57,7 @@ export default async function Layout({ children }: { children: React.ReactNode }
   )
 }
 
-/** Returns the styles that the brand and the settings decide. */
+/** Returns the styles that depend on the brand and the settings. */
 function makeBrandStyles(): string {
   const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, FONT_FAMILY } = env()
   const fonts = [font && 'Brand', FONT_FAMILY ?? 'var(--system-font)'].filter(Boolean).join(',')

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describeCause, log } from '@/lib/log'
 import { env } from '@/lib/settings/env'
 
-/** Resolves to what a page looks up. Next.js prints its error, which names no cause: a driver's may quote anything. */
+/** Resolves to what a page looks up. Its error has no cause, because Next.js prints it, and it may quote secrets. */
 export async function lookUp<Found>(what: string, found: Promise<Found>): Promise<Found> {
   try {
     return await found

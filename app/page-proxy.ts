@@ -27,7 +27,7 @@ export async function respond(request: NextRequest): Promise<Response> {
   return response
 }
 
-/** Returns what is sent in place of the page, or null. */
+/** Returns the response that is sent in place of the page, or null. */
 async function rejectionOf(request: NextRequest, path: string, nonce: string): Promise<Response | null> {
   const { headers, method, nextUrl } = request
   if (isCrossSite(headers)) return rejectCrossSite()
@@ -50,7 +50,7 @@ async function rejectionOf(request: NextRequest, path: string, nonce: string): P
   return needsDatabase ? unavailability(request, nonce) : null
 }
 
-/** Returns a 503 if the database does not respond in time, else null. A page can't set its status. */
+/** Returns a 503 if the database does not respond in time, or else null. A page itself can't set its status. */
 async function unavailability({ method, headers }: NextRequest, nonce: string): Promise<Response | null> {
   const { isUsable } = await import('@/lib/database/readiness')
   try {
@@ -77,7 +77,7 @@ function hasSession(headers: Headers): boolean {
   return Boolean(cookieOf(headers, 'session') ?? cookieOf(headers, 'refresh'))
 }
 
-/** Whether the browser has a live session: after a sign-out at a dashboard, it still has the cookies. */
+/** Whether the browser has a live session. The cookies can't show this: they remain after a sign-out at a dashboard. */
 async function isSignedIn(headers: Headers): Promise<boolean> {
   if (!hasSession(headers)) return false
   const { findBrowserSession } = await import('@/lib/session/authorize')
@@ -93,7 +93,7 @@ async function forwardToPage(request: NextRequest, path: string, nonce: string, 
   const url = request.nextUrl.clone()
   // Not `notFound()` in the page: Next.js then renders in the browser only. Its own pages begin with `/_`.
   if (/^\/(_|moved$)/.test(path) || (path === '/forgot-password' && !sendsMail())) url.pathname = '/not-found'
-  // Elsewhere, bin/server.ts has done so: Next.js itself writes the URL that it receives into the HTML.
+  // Outside Vercel, bin/server.ts has done so: Next.js writes the URL that it receives into the HTML.
   if (process.env.VERCEL) {
     const hash = hideSecrets(url.searchParams)
     headers.delete(tokenHashHeader)
@@ -103,10 +103,10 @@ async function forwardToPage(request: NextRequest, path: string, nonce: string, 
     url.href === request.nextUrl.href
       ? NextResponse.next({ request: { headers } })
       : NextResponse.rewrite(url, { request: { headers } })
-  // so that a code that is posted twice is known to come from one browser
+  // so that a code that one browser posts twice is recognized
   if (path === '/sso/callback' && !browserOf(request.headers))
     response.headers.append('Set-Cookie', browserCookie(null))
-  // The next sign-in asks who it is: at a shared computer, the provider still knows the user before.
+  // The next sign-in asks for the user: on a shared computer, the previous user is still signed in at the provider.
   if (path === '/' && searchParams.has('signed-out') && !(await isSignedIn(request.headers)))
     response.headers.append('Set-Cookie', askCookie('login'))
   if (path === '/sign-in' && searchParams.has('another'))

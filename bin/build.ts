@@ -11,11 +11,11 @@ const engine = '@prisma/schema-engine-wasm'
 const { status } = spawnSync(process.execPath, [resolve('next/dist/bin/next'), 'build'], { stdio: 'inherit' })
 if (status !== 0) process.exit(1)
 
-// In a folder of a workspace, Next.js repeats the path of the folder.
+// In a workspace, Next.js repeats the path of the project folder below `standalone`.
 const { relativeAppDir } = JSON.parse(readFileSync('.next/required-server-files.json', 'utf8'))
 const folder = `.next/standalone/${relativeAppDir}/`
 rmSync(`${folder}server.js`) // Next.js's own
-rmSync(`${folder}.env`, { force: true }) // its secrets belong to this machine
+rmSync(`${folder}.env`, { force: true }) // its secrets must not leave this machine
 for (const part of ['.next/static', 'public', 'prisma/schema.prisma', 'prisma/migrations'])
   cpSync(part, folder + part, { recursive: true })
 cpSync(dirname(resolve(engine)), `${folder}node_modules/${engine}`, { recursive: true })
@@ -31,7 +31,7 @@ async function bundle(names: string[], external: string[]): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    external, // what Next.js has copied, and the engine, which reads a file of its own
+    external, // packages that Next.js has copied, and the engine, which reads its own file
     define: { 'process.env.NODE_ENV': '"production"' },
     banner: { js: banner },
     logLevel: 'warning',

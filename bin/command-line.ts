@@ -11,9 +11,9 @@ type Options = NonNullable<ParseArgsConfig['options']>
 export type FlagsOf<Given extends Options> = ReturnType<typeof parseArgs<{ options: Given }>>['values']
 
 export type Command = {
-  /** The names of its parameters. The last one may be in brackets: it is optional. */
+  /** The names of the command's parameters. A last one in brackets is optional. */
   parameters?: string[]
-  /** The names of the options that it takes. */
+  /** The names of the options that the command takes. */
   flags?: string[]
   /** Called with the values of the options, a `FlagsOf`. */
   run: (flags: any, ...parameters: string[]) => unknown
@@ -22,17 +22,17 @@ export type Command = {
 type Program = {
   usage: string
   options?: Options
-  /** What each command runs in, such as `withDatabase`. */
+  /** A function that runs each command, such as `withDatabase`. */
   within?: (work: () => Promise<void>) => Promise<void>
-  /** Each by its words, such as `add oidc`. A program without commands has one without words. */
+  /** The commands by name, such as `add oidc`. A program without subcommands has one with an empty name. */
   commands: Record<string, Command>
 }
 
-/** Runs the command that this process names, and exits: with 1 if it throws, with 2 for a UsageError, else with 0. */
+/** Runs the command in the arguments of this process, and exits: with 1 if it throws, 2 for a UsageError, else 0. */
 export function runCommand(program: Program): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error // closed by its reader, such as `head`
+      if (error.code !== 'EPIPE') throw error // the reader, such as `head`, has closed the pipe
     })
   run(program).then(
     () => exitWhenPrinted(0),
@@ -78,13 +78,13 @@ function exitWhenPrinted(code: number): void {
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
 }
 
-/** Throws UsageError unless a text is an email address. An imported one can be of a form that is not added. */
+/** Throws UsageError unless a text is an email address. Less strict than for new users, because imported ones vary. */
 export function checkAddress(text: string, isNew: boolean): void {
   const isAddress = isNew ? parseEmailAddress(text) !== null : /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
   if (!isAddress) throw new UsageError('That is not an email address, like ada@example.com.')
 }
 
-/** Prints what was done, and how many sessions that has ended. */
+/** Prints what was done, and how many sessions ended. */
 export function reportEnded(done: string, ended: number): void {
   console.log(`${done} Sessions ended: ${ended}.`)
   if (ended === 0) return

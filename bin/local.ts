@@ -28,7 +28,7 @@ export async function prepareServer(port: number): Promise<() => Promise<void>> 
     throw error
   }
   return async () => {
-    await closePool() // before the server stops, which would break its connections
+    await closePool() // before the database server stops, which would break the connections
     await embedded?.release()
   }
 }
@@ -71,20 +71,20 @@ function generateClient(): void {
   execFileSync(process.execPath, parameters, { stdio: 'pipe', encoding: 'utf8', cwd: project })
 }
 
-/** Call it in a command before the import of what reads settings, or needs the generated client of the database. */
+/** Call it in a command before importing modules that read settings or need the generated database client. */
 export function prepareCommand(): void {
   readEnvFiles(process.env.NODE_ENV === 'production')
   generateClient()
 }
 
-/** Runs `work` of a command with the database, as the role of the server. In development, with that of `npm run dev`. */
+/** Runs `work` of a command with the database, as the serving role. In development, with that of `npm run dev`. */
 export async function withDatabase(work: () => Promise<void>): Promise<void> {
   const renamed = renamedSetting(process.env)
   if (renamed) console.error(renamed)
   const { NODE_ENV, PORT, DATABASE_URL } = process.env
   if (!PORT && existsSync(publicUrlFile)) process.env.PUBLIC_URL ||= readFileSync(publicUrlFile, 'utf8')
   if (NODE_ENV === 'production') {
-    // what no command uses
+    // settings that no command uses
     process.env.SESSION_SIGNING_KEYS ||= newSigningKeys()
     process.env.TRUSTED_PROXIES ||= '1'
     limitInProcess()
@@ -97,7 +97,7 @@ export async function withDatabase(work: () => Promise<void>): Promise<void> {
   await work().finally(closePool)
 }
 
-/** Runs `work` of a command with the database, as the role that may change what the serving role may only read. */
+/** Runs `work` of a command with the database, as the owner, who may change what the serving role may only read. */
 export function withDatabaseAsOwner(work: () => Promise<void>): Promise<void> {
   if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
   return withDatabase(work)

@@ -1,4 +1,4 @@
-// `npm run mail -- status|retry|test ADDRESS`: looks after the outbox of emails.
+// `npm run mail -- status|retry|test ADDRESS`: manages the outbox of emails.
 import { parseEmailAddress } from '../lib/contract/email-address'
 import { sendsMail } from '../lib/settings/env'
 import { UsageError } from '../lib/usage-error'
@@ -46,7 +46,7 @@ async function test(address: string): Promise<void> {
   try {
     await sendMail(recipient, async () => composeTest())
   } catch (error) {
-    // Here, unlike in the log, the server's own words may be shown: the operator gave the address.
+    // Here, unlike in the log, the server's response may be shown, because the operator gave the address.
     if (!(error instanceof MailError)) throw error
     const { code, cause } = error
     const problem = `${code ?? 'Not sent'}: ${cause instanceof Error ? cause.message : error.message}`

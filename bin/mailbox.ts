@@ -20,14 +20,14 @@ export async function startMailbox(): Promise<{ smtpUrl: string; url: string }> 
     disableReverseLookup: true,
     async onData(stream, { envelope }, done) {
       const content = await buffer(stream).catch(() => null)
-      if (!content) return // the sender withdrew the mail
+      if (!content) return // the sender aborted the mail
       const recipients = envelope.rcptTo.map(({ address }) => address).join()
       mails.unshift({ ...(await PostalMime.parse(content)), recipients, receivedAt: new Date() })
       mails.length = Math.min(mails.length, keptMails)
       done()
     },
   })
-  smtp.on('error', () => {}) // a client that went away
+  smtp.on('error', () => {}) // a client that disconnected
   smtp.listen(0, '127.0.0.1')
   const web = createServer((request, response) => {
     const [, folder, index] = (request.url ?? '').split('/')

@@ -14,7 +14,7 @@ export async function firstFreePort(first: number): Promise<number> {
   throw new Error(`Ports ${first} to ${first + 99} are all taken.`)
 }
 
-/** Asks for a connection, because some systems let a server share the port of one with another address. */
+/** Tries to connect, because some systems let two servers share a port if their addresses differ. */
 function isTaken(port: number): Promise<boolean> {
   const socket = connect(port, 'localhost')
   const connected = once(socket, 'connect').then(Boolean, () => false)

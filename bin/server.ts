@@ -1,4 +1,4 @@
-// The server outside Vercel: what neither Next.js nor a reverse proxy does (docs/decisions/0003-own-server.md).
+// The server outside Vercel. It does what neither Next.js nor a reverse proxy does (docs/decisions/0003-own-server.md).
 import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ async function serve(dev: boolean): Promise<void> {
   process.env.VERCEL = '' // an env file pulled from Vercel sets it, and any client could then forge Vercel's headers
   nextEnv.loadEnvConfig(process.cwd(), dev, { info: () => {}, error: console.error })
   process.chdir(dir)
-  // Without a listener, a log that nobody reads any more is an uncaught exception.
+  // Without a listener, writing to a log whose reader has ended is an uncaught exception.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   if (!dev)
     // next.config.mjs is a part of the build
@@ -36,9 +36,9 @@ async function serve(dev: boolean): Promise<void> {
   const [port, trustedProxies] = [Number(process.env.PORT || 3000), Number(process.env.TRUSTED_PROXIES || 0)]
   const timeouts = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 } // a proxy keeps less
   const server = createServer({ maxHeaderSize: 64 * 1024, ...timeouts })
-  server.timeout = 60_000 // for a client that stopped reading its response
+  server.timeout = 60_000 // ends connections of clients that stopped reading a response
   server.maxConnections = 4_000
-  server.maxRequestsPerSocket = 1_000 // bounds what a client can pipeline
+  server.maxRequestsPerSocket = 1_000 // limits the requests that a client can pipeline
   // Next.js does not get HOST: it would send its rewrites to 127.0.0.1 as requests to another server. Upgrades are
   // for hot reload: in production, it would never close their sockets.
   const app = next({ dev, dir, port, hostname: 'localhost', httpServer: dev ? server : createServer() })
@@ -56,12 +56,12 @@ async function serve(dev: boolean): Promise<void> {
     server.close()
     do if (await Promise.race([isTooLate, sleep(50)])) break
     while (inProgress > 0)
-    server.closeAllConnections() // to Node.js, one without any request is not idle
+    server.closeAllConnections() // Node.js does not count a connection without any request as idle
     await Promise.race([isTooLate, app.close()]) // after the callbacks of `after()`
     await globalThis.flushSpans?.() // see lib/tracing.ts
     process.exit()
   }
-  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // meanwhile, its proxy learns of it
+  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // so that the proxy can notice
   for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev.ts was killed
   await app.prepare()
   const handle = app.getRequestHandler()
@@ -98,7 +98,7 @@ async function serve(dev: boolean): Promise<void> {
     if (!isAdmitted) reject(response.setHeader('Retry-After', 5), 503, 'Too many requests are waiting.')
   }
   server.on('request', (request, response) => {
-    // A pipelined request has no socket until the responses before it were sent.
+    // The response to a pipelined request has no socket until earlier responses were sent.
     if (response.socket) respond(request, response)
     else response.once('socket', () => respond(request, response))
   })
@@ -115,7 +115,7 @@ function reject(response: ServerResponse, status: number, text: string): void {
 /** Starts a request after earlier ones if its client has 16 in progress. Returns false if 256 already wait. */
 function limitPerClient(): (client: string, response: ServerResponse, start: () => void) => boolean {
   const clients = new Map<string, { running: number; waiting: Set<() => void> }>()
-  const outside = new AsyncResource('Server') // no request runs in the asynchronous context of another
+  const outside = new AsyncResource('Server') // so that no request runs in the asynchronous context of another
   const arrived: (() => void)[] = []
   const startAll = () => void arrived.splice(0).map((start) => start())
   return (client, response, start) => {
@@ -130,8 +130,8 @@ function limitPerClient(): (client: string, response: ServerResponse, start: () 
         for (const next of requests.waiting) return next()
         if (requests.running === 0) clients.delete(client)
       })
-      // Requests that start together reach PostgreSQL together, and one iteration of the event loop goes on with
-      // all of them. Two iterations let those arrive that clients sent after the last responses.
+      // Requests that start together reach PostgreSQL together, and one iteration of the event loop continues all of
+      // them. After two iterations, the requests that followed the last responses have arrived.
       const count = arrived.push(() => !response.destroyed && start())
       if (count === 1) outside.runInAsyncScope(() => setImmediate(() => setImmediate(startAll)))
     }

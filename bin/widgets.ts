@@ -93,7 +93,7 @@ async function check(widget: ListedWidget, origin: string): Promise<void> {
 }
 
 type Act = (widget: ListedWidget, value: string, flags: { keep?: string }) => Promise<void>
-/** A command for one widget, perhaps with another parameter. */
+/** A command for one widget, with an optional other parameter. */
 const ofWidget = (act: Act, ...parameters: string[]): Command => ({
   parameters: ['SLUG', ...parameters],
   run: async (flags, slug, value) => act(await existing(slug!), value!, flags),

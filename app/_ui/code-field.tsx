@@ -11,7 +11,7 @@ type Properties = {
   orRecoveryCode?: boolean
 }
 
-/** A second factor: a code of the authenticator app or a recovery code. Its name is the one that requests have. */
+/** A second factor: a code of the authenticator app or a recovery code. Its name is that of the field in requests. */
 export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
   const [name, setName] = useState<'code' | 'recoveryCode'>('code')
   const isCode = name === 'code'
@@ -39,7 +39,7 @@ export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
   )
 }
 
-/** Returns what is wrong with a code that the server rejected, or else that the password is needed again. */
+/** Returns the error of a code that the server rejected, or else that the password is needed again. */
 export function codeProblem(outcome: Outcome & { kind: 'rejected' }, texts: Texts['secondFactor']): Problem {
   const { code, issue } = outcome
   if (code === 'SECOND_FACTOR_LOCKED') return { field: 'code', text: texts.issues.locked }

@@ -1,4 +1,4 @@
-/** The others are those of the input. */
+/** Other properties are passed to the input. */
 type Properties = React.ComponentProps<'input'> & {
   id: string
   label: string
@@ -6,7 +6,7 @@ type Properties = React.ComponentProps<'input'> & {
   /** What is wrong, and the word before it for screen readers. */
   error?: string | false | null
   prefix: string
-  /** In the field, after the input. */
+  /** Rendered in the field, after the input. */
   button?: React.ReactNode
 }
 
@@ -34,7 +34,7 @@ export function Field({ id, label, hint, error, prefix, button, children, ...inp
           autoCapitalize="none"
           autoCorrect="off"
           spellCheck={false}
-          aria-describedby={`${id}-error ${id}-hint ${id}-tip`} // those that exist
+          aria-describedby={`${id}-error ${id}-hint ${id}-tip`} // browsers ignore IDs that do not exist
           aria-invalid={error ? true : undefined}
           {...input}
         />

@@ -30,7 +30,7 @@ export function useForm(isUsable = true, first: Problem | null = null) {
     if (problem) input(problem.field)?.focus()
   }, [problem])
 
-  /** Makes an attempt, unless a field is wrong. Returns null if there was none, as after a second click or in a wait. */
+  /** Makes an attempt, unless a field is wrong. Returns null without an attempt, such as after a second click. */
   async function send<Sent extends Outcome>(wrong: Problem | null, attempt: () => Promise<Sent>): Promise<Sent | null> {
     if (isSending.current || (canRetry && !wait.isOver)) return null
     setProblem(wrong)
@@ -58,7 +58,7 @@ type Properties = PageTexts & {
   title: string
   intro?: React.ReactNode
   submit: string
-  /** Where the browser itself sends the form, and what early-submit.inline.js does then. */
+  /** Where the browser sends the form without scripts, and what early-submit.inline.js does then. */
   action: string
   scripts?: 'data-needs-script' | 'data-prefers-script'
   onSubmit: () => void

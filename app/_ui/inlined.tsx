@@ -13,7 +13,7 @@ const styles = isServer || process.env.NODE_ENV === 'development' ? pageStyles :
 
 type Properties = { nonce?: string; secrets: string; brandStyles: string }
 
-/** The scripts and styles in the head of every page. React would send properties a second time: they are imported. */
+/** The scripts and styles in the head of every page. Imported, because React would send properties a second time. */
 export function Inlined({ nonce, secrets, brandStyles }: Properties) {
   // suppressHydrationWarning, because browsers hide nonces from scripts and React finds none.
   return (

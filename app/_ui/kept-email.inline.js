@@ -1,4 +1,4 @@
-// Keeps the email address that the user typed for the other pages of this tab: in no URL, cookie or request.
+// Keeps the email address that the user typed, for other pages of this tab. It is in no URL, cookie or request.
 ;(() => {
   // Nothing is kept where the browser blocks the storage.
   const inStorage = (work) => {

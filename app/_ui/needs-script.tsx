@@ -4,7 +4,7 @@ import { Icon } from './icon'
 type Properties = {
   shared: Texts['shared']
   texts: { noScript: string; notLoaded: string }
-  /** What to say without scripts, if they would not help. */
+  /** The text without scripts, if they would not help. */
   noScript?: { title: string; body: string }
   /** A link that replaces the content. Without it, the content stays: the user may have typed into it. */
   fallback?: React.ReactNode

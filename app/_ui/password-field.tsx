@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
 import { Field } from './field'
 
-/** The others are those of the field. Uncontrolled, to keep what was typed before this script loaded. */
+/** Other properties are passed to the field. Uncontrolled, to keep what was typed before this script loaded. */
 type Properties = Omit<React.ComponentProps<typeof Field>, 'id' | 'type' | 'button'> & {
   texts: Texts['passwordField']
   pending: boolean
@@ -28,7 +28,7 @@ export function PasswordField({ texts, pending, children, ...field }: Properties
     <Field
       id="password"
       type={visible ? 'text' : 'password'}
-      readOnly={pending} // so that what is visible is what was sent
+      readOnly={pending} // so that the visible password is the one that was sent
       onKeyUp={(event) => setCapsLock(event.getModifierState('CapsLock'))}
       onBlur={() => setCapsLock(false)}
       button={

@@ -5,14 +5,14 @@ import type { Texts } from '@/lib/page/texts/en'
 import { CopyButton } from './copy-button'
 
 type Properties = {
-  /** Of a request, as in its log line. `#` if it is in the fragment of the URL. */
+  /** The ID of a request, as in its log line. `#` if the ID is in the fragment of the URL. */
   id?: string
   shared: Pick<Texts['shared'], 'requestId' | 'copy' | 'copied'>
 }
 
 /** The reference for support, with a button that copies it. Nothing without an ID. */
 export function Reference({ id: given, shared }: Properties) {
-  const [inUrl, setInUrl] = useState<string>() // not what could be a text of an attacker
+  const [inUrl, setInUrl] = useState<string>() // only if it can't be a text of an attacker
   useEffect(() => setInUrl(/^#([\da-f-]{32,36})$/.exec(location.hash)?.[1]), [])
   const id = given === '#' ? inUrl : given
   return (

@@ -1,10 +1,10 @@
-// Inlined in the home page of a signed-in user: renews the session, goes on to `next`, signs out.
+// Inlined in the home page of a signed-in user: renews the session, opens `next`, signs out.
 ;(() => {
   const { refreshPath, renew, next } = document.currentScript.dataset
   const lockMs = 30_000 // longer than a navigation takes to leave this page
   const loopMs = 10_000
 
-  // One lock for all that changes the session cookies: no late response restores deleted ones.
+  // One lock for everything that changes the session cookies, so that no late response restores deleted ones.
   const alone = (work) => (navigator.locks ? navigator.locks.request('session', work) : work())
   let isSigningOut = false
 
@@ -19,7 +19,7 @@
     })
   })
 
-  // A dashboard that rejects the renewed session, too, would send the user back at once.
+  // A dashboard that also rejects the renewed session would redirect the user back at once.
   const goOn = () => {
     const isLoop = Date.now() - Number(sessionStorage.getItem('went-on')) < loopMs
     if (!next || isLoop) return

@@ -6,7 +6,7 @@
   const secrets = {}
   for (const name of document.currentScript.dataset.secrets.split(' ')) {
     const value = query.get(name) || fragment.get(name)
-    // As lib/page/hide-secrets.ts: what can't be part of a secret came from the text around a link.
+    // Like lib/page/hide-secrets.ts: characters that can't be part of a secret came from the text around a link.
     const secret = value?.replace(/[^\w-]/g, '').slice(0, 43)
     if (secret) secrets[name] = secret
     if (secret && !query.get(name)) marks.fragment = '' // the server did not see the secret
@@ -24,7 +24,7 @@
     history.replaceState(token ? { token, inFragment: 'fragment' in marks } : null, '', url)
   } else if (history.state?.token) restore(history.state)
 
-  /** Opens a link again after a reload: the server then looks it up again. */
+  /** Opens a link again after a reload, so that the server looks it up again. */
   function restore({ token, inFragment }) {
     if (inFragment) {
       secrets.token = token

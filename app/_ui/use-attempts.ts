@@ -9,7 +9,7 @@ export const maxRetries = 3
 /** The state of a page that posts a secret. `again` marks a retry. */
 export type Step = Outcome | { kind: 'ready' | 'no-secret' } | { kind: 'sending' | 'slow'; again: boolean }
 
-/** Returns the state of such a page. `retries` counts them since the last attempt that was not one. */
+/** Returns the state of such a page. `retries` counts the retries of the current attempt. */
 export function useAttempts(hasSecret: boolean) {
   const [step, setStep] = useState<Step>(hasSecret ? { kind: 'ready' } : { kind: 'no-secret' })
   const [retries, setRetries] = useState(0)

@@ -5,7 +5,7 @@ import type { Texts } from '@/lib/page/texts/en'
 /** How long a retry has to wait: seconds, and until the browser is online. */
 type Wait = { seconds: number; online: boolean; isOver: boolean }
 
-/** Counts down to the earliest retry after an attempt, which is any value that differs per attempt. */
+/** Counts down to the earliest retry. `attempt` is any value that differs for each attempt. */
 export function useWait(waitSeconds: number, attempt: unknown): Wait {
   const [now, setNow] = useState(0)
   const online = useSyncExternalStore(
@@ -32,7 +32,7 @@ function subscribeToNetwork(onChange: () => void): () => void {
 
 type WaitTextProperties = { shared: Texts['shared']; language: string; wait: Wait }
 
-/** Says when a retry is possible. Not a live region: a screen reader announces only the end of the wait. */
+/** Shows when a retry is possible. Not a live region: a screen reader announces only the end of the wait. */
 export function WaitText({ shared, language, wait: { seconds, online, isOver } }: WaitTextProperties) {
   const waiting = online
     ? shared.waiting.replace('{when}', inRelativeTime(seconds, language))

@@ -15,7 +15,7 @@ import { PasswordForm } from './password-form'
 import { SecondFactor } from './second-factor'
 import type { Change } from './second-factor-change'
 
-/** What a user can see and change. Without a valid JWT, the start page renews the session, or leads to the sign-in. */
+/** The account of a user. Without a valid JWT, leads to the start page, which renews the session or asks to sign in. */
 export default async function AccountPage({ searchParams }: PageProps<'/account'>) {
   const requestHeaders = await headers()
   const token = cookieOf(requestHeaders, 'session')
@@ -133,7 +133,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
   )
 }
 
-/** Returns the text that a parameter names, or null. */
+/** Returns the text for a parameter, or null. */
 function textOf(name: unknown, among: Record<string, string>): string | null {
   return typeof name === 'string' && Object.hasOwn(among, name) ? among[name]! : null
 }

@@ -6,17 +6,17 @@ import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = {
   texts: Texts['passwordField'] & Pick<Texts['account'], 'current' | 'change'>
-  /** Of the new password. */
+  /** From `label` to `minLength`: the field of the new password. */
   label: string
   hint: string
   prefix: string
   email: string
   minLength: number
-  /** What is wrong with a field, by its name. */
+  /** The error of each field, by its name. */
   errors: { current: string | null; password: string | null }
 }
 
-/** Replaces the password. A plain form: scripts only reveal what is typed. */
+/** Replaces the password. A plain form: scripts only show the password as it is typed. */
 export function PasswordForm({ texts, label, hint, prefix, email, minLength, errors }: Properties) {
   return (
     <form className="form" method="post" action="/account/update">

@@ -15,7 +15,7 @@ type Properties = PageTexts & {
   change: Change
 }
 
-/** Of the query of the account page. */
+/** The value in the query of the account page. */
 export type Change = keyof typeof changes
 const changes = {
   setUp: paths.startSecondFactor,
@@ -23,7 +23,7 @@ const changes = {
   switchOff: paths.removeSecondFactor,
 }
 
-/** Changes the second factor of a user. To set it up takes the password, and then a code of the new secret. */
+/** Changes the second factor of a user. Setting it up needs the password, and then a code of the new secret. */
 export function SecondFactorChange({ app, language, shared, texts, email, change }: Properties) {
   const [started, setStarted] = useState<Content | null>(null)
   const form = useForm()
@@ -38,7 +38,7 @@ export function SecondFactorChange({ app, language, shared, texts, email, change
     )
     if (outcome?.kind === 'rejected') {
       const { code } = outcome
-      // The account page shows what another tab has changed, and renews the session.
+      // Reloads the account page, which shows changes of another tab, and renews the session.
       if (code === 'SECOND_FACTOR_CONFLICT' || code === 'SESSION_INVALID') return location.replace('/account')
       if (code === 'CHALLENGE_INVALID') setStarted(null)
       const isPassword = code === 'SIGN_IN_INVALID'

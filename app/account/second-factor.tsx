@@ -2,10 +2,10 @@
 
 import { lazy } from 'react'
 
-// a script of its own, which the account page does not load before
+// a separate script, which is loaded only when this is rendered
 const Change = lazy(async () => ({ default: (await import('./second-factor-change')).SecondFactorChange }))
 
-/** A change of the second factor. A function, because React takes nothing else from a script of the page. */
+/** A change of the second factor. A function, because React accepts nothing else from a client module. */
 export function SecondFactor(properties: React.ComponentProps<typeof Change>) {
   return <Change {...properties} />
 }

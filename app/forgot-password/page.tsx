@@ -5,7 +5,7 @@ import { env, sendsMail } from '@/lib/settings/env'
 import { AskAgain } from './ask-again'
 import { ForgotForm } from './forgot-form'
 
-/** Asks for the email address, and then says that a link was sent: the same for every address. Works without scripts. */
+/** Asks for the email address, then shows that a link was sent, for every address. Works without scripts. */
 export default async function ForgotPasswordPage({ searchParams }: PageProps<'/forgot-password'>) {
   if (!sendsMail()) notFound() // as for a path that page-proxy.ts did not recognize
   const { sent, invalid } = await searchParams

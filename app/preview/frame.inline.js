@@ -19,7 +19,7 @@
     if (new URL(event.destination.url).pathname === '/preview/stay') event.preventDefault()
   })
 
-  // The pages beside this one have the same storage.
+  // The other pages of the preview share the storage.
   const getItem = (name) => (name === 'email' && email) || null
   const storage = { getItem, setItem: () => {}, removeItem: () => {} }
   Object.defineProperty(window, 'sessionStorage', { value: storage })
@@ -27,7 +27,7 @@
   const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
   if (offline) disconnect()
 
-  // A page among others must not scroll them.
+  // A page in a list of pages must not scroll the list.
   const { focus } = HTMLElement.prototype
   if (top !== window)
     HTMLElement.prototype.focus = function () {

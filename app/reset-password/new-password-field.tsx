@@ -14,7 +14,7 @@ type Properties = {
   texts: Texts['reset'] & Texts['passwordField']
   prefix: string
   minLength: number
-  /** These two make a password easy to guess for this user. */
+  /** Words that make a password easy to guess for this user. */
   app: string
   email: string | null
   /** What is wrong with the submitted password, until it changes. */
@@ -22,7 +22,7 @@ type Properties = {
   pending: boolean
 }
 
-/** The field for a new password, with its strength. One that the user can reveal, instead of two to compare. */
+/** The field for a new password, with its strength. The user can reveal it, so there is no second field to compare. */
 export function NewPasswordField({ texts, prefix, minLength, app, email, problem, pending }: Properties) {
   const [password, setPassword] = useState('')
   const [wantsAdvice, setWantsAdvice] = useState(false)
@@ -35,7 +35,7 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
   }, [problem])
 
   useEffect(() => {
-    // The server knows more than this rating: a password that it rejected gets none.
+    // The server checks more than this rating does, so a rejected password gets no rating.
     if (!password || password === rejected) return setRating(null)
     let isLatest = true
     const timer = setTimeout(async () => {
@@ -84,7 +84,7 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
   )
 }
 
-/** Whether the user types. What a password manager fills in or the user pastes needs no advice. */
+/** Whether the user types. A pasted password, or one from a password manager, needs no advice. */
 function isByHand({ inputType }: InputEvent): boolean {
   return Boolean(inputType) && inputType !== 'insertFromPaste' && inputType !== 'insertReplacementText'
 }

@@ -48,7 +48,7 @@ export function ResetForm(properties: Properties) {
     history.replaceState(null, '', '/reset-password/done') // can be reloaded, and removes the token from the history
   }
 
-  // A layout effect, to correct the first paint: the server sees no token in the fragment.
+  // A layout effect, to correct the first paint: the server can't see a token in the fragment.
   useLayoutEffect(() => {
     const has = urlSecret('token') !== null
     if (has !== hasToken) setStep(has ? { kind: 'ready' } : { kind: 'no-secret' })

@@ -24,7 +24,7 @@ const icons: { [ending in Ending]?: IconName } = { done: 'good', unknown: 'uncle
 export function ResetResult(properties: Properties) {
   const { app, texts, shared, signInUrl, forgotPasswordUrl, ending, focus, requestId } = properties
   const { title, body } = texts[ending]
-  // Not after an error of ours: the link in the email may still work, and a new one would end that.
+  // Not after a server error: the link in the email may still work, and a new one would invalidate it.
   const canNeedLink = ending !== 'done' && ending !== 'failed'
   const links = [[signInUrl, shared.signIn]]
   if (canNeedLink && forgotPasswordUrl) links.unshift([forgotPasswordUrl, texts.newLink])

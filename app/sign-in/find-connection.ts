@@ -3,7 +3,7 @@ import { type Outcome, outcomeOf } from '@/lib/page/post'
 
 const limitMs = 30_000
 
-/** Asks where an email address signs in. `returnTo` leads to its identity provider, if it has one. Never throws. */
+/** Finds how an email address signs in. `returnTo` is the URL of its identity provider, if any. Never throws. */
 export async function findConnection(email: string, next: string | null): Promise<Outcome> {
   if (!navigator.onLine) return { kind: 'offline' }
   const request = async () =>
@@ -14,6 +14,6 @@ export async function findConnection(email: string, next: string | null): Promis
       signal: window.abortAfter(limitMs),
     })
   const outcome = await outcomeOf({ response: request() })
-  // Nothing can have happened, so that a lost response is like none.
+  // The request changes nothing, so a lost response is treated as a failed request.
   return outcome.kind === 'unknown' ? { kind: 'unavailable', waitSeconds: 5 } : outcome
 }

@@ -14,7 +14,7 @@ type Properties = PageTexts & {
   texts: Texts['signIn']
   /** Null if users sign in through an identity provider only. */
   passwordTexts: Texts['passwordField'] | null
-  /** Asks for the email address alone first, because it may belong to a connection. */
+  /** Whether to ask for the email address alone first, because it may belong to a connection. */
   emailFirst: boolean
   /** What was wrong with the address that the browser itself sent, before or without scripts, or with the second factor. */
   rejection: string | null

@@ -12,7 +12,7 @@ import { endListedSession } from '@/lib/session/list'
 import { endOtherSessions } from '@/lib/session/revoke'
 import { env, sendsMail } from '@/lib/settings/env'
 
-/** Takes the forms of the account page, from this site only. Works without scripts, and with an expired JWT. */
+/** Handles the forms of the account page, from this site only. Works without scripts, and with an expired JWT. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'account-page', method: 'POST' },
   async ({ request, addToLog }) => {
@@ -36,7 +36,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   },
 )
 
-/** Returns which text of the page says why the password was not changed, or that this is unknown. */
+/** Returns the name of the page's text: why the password was not changed, or that the outcome is unknown. */
 function problemOf(error: unknown): string {
   if (error instanceof ApiError) {
     const { code, details } = error

@@ -4,7 +4,7 @@ import type { Client } from '@/lib/password/sign-in'
 import { cookieOf } from '@/lib/session/cookie'
 import { sessionIdsOfBrowser } from '@/lib/session/session-from-request'
 
-/** Returns who tries a password or a code: the network, the browser, its sessions and its language. */
+/** Returns the client that tries a password or a code: network, browser, its sessions and its language. */
 export async function passwordClientOf(request: Request): Promise<Client> {
   const { headers } = request
   return {

@@ -1,5 +1,5 @@
 // The preview: every page in every state, in any language, width and color scheme. Only development and tests compile
-// this file (see next.config.mjs). It adds a script to a page of the app, which brings about the state.
+// this file (see next.config.mjs). It adds a script to a page of the app, which produces the state.
 import PQueue from 'p-queue'
 import { type LinkState, pathOf, type State, states } from '@/e2e/support/states'
 import { prisma } from '@/lib/database/prisma'
@@ -15,10 +15,10 @@ import frameScript from '../frame.inline.js?raw'
 
 type Look = { scheme?: string; language: string; width: number }
 
-const email = `reader-${process.pid}@preview.example` // has the links for resetting a password, in this process alone
+const email = `reader-${process.pid}@preview.example` // the user of the reset links, for this process alone
 const tags = () => languages().map(([tag]) => tag) // of the languages
 const widths = [320, 390, 1280]
-const opening = new PQueue({ concurrency: 1 }) // a new link ends the one before
+const opening = new PQueue({ concurrency: 1 }) // a new link invalidates the earlier one
 const htmlHeaders = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }
 
 export async function GET(request: Request): Promise<Response> {
@@ -94,7 +94,7 @@ function lookOf(searchParams: URLSearchParams): Look {
   }
 }
 
-/** Makes a page take a color scheme. Leaves its scripts: they hold texts with their lengths. */
+/** Forces a color scheme on a page. Does not change scripts, because they contain texts with their lengths. */
 function inScheme(html: string, scheme: string): string {
   const places = /(<script\b[\s\S]*?<\/script>)|\(prefers-color-scheme:\s*(light|dark)\)|color-scheme:\s*light dark/g
   return html.replace(places, (_, script?: string, asked?: string) => {

@@ -22,7 +22,7 @@ const icons: Partial<Record<string, IconName>> = {
   attempt_invalid: 'link',
 }
 
-/** Where a sign-in ends: `?code=…` or `?error=…`, perhaps with `&next=…`. The browser posts the code. */
+/** The landing page of a sign-in: `?code=…` or `?error=…`, perhaps with `&next=…`. The browser posts the code. */
 export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/callback'>) {
   const { code, error, next } = await searchParams
   const { app, language, shared, sso } = await texts()

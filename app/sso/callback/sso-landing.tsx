@@ -14,7 +14,7 @@ import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
 
 const lastRetryMs = 0.75 * lifetimes.code * 1_000 // after the page was opened: a later retry might find the code expired
-const readingMs = 1_500 // to see who is signed in
+const readingMs = 1_500 // time to read who is signed in
 const lookUpMs = 5_000
 const otherTabMs = 2_000 // for another tab that used the same code to get its session
 
@@ -60,7 +60,7 @@ export function SsoLanding(properties: Properties) {
   const waitSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
   const wait = useWait(canRetry ? waitSeconds : 0, step)
 
-  /** Goes on with a session that this browser has already, as after Back or a second click. */
+  /** Continues with a session that this browser already has, such as after Back or a second click. */
   async function goOnIfSignedIn(isLast = false): Promise<void> {
     const email = await signedInAs()
     if (signsInAgain.current) return
@@ -89,7 +89,7 @@ export function SsoLanding(properties: Properties) {
     await track(checked, again)
   }
 
-  // A layout effect, to correct the first paint: the server sees no code in the fragment.
+  // A layout effect, to correct the first paint: the server can't see a code in the fragment.
   useLayoutEffect(() => {
     markPageReady()
     const code = urlSecret('code')
@@ -182,7 +182,7 @@ export function SsoLanding(properties: Properties) {
   )
 }
 
-/** Returns the email address of the session that this browser holds, or null. Never throws. */
+/** Returns the email address of this browser's session, or null. Never throws. */
 async function signedInAs(): Promise<string | null> {
   const early = window.earlyLookUp
   delete window.earlyLookUp // a later call asks again

@@ -41,12 +41,12 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 /** Returns the redirect URI with the response, which names its issuer (RFC 9207). */
 function callbackUrl(redirectUri: string, state: string | null, response: Record<string, string>): string {
   const parameters = Object.entries({ ...response, iss: env().PUBLIC_URL, ...(state !== null && { state }) })
-  // not URLSearchParams: not everybody decodes a space that is encoded as a plus sign
+  // not URLSearchParams, which encodes a space as a plus sign: not every client decodes that
   const query = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
 }
 
-/** Responds to what can't be answered at a callback: RFC 6749 §4.1.2.1 forbids to redirect there. */
+/** Responds to a request for which RFC 6749 §4.1.2.1 forbids a redirect to the callback. */
 function explain(headers: Headers, check: string, addToLog: AddToLog): Response {
   addToLog({ check })
   const nonce = randomBytes(16).toString('base64')

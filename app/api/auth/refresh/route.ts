@@ -3,7 +3,7 @@ import { route } from '@/lib/http/route'
 import { cookieOf, sessionCookies } from '@/lib/session/cookie'
 import { refreshSession } from '@/lib/session/refresh'
 
-/** Renews a session. Without a refresh token in the body, it returns none: no script can read that of the cookie. */
+/** Renews a session. Without a refresh token in the body, returns none, so that no script can read the cookie's. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   operations.refreshSession,
   async ({ request: { headers }, body, respond, setCookies, addToLog }) => {

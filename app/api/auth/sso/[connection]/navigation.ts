@@ -18,12 +18,12 @@ type Call = {
   setCookies: (values: string[]) => void
 }
 
-/** Where the user wants to go. Set it once it is known, so that an error keeps it too. */
+/** The destination of the user. Set it as soon as it is known, so that it is kept after an error. */
 type ReturnTo = { next: string | null }
 
 type SignIn = { connection: Connection; provider: Provider; returnTo: ReturnTo }
 
-/** Redirects to what `work` returns, or to why the sign-in ended. `response` is how the provider has to send one. */
+/** Redirects to what `work` returns, or to a page with the error. `response` is the form of the provider's response. */
 export async function navigate(
   { requestId, params, addToLog, setCookies }: Call,
   response: Provider['response'] | null,
@@ -41,19 +41,19 @@ export async function navigate(
       throw new SignInRejected('connection_kind', 'connection_unavailable')
     return seeOther(await work({ connection, provider, returnTo }))
   } catch (thrown) {
-    // a body that is too large, or no form: no browser on its way back sends that
+    // a body that is too large, or no form: no browser that a provider redirected sends that
     if (thrown instanceof ApiError) throw thrown
     if (thrown instanceof SignInRejected) {
       const { check } = thrown
       addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
-      // such as a page of the provider that was bookmarked: the start sees the session, and how often this was
+      // such as from a bookmarked page of the provider: the start checks the session, and whether it began again before
       if (thrown.error === 'attempt_invalid')
         return seeOther(startPath(params.connection!, returnTo.next ?? thrown.next, 'again'))
-      // so that the next start lets the user choose; the page names the account, without a URL that does
+      // so that the next start lets the user choose; the page shows the account, which is not in its URL
       if (thrown.error === 'no_access') setCookies([askCookie('account', thrown.account)])
       return explain(thrown.error)
     }
-    // as JSON, an error would be of no use to the user
+    // because the user could not use an error as JSON
     addToLog({ check: 'internal' })
     log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
     return explain('unavailable')
@@ -68,7 +68,7 @@ export function destinationOf(given: string | null): string | null {
   return nextDestination(path, PUBLIC_URL, DASHBOARD_URL)
 }
 
-/** Uses up the sign-in that a browser brings back. Returns the landing page, with a code for that browser. */
+/** Uses up the sign-in that a response belongs to. Returns the landing page, with a code for that browser. */
 export async function finishSignIn(
   { connection, provider, returnTo }: SignIn,
   addToLog: AddToLog,

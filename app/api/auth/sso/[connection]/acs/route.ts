@@ -15,7 +15,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       const form = await readForm(request, maxFormBytes)
       const state = form.get('RelayState') ?? ''
       if (!/^[\w-]{43}$/.test(state)) {
-        // A tile in the provider's portal. Nothing is read but where it leads: the user signs in at our own request.
+        // A tile in the provider's portal. Only the destination is read: the user signs in again at our own request.
         call.addToLog({ check: 'unsolicited' })
         return startPath(signIn.connection.slug, destinationOf(state), 'unsolicited')
       }

@@ -18,7 +18,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       const known = browserOf(headers)
       const browser = known ?? newSecret()
       const { searchParams } = new URL(request.url)
-      // The second one is that of OpenID providers (OpenID Connect Core §4).
+      // OpenID providers send the second one (OpenID Connect Core §4).
       returnTo.next = destinationOf(searchParams.get('next') ?? searchParams.get('target_link_uri'))
       const moved = urlAtPublicHost(headers, new URL(request.url))
       if (moved) return moved
@@ -27,7 +27,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
       if (again !== null) {
         if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
         if (!known && again !== 'new') {
-          call.setCookies([browserCookie(browser)]) // a browser that does not keep it would go in circles
+          call.setCookies([browserCookie(browser)]) // a browser that does not keep it would begin again and again
           return startPath(connection.slug, returnTo.next, 'again=new')
         }
         const isOver = !known || hasBegunAgain(headers)
