@@ -6,7 +6,7 @@ import { firstFreePort } from './ports'
 
 const slug = 'demo'
 
-/** Starts the example dashboard unless DASHBOARD_URL is set. Its host is not that of the app: to browsers, another site. */
+/** Starts the example dashboard unless DASHBOARD_URL is set. Not on the app's host: another site for browsers. */
 export async function startDashboard(loginPort: number): Promise<string | undefined> {
   const { DASHBOARD_URL, DASHBOARD_CALLBACK_URLS, SESSION_AUDIENCE } = process.env
   if (DASHBOARD_URL) return undefined

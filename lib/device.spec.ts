@@ -21,7 +21,7 @@ for (const [userAgent, device] of Object.entries(userAgents)) {
   test(`${device} is what is kept of “${userAgent}”`, () => expect(deviceOf(userAgent)).toBe(device))
 }
 
-test('of a long header, only the first 512 characters are read', () => {
+test('only the first 512 characters of a header are read', () => {
   expect(deviceOf(`${'x'.repeat(512 - 'Windows'.length)}Windows`)).toBe('Windows')
   expect(deviceOf(`${'x'.repeat(513 - 'Windows'.length)}Windows`)).toBeNull()
 })

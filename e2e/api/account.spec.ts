@@ -45,7 +45,7 @@ const liveOf = (...sessions: Tokens[]) =>
   Promise.all(sessions.map(async (session) => (await get(paths.getSession, bearer(session))).ok))
 
 test.describe('sessions', () => {
-  test('lists the live sessions, and counts those of dashboards as one with that of their browser', async ({ sql }) => {
+  test('lists the live sessions, and counts a browser session and those of its dashboards as one', async ({ sql }) => {
     const [user, stranger] = [await newPasswordUser(sql, { cost: 4 }), await newPasswordUser(sql, { cost: 4 })]
     const ended = await signInWithCode(user)
     await call(paths.signOut, {}, bearer(ended))
@@ -111,7 +111,7 @@ test.describe('sessions', () => {
     expect(await end(sessionIdOf(browser), dashboard)).toEqual([false, false, false, false, true])
   })
 
-  test('ends all others, but not the browser of a dashboard and what it holds, and deletes unused codes', async ({
+  test('ends all others and deletes unused codes, but keeps the dashboard’s browser and its dashboards', async ({
     sql,
   }) => {
     for (const byDashboard of [false, true]) {
@@ -137,7 +137,7 @@ test.describe('sessions', () => {
     ])
   })
 
-  test('accept no request without a live session, or from another site', async ({ sql }) => {
+  test('reject requests without a live session, or from another site', async ({ sql }) => {
     const user = await newPasswordUser(sql, { cost: 4 })
     const [browser, other] = [await signIn(user), await signIn(user)]
     const ended = await signIn(user)
@@ -220,7 +220,7 @@ test.describe('change of the password', () => {
     }
   })
 
-  test('counts a wrong current password as an attempt to sign in, and a right one not', async ({ sql }) => {
+  test('counts a wrong current password as an attempt to sign in, but not a right one', async ({ sql }) => {
     const [user, password] = [await newUser(sql), newPassword()]
     const known = await call(paths.signIn, { ...user })
     const Cookie = `known=${cookiesOf(known).known}`
@@ -253,7 +253,7 @@ test.describe('change of the password', () => {
       () =>
         disableUser(id),
   })) {
-    test(`changes nothing after ${what} that was faster`, async ({ sql }) => {
+    test(`changes nothing after ${what} that committed first`, async ({ sql }) => {
       const [user, password] = [await newUser(sql), newPassword()]
       const browser = await signIn(user)
       const first = await prepare(user, sql)
@@ -265,9 +265,7 @@ test.describe('change of the password', () => {
   }
 })
 
-test('mails a user about a sign-in in a browser that is not known by the password, unless it is the first', async ({
-  sql,
-}) => {
+test('mails a user about a password sign-in in an unknown browser, unless it is the first', async ({ sql }) => {
   const newUser = () => newPasswordUser(sql, { cost: 4 })
   const [user, fresh, old] = [await newUser(), await newUser(), await newUser()]
   const mails = (of = user) => sql(`SELECT kind, language, device FROM mails WHERE user_id = $1`, [of.id])

@@ -65,7 +65,7 @@ test('sends a signed-in browser to the callback, with a code', async ({ user, po
   expect(row).toEqual({ method: 'code', ends: true })
 })
 
-test('copies from the browser how and when the user signed in', async ({ user, post, url, sql }) => {
+test('copies the method and the time of the sign-in from the browser', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   for (const [hours, amr] of [
     [2, ['pwd', 'otp', 'mfa']],
@@ -104,7 +104,7 @@ test('returns the state as it was sent, and keeps the query of the callback', as
   }
 })
 
-test('sends a browser without a session to the sign-in page, and then on', async ({ url }) => {
+test('redirects a browser without a session to the sign-in page, and then to the callback', async ({ url }) => {
   for (const state of ['short', '%2B'.repeat(1_000)]) {
     const { query } = newRequest()
     query.delete('state')
@@ -117,7 +117,7 @@ test('sends a browser without a session to the sign-in page, and then on', async
   }
 })
 
-test('never redirects to what is not registered', async ({ user, post, url }) => {
+test('never redirects to a URL that is not registered', async ({ user, post, url }) => {
   const browser = await signIn(post, user)
   const { app, reports } = dashboards
   const lookAlikes = [
@@ -144,7 +144,7 @@ test('never redirects to what is not registered', async ({ user, post, url }) =>
   }
 })
 
-test('is for navigations of a browser only', async ({ user, post, url }) => {
+test('accepts only navigations of a browser', async ({ user, post, url }) => {
   const { token } = await signIn(post, user)
   const statuses = {
     'navigate document same-origin': 303,
@@ -163,7 +163,7 @@ test('is for navigations of a browser only', async ({ user, post, url }) => {
   }
 })
 
-test('tells the dashboard about a missing, plain or malformed challenge', async ({ user, post, url, sql }) => {
+test('redirects with an error for a missing, plain or malformed challenge', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   const changes: [string, string | null][] = [
     ['code_challenge', null],
@@ -261,7 +261,7 @@ for (const [what, end] of Object.entries(endings)) {
   })
 }
 
-test('needs a session that can be renewed; its JWT may have expired', async ({ user, post, url, sql }) => {
+test('requires a session that can be renewed, even if its JWT has expired', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   const unused = await dashboardCode(url, browser)
   const dashboard = await openDashboard(post, url, browser)
@@ -280,7 +280,7 @@ test('needs a session that can be renewed; its JWT may have expired', async ({ u
   expect(await live(url, browser, dashboard, limited)).toEqual([false, false, false])
 })
 
-test('names an unavailable database, and is a 404 without DASHBOARD_CALLBACK_URLS', async ({ user, post, url }) => {
+test('reports an unavailable database; 404 without DASHBOARD_CALLBACK_URLS', async ({ user, post, url }) => {
   const browser = await signIn(post, user)
   const DATABASE_URL = `postgresql://user:password@127.0.0.1:${await freePort()}/nowhere`
   const broken = await startServer({ PUBLIC_URL: url, DATABASE_URL })

@@ -200,7 +200,7 @@ test('does not redirect from a trailing slash, which would repeat the query', as
   expect((await fetch(`${url}/reset-password/?token=fabricated`, { redirect: 'manual' })).status).toBe(200)
 })
 
-test('is alive and ready', async ({ url }) => {
+test('sends 200 from both health endpoints', async ({ url }) => {
   for (const path of ['/api/health', '/api/health/ready']) {
     const response = await documentedFetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })
     expect([response.status, await response.json()]).toEqual([200, { ok: true }])
@@ -260,7 +260,7 @@ test('lets any origin read and cache the JWKS', async ({ url }) => {
   expect((await response.json()).keys).toHaveLength(1)
 })
 
-test('redirects /.well-known/change-password to where a user gets a link, or else signs in', async ({ url }) => {
+test('redirects /.well-known/change-password to the forgot-password page or the sign-in page', async ({ url }) => {
   const server = await startServer({ SIGN_IN_URL: '/x', FORGOT_PASSWORD_URL: 'https://www.example.com/forgot' })
   for (const [base, target] of [
     [url, '/sign-in'],

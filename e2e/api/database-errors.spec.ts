@@ -61,7 +61,7 @@ test('logs what a page could not look up, without the message of the database', 
   expect(server.output()).not.toContain('does not exist')
 })
 
-test('is ready with every migration of this version only, and logs what to do without', async () => {
+test('is ready only with every migration of this version, and otherwise logs what to do', async () => {
   const server = await startServer({ DATABASE_URL: database.url() })
   const ready = async () => (await documentedFetch(`${server.url}/api/health/ready`)).status
   expect(await ready()).toBe(200)
@@ -78,7 +78,7 @@ test('is ready with every migration of this version only, and logs what to do wi
   expect(server.output()).toContain('the database was never migrated: npm run migrate')
 })
 
-test('DATABASE_POOL_SIZE is the number of connections of a process', async () => {
+test('DATABASE_POOL_SIZE is the maximum number of connections of a process', async () => {
   const server = await startServer({ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '2' })
   const holder = new pg.Client({ connectionString: database.url() })
   await holder.connect()
@@ -96,7 +96,7 @@ test('DATABASE_POOL_SIZE is the number of connections of a process', async () =>
   await server.stop()
 })
 
-test('every constraint rejects what it is for', async () => {
+test('every constraint rejects the rows that it must reject', async () => {
   const [hash, short] = [`sha256('x')`, `'\\x00'::bytea`]
   const later = `now() + interval '1 hour'`
   const code = (columns: string, values: string) =>

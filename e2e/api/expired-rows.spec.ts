@@ -41,7 +41,7 @@ test('deletes rows in batches that expired more than a week ago', async ({ user,
   expect(await sql(used, [user.id])).toHaveLength(1)
 })
 
-test('deletes a sign-in attempt an hour after it expired', async ({ sql }) => {
+test('deletes an SSO attempt an hour after it expired', async ({ sql }) => {
   const slug = `old-${randomUUID()}`
   const kept = ['59 minutes', '-1 minute']
   await sql(
@@ -74,7 +74,7 @@ test('deletes mails a week after they were requested, sent or not', async ({ use
   expect(await sql(kept, [user.id])).toEqual([{ kept: 3, recent: true }])
 })
 
-test('deletes a counter of passwords when its window ends', async ({ sql }) => {
+test('deletes a counter of password attempts when its window ends', async ({ sql }) => {
   const added = await sql(
     `INSERT INTO password_attempts (key_hash, count, expires_at)
      SELECT sha256(gen_random_uuid()::text::bytea), 1, now() - age

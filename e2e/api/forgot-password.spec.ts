@@ -184,7 +184,7 @@ test('sends the same response for unknown and disabled users, and no mail', asyn
   for (const user of users) expect(await mailsOf(user)).toEqual([])
 })
 
-test('mails a user without passwords where to sign in, with the caps of other mails and no token', async () => {
+test('mails a link to the sign-in to a user who may use no password, with the same caps, without token', async () => {
   const user = await newUser(', password_policy', `, 'never'`)
   expect((await forgot(user.email, { 'User-Agent': firefox })).body).toEqual({ ok: true })
   await poll(() => wasSent(user)).toBe(true)
@@ -224,7 +224,7 @@ test('turns a waiting reset mail into one that leads to the sign-in, once its us
   expect(await mailsOf(user)).toMatchObject([{ kind: 'sign-in' }])
 })
 
-test('responds before any look-up, so that it does not wait for a locked table', async () => {
+test('responds before any lookup, so that it does not wait for a locked table', async () => {
   const [user, other] = [await newUser(), await newUser()]
   await whileLocked('LOCK TABLE users IN ACCESS EXCLUSIVE MODE', [], async () => {
     expect((await forgot(user.email)).status).toBe(200)
@@ -235,7 +235,7 @@ test('responds before any look-up, so that it does not wait for a locked table',
   for (const { email } of [user, other]) await poll(() => smtp.mailsTo(email).length).toBe(1)
 })
 
-test('rejects what is not exactly one address', async () => {
+test('rejects a text that is not exactly one address', async () => {
   for (const email of ['a@x, b@y', 'ada@example.com\r\nBcc: eve@example.com', 'Ada <ada@example.com>', '']) {
     const { status, body } = await forgot(email)
     const issue = { path: ['email'], code: 'invalid_email', message: expect.any(String) }
@@ -272,7 +272,7 @@ test('sends one mail for 50 concurrent requests at two servers', async () => {
   expect(await mailsOf(user)).toHaveLength(1)
 })
 
-test('waits for an earlier request of the same user, and not for a sign-in', async () => {
+test('waits for an earlier request of the same user, but not for a sign-in', async () => {
   const user = await newUser()
   await whileLocked('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [user.id], async (holder) => {
     await forgotWaitsFor(holder, user)
@@ -459,7 +459,7 @@ test('retries a notice for a day', async () => {
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
 })
 
-test('gives a mail a priority after all requests of its address block', async () => {
+test('gives a mail as priority the number of earlier requests of its address block', async () => {
   const [flooded, other] = [await newUser(), await newUser()]
   const block = newAddress().replace(/\d+$/, '')
   smtp.respondWith(() => 451)
@@ -551,7 +551,7 @@ test('sends no link to a user who was disabled or restricted to SSO while the ma
   }
 })
 
-test('makes a mail that waits for a retry due after a new request, and adds none', async () => {
+test('makes a waiting mail due after a new request, and adds no second one', async () => {
   const user = await newUser()
   await forgotRejected(user)
   const later = `attempts = 4, priority = 9, due_at = now() + interval '30 minutes'`

@@ -109,7 +109,7 @@ test('signs in with PKCE, state and nonce, and starts a session in this browser 
   expect(session).toEqual({ slug, method: 'sso' })
 })
 
-test('stores no secret as it is', async ({ sql }) => {
+test('stores no secret in plain text', async ({ sql }) => {
   const slug = await connect(provider)
   const visitor = new Visitor(server.url)
   const { searchParams } = await visitor.start(slug)
@@ -133,7 +133,7 @@ test.describe('the state', () => {
     expect([errorOf(landing), (await logged(visitor)).check]).toEqual(['attempt_invalid', check])
   }
 
-  test('rejects what is not the state of this connection and browser, and uses nothing up', async () => {
+  test('is rejected if it belongs to another connection or browser, and is not used up', async () => {
     const [otherSlug, slug] = [await connect(provider), await connect(provider)]
     const { visitor, url } = await authorized(slug)
     const [other, without] = [new Visitor(server.url), new Visitor(server.url)]
@@ -155,7 +155,7 @@ test.describe('the state', () => {
     expect(errorOf(await visitor.comeBack(url)), 'the genuine one still works').toBeNull()
   })
 
-  test('counts once, and when it is used concurrently', async ({ sql }) => {
+  test('works once, even if it is used concurrently', async ({ sql }) => {
     const slug = await connect(provider)
     const { visitor, url } = await authorized(slug)
     const landings = await Promise.all(Array.from({ length: 20 }, () => visitor.comeBack(url)))
@@ -175,7 +175,7 @@ test.describe('the state', () => {
     await expectInvalid(visitor, await visitor.comeBack(url), 'state_expired')
   })
 
-  test('outlives a rotation of the signing key, but not its removal', async () => {
+  test('works after a rotation of the signing key, but not after its removal', async () => {
     const slug = await connect(provider)
     const { json: published } = rotateSigningKeys(process.env.SESSION_SIGNING_KEYS!)
     const { json: rotated } = rotateSigningKeys(published)
@@ -194,7 +194,7 @@ test.describe('the state', () => {
   })
 })
 
-test('keeps the cookie of a browser over several sign-ins, and each sign-in renews its age', async () => {
+test('keeps the cookie of a browser over several sign-ins, each of which extends its lifetime', async () => {
   const slug = await connect(provider)
   const visitor = new Visitor(server.url)
   const first = await visitor.start(slug)
@@ -246,7 +246,7 @@ test.describe('an account without access', () => {
     'with too many characters': [null, { email: `${'eve'.repeat(9_000)}@other.example` }],
     'with characters that turn the text around': [null, { email: 'eve\u202e@other.example' }],
   }
-  test('can be named otherwise, or not at all', async () => {
+  test('can have another name, or none', async () => {
     const slug = await connect(provider)
     for (const [how, [name, person]] of Object.entries(named)) {
       provider.person = { sub: randomUUID(), ...person }
@@ -261,7 +261,7 @@ test.describe('an account without access', () => {
     }
   })
 
-  test('is named from the user info, for a user who is known and disabled', async ({ sql }) => {
+  test('is named from the user info, for a known user who is disabled', async ({ sql }) => {
     const slug = await connect(provider)
     const address = keepSecret(provider.person.email as string)
     provider.behavior = { claims: ({ email: _, ...claims }) => claims, userInfo: (genuine) => genuine }
@@ -272,7 +272,7 @@ test.describe('an account without access', () => {
     expect(await page(visitor)).toContain(address)
   })
 
-  test('is not the only reason to ask: a page after a sign-out is one, unless there is a session', async () => {
+  test('is not the only reason to ask: so is a sign-out, unless there is a session', async () => {
     provider.behavior.metadata = everyPrompt
     const slug = await connect(provider)
     const visitor = new Visitor(server.url)
@@ -326,7 +326,7 @@ test.describe('a sign-in that can’t be continued', () => {
     expect(elsewhere.search, 'another browser does not learn `next`').toBe('?again')
   })
 
-  test('goes onward with a live session, such as after Back or from a bookmark', async () => {
+  test('continues with a live session, such as after Back or from a bookmark', async () => {
     const slug = await connect(provider)
     const { visitor, url } = await authorized(slug)
     const landing = await visitor.comeBack(url)
@@ -385,7 +385,7 @@ test('goes to the `target_link_uri` of a tile at an OpenID provider, if it is al
   }
 })
 
-test('ends a sign-in with a rejected ID token, and no other, with the check in the log', async ({ sql }) => {
+test('ends only the sign-in with the rejected ID token, and logs the check', async ({ sql }) => {
   const slug = await connect(provider)
   const unaffected = await authorized(slug)
   provider.behavior.claims = (claims) => ({ ...claims, nonce: newSecret() })
@@ -396,7 +396,7 @@ test('ends a sign-in with a rejected ID token, and no other, with the check in t
 })
 
 test.describe('the provider', () => {
-  test('sends errors that we replace by our own words, without its description', async () => {
+  test('sends errors that we replace with our own, without the description', async () => {
     const slug = await connect(provider)
     provider.behavior.response = (given) => {
       given.delete('code')
@@ -502,7 +502,7 @@ test.describe('accounts', () => {
     'another hosted domain': ['email_hosted_domain', () => ({ hostedDomain: 'gmail.com' })],
     'a hosted domain with a NUL': ['email_hosted_domain', (domain) => ({ hostedDomain: `${domain}\0` })],
   }
-  test('links and creates nobody without one verified address of the domain', async ({ sql }) => {
+  test('links and creates no user without exactly one verified address of the domain', async ({ sql }) => {
     const slug = await connect(provider)
     const domain = `${slug}.example.org`
     const id = await addUser(sql, `ada@${domain}`)
@@ -515,7 +515,7 @@ test.describe('accounts', () => {
     expect(await arrive(slug, 'one', 'ada', { hostedDomain: domain, domains: [domain] })).toBe(id)
   })
 
-  test('knows an identity by connection, issuer and subject, and asks for no address again', async () => {
+  test('identifies a user by connection, issuer and subject, and needs no address again', async () => {
     const [slug, other] = [await connect(provider, { allowPasswords: true }), await connect(provider)]
     const id = await arrive(slug, 'one', 'ada')
     const unexpected = () => Promise.reject(new Error('asked for the address'))
@@ -641,7 +641,7 @@ test.describe('a disabled connection', () => {
     return { slug, connection, visitor, landing, id, issuer, subject }
   }
 
-  test('refuses at start, callback, exchange and refresh, and ends its sessions', async ({ sql }) => {
+  test('rejects start, callback, exchange and refresh, and ends its sessions', async ({ sql }) => {
     const { slug, connection, visitor: signedIn, landing: first, id } = await setUpUser(sql)
     const [starting, exchanging] = [new Visitor(server.url), new Visitor(server.url)]
     const { body: tokens } = await signedIn.exchange(first)
@@ -671,7 +671,7 @@ test.describe('a disabled connection', () => {
     expect((await exchanging.exchange(landing)).body.code, 'the code is gone').toBe('SSO_EXCHANGE_INVALID')
   })
 
-  test('exchanges no code and refreshes no session, even if they were left over', async ({ sql }) => {
+  test('exchanges no code and refreshes no session, even if one was issued before', async ({ sql }) => {
     const { slug, visitor: first, landing: firstLanding } = await setUpUser(sql)
     const { body } = await first.exchange(firstLanding)
     const second = new Visitor(server.url)
@@ -718,7 +718,7 @@ test.describe('a disabled connection', () => {
     expect(await issue()).toBe('identity_unlinked')
   })
 
-  test('loses its sign-ins in batches when it is removed', async ({ sql }) => {
+  test('is removed together with its SSO attempts, which are deleted in batches', async ({ sql }) => {
     const { slug, connection } = await setUp()
     await sql(
       `INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, kid, expires_at)
@@ -782,7 +782,7 @@ test('rejects an unknown connection, and methods other than GET', async () => {
   }
 })
 
-test('drops `next` if it is of another site or makes a URL too long, and completes the sign-in', async () => {
+test('ignores a `next` of another site or one that makes a URL too long, and completes the sign-in', async () => {
   const slug = randomBytes(32).toString('hex').slice(1) // the longest
   await connect(provider, { slug, domains: [`${slug}.example.org`] })
   provider.person.email = `ada@${slug}.example.org`
@@ -807,7 +807,7 @@ test('drops `next` if it is of another site or makes a URL too long, and complet
   }
 })
 
-test('deletes a few sign-ins that ended long ago at every start', async ({ sql }) => {
+test('deletes a few SSO attempts that expired long ago at every start', async ({ sql }) => {
   const slug = await connect(provider)
   const old = (minutes: number) =>
     sql(
@@ -829,7 +829,7 @@ test('deletes a few sign-ins that ended long ago at every start', async ({ sql }
   await expect.poll(leftAfterStart).toEqual([{ left: 6 }]) // those that ended within the last hour
 })
 
-test('finds the connection of an address, while that is enabled', async () => {
+test('finds the connection of an address while the connection is enabled', async () => {
   const name = `Acme ${randomUUID()}`
   const slug = await connect(provider, { name, listed: true })
   const find = async () => {

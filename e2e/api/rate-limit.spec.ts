@@ -35,7 +35,7 @@ test('counts pages, missing paths and public documents like routes, and no files
   }
 })
 
-test('allows an IP address so many requests in all, and rejects the next', async ({ browserProcess }) => {
+test('allows an IP address the limit over all paths, and rejects the next request', async ({ browserProcess }) => {
   const allowed = 200
   const server = await startServer({ RATE_LIMIT_REQUESTS: String(allowed) })
   const { url } = server

@@ -124,7 +124,7 @@ test('renews the tokens of a session from a dashboard on another host', async ({
   expect(await renewTokens(renewed.refreshToken)).toBeNull()
 })
 
-test('takes no failure of the login for the end of a session', async () => {
+test('does not treat a failure of the login as the end of a session', async () => {
   const { isAlive, renewTokens, signOut } = await dashboard()
   const failures: Record<string, () => Promise<Response> | Response> = {
     'over the rate limit': () => Response.json({ ok: false, code: 'RATE_LIMITED' }, { status: 429 }),
@@ -233,7 +233,7 @@ test('runs the transaction that disables a user', async ({ user, post, sql }) =>
   expect(await sql(alive, [user.id])).toEqual([])
 })
 
-test('revokes everything with the statements for after a restore', async () => {
+test('revokes everything with the statements of the restore guide', async () => {
   const { sql, drop } = await openOwnDatabase()
   try {
     const later = `now() + interval '1 hour'`

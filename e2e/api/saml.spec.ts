@@ -146,12 +146,12 @@ for (const [what, [check, options]] of Object.entries(hostile)) {
   })
 }
 
-test('replaces an error of the provider by other words', async () => {
+test('replaces an error of the provider with our own', async () => {
   const failed = inOrder(replace('status:Success', 'status:Responder'), replace(assertionPattern, ''))
   expect(await outcomeOf(await signIn({ assertion: false, edit: failed }))).toEqual(['other', 'saml_status'])
 })
 
-test('accepts a response once, and of concurrent ones one', async ({ sql }) => {
+test('accepts a response once, even if it is sent concurrently', async ({ sql }) => {
   const begun = await visitor.begin(slug)
   const response = responseTo(provider, begun)
   const landings = await Promise.all([1, 2, 3, 4].map(() => new SamlVisitor(server.url).deliver(begun, response)))
@@ -164,7 +164,7 @@ test('accepts a response once, and of concurrent ones one', async ({ sql }) => {
   expect(await outcomeOf(replayed)).toEqual(['response_invalid', 'saml_in_response_to'])
 })
 
-test('starts no session in another browser, and takes nothing from the browser that began', async ({ sql }) => {
+test('starts no session in another browser, and leaves the sign-in to the browser that began it', async ({ sql }) => {
   const begun = await visitor.begin(slug)
   const response = responseTo(provider, begun)
   const victim = new SamlVisitor(server.url)
@@ -213,7 +213,7 @@ test('rejects an expired and an unknown sign-in, and one whose connection was di
   expect((await visitor.request(`/api/auth/sso/${slug}/metadata`)).status).toBe(404)
 })
 
-test('redirects an unsolicited response to our own start without reading it, and not in circles', async ({ sql }) => {
+test('redirects an unsolicited response to our own start without reading it, and stops a loop', async ({ sql }) => {
   const post = (relayState?: string) => {
     const unsolicited = new URLSearchParams({
       SAMLResponse: '<not-even-base64>',
@@ -265,7 +265,7 @@ test('a tile leads to its RelayState, if that is an allowed destination', async 
   }
 })
 
-test('a response that comes again or late leads onward with a session, else to a new request', async ({ sql }) => {
+test('a repeated or late response continues with a session, or else leads to a new request', async ({ sql }) => {
   const begun = await visitor.begin(slug, '/reports')
   const response = responseTo(provider, begun)
   const landing = await visitor.deliver(begun, response)
@@ -314,7 +314,7 @@ test('accepts forms of up to 350 KiB at the ACS, and only by POST', async ({ sql
   expect(await outcomeOf(await visitor.open(path, form(350 * 1024)))).toEqual(['response_invalid', 'saml_too_large'])
 })
 
-test('reads nothing without a SAML connection', async ({ sql }) => {
+test('does not read the body without a SAML connection', async ({ sql }) => {
   for (const size of [4, 400_000]) {
     const form = new URLSearchParams({ RelayState: newSecret(), SAMLResponse: 'A'.repeat(size) })
     const landing = await visitor.open(`/api/auth/sso/none-${slug}/acs`, form)
@@ -391,7 +391,7 @@ test('links users by the rules of every connection', async ({ sql }) => {
   expect(await arrive({ edit: upn, nameId: 'eve' })).toEqual(['no_access', 'identity_other_subject'])
 })
 
-test('stores our key sealed for this provider and this certificate, and of a sign-in only hashes', async ({ sql }) => {
+test('encrypts our key for this provider and certificate, and stores only hashes for a sign-in', async ({ sql }) => {
   const { relayState, requestId } = await visitor.begin(slug)
   const [row] = await sql(
     `SELECT sso_attempts::text AS attempt, connections::text AS connection FROM sso_attempts

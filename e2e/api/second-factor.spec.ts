@@ -130,7 +130,7 @@ test('an authenticator app is set up, asked for, replaced by recovery codes, and
     await expect.poll(() => mailsWith(words), words).toBe(1)
 })
 
-test('nothing but the user and an operator removes the second factor, and a reset ends challenges', async ({ sql }) => {
+test('only the user and an operator remove the second factor, and a reset ends challenges', async ({ sql }) => {
   const user = await newFactorUser(sql)
   const [challenge, email] = [await challengeOf(user), `${randomUUID()}@example.com`]
   const connection = await addTestConnection(`${randomUUID()}.example.com`, { allowPasswords: true })
@@ -156,7 +156,7 @@ test('nothing but the user and an operator removes the second factor, and a rese
   expect((await second(await challengeOf({ ...user, password }), { code: totp(user.secret) })).outcome).toBe('200 ok')
 })
 
-test('a right password gives nothing but the challenge, which works at one place only', async ({ sql }) => {
+test('a right password gives nothing but the challenge, which only one operation accepts', async ({ sql }) => {
   const [user, another] = [await newFactorUser(sql), await newFactorUser(sql)]
   const headers = { 'X-Forwarded-For': newAddress() }
   const since = (await sql('SELECT pg_current_xact_id()::text AS id'))[0]!.id
@@ -194,7 +194,7 @@ test('a right password gives nothing but the challenge, which works at one place
   expect((await signIn(user, headers)).status).toBe(429)
 })
 
-test('of 200 concurrent wrong codes, 10 are compared, and 100 in a row lock the factor', async ({ sql }) => {
+test('compares only 10 of 200 concurrent wrong codes, and locks the factor after 100 in a row', async ({ sql }) => {
   const user = await newFactorUser(sql)
   const failures = async () =>
     (await sql('SELECT failures FROM second_factors WHERE user_id = $1', [user.id]))[0]!.failures
@@ -234,7 +234,7 @@ test('a user with a second factor is never linked to an identity by email', asyn
   expect((await post(exchangePath, { code: await newCode(user) })).status, 'the provider decides').toBe(200)
 })
 
-test('without SECOND_FACTOR and its key, who has a second factor is asked, and can switch it off', async ({ sql }) => {
+test('without SECOND_FACTOR and its key, a second factor is asked for, and can be switched off', async ({ sql }) => {
   const user = await newFactorUser(sql)
   const other = { PUBLIC_URL: server.url, SECOND_FACTOR: 'false', ENCRYPTION_KEY: 'x'.repeat(43) }
   const strict = await startServer({ ...settings, ...other })

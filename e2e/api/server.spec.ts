@@ -95,7 +95,7 @@ test('allows a client 16 requests in progress and 256 that wait in order, and se
   await server.stop()
 })
 
-test('handles pipelined requests in order, and keeps none of a client that goes', async ({ url }) => {
+test('handles pipelined requests in order, and drops those of a client that disconnects', async ({ url }) => {
   const address = newAddress()
   const pipelined = ['/api/health', '/', '/api/nothing', '/api/health']
   const head = `Host: x\r\nX-Forwarded-For: ${address}\r\n`
@@ -170,7 +170,7 @@ test('accepts GET and HEAD only for a page', async ({ url }) => {
   }
 })
 
-test('serves no page of Next.js itself, and no image optimizer', async ({ url }) => {
+test('serves no built-in page of Next.js, and no image optimizer', async ({ url }) => {
   const internal = ['/_global-error', '/_not-found', '/_error', '/_document', '/_app']
   for (const path of [...internal, '/_next/image?url=%2Ficon.svg']) {
     const { status, headers } = await fetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })

@@ -352,7 +352,7 @@ test('dates a new password when its user is locked, not when the reset begins to
   expect(changed.getTime()).toBeGreaterThanOrEqual(now.getTime())
 })
 
-test('deletes the unused codes in a reset that a waiting exchange could present', async ({ user, post, sql }) => {
+test('deletes, in a reset, the unused code of an exchange that waits for it', async ({ user, post, sql }) => {
   await sql(
     `INSERT INTO exchange_codes (code_hash, user_id, expires_at)
      SELECT sha256(($1 || ago)::bytea), $1::uuid, now() - ago * interval '1 second' FROM unnest('{-60,5,70}'::int[]) ago`,

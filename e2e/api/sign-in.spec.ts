@@ -177,7 +177,7 @@ test('verifies a hash that PHP made, in whichever form the password is typed', a
   expect(await sql('SELECT 1 FROM mails'), 'about a new browser: the app sends no mail').toEqual([])
 })
 
-test('accepts 72 bytes, and does not count what is no email address', async () => {
+test('accepts 72 bytes, and does not count a text that is no email address', async () => {
   expect(await statusOf(await newUser({ password: longest }))).toBe(200)
   const before = await sql('SELECT count(*)::int AS rows FROM password_attempts')
   for (const email of ['', 'ada', 'a@example.com, b@example.com']) {

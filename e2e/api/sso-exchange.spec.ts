@@ -209,7 +209,7 @@ test.describe('reuse of a code', () => {
     expect(await revoked(sql, user)).toEqual([true])
   })
 
-  test('ends the session unless the browser holds it', async ({ user, post, sql }) => {
+  test('ends the session unless the browser has its cookies', async ({ user, post, sql }) => {
     const somebody = (await newUsers(sql, 1))[0]!
     const other = (await post(paths.exchangeSsoCode, { code: await newCode(somebody) })).body
     const forged = (token: string) => `${token.slice(0, -8)}AAAAAAAA`

@@ -150,7 +150,7 @@ test('rotates, revokes and changes origins at once, in two processes whose clock
   }
 })
 
-test('answers a preflight, and pages of every site, with a limit of their own', async ({ url }) => {
+test('responds to preflights and to pages of every site, with a separate rate limit', async ({ url }) => {
   const limited = await startServer({ PUBLIC_URL: url, RATE_LIMIT_REQUESTS: '3' })
   const { token } = await newWidget()
   const address = newAddress()
@@ -191,7 +191,7 @@ test('answers a preflight, and pages of every site, with a limit of their own', 
   expect(JSON.stringify(lines)).not.toContain(approved)
 })
 
-test('does not exist without keys of its own, which are not those of sessions', async ({ url }) => {
+test('does not exist without its own keys, which must differ from those of sessions', async ({ url }) => {
   const off = await startServer({ PUBLIC_URL: url, WIDGET_SIGNING_KEYS: '' })
   const { token } = await newWidget()
   expect((await ask(off.url, token)).status).toBe(404)

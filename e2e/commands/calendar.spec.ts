@@ -8,7 +8,7 @@ import { openOwnDatabase } from '../support/own-database'
 import { startServer } from '../support/server'
 import { errorOf, Visitor } from '../support/sso-visitor'
 
-test('the calendar of docs/sso.md does what it says, command by command', async () => {
+test('every command in the calendar of docs/sso.md has the described effect', async () => {
   const database = await openOwnDatabase()
   const settings = { DATABASE_URL: database.url() }
   const server = await startServer(settings)

@@ -26,7 +26,7 @@ const run = (command: string[], settings: Record<string, string | undefined> = {
 const failure = (code: number, message: string) => ({ code, stderr: expect.stringContaining(message) })
 
 test.describe('npm run mail', () => {
-  test('sends a test mail, says why one fails, retries, and counts; users can be invited', async () => {
+  test('sends a test mail, prints why one fails, retries, and counts; users can be invited', async () => {
     const database = await openOwnDatabase()
     const [smtp, untrusted] = [await startSmtp(), await startSmtp({ tls: true })]
     const settings = { DATABASE_URL: database.url(), ...smtp.settings }
@@ -112,7 +112,7 @@ test.describe('npm run users', () => {
     ])
   })
 
-  test('disable ends all sessions, codes and reset tokens, also after enable', async ({ user, post, sql }) => {
+  test('disable ends all sessions, codes and reset tokens; enable restores none', async ({ user, post, sql }) => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
     const [code, token] = [await newCode(user), await newToken(user)]
     const disabled = await users('disable', user.email.toUpperCase())
@@ -146,7 +146,7 @@ test.describe('npm run users', () => {
     expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
   })
 
-  test('show tells about a second factor, and remove-second-factor removes it with all sessions', async ({ sql }) => {
+  test('show prints the second factor, and remove-second-factor removes it and ends all sessions', async ({ sql }) => {
     const user = await newFactorUser(sql)
     await sql(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 day')`, [user.id])
     await sql('UPDATE second_factors SET failures = 7 WHERE user_id = $1', [user.id])
@@ -162,7 +162,7 @@ test.describe('npm run users', () => {
     expect(await sql(`SELECT FROM (${left}) AS remaining WHERE user_id = $1`, [user.id])).toEqual([])
   })
 
-  test('show names the way, the connection and the device of a sign-in, also of an ended one', async ({
+  test('show prints the method, the connection and the device of a sign-in, even if its session has ended', async ({
     user,
     sql,
   }) => {
@@ -204,7 +204,7 @@ test.describe('npm run users', () => {
     expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
   })
 
-  test('rename tells both addresses, and sends nothing that waits for the old one', async () => {
+  test('rename mails both addresses, and sends no waiting mail to the old one', async () => {
     const database = await openOwnDatabase()
     const smtp = await startSmtp()
     const withMail = (...command: string[]) =>
@@ -223,7 +223,7 @@ test.describe('npm run users', () => {
     }
   })
 
-  test('rename takes no address of another user, in any form', async ({ user, sql }) => {
+  test('rename rejects the address of another user, in any form', async ({ user, sql }) => {
     const domain = `${Date.now()}.example.com`
     await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`, [`ada@bücher.${domain}`])
     const taken = await users('rename', user.email, `Ada@xn--bcher-kva.${domain}`)
@@ -374,7 +374,7 @@ for (const [program, rest, problem] of [
   ['migrate', '--json', "Unknown option '--json'."],
   ['users', 'disable ada@example.com --sso-only', '--sso-only is not a flag of “disable”.'],
 ] as const) {
-  test(`npm run ${program} names what is wrong, and prints its usage`, async () => {
+  test(`npm run ${program} prints what is wrong, and its usage`, async () => {
     const usage = `npm run ${program}`
     expect(await run([program, '--help'])).toEqual({ code: 0, stdout: expect.stringContaining(usage), stderr: '' })
     expect(await run([program, ...rest.split(' ')])).toMatchObject(failure(2, `${problem}\n\n${usage}`))

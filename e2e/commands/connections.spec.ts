@@ -155,7 +155,7 @@ test('prints how many users are left without a way in, and what lets them in', a
   expect((await users('--domain', 'x')).stderr).toContain('“x” is not a domain')
 })
 
-test('adds nothing that it can’t use', async ({ sql }) => {
+test('rejects a connection that can’t be used, and adds nothing', async ({ sql }) => {
   await addHere()
   const other = `${slug}-2`
   const addOther = (parameters: string[], stdin = 'secret') =>
@@ -258,7 +258,7 @@ test('rejects sign-ins of several tenants until each has its domains', async ({ 
   expect(await outcome()).toBeNull()
 })
 
-test('encrypts all secrets with the first key, and names those that it can’t open', async () => {
+test('encrypts all secrets with the first key, and lists those that it can’t decrypt', async () => {
   const database = await openOwnDatabase()
   const [first, next] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'))
   const own = { DATABASE_URL: database.url(), DIRECT_DATABASE_URL: '' }
@@ -283,7 +283,7 @@ test('encrypts all secrets with the first key, and names those that it can’t o
   await database.drop()
 })
 
-test('updates nothing that it can’t use', async ({ sql }) => {
+test('rejects an update that can’t be used, and changes nothing', async ({ sql }) => {
   await addHere()
   const other = `other.${domain}`
   await addHere({ slug: `${slug}-2`, domains: [other] })

@@ -184,7 +184,7 @@ test('fails if the database is unreachable or missing, or DATABASE_URL is not se
   }
 })
 
-test('uses DIRECT_DATABASE_URL, and ignores the statement time-out of the role', async () => {
+test('uses DIRECT_DATABASE_URL, and ignores the statement timeout of the role', async () => {
   await database.sql(`ALTER DATABASE ${database.name} SET statement_timeout = '300ms'`)
   addMigration('20270101000000_slow', 'SELECT pg_sleep(0.5)')
   const { code, stdout } = await runMigrate({

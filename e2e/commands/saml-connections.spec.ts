@@ -111,7 +111,7 @@ test('adds a connection with all flags', async ({ sql }) => {
   })
 })
 
-test('signs requests if the metadata demands it, and relaxes nothing', async ({ sql }) => {
+test('signs requests if the metadata demands it, and relaxes no check', async ({ sql }) => {
   await add([], metadataOf(provider, { attributes: ' WantAuthnRequestsSigned="true" WantAssertionsSigned="false"' }))
   const [row] = await sql('SELECT settings FROM connections WHERE slug = $1', [slug])
   expect(row!.settings).toMatchObject({ signRequests: true, signed: 'either' })
@@ -154,7 +154,7 @@ test('updates what flags name, signs requests if new metadata demands it, and fe
   expect(await update(...fetched)).toMatchObject({ code: 1, stderr: expect.stringContaining('can’t be fetched') })
 })
 
-test('rotates our key, and replaces one that can’t be opened', async ({ sql }) => {
+test('rotates our key, and replaces one that can’t be decrypted', async ({ sql }) => {
   await add()
   const rotate = (...more: string[]) => connections(['rotate-key', slug, ...more])
   const settings = async () => (await sql('SELECT settings FROM connections WHERE slug = $1', [slug]))[0]!.settings
@@ -177,7 +177,7 @@ test('rotates our key, and replaces one that can’t be opened', async ({ sql })
   expect((await connections(['check', slug])).stderr).not.toContain('secrets')
 })
 
-test('adds nothing that it can’t use', async ({ sql }) => {
+test('rejects a connection that can’t be used, and adds nothing', async ({ sql }) => {
   const addAt = (parameters: string[], stdin = '') =>
     connections(['add', 'saml', slug, '--domain', domain, ...parameters], stdin)
   for (const [attempt, message] of [

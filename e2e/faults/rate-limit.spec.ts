@@ -116,7 +116,7 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
         expect(counted).toEqual(Array.from({ length: 10 }, (_, index) => limit - 1 - index))
       })
 
-    test('an error of Redis is an outage, and the log has its words', async () => {
+    test('treats an error of Redis as an outage, and logs its message', async () => {
       const [server] = servers
       const from = server!.output().length
       const address = newAddress()
@@ -150,7 +150,7 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
       expect(upstash().commands.length).toBe(limit + 1)
     })
 
-    test('waits for one call only when Redis is slow and needs the script again', async () => {
+    test('waits for only one call when Redis is slow and needs the script again', async () => {
       upstash().slowDown(350) // of 400 ms for both calls together
       const responses = await sendMany(20, (index) => ask(index, newAddress()))
       expect(upstash().scriptsRun()).toBe(0)
@@ -160,7 +160,7 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
       await untilRedisIsUsed(...servers)
     })
 
-    test('a result that is no count is an outage: the process counts', async () => {
+    test('treats a result that is no count as an outage, and counts in process', async () => {
       const [server] = servers
       for (const result of ['OK', ['a', 'b'], [1], [-5, limit], [1.5, limit], null, 7, { used: 1 }]) {
         const what = JSON.stringify(result)

@@ -24,7 +24,7 @@ function countEach(values: unknown[]): Record<string, number> {
   return counts
 }
 
-test('25 concurrent refreshes with one token rotate it once; later ones count as reuse', async ({ sql }) => {
+test('25 concurrent refreshes with one token rotate it once; a later one counts as reuse', async ({ sql }) => {
   const servers = await startTwoServers()
   const refreshAtOnce = async (tokens: string[]) => {
     const responses = await Promise.all(tokens.map((refreshToken) => servers.post(refreshPath, { refreshToken })))

@@ -102,7 +102,7 @@ test('a confirmation that is late, or waits for the end of its session, changes 
 })
 
 for (const kind of ['code', 'recoveryCode'] as const)
-  test(`of 50 concurrent requests with one ${kind}, one starts a session`, async ({ sql }) => {
+  test(`only one of 50 concurrent requests with one ${kind} starts a session`, async ({ sql }) => {
     for (let round = 0; round < Math.ceil(rounds / 10); round++) {
       const user = await newFactorUser(sql)
       const given = { [kind]: kind === 'code' ? totp(user.secret) : user.recoveryCodes[0] }
@@ -171,7 +171,7 @@ for (const [what, prepare] of Object.entries(rivals))
     expect(Math.min(all, none) + some, 'each side was first').toBeGreaterThanOrEqual(rounds / 10)
   })
 
-test('of two concurrent confirmations, one switches the factor on, and its session stays', async ({ sql }) => {
+test('one of two concurrent confirmations switches the factor on, and keeps its session', async ({ sql }) => {
   for (let round = 0; round < rounds; round++) {
     const user = await newPasswordUser(sql, { cost: 4 })
     const both = [await enrolment(sql, user), await enrolment(sql, user)]

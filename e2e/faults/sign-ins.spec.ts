@@ -10,7 +10,7 @@ import { Visitor } from '../support/sso-visitor'
 
 const signInCount = 100
 
-test('no sign-in counts twice, and no session begins without one, while PostgreSQL restarts', async () => {
+test('while PostgreSQL restarts, no sign-in starts two sessions, and no session starts without a sign-in', async () => {
   const postgres = await startBreakablePostgres()
   const provider = await startProvider({
     // a new person each time

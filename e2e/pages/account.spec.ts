@@ -92,7 +92,7 @@ for (const scripts of [true, false]) {
   })
 }
 
-test('leads from the start page and back, also when the JWT has expired, or to the sign-in', async ({ page, user }) => {
+test('redirects to the start page and back, even if the JWT has expired, or to the sign-in', async ({ page, user }) => {
   await page.goto(`${server.url}/account`)
   await expect(heading(page)).toHaveText('You’re not signed in')
   await expect(page.getByRole('link', { name: 'Sign in' })).toHaveAttribute('href', '/sign-in?next=%2Faccount')
@@ -104,7 +104,7 @@ test('leads from the start page and back, also when the JWT has expired, or to t
   await expect(heading(page)).toHaveText('Your account')
 })
 
-test('takes no form of another site, and none without a session', async ({ user, sql }) => {
+test('rejects forms of another site, and forms without a session', async ({ user, sql }) => {
   const { body } = await signInWithCode(user)
   await signInWithCode(user)
   const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'X-Forwarded-For': newAddress() }

@@ -98,7 +98,7 @@ test('accepts a link with something around the token', async ({ page, user }) =>
   }
 })
 
-test('a link that lost a part says what to do', async ({ page, user }) => {
+test('an incomplete link shows what to do', async ({ page, user }) => {
   await page.goto(`/reset-password?token=${(await newToken(user)).slice(0, 30)}`)
   await expect(heading(page)).toHaveText('This link isn’t valid')
   await expect(page.getByText('copy the whole link into your browser')).toBeVisible()

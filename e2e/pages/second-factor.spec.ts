@@ -229,7 +229,7 @@ test('starts again when the step has expired, with the same address, or with ano
   expect(await keepCookies(page)).toEqual(['ask'])
 })
 
-test('without scripts, says what is needed', async ({ browserProcess, sql }) => {
+test('without scripts, shows what is needed', async ({ browserProcess, sql }) => {
   const context = await browserProcess.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
   const user = await newFactorUser(sql)
@@ -243,7 +243,7 @@ test('without scripts, says what is needed', async ({ browserProcess, sql }) => 
   await context.close()
 })
 
-test('where nobody can set one up, a second factor that is on can be changed', async ({ page, sql }) => {
+test('a second factor can be changed even if the setting is off', async ({ page, sql }) => {
   await openAccount(page, await newPasswordUser(sql, { cost: 4 }), { at: without })
   await expect(heading(page)).toHaveText('Your account')
   await expect(page.getByText('Authenticator app')).toHaveCount(0)

@@ -214,7 +214,7 @@ test.describe('renewal on the home page', () => {
     expect([posts.length, loads]).toEqual([1, ['/', '/']])
   })
 
-  test('that fails keeps the user signed in, with the same cookies, on the page', async ({ page, user, sql }) => {
+  test('that fails keeps the user signed in on the page, with the same cookies', async ({ page, user, sql }) => {
     await signIn(page, user, { jwt: 'missing' })
     const before = await cookiesOf(page)
     const [posts, loads] = [countPosts(page), countLoads(page)]

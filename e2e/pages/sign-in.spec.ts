@@ -150,7 +150,7 @@ test('sends a link without JavaScript, in German, and rejects two addresses', as
   await expect.poll(() => smtp.mailsTo(user.email)[0]?.subject).toBe('Neues Passwort für Dashboard wählen')
 })
 
-test('asks again after a minute, without the storage of the browser, too', async ({ page }) => {
+test('asks again after a minute, even without the storage of the browser', async ({ page }) => {
   const again = page.getByRole('link', { name: 'Ask again' })
   await page.clock.install()
   for (const isBlocked of [false, true]) {
@@ -350,7 +350,7 @@ test('without JavaScript, continues to the identity provider, or asks for JavaSc
   await context.close()
 })
 
-test('shows an error in one place, and waits alike on every form', async ({ page, user }) => {
+test('shows an error in one place, and waits in the same way on every form', async ({ page, user }) => {
   const [signIn, mixedSignIn] = [`${server.url}/sign-in`, `${mixed.url}/sign-in`]
   const submit = page.locator('button[type=submit]')
   for (const [form, api, field, good, empty] of [

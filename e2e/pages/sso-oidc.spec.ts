@@ -134,7 +134,7 @@ for (const [ending, [title, act]] of Object.entries(endings)) {
   })
 }
 
-test('names an account without access, in no URL, and asks for another one, once', async ({ page }) => {
+test('shows an account without access, but not in a URL, and asks for another one, once', async ({ page }) => {
   await connect({ provision: false })
   const prompts: (string | null)[] = []
   const urls: string[] = []

@@ -63,7 +63,7 @@ test('signs in from a link at the provider, which leads to its RelayState', asyn
   expect(await sessionsOf(sql)).toHaveLength(2)
 })
 
-test('Back to the page of the provider goes onward; without a session, it signs in again', async ({ page, sql }) => {
+test('Back to the page of the provider continues, or signs in again without a session', async ({ page, sql }) => {
   const visited: string[] = []
   page.on('request', (request) => request.url().startsWith(pages.ssoUrl) && visited.push(request.url()))
   await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)

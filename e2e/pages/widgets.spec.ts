@@ -122,7 +122,7 @@ test('rejects a sandboxed iframe, a file, and a redirect from an approved page',
   expect(await ask(local)).toMatchObject(rejected)
 })
 
-test('waits as long as Retry-After asks, three tries at most', async ({ page }) => {
+test('waits for Retry-After, and tries at most three times', async ({ page }) => {
   const waits: number[] = []
   await page.addInitScript(() => {
     const { setTimeout } = window

@@ -50,7 +50,7 @@ test('the domain of a stored address is in ASCII, or as it is', () => {
   ])
 })
 
-test('a name has one form in Unicode, in lower case', () => {
+test('a host name has one form in Unicode, in lower case', () => {
   expect(emailForms('EVE@Ꭰ.example')).toEqual(['eve@ꭰ.example', 'eve@xn--58d.example', 'eve@ꭰ.example'])
   expect(emailForms('eve@xn--58d.example')?.[2]).toBe('eve@ꭰ.example')
 })

@@ -5,7 +5,7 @@ import { asUnavailable } from './unavailable'
 const lost = new Error('Connection terminated unexpectedly')
 const verdictOf = (error: unknown) => [asUnavailable(error)?.code, asUnavailable(error)?.details.outcome]
 
-test('changed nothing if the pool lost it while connecting, also if another bundle opened the pool', () => {
+test('a connection that the pool lost while connecting changed nothing, even if another bundle opened the pool', () => {
   class OfAnotherBundle extends Error {
     override name = 'NothingChanged'
   }

@@ -20,7 +20,7 @@ test('on Vercel, only the last entry of its own header counts', () => {
   }
 })
 
-test('elsewhere, its header does not count', () => {
+test('outside Vercel, Vercel’s header is ignored', () => {
   expect(addressOf({ 'X-Forwarded-For': '203.0.113.1, 127.0.0.1', 'X-Vercel-Forwarded-For': '203.0.113.7' })).toBe(
     '203.0.113.1', // behind the one proxy of the tests
   )

@@ -7,7 +7,7 @@ test('contrast follows WCAG', () => {
   expect(contrast('#767676', '#ffffff')).toBeCloseTo(4.54, 2)
 })
 
-test('the default color has another one for dark pages', () => {
+test('the default color differs on dark pages', () => {
   const { light, dark } = accentPalette('#0b6e4f')
   expect([light.accent, dark.accent, dark.accentEdge]).toEqual(['#0b6e4f', '#6fd3a0', '#6fd3a0'])
 })

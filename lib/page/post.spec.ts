@@ -7,7 +7,7 @@ const outcomeFor = (body: unknown, init?: ResponseInit) => {
   return outcomeOf({ requestId: sentId, response: Promise.resolve(new Response(text, init)) })
 }
 
-test('a 429 without our JSON, as of a firewall, is a wait', async () => {
+test('a 429 without our JSON, such as from a firewall, leads to a wait', async () => {
   for (const body of ['<h1>Slow down</h1>', '', '{}', 'null'])
     expect(await outcomeFor(body, { status: 429, headers: { 'Retry-After': '30' } })).toEqual({
       kind: 'limited',
@@ -36,7 +36,7 @@ test('without Retry-After in seconds, the wait is five seconds', async () => {
   }
 })
 
-test('the reference is that of the body, else that of the header, else the one that was sent', async () => {
+test('the reference is from the body, or else from the header, or else the one that was sent', async () => {
   const headers = { 'X-Request-Id': 'of-the-header' }
   const failed = { code: 'INTERNAL_ERROR' }
   const references = [

@@ -17,7 +17,7 @@ function randomPasswords(count: number, length: number, alphabet: string): strin
 
 const printable = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index)).join('')
 
-test('eight random characters pass, but for a tiny share', () => {
+test('nearly all passwords of eight random characters pass', () => {
   const rejected = randomPasswords(250, 8, printable).filter(isGuessable)
   expect(rejected.length, rejected.join(' ')).toBeLessThanOrEqual(2)
   const alphanumeric = randomPasswords(250, 8, printable.replace(/[^a-z0-9]/gi, '')).filter(isGuessable)
@@ -34,7 +34,7 @@ test.each(['lantern meadow otter', 'Sommer-Laterne-Violine', 'zapato nube lámpa
   (password) => expect(isGuessable(password)).toBe(false),
 )
 
-test('all forms of a password are judged alike', () => {
+test('all forms of a password get the same rating', () => {
   const zoe = ['zöe.grüßhold@example.com']
   for (const form of ['NFC', 'NFD'])
     expect(countGuesses('Grüßhold1!'.normalize(form), zoe), form).toBeLessThan(minGuesses)

@@ -81,7 +81,7 @@ test('callbacks of dashboards have https, or are on this machine, and never on o
     ])
 })
 
-test('users sign in with a password, and the database has a pooler, only if a setting says so', () => {
+test('password sign-in and the pooler are off by default', () => {
   const direct = { ...good, DIRECT_DATABASE_URL: 'postgresql://owner:secret@db.example.com/app' }
   for (const name of ['PASSWORD_SIGN_IN', 'DATABASE_POOLED'] as const) {
     expect(parseEnv(direct)[name]).toBe(false)
@@ -91,7 +91,7 @@ test('users sign in with a password, and the database has a pooler, only if a se
   }
 })
 
-test('statements are prepared unless the database has a pooler, also one that its URL names', () => {
+test('statements are prepared unless a setting or the URL names a pooler', () => {
   const pooler = { ...good, DATABASE_URL: `${good.DATABASE_URL}?pgbouncer=true` }
   expect(parseEnv(good)).toMatchObject({ DATABASE_POOLED: false, DATABASE_PREPARED_STATEMENTS: true })
   expect(parseEnv(pooler)).toMatchObject({ DATABASE_POOLED: true, DATABASE_PREPARED_STATEMENTS: false })

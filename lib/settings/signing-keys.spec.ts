@@ -24,7 +24,7 @@ test('a new set signs with its key and publishes its public part under the RFC 7
   expect(kid).toBe(await calculateJwkThumbprint(published[0]!))
 })
 
-test('the first key signs; the next and the previous one, private or public, are published beside it', () => {
+test('the first key signs; the next and the previous one, private or public, are published with it', () => {
   const [current, next] = [p256(), p256()]
   const { d, ...previous } = p256()
   const { kid, published } = parseSigningKeys(set(current, next, previous))

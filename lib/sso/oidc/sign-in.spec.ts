@@ -92,7 +92,7 @@ function rejects(error: string, behaviors: Record<string, [check: string, behavi
 
 // ID tokens and responses
 
-test('takes how the user authenticated if the provider lists registered values only', async () => {
+test('reads how the user authenticated only if all listed values are registered', async () => {
   const connection = await connect()
   for (const [given, taken] of [
     [
@@ -358,7 +358,7 @@ const unusableKeys: Record<string, NonNullable<Behavior['jwks']>> = {
   'more than 64 KiB': (genuine) => ({ body: sized(genuine, keysBytes + 1) }),
 }
 for (const [what, jwks] of Object.entries(unusableKeys)) {
-  test(`lets the last good keys serve for a day in place of ${what}, and rejects sign-ins without them`, async () => {
+  test(`uses the last good keys for a day in place of ${what}, and rejects sign-ins without them`, async () => {
     const warnings = vi.spyOn(log, 'warn').mockReturnValue()
     const connection = await connect()
     provider.behavior = { jwks }
@@ -375,7 +375,7 @@ for (const [what, jwks] of Object.entries(unusableKeys)) {
   })
 }
 
-test('ignores other keys that it can’t use, and takes new ones', async () => {
+test('ignores keys that it can’t use, and fetches new ones', async () => {
   const others = [
     { kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'other', alg: 'EdDSA' },
     { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA', kid },
@@ -403,7 +403,7 @@ test('ignores other keys that it can’t use, and takes new ones', async () => {
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
 })
 
-test('lets the last good metadata serve for a day while it can’t be renewed, and renews it in the background', async () => {
+test('uses the last good metadata for a day while it can’t be fetched, and renews it in the background', async () => {
   const warnings = vi.spyOn(log, 'warn').mockReturnValue()
   const connection = await connect()
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
@@ -563,7 +563,7 @@ describe('settings', () => {
   const oidc = (settings: object) =>
     ConnectionSettings.safeParse({ kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x', ...settings })
       .success
-  test('reject an issuer that trusts too much', () => {
+  test('reject an issuer that would trust too many users', () => {
     expect(oidc({})).toBe(true)
     expect(oidc({ issuer: 'http://localhost:8080' })).toBe(true) // this service has http here
     for (const issuer of [
@@ -614,14 +614,14 @@ const problemOf = (documents: object[], name?: string) => {
 }
 const isVerified = (documents: object[]) => emailOf([...(documents as Record<string, unknown>[]), { email }]).isVerified
 
-test('reads whether an address is verified from true and "true", and assumes it without a statement', () => {
+test('accepts true, "true" and a missing email_verified as verified', () => {
   for (const email_verified of [undefined, null, true, 'true', 'True', 'TRUE', ' true\n'])
     expect(isVerified([{ email, email_verified }]), String(email_verified)).toBe(true)
   for (const email_verified of [false, 'false', 'False', 'true?', '', ['true'], 0])
     expect(isVerified([{ email, email_verified }]), String(email_verified)).toBe(false)
 })
 
-test('requires that no document says that an address is unverified', () => {
+test('rejects an address that any document marks as unverified', () => {
   expect(isVerified([{ email_verified: true }, { email, email_verified: true }])).toBe(true)
   for (const documents of [
     [{ email_verified: false }, { email }],
@@ -638,7 +638,7 @@ test('reads the email address of the first document that has one', () => {
   expect(emailOf([{ email: [email, 'ADA@example.com'] }, { email: 'eve@example.com' }]).email).toBe('ADA@example.com')
 })
 
-test('takes white space, empty texts and lists, and other types in place of an email address for none', () => {
+test('treats white space, empty texts and lists, and other types as a missing email address', () => {
   for (const nothing of [undefined, null, '', ' \n', [], [''], [null], 0, {}])
     expect(emailOf([{ email: nothing }, { email }]).email, JSON.stringify(nothing)).toBe(email)
   for (const padded of [` ${email}`, `${email}\r\n`, ['', email], [`${email} `, email]])

@@ -296,7 +296,7 @@ test('requires the signatures that the connection wants', async () => {
   }
 })
 
-test('reads the identity from what is signed only', async () => {
+test('reads the identity only from signed parts', async () => {
   const outside =
     '<samlp:Extensions><saml:Subject><saml:NameID>root</saml:NameID></saml:Subject><saml:Attribute Name="mail"><saml:AttributeValue>root@example.com</saml:AttributeValue></saml:Attribute></samlp:Extensions>'
   const tamper = replace('<samlp:Status>', `${outside}<samlp:Status>`)
@@ -588,7 +588,7 @@ test('a document with an invalid signature takes little more CPU than a genuine 
   }
 })
 
-test('what no signature covers has at most 50 elements, 50 attributes and 16 KiB', async () => {
+test('an unsigned part has at most 50 elements, 50 attributes and 16 KiB', async () => {
   const xmlOf = (mode: ResponseOptions) => decoded(provider.respond(mode))
   const intoKeyInfo = (text: string) => replace('</ds:KeyInfo>', `${text}$&`)
   const beforeStatus = (text: string) => replace('<samlp:Status>', `${text}$&`)
@@ -658,7 +658,7 @@ test('reads no email address from two attributes of one name, nor from an elemen
   }
 })
 
-test('of two ends of the session, the earlier one counts', async () => {
+test('uses the earlier of two ends of the session', async () => {
   const second = replace(parts.authnStatement, (first) => first! + first!.replace(/SessionNotOnOrAfter="[^"]*"/, end))
   const end = `SessionNotOnOrAfter="${new Date(Date.now() + 600_000).toISOString()}"`
   for (const order of [second, inOrder(second, replace(/SessionNotOnOrAfter="[^"]*"/, end))]) {

@@ -78,7 +78,7 @@ test('reads one provider in a list, beside a service provider and a role of SAML
   expect(readProviderMetadata(xml).entityId).toBe('https://idp.example/metadata')
 })
 
-test('takes no check from metadata', () => {
+test('switches no check off because of metadata', () => {
   for (const value of ['false', 'true']) {
     const hostile = `WantAuthnRequestsSigned="${value}" WantAssertionsSigned="false" WantResponseSigned="false" validateSignature="false" protocolSupport`
     const metadata = readProviderMetadata(replace('protocolSupport', hostile)(good()))
@@ -142,7 +142,7 @@ test('reads a certificate as PEM, on lines, and with text around the PEM', () =>
   expect(problemOf(entity(role(keyOf(`subject=/CN=idp${body}`))))).toContain('can’t be read')
 })
 
-test('takes the usable certificates and endpoints, and names the others', () => {
+test('uses the usable certificates and endpoints, and lists the others', () => {
   const bad: [string, string][] = [
     [certificateOf(unsupported('ec', 0)), 'it holds no RSA key of 2048 bits or more'],
     [certificateOf(unsupported('rsa', 1024)), 'it holds no RSA key of 2048 bits or more'],
@@ -175,7 +175,7 @@ test('takes the usable certificates and endpoints, and names the others', () => 
   )
 })
 
-test('takes no key of an issuer in place of one that can’t be used', () => {
+test('does not use an issuer’s key in place of one that can’t be used', () => {
   const text = certificateOf(unsupported('ec', 0))
   const chain = replace('</ds:X509Certificate>', `$&<ds:X509Certificate>${keyText(current)}</ds:X509Certificate>`)
   expect(problemOf(entity(role(chain(keyOf(text)))))).toContain('RSA key of 2048')
