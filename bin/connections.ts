@@ -19,11 +19,11 @@ const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
 const usageOfAll = `  Every add:
     --name TEXT         the label of its button; by default the slug
     --list              shows a button on the sign-in page
-    --provision         creates a user for everybody of the domains who signs in
+    --provision         creates unknown users of the domains when they first sign in
     --session-hours N   renews its sessions for N hours at most, 1 to 168; the last JWT ends up to 12 hours later
     --allow-passwords   lets users of the domains have a password too; by default they may only use SSO
 npm run connections -- update SLUG [--FLAG …]
-    takes the flags of its add, except for another issuer. What has no flag stays, and so do users and sessions.
+    takes the flags of its add, except for another issuer. What you give no flag for does not change.
     --no-FLAG switches a flag off; an empty text removes one that is optional.
     --domain DOMAIN         adds a domain; --remove-domain DOMAIN removes one
     --tenant ID             replaces the list of tenants
@@ -33,10 +33,10 @@ npm run connections -- rotate-key SLUG   makes a second key of ours for a SAML c
 npm run connections -- reseal          encrypts all secrets with the first key of ENCRYPTION_KEY
 npm run connections -- list            lists all connections. --json: one object a line
 npm run connections -- show SLUG       shows a connection, and what to enter at the provider
-npm run connections -- check SLUG      asks the provider, and names what is wrong
-npm run connections -- disable SLUG    ends all sessions of the connection, and lets no new one begin
+npm run connections -- check SLUG      sends the provider requests, and prints what is wrong
+npm run connections -- disable SLUG    ends all sessions of the connection, and rejects new ones
 npm run connections -- enable SLUG     lets users sign in through a disabled connection again
-npm run connections -- remove SLUG     disables a connection, and forgets who its users are there
+npm run connections -- remove SLUG     deletes a connection, and the links of its users to it
 
 A slug names the connection in URLs and in the log: lower-case letters, digits and hyphens.
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`

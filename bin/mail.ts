@@ -11,9 +11,9 @@ const { outboxStatus, retryNow } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
 const { MailError, sendMail } = await import('../lib/mail/transport')
 
-const usage = `npm run mail -- status         counts the mails of the past day by what became of them. --json: one object a line
-npm run mail -- retry          sends what waits, without waiting for its next attempt if that is minutes away
-npm run mail -- test ADDRESS   sends a test mail, and explains what fails`
+const usage = `npm run mail -- status         counts the mails of the past day by outcome. --json: one object a line
+npm run mail -- retry          sends mails now whose next attempt is more than two minutes away
+npm run mail -- test ADDRESS   sends a test mail, and prints what fails`
 
 const adviceOnPasswords = `Microsoft 365 needs smtp://…@smtp.office365.com:587, and SMTP AUTH switched on for the mailbox. Google and others with
 two-step verification need an app password. Special characters in SMTP_URL are encoded: %40 for @, %25 for %.`

@@ -17,13 +17,13 @@ const users = await import('../lib/user')
 const { createUser, findUserByEmail } = users
 const { importUsers, readUsers } = await import('../lib/user-import')
 
-const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: who may only use SSO, whatever the domain
+const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: one who may only use SSO, in any domain
 npm run users -- allow-password EMAIL
 npm run users -- allow-password --domain DOMAIN
                                   lets a user, or all of a domain, have a password although SSO is required: for
-                                  emergencies. --undo: takes that back
+                                  emergencies. --undo: undoes that
 npm run users -- delete EMAIL     deletes the user, with sessions, password and links to identity providers
-npm run users -- disable EMAIL    ends all sessions of the user, and lets no new one begin
+npm run users -- disable EMAIL    ends all sessions of the user, and rejects new ones
 npm run users -- enable EMAIL     lets a disabled user sign in again
 npm run users -- import FILE.csv  adds the users of a file, or none: lines of email,password_hash (bcrypt), - for stdin
 npm run users -- invite EMAIL     mails the user a link to choose a password. Adds the user if needed
@@ -41,7 +41,7 @@ npm run users -- show EMAIL       shows a user, the last sign-in and the live se
 npm run users -- sign-out EMAIL   ends all sessions of the user, who can sign in again
 npm run users -- unlink EMAIL CONNECTION
                                   rejects the subject of the user at an identity provider, until it is linked again:
-                                  the next other subject with this email address is this user
+                                  the next other subject with this email address is linked to this user
 
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 

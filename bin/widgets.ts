@@ -16,12 +16,12 @@ npm run widgets -- show SLUG             shows a widget, its origins, and the en
 npm run widgets -- add-origin SLUG ORIGIN
 npm run widgets -- remove-origin SLUG ORIGIN
 npm run widgets -- rotate SLUG           prints a new token. The old one stops working
-                                         --keep TIME: later, after 30m, 12h or 7d
+                                         --keep TIME: it works for that long, such as 30m, 12h or 7d
 npm run widgets -- revoke SLUG HINT      revokes the token that ends with these four characters
-npm run widgets -- disable SLUG          lets no page use the widget. JWTs live for up to 15 minutes
+npm run widgets -- disable SLUG          rejects all pages. Earlier JWTs are valid for up to 15 minutes
 npm run widgets -- enable SLUG           lets pages use a disabled widget again
 npm run widgets -- remove SLUG           deletes a widget with its origins and tokens
-npm run widgets -- check SLUG ORIGIN     what a page of this origin would get, and why
+npm run widgets -- check SLUG ORIGIN     shows whether a page of this origin gets a JWT, and why
 
 A slug names the widget in its JWTs and in the log: lower-case letters, digits and hyphens.
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`

@@ -83,8 +83,8 @@ const add: OidcProvider['add'] = {
     adds an OpenID provider. Reads the client secret from stdin, and prints what to enter at the provider.
     --tenant ID         a tenant of Entra ID that may sign in; required unless the issuer has a tenant ID. Several
                         need the domains for which each vouches: --tenant ID=DOMAIN,DOMAIN
-    --token-auth WHAT   post or basic: how the client is registered, if the provider announces both
-    --email-claim NAME  the claim with the email address, if it is not email; it links and creates nobody
+    --token-auth WHAT   post or basic: how the client authenticates, if it must be only one of them
+    --email-claim NAME  the claim with the email address, if it is not email; it does not link or create users
     --trust-claim       lets that claim link and create users: only if users can't edit it at the provider`,
   flags: {
     issuer: { type: 'string' },

@@ -78,8 +78,8 @@ const add: SamlProvider['add'] = {
     adds a SAML provider from its metadata (- for stdin), and prints what to enter at the provider.
     --metadata          also takes an https URL
     --want-signed WHAT  response, assertion, both or, by default, either
-    --sign-requests     signs requests, as metadata may also demand
-    --email-attribute NAME   the attribute with the email address, if it is none of the usual ones; or NameID`,
+    --sign-requests     signs requests, even if the metadata does not demand it
+    --email-attribute NAME   the attribute with the email address, if it is not one of the usual ones; or NameID`,
   flags: {
     metadata: { type: 'string' },
     'want-signed': { type: 'string' },
