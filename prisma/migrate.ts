@@ -104,13 +104,13 @@ class KeptConnection extends pg.Pool {
   }
 }
 
-/** Opens a single connection: an advisory lock belongs to one. Removes the time-out, which is meant for the service. */
+/** Opens a single connection: an advisory lock belongs to one. Removes the timeout, which is meant for the service. */
 function openConnection(url: string, report: (line: string) => void = () => {}): pg.Pool {
   const pool = new KeptConnection({
     connectionString: url,
     max: 1,
     connectionTimeoutMillis: connectMs,
-    idleTimeoutMillis: 0, // an idle time-out would close the connection and release the lock
+    idleTimeoutMillis: 0, // an idle timeout would close the connection and release the lock
     keepAlive: true,
     onConnect: async (client) => {
       client.on('notice', ({ severity, message }) => severity === 'WARNING' && report(message!)) // of a migration

@@ -29,7 +29,7 @@ export type Operation = {
   /** How long any cache may store the response, in seconds. If set, any origin may read it. */
   publicSeconds?: number
   mediaType?: string
-  /** Whether pages of every site may call the operation (CORS), which reads no cookie and has a limit of its own. */
+  /** Whether pages of every site may call the operation (CORS), which reads no cookie and has its own rate limit. */
   crossOrigin?: boolean
   /** The errors specific to the operation. `errorsOf` adds the common ones. */
   errors?: readonly ErrorCode[]

@@ -26,9 +26,9 @@ const hour = 60 * minute
 
 const signInLink = async () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
 
-/** The delays of a mail that the user waits for. */
+/** The delays and the lifetime of a mail that the user waits for. */
 const request = { retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute], lifetimeSeconds: hour }
-/** The delays of a notice about a change of the account. */
+/** The delays, the lifetime and the link of a notice about a change of the account. */
 const notice = {
   retryAfterSeconds: [...request.retryAfterSeconds, 2 * hour, 12 * hour],
   lifetimeSeconds: 24 * hour,

@@ -49,7 +49,7 @@ function parametersOf(url = ''): URLSearchParams {
   return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
 }
 
-/** A setting with a parser of its own, whose error describes the problem without the value. */
+/** A setting with its own parser, whose error describes the problem without the value. */
 function parsedBy<Result>(parse: (text: string) => Result) {
   return z.string().transform((text, context): Result => {
     try {
