@@ -86,7 +86,7 @@ export async function checkPassword({ userId, email }: LiveSession, password: st
   return { passwordHash: user.passwordHash, attempt }
 }
 
-/** Returns the form of an email address by which attempts are counted. An invalid one, from an import, is its own. */
+/** Returns the form of an email address by which attempts are counted. An invalid one (from an import) is kept. */
 export function accountOf(email: string): string {
   return emailForms(email)?.[1] ?? email
 }
