@@ -350,7 +350,7 @@ test('without JavaScript, continues to the identity provider, or asks for JavaSc
   await context.close()
 })
 
-test('shows an error in one place, and waits in the same way on every form', async ({ page, user }) => {
+test('shows one error message, and every form has the same wait for a retry', async ({ page, user }) => {
   const [signIn, mixedSignIn] = [`${server.url}/sign-in`, `${mixed.url}/sign-in`]
   const submit = page.locator('button[type=submit]')
   for (const [form, api, field, good, empty] of [

@@ -33,7 +33,7 @@ export type LemonLdap = {
 type Clients = { oidcClients: OidcClient[]; serviceProviders: ServiceProvider[] }
 
 // What the Debian package has no server for: the files that Apache would serve, and a user of our
-// domain beside those of “Doctor Who”.
+// domain next to those of “Doctor Who”.
 const application = (userName: string, email: string) => `
 use Plack::Builder;
 use Lemonldap::NG::Portal::Main;

@@ -72,7 +72,7 @@ async function rejectionOf(stateHash: Uint8Array, connectionId: string, isBrowse
   return Object.assign(new SignInRejected(check, 'attempt_invalid'), { next })
 }
 
-/** Derives the secrets, so that none is stored. Throws SignInRejected if the key of the start was removed. */
+/** Derives the secrets of a sign-in, which are not stored. Throws SignInRejected if their signing key was removed. */
 function secretsOf(state: string, kid: string) {
   const key = env().SESSION_SIGNING_KEYS.signInKeys[kid]
   if (!key) throw new SignInRejected('state_key', 'attempt_invalid')

@@ -71,7 +71,7 @@ test('reads the first certificate of a chain only', () => {
   expect(certificates).toEqual([current])
 })
 
-test('reads one provider in a list, beside a service provider and a role of SAML 1.1', () => {
+test('reads one provider in a list that also has a service provider and a role of SAML 1.1', () => {
   const other = entity(`<md:SPSSODescriptor protocolSupportEnumeration="${protocol}"/>`, 'https://app.example')
   const legacy = '<md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:1.1:protocol"/>'
   const xml = `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata">${other}${entity(legacy + role(key(current)))}</md:EntitiesDescriptor>`

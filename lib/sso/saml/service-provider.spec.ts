@@ -205,7 +205,7 @@ const alsoAccepted: Record<string, Change> = {
   'an assertion that ended 30 seconds ago': { notOnOrAfter: -30 },
   'AES-128 in GCM': { encrypted: true, encryption: { content: 'http://www.w3.org/2009/xmlenc11#aes128-gcm' } },
   'AES-256 in CBC': { encrypted: true, encryption: { content: 'http://www.w3.org/2001/04/xmlenc#aes256-cbc' } },
-  'an encrypted key beside the encrypted data': {
+  'an encrypted key next to the encrypted data': {
     encrypted: true,
     tamper: replace(
       /(<ds:KeyInfo[^>]*>)<xenc:EncryptedKey>([\s\S]*<\/xenc:EncryptedKey>)([\s\S]*)<\/xenc:EncryptedData>/,
