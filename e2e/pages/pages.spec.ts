@@ -5,7 +5,7 @@ import type { Page, Response } from 'playwright/test'
 import { project } from '../../bin/local'
 import { exchangePath, expect, heading, newCode, newToken, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
-import { axe, complaintsOf, problemsOf } from '../support/page-checks'
+import { complaintsOf, problemsOf, violationsOf } from '../support/page-checks'
 import { hold, respondWith, show } from '../support/page-states'
 import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
@@ -281,7 +281,7 @@ test('shows an error with status 500 when a page cannot be rendered, and “Try 
     await expect(heading(page)).toHaveText('Something went wrong')
     await expect(page.locator('.reference code')).not.toBeEmpty()
     await expect(page.locator('.card'), 'styled').toHaveCSS('max-inline-size', '448px')
-    expect((await axe(page).analyze()).violations).toEqual([])
+    expect(await violationsOf(page)).toEqual([])
     await database.sql('ALTER TABLE gone RENAME TO sessions')
     await page.getByRole('button', { name: 'Try again' }).click()
     await expect(heading(page)).toHaveText('You’re signed in')
@@ -302,7 +302,7 @@ test('shows an error in every language when not even the layout can be rendered'
   expect(html).not.toContain('secret')
   await page.goto('/robots.txt')
   await page.setContent(`<!doctype html>${html}`)
-  expect((await axe(page).analyze()).violations).toEqual([])
+  expect(await violationsOf(page)).toEqual([])
   await expect(page.getByText('4711')).toBeVisible()
   for (const name of ['Load this page again', 'Diese Seite neu laden', 'إعادة تحميل الصفحة'])
     await expect(page.getByRole('link', { name })).toHaveAttribute('href', '')

@@ -1,16 +1,22 @@
-import { AxeBuilder } from '@axe-core/playwright'
+import { readFileSync } from 'node:fs'
+import type axe from 'axe-core'
 import type { BrowserContext, Page } from 'playwright/test'
+import { project } from '../../bin/local'
 
-/** With the size of targets (WCAG 2.2 SC 2.5.8), which axe leaves out by default. */
-export function axe(page: Page): AxeBuilder {
-  return new AxeBuilder({ page })
-    .setLegacyMode()
-    .options({ rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'] })
+const axeSource = readFileSync(`${project}node_modules/axe-core/axe.min.js`, 'utf8')
+
+/** Returns the violations of a page, also of the size of targets (WCAG 2.2 SC 2.5.8), which axe leaves out by default. */
+export async function violationsOf(page: Page, options: axe.RunOptions = {}): Promise<string[]> {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
+  const { violations } = await page.evaluate(
+    (all) => (window as unknown as { axe: typeof axe }).axe.run(document, all),
+    { rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'], ...options } as axe.RunOptions,
+  )
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
 }
 
 /** Returns what makes a page hard to use: violations of axe, content wider than the screen, low buttons. */
 export async function problemsOf(page: Page): Promise<string[]> {
-  const { violations } = await axe(page).analyze()
   const measured = await page.evaluate(() => {
     const { scrollWidth } = document.documentElement
     // No function gets a name here: tsx would add a call that the page does not know.
@@ -24,7 +30,7 @@ export async function problemsOf(page: Page): Promise<string[]> {
       ...heights.filter((height) => height > 0 && height < 44).map((height) => `a button ${height} pixels high`),
     ]
   })
-  return [...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`), ...measured]
+  return [...(await violationsOf(page)), ...measured]
 }
 
 // “Connection closed”, of a page that was left before all of it had arrived.
