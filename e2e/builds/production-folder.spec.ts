@@ -53,9 +53,6 @@ const brandSettings = {
   TERMS_URL: 'https://www.example.com/terms',
 }
 
-// One after the other: they share a build.
-test.describe.configure({ mode: 'default' })
-
 const temporary = `${mkdtempSync(join(realpathSync(tmpdir()), 'production-'))}/`
 const folder = `${temporary}folder/`
 const run = async (cwd: string, settings: Record<string, string>, program: string, ...parameters: string[]) => {

@@ -25,12 +25,12 @@ async function exchange(code: Code, given: Tokens[]): Promise<boolean> {
   return status === 200
 }
 
-test('20 concurrent exchanges of one code start one session', async ({ sql, url }) => {
-  for (let round = 0; round < Math.max(rounds, 40); round++) {
+test('10 concurrent exchanges of one code start one session', async ({ sql, url }) => {
+  for (let round = 0; round < rounds; round++) {
     const [browser] = (await newAccount(sql, 1, 0)).sessions
     const issued = (await dashboardCode(url, browser!))!
-    const responses = await Promise.all(Array.from({ length: 20 }, () => servers.post(exchangePath, issued)))
-    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
+    const responses = await Promise.all(Array.from({ length: 10 }, () => servers.post(exchangePath, issued)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)])
     const children = await sql('SELECT revoked_at FROM sessions WHERE parent_id = $1', [browser!.id])
     expect(children).toHaveLength(1)
   }

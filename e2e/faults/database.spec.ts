@@ -127,17 +127,17 @@ const killAndRestart = () => postgres.restartAfter(postgres.kill)
 
 test('exchanges have no partial effects while PostgreSQL and one of two servers are killed', async () => {
   const servers = await Promise.all([startServer(settings), startServer(settings)])
-  const codes = await issue(exchangePath, 500)
+  const codes = await issue(exchangePath, 300)
   let turn = 0
   const outcomes = await sendEach(codes, 25, (code) => attempt(servers[turn++ % 2]!, exchangePath, code), {
-    50: killAndRestart,
-    250: async () => {
+    30: killAndRestart,
+    150: async () => {
       const { url, process } = servers[1]!
       process.kill('SIGKILL')
       servers[1] = await startServer({ ...settings, PORT: new URL(url).port })
     },
-    275: killAndRestart,
-    400: () => postgres.restartAfter(postgres.shutDown),
+    175: killAndRestart,
+    240: () => postgres.restartAfter(postgres.shutDown),
   })
 
   const statuses = new Set(outcomes.map(({ status }) => status))

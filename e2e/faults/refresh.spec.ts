@@ -15,7 +15,7 @@ import { startTwoServers } from '../support/two-servers'
 test.describe.configure({ timeout: 600_000 }) // rounds are counted, however slow the machine is
 
 const refreshPath = paths.refreshSession
-const atOnce = 25
+const atOnce = 10
 
 /** Counts equal values. */
 function countEach(values: unknown[]): Record<string, number> {
@@ -24,7 +24,7 @@ function countEach(values: unknown[]): Record<string, number> {
   return counts
 }
 
-test('25 concurrent refreshes with one token rotate it once; a later one counts as reuse', async ({ sql }) => {
+test('10 concurrent refreshes with one token rotate it once; a later one counts as reuse', async ({ sql }) => {
   const servers = await startTwoServers()
   const refreshAtOnce = async (tokens: string[]) => {
     const responses = await Promise.all(tokens.map((refreshToken) => servers.post(refreshPath, { refreshToken })))
@@ -124,23 +124,23 @@ test('clients keep their session while PostgreSQL and a server are killed, unles
     await postgres.restartAfter(stop)
   }
   const events: Record<number, () => Promise<unknown>> = {
-    250: () => restart(postgres.kill),
-    500: async () => {
+    150: () => restart(postgres.kill),
+    300: async () => {
       const { url, process } = servers[1]!
       await age(1)
       process.kill('SIGKILL')
       await sleep(500)
       servers[1] = await startServer({ ...settings, PORT: new URL(url).port })
     },
-    750: () => restart(postgres.kill),
-    1000: () => restart(postgres.shutDown),
+    450: () => restart(postgres.kill),
+    600: () => restart(postgres.shutDown),
   }
   const outcomes: Outcome[] = []
   let turn = 0
   let successes = 0
   let event: Promise<unknown> = Promise.resolve()
   const client = async (chain: Chain) => {
-    while (successes < 1_250 && !chain.isSignedOut) {
+    while (successes < 750 && !chain.isSignedOut) {
       const outcome = await chain.refresh(servers[turn++ % 2]!.url)
       outcomes.push(outcome)
       if (outcome !== 200)
@@ -166,10 +166,10 @@ test('clients keep their session while PostgreSQL and a server are killed, unles
       expect([[presented], [presented + 1], [presented, presented + 1]]).toContainEqual(generations)
     }
   }
-  expect(successes).toBeGreaterThanOrEqual(1_250)
+  expect(successes).toBeGreaterThanOrEqual(750)
   expect(counts[503]).toBeGreaterThan(0)
   expect(counts['cut off']).toBeGreaterThan(0)
-  expect(rotations).toBeGreaterThan(150)
+  expect(rotations).toBeGreaterThan(90)
   await Promise.all(servers.map((server) => server.stop()))
   await postgres.stop()
 })

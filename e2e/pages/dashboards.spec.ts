@@ -14,9 +14,7 @@ import { connectSaml, requestIdIn } from '../support/saml-visitor'
 import { keepSecret, newAddress } from '../support/secrets'
 import { freePort, type Server, startServer } from '../support/server'
 
-// The example dashboard on 127.0.0.1, which is another site than the login on localhost. All tests of
-// this file share the servers.
-test.describe.configure({ mode: 'default' })
+// The example dashboard on 127.0.0.1, which is another site than the login on localhost.
 
 type Dashboard = Program & { url: string }
 

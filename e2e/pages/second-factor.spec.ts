@@ -15,9 +15,6 @@ import { newFactorUser, totp, wrongCode } from '../support/second-factor'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
-// All tests of this file share the servers.
-test.describe.configure({ mode: 'default' })
-
 const callback = 'http://127.0.0.1:10999/callback' // nothing listens there
 let server: Server
 /** Nobody can set up a second factor. */

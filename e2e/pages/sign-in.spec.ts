@@ -12,8 +12,7 @@ import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 
-// Sign-ins with a password, and forgotten passwords. All tests of this file share two servers.
-test.describe.configure({ mode: 'default' })
+// Sign-ins with a password, and forgotten passwords.
 
 let database: OwnDatabase
 let smtp: Smtp

@@ -7,6 +7,8 @@ import { states } from '../support/states'
 // Each state once: in English, in the light scheme, 320 pixels wide, and translated by the browser.
 // `npm run test:axe` checks all languages, schemes, text sizes and widths.
 
+test.describe.configure({ mode: 'parallel' })
+
 declare global {
   interface Window {
     /** Texts of the page that React has changed since, but that the user still sees. */

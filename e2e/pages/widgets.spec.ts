@@ -21,7 +21,6 @@ const test = base.extend({
 })
 
 // Pages of customers on 127.0.0.1, which is another site than the login on localhost, and the example widget.
-test.describe.configure({ mode: 'default' })
 
 let login: Server
 let widgetServer: Program & { url: string }

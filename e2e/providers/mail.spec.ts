@@ -8,8 +8,6 @@ import { type Server, startServer } from '../support/server'
 
 // A whole recovery, through a mail server that nobody here wrote.
 
-test.describe.configure({ mode: 'default' }) // one after the other: only one can run at a time
-
 let domain: string
 let smtpd: OpenSmtpd
 let server: Server

@@ -6,7 +6,6 @@ import { freePort, type Server, startServer } from '../support/server'
 
 // The files of deploy/ in front of two processes of the app.
 
-test.describe.configure({ mode: 'default' }) // one after the other: they share the processes
 test.use({ ignoreHTTPSErrors: true })
 
 const names = ['Caddy', 'nginx'] as const

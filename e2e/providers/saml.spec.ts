@@ -13,8 +13,6 @@ import { type SimpleSaml, type SimpleSamlOptions, startSimpleSaml } from '../sup
 // The providers are on another site than the app: on 127.0.0.1 instead of localhost. So the response
 // is a cross-site POST, to which browsers add no SameSite cookies.
 
-test.describe.configure({ mode: 'default' }) // one after the other: they share the provider
-
 let server: Server
 let slug: string
 const domain = () => `${slug}.example.org`
