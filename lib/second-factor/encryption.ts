@@ -1,24 +1,11 @@
 import { prisma } from '../database/prisma'
-import { deriveKey } from '../settings/encryption-keys'
-import { env } from '../settings/env'
+import { open, seal } from '../settings/encryption'
 
-/** Encrypts a text with the first key of ENCRYPTION_KEY (JWE). Only `decrypt` with the same `purpose` can read it. */
-export async function encrypt(text: string, purpose: string): Promise<string> {
-  const { CompactEncrypt } = await import('jose')
-  const jwe = new CompactEncrypt(new TextEncoder().encode(text))
-  return jwe.setProtectedHeader({ alg: 'dir', enc: 'A256GCM', purpose }).encrypt(keys()[0]!)
-}
+/** Encrypts a text with the first key of ENCRYPTION_KEY. Only `decrypt` with the same `purpose` can read it. */
+export const encrypt = (text: string, purpose: string) => seal(text, 'second-factor', { purpose })
 
 /** Decrypts what `encrypt` returned. Null if the purpose differs, no key fits, or the text is anything else. */
-export async function decrypt(encrypted: string, purpose: string): Promise<string | null> {
-  const { compactDecrypt } = await import('jose')
-  const algorithms = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] }
-  for (const key of keys()) {
-    const opened = await compactDecrypt(encrypted, key, algorithms).catch(() => null)
-    if (opened?.protectedHeader.purpose === purpose) return new TextDecoder().decode(opened.plaintext)
-  }
-  return null
-}
+export const decrypt = (encrypted: string, purpose: string) => open(encrypted, 'second-factor', { purpose })
 
 /** Encrypts the secrets of all users with the first key. `failed` counts those that no key can decrypt. */
 export async function resealSecondFactors(): Promise<{ done: number; failed: number }> {
@@ -33,10 +20,4 @@ export async function resealSecondFactors(): Promise<{ done: number; failed: num
     done++
   }
   return { done, failed: factors.length - done }
-}
-
-function keys(): Uint8Array[] {
-  const { ENCRYPTION_KEY } = env()
-  if (!ENCRYPTION_KEY) throw new Error('ENCRYPTION_KEY is not set')
-  return ENCRYPTION_KEY.map((key) => deriveKey(key, 'second-factor'))
 }

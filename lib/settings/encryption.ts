@@ -1,0 +1,31 @@
+import { deriveKey } from './encryption-keys'
+import { env } from './env'
+
+type Purpose = 'connection-secrets' | 'second-factor'
+
+/** Encrypts a text with the first key of ENCRYPTION_KEY (JWE). Only `open` with the same purpose and `bound` reads it. */
+export async function seal(text: string, purpose: Purpose, bound: Record<string, string>): Promise<string> {
+  const { CompactEncrypt } = await import('jose')
+  const jwe = new CompactEncrypt(new TextEncoder().encode(text))
+  return jwe.setProtectedHeader({ alg: 'dir', enc: 'A256GCM', ...bound }).encrypt(keysFor(purpose)[0]!)
+}
+
+/** Decrypts what `seal` returned. Null if no key fits, `bound` differs, or the text is anything else. */
+export async function open(sealed: string, purpose: Purpose, bound: Record<string, string>): Promise<string | null> {
+  const { compactDecrypt } = await import('jose')
+  const algorithms = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] }
+  for (const key of keysFor(purpose)) {
+    const opened = await compactDecrypt(sealed, key, algorithms).catch(() => null)
+    if (opened && Object.entries(bound).every(([name, value]) => opened.protectedHeader[name] === value))
+      return new TextDecoder().decode(opened.plaintext)
+  }
+  return null
+}
+
+function keysFor(purpose: Purpose): Uint8Array[] {
+  const { ENCRYPTION_KEY } = env()
+  if (!ENCRYPTION_KEY) throw new Error('ENCRYPTION_KEY is not set. Create it with: openssl rand -base64 32')
+  // before 0.2.0, the secrets of connections were encrypted with the key itself
+  const earlier = purpose === 'connection-secrets' ? ENCRYPTION_KEY : []
+  return [...ENCRYPTION_KEY.map((key) => deriveKey(key, purpose)), ...earlier]
+}
