@@ -1,6 +1,6 @@
 import { lifetimes } from '../contract/lifetimes'
 import { newSecret } from '../secret'
-import { isHttps } from '../settings/https'
+import { isHttps } from '../settings/env'
 import type { SessionTokens } from './issue-tokens'
 
 type CookieName = 'session' | 'refresh' | 'browser' | 'known' | 'challenge' | 'ask' | 'again'

@@ -142,7 +142,7 @@ export function env(): Env {
 }
 
 /** Validates settings from any source. An empty setting counts as missing. Throws like `env`. */
-export function parseEnv(source: Record<string, string | undefined>): Env {
+export function parseEnv(source: Given): Env {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
   const vercelHost = given.VERCEL_ENV === 'production' ? given.VERCEL_PROJECT_PRODUCTION_URL : given.VERCEL_URL
   given.PUBLIC_URL ??= vercelHost && `https://${vercelHost}`
@@ -162,30 +162,30 @@ export function parseEnv(source: Record<string, string | undefined>): Env {
   given.RATE_LIMIT ??= given.REDIS_URL ? 'redis' : given.UPSTASH_REDIS_REST_URL && 'upstash'
   if (given.SMTP_URL) given.FORGOT_PASSWORD_URL ??= '/forgot-password'
   const parsed = Settings.safeParse(given)
-  const problems = (parsed.error?.issues ?? []).map(({ path, message }) => {
-    const name = String(path[0])
-    return `${name} ${given[name] === undefined ? 'is missing' : message}`
+  const invalid = (parsed.error?.issues ?? []).map(({ path: [name], message }) => {
+    return `${String(name)} ${given[String(name)] === undefined ? 'is missing' : message}`
   })
-  problems.push(...problemsInProduction(given), ...rateLimit, ...mailProblems(given))
-  if (parsed.success) problems.push(...conflicts(parsed.data))
-  if (parsed.success && problems.length === 0) return parsed.data
-  throw new Error(
-    `These settings are missing or invalid (see .env.example):\n${problems.map((line) => `  ${line}`).join('\n')}`,
-  )
+  const problems = [...invalid, ...problemsInProduction(given), ...rateLimit, ...conflicts(given, parsed.data)]
+  const lines = problems.filter((problem) => typeof problem === 'string')
+  if (parsed.success && lines.length === 0) return parsed.data
+  throw new Error(['These settings are missing or invalid (see .env.example):', ...lines].join('\n  '))
 }
 
+/** Settings as texts. */
+type Given = Record<string, string | undefined>
+
 /** Returns the warning about an old name of a setting that is still in use, or null. */
-export function renamedSetting(source: Record<string, string | undefined>): string | null {
+export function renamedSetting(source: Given): string | null {
   const isOld = source.CONNECTION_SECRETS_KEY?.trim() && !source.ENCRYPTION_KEY?.trim()
   return isOld ? 'CONNECTION_SECRETS_KEY has a new name: set ENCRYPTION_KEY to its value' : null
 }
 
 /** Returns the names of settings that are present but empty. Without VERCEL, which bin/server.ts empties. */
-export function emptySettings(source: Record<string, string | undefined>): string[] {
+export function emptySettings(source: Given): string[] {
   return Object.keys(Settings.shape).filter((name) => name !== 'VERCEL' && source[name]?.trim() === '')
 }
 
-function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Record<string, string | undefined>) {
+function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Given) {
   if (NODE_ENV !== 'production' || !PUBLIC_URL || !URL.canParse(PUBLIC_URL)) return []
   const { protocol, hostname } = new URL(PUBLIC_URL)
   if (isLoopback(hostname)) return [] // it has no network
@@ -196,7 +196,7 @@ function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }:
     !VERCEL &&
       Number(TRUSTED_PROXIES ?? 0) === 0 &&
       'TRUSTED_PROXIES must be at least 1 in production: the number of reverse proxies in front of the server',
-  ].filter((problem) => problem !== false)
+  ]
 }
 
 /** Whether a host is this machine. Expects a hostname of a `URL`: in lower case, with IPv6 in brackets. */
@@ -211,7 +211,7 @@ const rateLimitSettings: Record<string, string[]> = {
 }
 
 /** Several processes must share a counter. In production, counting in process must be explicit. */
-function rateLimitProblems(given: Record<string, string | undefined>): string[] {
+function rateLimitProblems(given: Given): string[] {
   const isSet = (name: string) => given[name] !== undefined
   const kinds = Object.keys(rateLimitSettings)
   const chosen = given.RATE_LIMIT ?? kinds.find((kind) => rateLimitSettings[kind]!.some(isSet))
@@ -225,27 +225,26 @@ function rateLimitProblems(given: Record<string, string | undefined>): string[] 
   return [...missing, `${setting} conflicts with ${others.join(' and ')}: remove one or the other`]
 }
 
-/** Email needs a server and a sender address. Without both, there is no page, operation or mail for it. */
-function mailProblems({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined>): string[] {
-  if ((SMTP_URL === undefined) === (MAIL_FROM === undefined)) return []
-  return [SMTP_URL ? 'MAIL_FROM is missing: SMTP_URL is set' : 'SMTP_URL is missing: MAIL_FROM is set']
-}
-
-/** Returns problems of settings that are valid alone, but not together. */
-function conflicts(settings: Env): string[] {
-  const { PUBLIC_URL, DASHBOARD_CALLBACK_URLS, SESSION_SIGNING_KEYS, WIDGET_SIGNING_KEYS } = settings
-  const { PASSWORD_SIGN_IN, SECOND_FACTOR, ENCRYPTION_KEY } = settings
-  const kids = SESSION_SIGNING_KEYS.published.map(({ kid }) => kid)
+/** Returns problems of settings that are valid alone, but not together. `env` is undefined if one is invalid. */
+function conflicts({ SMTP_URL, MAIL_FROM }: Given, env: Env | undefined) {
+  const kids = env?.SESSION_SIGNING_KEYS.published.map(({ kid }) => kid)
   return [
+    SMTP_URL && !MAIL_FROM && 'MAIL_FROM is missing: SMTP_URL is set',
+    MAIL_FROM && !SMTP_URL && 'SMTP_URL is missing: MAIL_FROM is set',
     // A script of our own origin could sign in to such a dashboard, and read its refresh token.
-    DASHBOARD_CALLBACK_URLS.some((url) => new URL(url).origin === PUBLIC_URL) &&
+    env?.DASHBOARD_CALLBACK_URLS.some((url) => new URL(url).origin === env.PUBLIC_URL) &&
       'DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: a dashboard there uses the cookies',
     // Everybody gets a widget JWT from a public page. A service that checks only signatures must not take it for a session.
-    WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids.includes(kid)) &&
+    env?.WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids?.includes(kid)) &&
       'WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS',
-    SECOND_FACTOR && !PASSWORD_SIGN_IN && 'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
-    SECOND_FACTOR && !ENCRYPTION_KEY && 'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
-  ].filter((problem) => typeof problem === 'string')
+    env?.SECOND_FACTOR && !env.PASSWORD_SIGN_IN && 'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
+    env?.SECOND_FACTOR && !env.ENCRYPTION_KEY && 'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
+  ]
+}
+
+/** Whether users reach this service over https: unless PUBLIC_URL begins with `http://`. On Vercel it may be unset. */
+export function isHttps(): boolean {
+  return !process.env.PUBLIC_URL?.trim().toLowerCase().startsWith('http://')
 }
 
 /** Whether this service sends email, and so has a forgot-password page. */

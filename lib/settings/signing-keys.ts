@@ -1,13 +1,4 @@
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type JsonWebKey,
-  type KeyObject,
-  sign,
-  verify,
-} from 'node:crypto'
+import crypto, { type JsonWebKey } from 'node:crypto'
 import { z } from 'zod'
 import type { PublicJwk as PublicJwkSchema } from '../contract/schemas'
 import { deriveKey } from './encryption-keys'
@@ -23,8 +14,7 @@ const P256Jwk = z.looseObject({
   x: z.string(),
   y: z.string(),
   d: z.string().optional(),
-  /** A member of our own, by which `rotateSigningKeys` distinguishes the next key from the previous one. */
-  role: z.literal('previous').optional(),
+  role: z.literal('previous').optional(), // of our own: the key is not the next one of `rotateSigningKeys`
 })
 type P256Jwk = z.infer<typeof P256Jwk>
 
@@ -42,7 +32,7 @@ export function parseSigningKeys(json: string) {
   const signInKeys = derived('sign-in-v1')
   return {
     kid: published[0]!.kid,
-    privateKey: createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
+    privateKey: crypto.createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
     published,
     refreshKeys: derived('refresh-v1'),
     // for SSO attempts, by the `kid` that they store
@@ -62,10 +52,7 @@ export function newSigningKeys(): string {
 
 export type RotationStep = 'publish' | 'sign' | 'drop'
 
-/**
- * Takes the next step of a key rotation. Accepts the current JWK Set, and returns the next one. `publish` adds a key
- * that does not sign yet. `sign` lets it sign; the previous one still verifies. `drop` removes the previous one.
- */
+/** Takes the next step of a rotation: adds a key that does not sign yet, lets it sign, or drops the previous one. */
 export function rotateSigningKeys(json: string): { step: RotationStep; json: string } {
   parseSigningKeys(json)
   const { keys } = parseKeySet(json)
@@ -85,12 +72,12 @@ export function isNext({ d, role }: Pick<P256Jwk, 'd' | 'role'>): boolean {
 
 function newSigningKey(): JsonWebKey {
   // Via DER: in Node 20, exporting a KeyObject that was just generated can deadlock with the garbage collector.
-  const { privateKey } = generateKeyPairSync('ec', {
+  const { privateKey } = crypto.generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'der' },
     publicKeyEncoding: { type: 'spki', format: 'der' },
   })
-  return createPrivateKey({ key: privateKey, type: 'pkcs8', format: 'der' }).export({ format: 'jwk' })
+  return crypto.createPrivateKey({ key: privateKey, type: 'pkcs8', format: 'der' }).export({ format: 'jwk' })
 }
 
 function parseKeySet(json: string) {
@@ -106,10 +93,11 @@ function parseKeySet(json: string) {
   return parsed.data
 }
 
-function importKey(jwk: P256Jwk): KeyObject {
+function importKey(jwk: P256Jwk): crypto.KeyObject {
   try {
-    const publicKey = createPublicKey({ key: { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y }, format: 'jwk' })
-    if (!jwk.d || signsFor(createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' }), publicKey)) return publicKey
+    const publicKey = crypto.createPublicKey({ key: { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y }, format: 'jwk' })
+    if (!jwk.d || signsFor(crypto.createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' }), publicKey))
+      return publicKey
   } catch {
     // falls through, because OpenSSL's message would not help
   }
@@ -117,15 +105,15 @@ function importKey(jwk: P256Jwk): KeyObject {
 }
 
 /** Signs and verifies, because OpenSSL does not check that x and y match the private key. */
-function signsFor(privateKey: KeyObject, publicKey: KeyObject): boolean {
+function signsFor(privateKey: crypto.KeyObject, publicKey: crypto.KeyObject): boolean {
   const text = Buffer.from('any text')
-  return verify('sha256', text, publicKey, sign('sha256', text, privateKey))
+  return crypto.verify('sha256', text, publicKey, crypto.sign('sha256', text, privateKey))
 }
 
-function publicJwk(publicKey: KeyObject): PublicJwk {
+function publicJwk(publicKey: crypto.KeyObject): PublicJwk {
   const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string }
   // RFC 7638: exactly these members, in this order
   const thumbprint = JSON.stringify({ crv: 'P-256', kty: 'EC', x, y })
-  const kid = createHash('sha256').update(thumbprint).digest('base64url')
+  const kid = crypto.createHash('sha256').update(thumbprint).digest('base64url')
   return { kty: 'EC', crv: 'P-256', x, y, kid, alg: 'ES256', use: 'sig' }
 }

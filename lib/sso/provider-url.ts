@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { isLoopback } from '../settings/env'
-import { isHttps } from '../settings/https'
+import { isHttps, isLoopback } from '../settings/env'
 
 /** A URL of an identity provider. As for PUBLIC_URL, http only where there is no network. */
 export const ProviderUrl = z
