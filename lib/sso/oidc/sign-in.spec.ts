@@ -15,6 +15,7 @@ import {
 } from '../../../e2e/support/oidc-provider'
 import { log } from '../../log'
 import { newSecret } from '../../secret'
+import { env } from '../../settings/env'
 import { ConnectionSettings, type OidcConnection } from '../connection'
 import { advice, SignInRejected } from '../rejection'
 import { bindingOf, sealSecrets } from '../sealed-secrets'
@@ -22,7 +23,7 @@ import { ssoUrl } from '../urls'
 import type { OidcSettings } from './settings'
 import { authenticate, authorize, emailOf, promptOf } from './sign-in'
 
-process.env.ENCRYPTION_KEY = randomBytes(32).toString('base64')
+env().ENCRYPTION_KEY = [randomBytes(32)]
 
 let provider: Provider
 beforeAll(async () => {
