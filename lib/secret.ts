@@ -32,6 +32,11 @@ export function readSignedId(keys: Uint8Array[], text: string, context = ''): { 
   return { id: signed.toString('hex', 0, idBytes), number: signed.readUInt32BE(idBytes) }
 }
 
+/** Returns 32 hex digits as a UUID. */
+export function uuidOf(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
 function mac(key: Uint8Array, signed: Uint8Array, context: string): Buffer {
   return createHmac('sha256', key).update(signed).update(context).digest().subarray(0, macBytes)
 }

@@ -1,7 +1,7 @@
 import { emailDomain, emailForms } from './contract/email-address'
 import { mayUsePassword } from './database/password-policy'
-import { dateFromEpoch, Prisma, prisma, transaction } from './database/prisma'
-import { endAllSessions, lockUser } from './session/revoke'
+import { dateFromEpoch, Prisma, prisma, type Transaction, transaction } from './database/prisma'
+import { endAllSessions, lockUsers } from './session/revoke'
 
 const rowsAtOnce = 10_000
 
@@ -9,8 +9,7 @@ export type User = {
   id: string
   email: string
   disabledAt: Date | null
-  /** The user may not use a password, because of the user's policy or the connection of the domain. */
-  ssoOnly: boolean
+  ssoOnly: boolean // the user's policy, or the connection of the domain, permits no password
 }
 
 /** Returns the user with an email address, ignoring case and the form of its domain, or null. */
@@ -73,15 +72,12 @@ export async function signOutUser(userId: string): Promise<number> {
   return transaction((tx) => endSessionsOf(tx, userId))
 }
 
-async function endSessionsOf(tx: Prisma.TransactionClient, userId: string): Promise<number> {
-  await lockUser(tx, userId)
+async function endSessionsOf(tx: Transaction, userId: string): Promise<number> {
+  await lockUsers(tx, [userId])
   return tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`)} SELECT id FROM revoked`
 }
 
-/**
- * Gives a user another email address. Ends all sessions, invalidates the codes and the reset token, and queues a notice
- * to both addresses. Returns the number of ended sessions, or null if another user has that address.
- */
+/** Gives a user another address, ends all sessions, and mails both addresses. Null if another user has that address. */
 export async function renameUser(user: User, email: string, language: string): Promise<number | null> {
   const other = await findUserByEmail(email)
   if (other && other.id !== user.id) return null

@@ -8,6 +8,7 @@ import { databasePool, resultMs } from './pool'
 import { asUnavailable } from './unavailable'
 
 export { Prisma }
+export type Transaction = Prisma.TransactionClient
 
 // On globalThis, because each module reload in development would create another client.
 const globals = globalThis as typeof globalThis & { prismaClient?: PrismaClient }
@@ -19,10 +20,10 @@ export function prisma(): PrismaClient {
 }
 
 /** Executes `work` in one transaction. Any error rolls back. One of the database before COMMIT is a NothingChanged. */
-export async function transaction<Result>(work: (tx: Prisma.TransactionClient) => Promise<Result>): Promise<Result> {
+export async function transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
   let mayBeCommitted = false
   try {
-    const run = async (tx: Prisma.TransactionClient) => {
+    const run = async (tx: Transaction) => {
       const result = await work(tx)
       mayBeCommitted = true
       return result

@@ -12,22 +12,19 @@ export type Attempt = { account: string; subnet: string; browser: string | null 
 /** The counters of an attempt, and the end of the latest window among them, in seconds since 1970. */
 export type Counted = { keys: string[]; endsAt: number }
 
+type Counter = { key: string; count: number; isCounted: boolean; endsAt: number; waitSeconds: number }
+
 // Each attempt adds three rows at most, so the table can't keep growing.
 const deletedPerAttempt = 10
 
-/**
- * Counts an attempt, before any work for it: concurrent ones would otherwise all pass the limits. Executes the same
- * statements for known and unknown accounts. Returns what `refundAttempt` takes. Throws RATE_LIMITED.
- */
+/** Counts an attempt, before any work for it, and for unknown accounts alike. Throws RATE_LIMITED. */
 export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const counters = countersOf(attempt)
   const keys = counters.map(({ key }) => key)
   const limits = counters.map(({ limit }) => String(limit))
   // One statement counts everything, or nothing if a limit is reached: rejected attempts of one network must not use up
   // the limit of an account. It takes the rows in one order, so that two can't deadlock.
-  const rows = await prisma().$queryRaw<
-    { key: string; count: number; isCounted: boolean; endsAt: number; waitSeconds: number }[]
-  >`
+  const rows = await prisma().$queryRaw<Counter[]>`
     WITH reached AS MATERIALIZED (
       SELECT key, stored.count + 1 AS count, expires_at, false AS is_counted
       FROM unnest(${keys}::text[], ${limits}::int[]) AS given (key, most), LATERAL (

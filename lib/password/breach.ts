@@ -11,10 +11,7 @@ const firstLine = /^[\dA-F]{35}:\d/ // the rest of a SHA-1, and how often the pa
 
 let pausedUntil = 0
 
-/**
- * Returns whether the breached-password range API knows a password, from five hex digits of its SHA-1 (k-anonymity).
- * False if the check is off or fails. Skips an API that fails or is slow for a while, so that the hashing queue moves.
- */
+/** Returns whether the range API knows a password, by five digits of its SHA-1. False if the check is off or fails. */
 export async function isBreached(password: string): Promise<boolean> {
   const { PASSWORD_BREACH_CHECK, PASSWORD_BREACH_URL } = env()
   if (!PASSWORD_BREACH_CHECK || performance.now() < pausedUntil) return false
@@ -37,7 +34,7 @@ export async function isBreached(password: string): Promise<boolean> {
   }
 }
 
-/** Logs one warning, even if several requests were in flight. */
+/** Skips the API for a while, so that the hashing queue moves. Logs one warning, even if several requests failed. */
 function pause(error?: unknown): void {
   const isFirst = performance.now() >= pausedUntil
   pausedUntil = performance.now() + pauseMs

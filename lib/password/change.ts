@@ -3,7 +3,7 @@ import { mayUsePassword } from '../database/password-policy'
 import { Prisma, prisma, transaction } from '../database/prisma'
 import { noticeInsteadOfResets } from '../mail/outbox'
 import type { LiveSession } from '../session/find'
-import { endAllSessions, lockUser } from '../session/revoke'
+import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
 import { releaseAttempt } from './attempts'
 import { hashNewPassword, passwordFormatError } from './hash'
@@ -16,11 +16,7 @@ export async function canChangePassword(userId: string): Promise<boolean> {
   return count > 0
 }
 
-/**
- * Replaces the password of a session's user, and ends all other sessions. The check of the current one counts as an
- * attempt to sign in. Throws SIGN_IN_INVALID if that is wrong, also if it was changed meanwhile; RATE_LIMITED; and as
- * a reset does, VALIDATION_ERROR for `password` or SERVICE_UNAVAILABLE.
- */
+/** Replaces the password of a session's user, and ends all other sessions. Throws as in the contract. */
 export async function changePassword(
   session: LiveSession,
   { currentPassword, password }: { currentPassword: string; password: string },
@@ -34,7 +30,7 @@ export async function changePassword(
   const newHash = await hashNewPassword(password, [session.email, env().APP_NAME])
   const changed = Prisma.sql`(SELECT id FROM changed)`
   const count = await transaction(async (tx) => {
-    await lockUser(tx, userId)
+    await lockUsers(tx, [userId])
     // statement_timestamp(), because now() is from before the wait for the user.
     return tx.$executeRaw`
       WITH changed AS (

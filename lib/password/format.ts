@@ -2,10 +2,8 @@ import type { PasswordIssueCode } from '../contract/schemas'
 
 type FormatIssueCode = Extract<PasswordIssueCode, 'too_short' | 'too_long' | 'invalid_characters'>
 
-/** bcrypt ignores all bytes after these. */
-export const maxPasswordBytes = 72
-/** The guesses that a password must withstand: about as many as eight random characters do. */
-export const minGuesses = 1e8
+export const maxPasswordBytes = 72 // bcrypt ignores all bytes after these
+export const minGuesses = 1e8 // about as many as eight random characters withstand
 const maxNormalizedBytes = 1_024 // normalizing a long run of accents is slow
 const unhashable = /\0|\p{Surrogate}/u // NUL ends a string in C, and UTF-8 replaces lone surrogates
 

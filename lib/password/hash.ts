@@ -37,10 +37,7 @@ export function passwordFormatError(password: string): ApiError | undefined {
   if (code) return passwordError(code, 'Remove the invisible control character and try again.')
 }
 
-/**
- * Returns the bcrypt hash of the NFC of a password in a valid format. `context` lists what is easy to guess about the
- * user. Throws VALIDATION_ERROR if it is easy to guess or breached, or SERVICE_UNAVAILABLE if too many hashes wait.
- */
+/** Hashes a password in a valid format. `context` is easy to guess. Throws VALIDATION_ERROR or SERVICE_UNAVAILABLE. */
 export async function hashNewPassword(password: string, context: string[]): Promise<string> {
   const normalized = toNfc(password)
   if (countGuesses(normalized, context) < minGuesses) {
@@ -52,19 +49,15 @@ export async function hashNewPassword(password: string, context: string[]): Prom
   return inQueue(() => bcrypt.hash(normalized, bcryptCost))
 }
 
-// A hash of the right form, whose password nobody knows.
-const dummyHash = `$2b$${bcryptCost}$${'.'.repeat(53)}`
+const dummyHash = `$2b$${bcryptCost}$${'.'.repeat(53)}` // nobody knows its password
 
-/**
- * Returns null unless a password, as typed or in NFC, matches a stored hash. `upgraded` is a hash of it at today's
- * cost, if the stored one is cheaper. Throws SERVICE_UNAVAILABLE. Uses a dummy hash in place of a missing one, and
- * after a cheaper one: no failure takes less time than that of an unknown user.
- */
+/** Returns null unless a password matches, as typed or in NFC. `upgraded` is a new hash if the stored is cheaper. */
 export function verifyPassword(password: string, stored: string | null): Promise<{ upgraded: string | null } | null> {
   return inQueue(async () => {
     const hash = verifiableHash(stored)
     const isCheaper = hash !== null && bcrypt.getRounds(hash) < bcryptCost
     const forms = [...new Set([password, toNfc(password)])]
+    // The dummy hash makes no failure take less time than that of an unknown user.
     for (const form of forms) {
       const isComparable = hash !== null && isHashable(form)
       if (isComparable && (await bcrypt.compare(form, hash)))

@@ -5,17 +5,18 @@ import { mayUsePassword } from '../database/password-policy'
 import { dateFromEpoch, isUnexpired, Prisma, prisma, transaction } from '../database/prisma'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
 import { hashSecret, newSecret } from '../secret'
-import { endAllSessions, lockUser } from '../session/revoke'
+import { endAllSessions, lockUsers } from '../session/revoke'
 import { env } from '../settings/env'
 import { hashNewPassword, passwordFormatError } from './hash'
 
 const invalidToken = () => invalid(['token'], 'invalid_or_expired', invalidTokenMessage)
 
-const maxAttempts = 30 // each costs a strength check, and perhaps a breach check and a hash
+const maxAttempts = 30 // a rejected password uses up one: it costs a strength check, and perhaps a hash
 
-/** A condition on a row of `reset_tokens`: whether the token can be used, and has attempts left. */
-const isUsableToken = Prisma.sql`used_at IS NULL AND ${isUnexpired} AND attempts < ${maxAttempts}
+/** Conditions on a row of `reset_tokens`: whether the token works, and has attempts left. */
+const isValidToken = Prisma.sql`used_at IS NULL AND ${isUnexpired}
   AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)`
+const isUsableToken = Prisma.sql`${isValidToken} AND attempts < ${maxAttempts}`
 
 /** Issues a reset token, valid for `lifetimes.resetToken` seconds. Invalidates every earlier token of the user. */
 export async function issueResetToken(userId: string): Promise<{ secret: string; expiresAt: Date }> {
@@ -30,10 +31,7 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
 
-/**
- * Sets a new password with a reset token, ends all sessions of the user, and queues a notice. A weak password leaves
- * the token valid, for 30 attempts. Throws VALIDATION_ERROR for `token` or `password`, or SERVICE_UNAVAILABLE.
- */
+/** Sets a new password with a reset token, ends all sessions, and queues a notice. Throws as in the contract. */
 export async function resetPassword(
   token: string,
   password: string,
@@ -50,18 +48,21 @@ export async function resetPassword(
 
   const { userId, email } = user
   const passwordHash = await hashNewPassword(password, [email, env().APP_NAME]).catch(async (error) => {
-    if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') await releaseAttempt(tokenHash)
+    // a user whom a full queue rejects must not run out of attempts
+    if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE')
+      await prisma().$executeRaw`
+        UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`.catch(
+        () => {},
+      )
     throw error
   })
   const claimed = Prisma.sql`(SELECT user_id FROM claimed)`
   const changed = await transaction(async (tx) => {
-    await lockUser(tx, userId)
+    await lockUsers(tx, [userId])
     // statement_timestamp(), because now() is from before the wait for the user.
     return tx.$executeRaw`
       WITH claimed AS (
-        UPDATE reset_tokens SET used_at = statement_timestamp()
-        WHERE token_hash = ${tokenHash} AND used_at IS NULL AND ${isUnexpired}
-          AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)
+        UPDATE reset_tokens SET used_at = statement_timestamp() WHERE token_hash = ${tokenHash} AND ${isValidToken}
         RETURNING user_id
       ), changed AS (
         UPDATE users SET password_hash = ${passwordHash}, password_changed_at = statement_timestamp()
@@ -85,10 +86,4 @@ export async function findResetLink(tokenHash: Uint8Array): Promise<ResetLink> {
         ELSE 'invalid' END AS kind
     FROM reset_tokens WHERE token_hash = ${tokenHash}`
   return link ?? { kind: 'invalid' }
-}
-
-/** Subtracts an attempt that a full queue rejected: a user who retries must not run out of attempts. */
-async function releaseAttempt(tokenHash: Uint8Array): Promise<void> {
-  await prisma().$executeRaw`
-    UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`.catch(() => {})
 }

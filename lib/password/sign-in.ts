@@ -21,11 +21,7 @@ export type Client = MailRequest & { subnet: string; knownBrowser: string | null
 export type SignIn = SessionTokens & { userId: string; sessionId: string; knownBrowser: string }
 type StoredUser = { userId: string; email: string; passwordHash: string; hasSecondFactor: boolean }
 
-/**
- * Starts a session for a user who knows the password, and ends the browser's earlier ones. Throws SIGN_IN_INVALID,
- * whatever the reason and after the same work; RATE_LIMITED, for known and unknown accounts alike; SERVICE_UNAVAILABLE;
- * VALIDATION_ERROR for what is no email address; SECOND_FACTOR_REQUIRED with a challenge.
- */
+/** Starts a session. Throws as in the contract, after the same work whether or not there is such a user. */
 export async function signIn(email: string, password: string, client: Client): Promise<SignIn> {
   const emails = parseEmail(email)
   const tried = await attemptOf(emails[1], emails, client)
@@ -101,10 +97,7 @@ function start({ userId, email, passwordHash }: StoredUser, client: Client, atte
 
 const nothingToSpend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`
 
-/**
- * Starts the session of the user for whom a condition on `users` holds, and refunds the attempt. `spend` are CTEs after
- * `locked_user (user_id)`. Returns null if no user is left in their CTE `spent (user_id)`, or may use a password.
- */
+/** Starts the session of the user for whom `condition` holds, if the CTE `spent (user_id)` has that user. Else null. */
 export async function startPasswordSession(
   sessionId: string,
   condition: Prisma.Sql,

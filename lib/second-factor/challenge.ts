@@ -1,6 +1,7 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Challenge } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
+import { uuidOf } from '../secret'
 import { cookieOf } from '../session/cookie'
 import { env } from '../settings/env'
 import { findFactor, type UserWithFactor } from './find'
@@ -32,11 +33,12 @@ export async function findChallenged(challenge: string): Promise<Challenged | nu
   if (!/^[\w-]{88}$/.test(challenge)) return null
   const bytes = Buffer.from(challenge, 'base64url')
   const [signed, given] = [bytes.subarray(0, signedBytes), bytes.subarray(signedBytes)]
-  const user = await findFactor(uuidAt(signed, 0))
+  const [userId, sessionId] = [0, idBytes].map((start) => uuidOf(signed.toString('hex', start, start + idBytes)))
+  const user = await findFactor(userId!)
   const expiresAt = signed.readUInt32BE(2 * idBytes)
   if (!user?.enabledAt || user.now >= expiresAt) return null
   const isValid = env().SESSION_SIGNING_KEYS.challengeKeys.some((key) => timingSafeEqual(mac(key, signed, user), given))
-  return isValid ? { ...user, sessionId: uuidAt(signed, idBytes), expiresAt } : null
+  return isValid ? { ...user, sessionId: sessionId!, expiresAt } : null
 }
 
 /** Returns the valid challenge in a browser's cookie and its user, or null. For the sign-in page. */
@@ -44,10 +46,6 @@ export async function findBrowserChallenge(headers: Headers): Promise<{ challeng
   const challenge = cookieOf(headers, 'challenge')
   const user = challenge && (await findChallenged(challenge))
   return user ? { challenge, email: user.email } : null
-}
-
-function uuidAt(bytes: Buffer, start: number): string {
-  return bytes.toString('hex', start, start + idBytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 function mac(key: Uint8Array, signed: Uint8Array, { passwordChangedAt, enabledAt }: UserWithFactor): Buffer {

@@ -5,7 +5,7 @@ import { type MailRequest, notice } from '../mail/outbox'
 import { refundAttempt, releaseAttempt } from '../password/attempts'
 import { type Client, checkPassword } from '../password/sign-in'
 import type { LiveSession } from '../session/find'
-import { endAllSessions, lockUser } from '../session/revoke'
+import { endAllSessions, lockUsers } from '../session/revoke'
 import { checkCode, type Given, invalidCode, spend, unspendable } from './check'
 import { hashRecoveryCode, newRecoveryCodes, newTotpSecret, stepsOfCode, totpUri } from './codes'
 import { decrypt, encrypt } from './encryption'
@@ -26,16 +26,14 @@ export async function startEnrolment(session: LiveSession, { password }: { passw
   return { secret, uri, enrolment, expiresAt: dateFromEpoch(expiresAt).toISOString() }
 }
 
-/**
- * Switches the second factor on, ends all other sessions of the user, and returns the recovery codes. The code counts
- * as used. Throws CHALLENGE_INVALID, SECOND_FACTOR_INVALID, or SECOND_FACTOR_CONFLICT if one is on.
- */
+/** Switches the second factor on, ends other sessions, and returns the recovery codes. Throws as in the contract. */
 export async function confirmEnrolment(
   session: LiveSession,
-  { enrolment, code }: { enrolment: string; code: string },
+  given: { enrolment: string; code: string },
   client: Client,
 ) {
   const { userId, familyId } = session
+  const { enrolment, code } = given
   const user = await findFactor(userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
   const opened = await decrypt(enrolment, purposeOf(session))
@@ -50,7 +48,7 @@ export async function confirmEnrolment(
   const enrolled = Prisma.sql`(SELECT id FROM enrolled)`
   const changed = await transaction(async (tx) => {
     // Locks before the statement that sets the column: a sign-in waits for this lock, and then sees the new value.
-    await lockUser(tx, userId)
+    await lockUsers(tx, [userId])
     return tx.$executeRaw`
       WITH enrolled AS (
         UPDATE users SET second_factor_at = statement_timestamp()
@@ -71,24 +69,19 @@ export async function confirmEnrolment(
 
 type Proof = Given & { password: string }
 
-/** Replaces the recovery codes of a user, and returns the new ones. Throws like `removeSecondFactor`. */
+/** Replaces the recovery codes of a user, and returns the new ones. Throws as in the contract. */
 export async function replaceRecoveryCodes(session: LiveSession, given: Proof, client: Client) {
   const recoveryCodes = newRecoveryCodes()
   const hashes = recoveryCodes.map(hashRecoveryCode)
   const user = Prisma.sql`${session.userId}::uuid`
   const replacement = Prisma.sql`
-    WITH deleted AS (
-      DELETE FROM recovery_codes WHERE user_id = ${user}
-    ), ${notice('new-recovery-codes', user, client)}
+    WITH deleted AS (DELETE FROM recovery_codes WHERE user_id = ${user}), ${notice('new-recovery-codes', user, client)}
     INSERT INTO recovery_codes (user_id, code_hash) SELECT ${user}, unnest(${hashes}::bytea[])`
   await executeWithProof(replacement, session, given, client)
   return { recoveryCodes }
 }
 
-/**
- * Switches the second factor of a user off, and ends all other sessions. Throws SIGN_IN_INVALID, SECOND_FACTOR_INVALID,
- * SECOND_FACTOR_LOCKED or RATE_LIMITED, or SECOND_FACTOR_CONFLICT if it is off.
- */
+/** Switches the second factor of a user off, and ends all other sessions. Throws as in the contract. */
 export async function removeSecondFactor(session: LiveSession, given: Proof, client: Client): Promise<void> {
   await executeWithProof(removal(session.userId, client, session.familyId), session, given, client)
 }
@@ -96,7 +89,7 @@ export async function removeSecondFactor(session: LiveSession, given: Proof, cli
 /** Switches the second factor off, for an operator. Returns how many sessions ended, or null if it is off. */
 export async function removeSecondFactorOf(userId: string, language: string): Promise<number | null> {
   return transaction(async (tx) => {
-    await lockUser(tx, userId)
+    await lockUsers(tx, [userId])
     const isOn = await tx.user.count({ where: { id: userId, secondFactorAt: { not: null } } })
     return isOn ? tx.$executeRaw(removal(userId, { language, device: null })) : null
   })
@@ -106,37 +99,28 @@ export async function removeSecondFactorOf(userId: string, language: string): Pr
 function removal(userId: string, request: MailRequest, spared: string | null = null): Prisma.Sql {
   const user = Prisma.sql`${userId}::uuid`
   return Prisma.sql`
-    WITH switched_off AS (
-      UPDATE users SET second_factor_at = NULL WHERE id = ${user}
-    ), factor AS (
-      DELETE FROM second_factors WHERE user_id = ${user}
-    ), codes AS (
-      DELETE FROM recovery_codes WHERE user_id = ${user}
-    ), ${endAllSessions(user, spared)}, ${notice('second-factor-off', user, request)}
+    WITH switched_off AS (UPDATE users SET second_factor_at = NULL WHERE id = ${user}),
+      factor AS (DELETE FROM second_factors WHERE user_id = ${user}),
+      codes AS (DELETE FROM recovery_codes WHERE user_id = ${user}),
+      ${endAllSessions(user, spared)}, ${notice('second-factor-off', user, request)}
     SELECT id FROM revoked`
 }
 
 /** Verifies the password and the code. Then uses the code up and executes a statement, in one transaction. */
-async function executeWithProof(
-  statement: Prisma.Sql,
-  session: LiveSession,
-  { password, ...given }: Proof,
-  client: Client,
-): Promise<void> {
+async function executeWithProof(statement: Prisma.Sql, session: LiveSession, proof: Proof, client: Client) {
+  const { password, ...given } = proof
   const user = await findFactor(session.userId)
   if (!user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
   const { attempt: ofPassword } = await checkPassword(session, password, client)
-  const { proof, attempt } = await checkCode(user, given)
+  const { proof: proven, attempt } = await checkCode(user, given)
   const counted = { keys: [...ofPassword.keys, ...attempt.keys], endsAt: Math.max(ofPassword.endsAt, attempt.endsAt) }
   const spent = await transaction(async (tx) => {
-    await lockUser(tx, user.userId)
+    await lockUsers(tx, [user.userId])
     const count = await tx.$executeRaw`
-      WITH locked_user AS (
-        SELECT id AS user_id FROM users WHERE ${isUnchanged(user)}
-      ), ${spend(proof)}, ${refundAttempt(counted, Prisma.sql`EXISTS (SELECT FROM spent)`)}
+      WITH locked_user AS (SELECT id AS user_id FROM users WHERE ${isUnchanged(user)}), ${spend(proven)}, ${refundAttempt(counted, Prisma.sql`EXISTS (SELECT FROM spent)`)}
       SELECT 1 FROM spent`
     if (count > 0) await tx.$executeRaw(statement)
     return count
   })
-  if (spent === 0) throw await unspendable(user.userId, given, proof)
+  if (spent === 0) throw await unspendable(user.userId, given, proven)
 }

@@ -14,10 +14,7 @@ export type Given = { code?: string | undefined; recoveryCode?: string | undefin
 /** What `spend` takes: the time step of a right TOTP code, or the hash of a recovery code that may be right. */
 export type Proof = { step: number } | { codeHash: Uint8Array<ArrayBuffer> }
 
-/**
- * Counts an attempt, then compares a TOTP code. A recovery code is compared by `spend`. Throws SECOND_FACTOR_INVALID,
- * SECOND_FACTOR_LOCKED or RATE_LIMITED. Also returns the argument of `refundAttempt`.
- */
+/** Counts an attempt, and compares a TOTP code. `spend` compares a recovery code. Throws as in the contract. */
 export async function checkCode(user: UserWithFactor, given: Given): Promise<{ proof: Proof; attempt: Counted }> {
   const { userId } = user
   if (given.code === undefined) {
@@ -42,10 +39,8 @@ export async function checkCode(user: UserWithFactor, given: Given): Promise<{ p
   return { proof: { step }, attempt }
 }
 
-/**
- * Returns the CTEs that use a proof up. `spent (user_id)` has a row if that succeeds for the user of the CTE
- * `locked_user (user_id)`. Lock order: user, factor, recovery code, session, mail.
- */
+/** Returns the CTEs that use a proof of the user in `locked_user` up. `spent (user_id)` has a row if that succeeds. */
+// Lock order: user, factor, recovery code, session, mail.
 export function spend(proof: Proof): Prisma.Sql {
   if ('step' in proof)
     return Prisma.sql`

@@ -19,10 +19,7 @@ export async function totpUri(secret: string, email: string): Promise<string> {
   return new TOTP({ ...totp, issuer: env().APP_NAME.replaceAll(':', ''), label: email, secret }).toString()
 }
 
-/**
- * Returns the time steps whose code this is, in ascending order, out of the step at `now`, the one before and the one
- * after. `now` is in seconds since 1970. Accepts spaces, hyphens and Arabic-Indic digits.
- */
+/** Returns the time steps whose code this is, of the three around `now` (in seconds). Accepts Arabic-Indic digits. */
 export async function stepsOfCode(secret: string, text: string, now: number): Promise<number[]> {
   const digitOf = (character: string) => String(character.charCodeAt(0) & 15)
   const token = text.replace(/[\s-]/g, '').replace(/[\u0660-\u0669\u06f0-\u06f9]/g, digitOf)

@@ -35,11 +35,8 @@ export function isUnchanged(user: UserWithFactor): Prisma.Sql {
     AND ${changedAt} IS NOT DISTINCT FROM ${user.passwordChangedAt}::float8)`
 }
 
-/** What a user can see of the own second factor. `available`: whether the user could set one up if there were none. */
-export type SecondFactor = { available: boolean; enabledAt?: Date; recoveryCodesLeft?: number }
-
-/** Returns what a user can see of the own second factor. */
-export async function findSecondFactor(userId: string): Promise<SecondFactor> {
+/** Returns what a user can see of the own second factor. `available`: the user could set one up if there were none. */
+export async function findSecondFactor(userId: string) {
   const user = await findFactor(userId)
   const available = env().SECOND_FACTOR && Boolean(user?.passwordHash)
   if (!user?.enabledAt) return { available }

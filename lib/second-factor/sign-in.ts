@@ -13,11 +13,7 @@ import { isUnchanged } from './find'
 /** The SQLSTATE for a session ID that exists: the challenge has already started a session. */
 const uniqueViolation = '23505'
 
-/**
- * Starts a session for a challenge of `signIn`, with a TOTP code or a recovery code. One statement uses the code up and
- * starts the session: exactly one concurrent call succeeds. A challenge starts one session at most. Throws
- * CHALLENGE_INVALID, SECOND_FACTOR_INVALID, SECOND_FACTOR_LOCKED or RATE_LIMITED.
- */
+/** Starts a session for a challenge and a code: exactly one concurrent call succeeds. Throws as in the contract. */
 export async function signInWithSecondFactor(challenge: string, given: Given, client: Client): Promise<SignIn> {
   const user = await findChallenged(challenge)
   if (!user) throw new ApiError('CHALLENGE_INVALID')

@@ -6,10 +6,7 @@ import { findRefreshableSession, findSession, type LiveSession } from './find'
 
 const maxStateLength = 1_000
 
-/**
- * Reads the query of an authorization request (RFC 6749 §4.1.1) with a PKCE challenge (RFC 7636 §4.3), which is null
- * unless its method is S256. Returns the reason if the redirect URI is not registered, or the state is too long.
- */
+/** Reads an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3), or returns why it must not redirect. */
 export function readAuthorizeRequest(search: string, callbackUrls: string[]) {
   const query = new URLSearchParams(search)
   const [redirectUri, ...others] = query.getAll('redirect_uri')

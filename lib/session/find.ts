@@ -34,12 +34,11 @@ export async function findRefreshableSession(refreshToken: string): Promise<Live
   const presented = readRefreshToken(refreshToken)
   if (!presented) return null
   const { sessionId, generation } = presented
-  return findLive(
-    sessionId,
-    Prisma.sql`(generation = ${generation} OR generation = ${generation} + 1
-      AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))
-      AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed}`,
-  )
+  const isRefreshable = Prisma.sql`
+    (generation = ${generation}
+      OR generation = ${generation} + 1 AND rotated_at > now() - make_interval(secs => ${refreshGraceSeconds}))
+    AND (renewable_until IS NULL OR renewable_until > now()) AND ${isUserAllowed}`
+  return findLive(sessionId, isRefreshable)
 }
 
 async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveSession | null> {

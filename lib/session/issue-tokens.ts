@@ -10,11 +10,9 @@ export type StoredSession = {
   sessionId: string
   userId: string
   email: string
-  /** The slug of the connection of the sign-in, if there is one. */
-  connection: string | null
+  connection: string | null // the slug
   authenticatedAt: number
-  /** How the user authenticated (RFC 8176), if that is known. */
-  amr: string[] | null
+  amr: string[] | null // how the user authenticated (RFC 8176), if that is known
   generation: number
   now: number
   endsAt: number

@@ -1,4 +1,4 @@
-import { readSignedId, signId } from '../secret'
+import { readSignedId, signId, uuidOf } from '../secret'
 import { env } from '../settings/env'
 
 /** The session of a refresh token, and how often its token had been rotated. */
@@ -12,6 +12,5 @@ export function makeRefreshToken({ sessionId, generation }: Refresh): string {
 /** Returns the arguments of `makeRefreshToken`, or null. Does not check whether the token is still valid. */
 export function readRefreshToken(token: string): Refresh | null {
   const read = readSignedId(env().SESSION_SIGNING_KEYS.refreshKeys, token)
-  if (!read) return null
-  return { sessionId: read.id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'), generation: read.number }
+  return read && { sessionId: uuidOf(read.id), generation: read.number }
 }

@@ -1,4 +1,4 @@
-import { Prisma, prisma, transaction } from '../database/prisma'
+import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
 import type { LiveSession } from './find'
 
 /** Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one row per session. */
@@ -21,9 +21,9 @@ export async function endSessions(ids: string[]): Promise<void> {
   await prisma().$executeRaw`WITH ${revoked} SELECT 1 FROM revoked`
 }
 
-/** Locks a user, so that `endAllSessions` after it sees a starting session. Lock order: user, code, session. */
-export async function lockUser(tx: Prisma.TransactionClient, userId: string): Promise<void> {
-  await tx.$executeRaw`SELECT 1 FROM users WHERE id = ${userId} FOR UPDATE`
+/** Locks users, so that `endAllSessions` after it sees a starting session. Lock order: user, code, session. */
+export async function lockUsers(tx: Transaction, userIds: string[]): Promise<void> {
+  await tx.$executeRaw`SELECT 1 FROM users WHERE id = ANY (${userIds}::uuid[]) ORDER BY id FOR UPDATE`
 }
 
 /** A margin, because an exchange that waited for a lock checks the expiry at the time when it began. */
@@ -32,12 +32,10 @@ const longExpired = Prisma.sql`now() - interval '1 minute'`
 /** A condition: whether a session can start with a code. For `IS TRUE`, see isUnexpired. */
 export const codeIsUsable = Prisma.sql`used_at IS NULL AND (expires_at > ${longExpired}) IS TRUE`
 
-/**
- * Returns the CTEs that revoke all sessions of a user (a fragment with the ID, or null), except `spared` and its
- * children, and delete the user's usable codes. The pair of columns makes the planner use the index of both.
- */
+/** Returns the CTEs that revoke a user's sessions, except `spared` and its children, and delete the usable codes. */
 export function endAllSessions(userId: Prisma.Sql, spared: string | null = null): Prisma.Sql {
   const isSpared = spared ? Prisma.sql`AND ${spared}::uuid NOT IN (id, coalesce(parent_id, id))` : Prisma.empty
+  // The pair of columns makes the planner use the index of both.
   return Prisma.sql`
     ${revokeSessions(Prisma.sql`user_id = ${userId} ${isSpared}`)}, codes_deleted AS (
       DELETE FROM exchange_codes
@@ -48,7 +46,7 @@ export function endAllSessions(userId: Prisma.Sql, spared: string | null = null)
 /** Revokes all sessions of a user except this one with its parent and children, and deletes unused codes. */
 export async function endOtherSessions({ userId, familyId }: LiveSession): Promise<void> {
   await transaction(async (tx) => {
-    await lockUser(tx, userId)
+    await lockUsers(tx, [userId])
     await tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`, familyId)} SELECT 1 FROM revoked`
   })
 }

@@ -7,11 +7,8 @@ const revokedPerStart = 1_000 // more than concurrent sign-ins, which do not see
 /** The IDs of the browser's sessions, and the kind of its device, if known. */
 export type Holder = { sessionIds: string[]; device?: string | null }
 
-/**
- * Returns the CTEs that start the session of the CTE `claimed`, and revoke those of the browser and the user's oldest
- * beyond `maxLiveSessions`. `started` has one row if `claimed` has one; otherwise nothing changes. The session of a
- * dashboard has the authentication of its parent, and replaces the dashboard's earlier session from that parent.
- */
+/** Returns the CTEs that start the session of `claimed`, and revoke those of the browser and the user's oldest ones. */
+// The session of a dashboard has the authentication of its parent, and replaces its earlier one from that parent.
 export function startSession(sessionId: string, { sessionIds, device = null }: Holder, isOfDashboard = false) {
   // Sorted by revoked_at too, although it is null in each row, because the index has this order.
   const replaced = Prisma.sql`

@@ -16,15 +16,13 @@ const doubleSubmitSeconds = 10
 
 /** What a code is bound to. Its session can be renewed until `renewableUntil`, and for `sessionHours`. */
 type Bounds = {
-  /** The value of the cookie `__Host-browser`: the code works in that browser only. */
-  browser?: string
+  browser?: string // the value of the cookie `__Host-browser`: the code works in that browser only
   browserHash?: Uint8Array
   /** The code works while the connection is enabled and the user stays linked to that identity. */
   identity?: Subject & { connectionId: string }
   renewableUntil?: Date | undefined
   sessionHours?: number | null
-  /** How the user authenticated (RFC 8176). */
-  amr?: string[] | null
+  amr?: string[] | null // how the user authenticated (RFC 8176)
 }
 
 /** Issues a one-time code for an authenticated user. Throws SignInRejected if the user is not linked to `identity`. */
@@ -56,11 +54,7 @@ type ExchangeRow = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & 
   isKnown: boolean
 }
 
-/**
- * Exchanges a one-time code for the tokens of a session, and ends the browser's earlier ones. Exactly one concurrent
- * call succeeds. Throws SSO_EXCHANGE_INVALID, whatever the reason. A used code ends the session that it started (RFC
- * 6749 §4.1.2), unless the same browser presents it again.
- */
+/** Exchanges a code, once, and ends the browser's earlier sessions. Throws SSO_EXCHANGE_INVALID for any reason. */
 export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const sessionId = randomUUID()
   const codeHash = hashSecret(code)
@@ -103,15 +97,12 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
   throw new ApiError('SSO_EXCHANGE_INVALID')
 }
 
+type Hash = Uint8Array | null
 type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverified: boolean; revoked: boolean }
 
-/** Ends the session that a used code started. The rejected claim can't see a session that was starting at that time. */
-async function endReusedSession(
-  codeHash: Uint8Array,
-  browserHash: Uint8Array | null,
-  challenge: Uint8Array | null,
-  heldSessionIds: string[],
-): Promise<void> {
+/** Ends the session that a used code started (RFC 6749 §4.1.2), unless the same browser presents it again. */
+// A second statement: the rejected claim can't see a session that was starting at that time.
+async function endReusedSession(codeHash: Hash, browserHash: Hash, challenge: Hash, heldSessionIds: string[]) {
   const [code] = await prisma().$queryRaw<RejectedCode[]>`
     WITH code AS MATERIALIZED (
       SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,

@@ -1,5 +1,5 @@
 import { emailDomain, foldCase, inUnicode, parseEmailAddress } from '../contract/email-address'
-import { type Prisma, prisma, transaction } from '../database/prisma'
+import { prisma, type Transaction, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
 
@@ -11,10 +11,7 @@ export type Contact = { email: string; isVerified: boolean; hostedDomain?: strin
 
 const locks = { subject: 71_001, email: 71_002 } // classes of advisory locks
 
-/**
- * Returns the ID of the user of an identity. Links an unknown one to the user with its email address if the connection
- * has the domain. Creates that user if the connection provisions. Throws SignInRejected otherwise.
- */
+/** Returns the user of an identity. Links or creates one for its email if the connection may. Throws SignInRejected. */
 export async function userOfIdentity(
   connection: Connection,
   identity: Subject,
@@ -38,11 +35,7 @@ export async function userOfIdentity(
 /** `userId` is null if an operator has unlinked the identity. */
 type KnownUser = { userId: string | null; isDisabled: boolean }
 
-async function findUser(
-  tx: Prisma.TransactionClient,
-  { id: connectionId }: Connection,
-  { issuer, subject, isEmail }: Subject,
-): Promise<KnownUser | null> {
+async function findUser(tx: Transaction, { id: connectionId }: Connection, { issuer, subject, isEmail }: Subject) {
   // The collation C folds A–Z only, as foldCase does.
   const [known, another] = await tx.$queryRaw<(KnownUser & { isExact: boolean })[]>`
     SELECT user_id AS "userId", subject = ${subject} AS "isExact",
@@ -60,12 +53,7 @@ export function isSameSubject({ subject, isEmail }: Subject, known: string): boo
   return subject === known || (isEmail === true && foldCase(subject) === foldCase(known))
 }
 
-async function link(
-  tx: Prisma.TransactionClient,
-  connection: Connection,
-  { issuer, subject }: Subject,
-  email: string,
-): Promise<KnownUser | SignInRejected> {
+async function link(tx: Transaction, connection: Connection, { issuer, subject }: Subject, email: string) {
   // Locks the user: a second factor that is being set up is then on, or is set up for a user who is linked already.
   const [found] = await tx.$queryRaw<(KnownUser & { isLinked: boolean; hasSecondFactor: boolean })[]>`
     SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled", second_factor_at IS NOT NULL AS "hasSecondFactor",
@@ -85,10 +73,8 @@ async function link(
 }
 
 /** Returns the address that may identify a user, in lower case. Throws SignInRejected otherwise. */
-async function linkableEmail(
-  connection: Connection,
-  { email, isVerified, hostedDomain, domains }: Contact,
-): Promise<string> {
+async function linkableEmail(connection: Connection, contact: Contact): Promise<string> {
+  const { email, isVerified, hostedDomain, domains } = contact
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
   const address = parseEmailAddress(email)
   const domain = address && domainOf(address)

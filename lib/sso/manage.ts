@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beganWithPassword, mayUsePassword } from '../database/password-policy'
-import { Prisma, prisma, transaction } from '../database/prisma'
-import { codeIsUsable, lockUser, revokeSessions } from '../session/revoke'
+import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
+import { codeIsUsable, lockUsers, revokeSessions } from '../session/revoke'
 import { UsageError } from '../usage-error'
 import { type Connection, ConnectionSettings, type Row } from './connection'
 import type { Subject } from './identity'
@@ -15,8 +15,7 @@ export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'pro
   secrets: Secrets
   listed: boolean
   sessionHours?: number | null | undefined
-  /** The email domains, in their ASCII form. */
-  domains: string[]
+  domains: string[] // in their ASCII form
 }
 
 /** Adds a connection. Throws UsageError if the slug or a domain is taken. Then call `endPasswordSessions`. */
@@ -37,29 +36,34 @@ export async function addConnection({ secrets, domains, settings, ...columns }: 
 /** Ends password sessions of users who may not use a password, after the commit that forbids it. Returns the number. */
 export async function endPasswordSessions(domains: string[]): Promise<number> {
   let count = 0
-  for (const domain of domains)
-    for await (const userIds of batchesOf(
-      (after) => prisma().$queryRaw`
-        SELECT id FROM users WHERE email_domain = ${domain} AND id > ${after}::uuid AND NOT ${mayUsePassword}
-        ORDER BY id LIMIT ${batchSize}`,
-    )) {
-      await transaction(async (tx) => {
-        await lockUsers(tx, userIds)
-        const began = Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND ${beganWithPassword}`
-        await tx.$executeRaw`WITH ${revokeSessions(began)} SELECT id FROM revoked`
-      })
-      count += userIds.length
-    }
+  for (const domain of domains) {
+    const usersAfter = (id: string) => Prisma.sql`
+      SELECT id FROM users WHERE email_domain = ${domain} AND id > ${id}::uuid AND NOT ${mayUsePassword} ORDER BY id`
+    count += await inBatches(usersAfter, async (tx, userIds) => {
+      const began = Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND ${beganWithPassword}`
+      await tx.$executeRaw`WITH ${revokeSessions(began)} SELECT id FROM revoked`
+      return userIds.length
+    })
+  }
   return count
 }
 
-/** Yields IDs in batches. The query returns a batch of the IDs after a given one. */
-async function* batchesOf(read: (after: string) => Promise<{ id: string }[]>): AsyncGenerator<string[]> {
-  for (let after: string | undefined = lowestId; after; ) {
-    const ids: string[] = (await read(after)).map(({ id }) => id)
-    if (ids.length > 0) yield ids
-    after = ids.at(-1)
+/** Locks the users that a query returns, and works on them, in a transaction per batch. Returns the sum of results. */
+async function inBatches(
+  usersAfter: (id: string) => Prisma.Sql,
+  work: (tx: Transaction, userIds: string[]) => Promise<number>,
+): Promise<number> {
+  let sum = 0
+  for (let last: string | undefined = lowestId; last; ) {
+    const users: { id: string }[] = await prisma().$queryRaw`${usersAfter(last)} LIMIT ${batchSize}`
+    const ids = users.map(({ id }) => id)
+    sum += await transaction(async (tx) => {
+      await lockUsers(tx, ids)
+      return work(tx, ids)
+    })
+    last = ids.at(-1)
   }
+  return sum
 }
 
 /** Returns how many enabled users of these domains have no usable password and no identity at an enabled connection. */
@@ -74,7 +78,7 @@ export async function countWithoutWayIn(domains: string[]): Promise<number> {
 }
 
 /** Adds domains to a connection. It may have them already. */
-async function claimDomains(tx: Prisma.TransactionClient, id: string, domains: string[]): Promise<void> {
+async function claimDomains(tx: Transaction, id: string, domains: string[]): Promise<void> {
   const claimed = await tx.$queryRaw<{ domain: string }[]>`
     INSERT INTO connection_domains (domain, connection_id) SELECT unnest(${domains}::text[]), ${id}
     ON CONFLICT (domain) DO UPDATE SET domain = excluded.domain
@@ -113,6 +117,8 @@ export async function updateConnection(before: ListedConnection, change: Connect
 
 export type ListedConnection = Connection & Pick<Row, 'listed' | 'disabledAt'> & { domains: string[]; users: number }
 
+type Slugged = Pick<Connection, 'id' | 'slug'>
+
 /** Returns all connections, by slug; or the one with a slug. */
 export async function listConnections(slug: string | null = null): Promise<ListedConnection[]> {
   const rows = await prisma().connection.findMany({
@@ -139,14 +145,9 @@ export async function enableConnection({ id }: Pick<ListedConnection, 'id'>): Pr
 /** Disables a connection, so that later exchanges are rejected, and then ends its sessions. Returns their number. */
 export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<number> {
   await prisma().$executeRaw`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
-  let ended = 0
-  for await (const userIds of batchesOf(
-    (after) => prisma().$queryRaw`
-      SELECT user_id AS id FROM identities WHERE connection_id = ${id} AND user_id > ${after}::uuid
-      ORDER BY user_id LIMIT ${batchSize}`,
-  ))
-    ended += await transaction((tx) => endSessionsOf(tx, id, userIds))
-  return ended
+  const usersAfter = (last: string) => Prisma.sql`
+    SELECT user_id AS id FROM identities WHERE connection_id = ${id} AND user_id > ${last}::uuid ORDER BY user_id`
+  return inBatches(usersAfter, (tx, userIds) => endSessionsOf(tx, id, userIds))
 }
 
 /** Disables a connection and deletes it, with its identities. Returns how many sessions it ended. */
@@ -164,7 +165,7 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
 /** Unlinks a user's subject, which is rejected until `linkUser`, and ends its sessions. Null if there is no subject. */
 export async function unlinkUser(userId: string, connectionId: string) {
   return transaction(async (tx) => {
-    await lockUser(tx, userId)
+    await lockUsers(tx, [userId])
     const [unlinked] = await tx.$queryRaw<{ subject: string }[]>`
       UPDATE identities SET user_id = NULL WHERE user_id = ${userId} AND connection_id = ${connectionId}
       RETURNING subject`
@@ -179,13 +180,9 @@ export async function issuersOf(connectionId: string, subject: string): Promise<
 }
 
 /** Links a user to a subject, even one that was unlinked. Throws UsageError if either has another link. */
-export async function linkUser(
-  userId: string,
-  { id, slug }: Pick<ListedConnection, 'id' | 'slug'>,
-  { issuer, subject }: Subject,
-): Promise<void> {
+export async function linkUser(userId: string, { id, slug }: Slugged, { issuer, subject }: Subject): Promise<void> {
   await transaction(async (tx) => {
-    await lockUser(tx, userId)
+    await lockUsers(tx, [userId])
     const [linked] = await tx.$queryRaw<{ email: string; subject: string; isSame: boolean }[]>`
       SELECT (SELECT email FROM users WHERE id = user_id), subject,
         user_id = ${userId} AND issuer = ${issuer} AND subject = ${subject} AS "isSame"
@@ -203,12 +200,8 @@ export async function linkUser(
   })
 }
 
-async function lockUsers(tx: Prisma.TransactionClient, userIds: string[]): Promise<void> {
-  await tx.$executeRaw`SELECT 1 FROM users WHERE id = ANY (${userIds}::uuid[]) ORDER BY id FOR UPDATE`
-}
-
-async function endSessionsOf(tx: Prisma.TransactionClient, connectionId: string, userIds: string[]): Promise<number> {
-  await lockUsers(tx, userIds)
+/** Ends the sessions of locked users that began with a connection, and deletes its codes. Returns the number. */
+async function endSessionsOf(tx: Transaction, connectionId: string, userIds: string[]): Promise<number> {
   return tx.$executeRaw`
     WITH ${revokeSessions(Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId}`)},
     codes_deleted AS (
