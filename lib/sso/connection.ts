@@ -19,7 +19,6 @@ export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 export type Row = Prisma.ConnectionGetPayload<object>
 
-/** An identity provider that users can sign in with. */
 export type Connection = Omit<Row, 'kind' | 'settings' | 'listed' | 'disabledAt' | 'createdAt'> & {
   settings: ConnectionSettings
 }
@@ -28,13 +27,11 @@ export type OidcConnection = Connection & { settings: OidcSettings }
 export type SamlConnection = Connection & { settings: SamlSettings }
 
 /** Returns the implementation for the identity provider of a connection. */
-export function providerOf({ settings }: Pick<Connection, 'settings'>): Promise<Provider> {
+export function providerOf({ settings }: Connection): Promise<Provider> {
   return providers[settings.kind]()
 }
 
-export function isSaml<Some extends Pick<Connection, 'settings'>>(
-  connection: Some,
-): connection is Some & { settings: SamlSettings } {
+export function isSaml<Of extends Connection>(connection: Of): connection is Of & SamlConnection {
   return connection.settings.kind === 'saml'
 }
 

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { isHttps, isLoopback } from '../settings/env'
 
-/** A URL of an identity provider. As for PUBLIC_URL, http only where there is no network. */
+/** A URL of an identity provider. http only where there is no network: with https, PUBLIC_URL is on one. */
 export const ProviderUrl = z
   .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
-  // With https in PUBLIC_URL, the service is on a network.
   .refine((value) => /^https:/i.test(value) || (!isHttps() && isLoopback(hostOf(value))), 'must begin with https://')
 
 /** Returns the host name in a URL, or an empty text. */

@@ -6,13 +6,12 @@ import type { Ask } from './next-sign-in'
 import type { Secrets } from './sealed-secrets'
 import type { AttemptSecrets } from './sso-attempt'
 
-/** The user that has signed in, and the end of the provider's session. */
 export type Authenticated = {
   identity: Subject
   contact: () => Promise<Contact>
   account?: string | undefined // the account name of a user without an email address
   amr?: string[] | null // RFC 8176
-  sessionEnd?: Date | undefined
+  sessionEnd?: Date | undefined // when the session at the provider ends
 }
 
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>
@@ -22,8 +21,7 @@ export type Entered = Pick<NewConnection, 'settings'> & { secrets: Secrets | nul
 
 /** A kind of identity provider: what a sign-in and `npm run connections` need of it. */
 export type Provider<Of extends Connection = Connection> = {
-  /** Whether a response is the query of the callback, or a form that another site posts to the ACS. */
-  response: 'query' | 'form'
+  response: 'query' | 'form' // a response is the query of the callback, or a form that another site posts
   /** Returns the provider's URL to which the browser is redirected, with what to ask for. Throws SignInRejected. */
   authorize(connection: Of, secrets: AttemptSecrets, ask?: Ask | null): Promise<string>
   /** Verifies the response to the claimed sign-in that has these secrets. Throws SignInRejected. */

@@ -14,10 +14,8 @@ export type SignInError =
 /** Rejects a sign-in. The browser receives `error`, the log `check`. The cause may contain tokens: never log it. */
 export class SignInRejected extends Error {
   override name = 'SignInRejected'
-  /** The account name at the provider, if it sent one. Show it to the user, but never log it. */
-  account: string | undefined
-  /** Where the user wanted to go, if the sign-in is known and of this browser. */
-  next: string | null = null
+  account: string | undefined // the name at the provider: show it to the user, but never log it
+  next: string | null = null // where the user wanted to go, if the sign-in is known and of this browser
 
   constructor(
     readonly check: string,

@@ -40,8 +40,7 @@ type Presented = {
   state: string | null
   connectionId: string
   browser: string | null
-  /** For a cross-site POST, with which browsers send no cookie of ours. Bind the code to `browserHash`. */
-  mayLackCookies?: boolean
+  mayLackCookies?: boolean // for a cross-site POST: bind the code to `browserHash`
 }
 
 /** Uses up a sign-in, once. Throws SignInRejected, also if the browser or the connection differs from the start. */

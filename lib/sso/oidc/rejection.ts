@@ -2,30 +2,14 @@ import { type SignInError, SignInRejected } from '../rejection'
 
 type Cause = Error & { code?: string; error?: string; cause?: unknown }
 
-/** Our codes for the errors of RFC 6749 §5.2. Any other error could contain any text. */
-const tokenErrors = new Map([
-  ['invalid_request', 'token_invalid_request'],
-  ['invalid_client', 'token_invalid_client'],
-  ['invalid_grant', 'token_invalid_grant'],
-  ['unauthorized_client', 'token_unauthorized_client'],
-  ['invalid_scope', 'token_invalid_scope'],
-])
-const providerErrors = new Map<string, [check: string, error: SignInError]>([
-  ['access_denied', ['provider_access_denied', 'access_denied']],
-  ['login_required', ['provider_login_required', 'login_required']],
-  ['temporarily_unavailable', ['provider_temporarily_unavailable', 'temporarily_unavailable']],
-  ['server_error', ['provider_server_error', 'server_error']],
-])
-const wrongClaims = new Map<unknown, string>([
-  ['iss', 'id_token_iss'],
-  ['sub', 'id_token_sub'],
-  ['aud', 'id_token_aud'],
-  ['azp', 'id_token_azp'],
-  ['exp', 'id_token_exp'],
-  ['iat', 'id_token_iat'],
-  ['nbf', 'id_token_nbf'],
-  ['nonce', 'id_token_nonce'],
-])
+/** Our checks for the errors of RFC 6749, and for claims. Any other error could contain any text. */
+const knownChecks = [
+  ['token_invalid_request', 'token_invalid_client', 'token_invalid_grant', 'token_unauthorized_client'],
+  ['token_invalid_scope', 'provider_access_denied', 'provider_login_required', 'provider_temporarily_unavailable'],
+  ['provider_server_error', 'id_token_iss', 'id_token_sub', 'id_token_aud', 'id_token_azp', 'id_token_exp'],
+  ['id_token_iat', 'id_token_nbf', 'id_token_nonce'],
+].flat()
+const knownCheck = (prefix: string, name: unknown) => knownChecks.find((check) => check === `${prefix}_${name}`)
 const steps = {
   discovery: { unusable: 'discovery_response', other: 'discovery_invalid' },
   response: { unusable: 'token_response', other: 'response_invalid' },
@@ -66,10 +50,12 @@ export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInR
   const reject = (check: string, error: SignInError) => new SignInRejected(check, error, thrown)
   if (isTimeout(thrown)) return reject('provider_timeout', 'temporarily_unavailable')
   switch (code) {
-    case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR':
-      return reject(...(providerErrors.get(oauthError) ?? (['provider_error', 'other'] as const)))
+    case 'OAUTH_AUTHORIZATION_RESPONSE_ERROR': {
+      const known = knownCheck('provider', oauthError)
+      return known ? reject(known, oauthError as SignInError) : reject('provider_error', 'other')
+    }
     case 'OAUTH_RESPONSE_BODY_ERROR':
-      return reject(tokenErrors.get(oauthError) ?? 'token_error', 'server_error')
+      return reject(knownCheck('token', oauthError) ?? 'token_error', 'server_error')
     case 'OAUTH_WWW_AUTHENTICATE_CHALLENGE':
       return reject(step === 'user_info' ? 'user_info_challenge' : 'token_invalid_client', 'server_error')
     case 'OAUTH_RESPONSE_IS_NOT_CONFORM':
@@ -88,12 +74,12 @@ function isTimeout(thrown: unknown): boolean {
 
 function claimOf(cause: unknown): string {
   const { claim } = ((cause as Cause | undefined)?.cause ?? {}) as { claim?: unknown }
-  return wrongClaims.get(claim) ?? 'id_token_claims'
+  return knownCheck('id_token', claim) ?? 'id_token_claims'
 }
 
 function checkOf(cause: unknown): string {
   const { message = '' } = (cause ?? {}) as Partial<Error>
   const [, claim] = /^(?:unexpected )?JWT "(\w+)"/.exec(message) ?? []
   const known = invalidResponses.find(([pattern]) => pattern.test(message))
-  return wrongClaims.get(claim) ?? known?.[1] ?? 'response_invalid'
+  return knownCheck('id_token', claim) ?? known?.[1] ?? 'response_invalid'
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { hostOf, ProviderUrl } from '../provider-url'
 
-// The tenant of all personal Microsoft accounts.
-const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad'
+const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad' // of all personal Microsoft accounts
 
 const issuer = ProviderUrl.refine((value) => !/[?#]/.test(value), 'must not contain ? or #').refine(
   (value) => !value.includes('/.well-known/'),
@@ -14,16 +13,13 @@ export const OidcSettings = z
     kind: z.literal('oidc'),
     issuer,
     clientId: z.string().min(1).max(255),
-    /** The tenants of Entra ID that may sign in, for an issuer that serves several. */
-    tenants: z.array(z.guid()).min(1).optional(),
+    tenants: z.array(z.guid()).min(1).optional(), // of Entra ID, for an issuer that serves several
     /** The domains for which each tenant vouches, by tenant ID in lower case. If missing, all of the connection. */
     tenantDomains: z.record(z.guid(), z.array(z.string()).min(1)).optional(),
     /** How the client authenticates. By default, as the provider's metadata lists, and Basic if it lists both. */
     tokenAuth: z.enum(['post', 'basic'], { error: 'must be post or basic' }).optional(),
-    /** The claim with the email address, if it is not `email`. */
-    emailClaim: z.string().min(1).max(255).optional(),
-    /** Whether users can't edit that claim, so that it may link and create them. */
-    trustClaim: z.boolean().optional(),
+    emailClaim: z.string().min(1).max(255).optional(), // with the email address, if it is not `email`
+    trustClaim: z.boolean().optional(), // users can't edit that claim, so it may link and create them
   })
   .refine(({ issuer, tenants }) => tenants || !isEntra(issuer) || namesTenant(issuer), {
     path: ['tenants'],

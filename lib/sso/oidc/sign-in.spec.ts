@@ -683,7 +683,7 @@ test('asks the user info for an address that the ID token has as null or an empt
   }
 })
 
-const prompts: [who: string, account?: string, login?: string, listed?: unknown, issuer?: string][] = [
+const prompts: [who: string, account?: string, login?: string, listed?: string[] | string, issuer?: string][] = [
   ['a provider that lists both', 'select_account', 'login', ['none', 'login', 'consent', 'select_account']],
   ['a provider that lists no choice', 'login', 'login', ['none', 'login', 'consent']],
   ['a provider that lists no sign-in', 'select_account', 'select_account', ['none', 'select_account']],

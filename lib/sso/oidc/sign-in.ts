@@ -21,9 +21,7 @@ const renewalMs = 60_000
 const staleMs = 24 * 60 * 60 * 1000
 const renewedKeysTimeoutMs = 2_000
 // OpenID Connect Core §2. PostgreSQL stores neither NUL nor half a surrogate pair.
-const registeredAmr = new Set(
-  'face fpt geo hwk iris kba mca mfa otp pin pwd rba retina sc sms swk tel user vbm wia'.split(' '),
-)
+const registeredAmr = 'face fpt geo hwk iris kba mca mfa otp pin pwd rba retina sc sms swk tel user vbm wia'.split(' ')
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
 // The library copies metadata and keys: 240 KB block the process for 0.1 s. Real ones have up to 7 KB and 15 KB.
 const maxMetadataBytes = 32 * 1024
@@ -53,10 +51,7 @@ export const authorize: OidcProvider['authorize'] = async (connection, secrets, 
 }
 
 /** Google and Entra ID list no prompts. Google has no `login`, which others must have (OpenID Connect Core §15.1). */
-export function promptOf(
-  ask: Ask,
-  { issuer, prompt_values_supported: listed }: Pick<ServerMetadata, 'issuer'> & { prompt_values_supported?: unknown },
-): string | undefined {
+export function promptOf(ask: Ask, { issuer, prompt_values_supported: listed }: ServerMetadata): string | undefined {
   const unlisted = isGoogle(issuer) ? ['select_account'] : isEntra(issuer) ? ['select_account', 'login'] : ['login']
   const supported = Array.isArray(listed) ? listed : unlisted
   const wanted = ask === 'account' ? ['select_account', 'login'] : ['login', 'select_account']
@@ -104,7 +99,7 @@ function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void 
 
 /** Returns how the user authenticated, or null unless all values that the provider lists are registered (RFC 8176). */
 function amrOf({ amr }: Claims): string[] | null {
-  const isRegistered = Array.isArray(amr) && amr.length > 0 && amr.every((value) => registeredAmr.has(value))
+  const isRegistered = Array.isArray(amr) && amr.length > 0 && amr.every((value) => registeredAmr.includes(value))
   return isRegistered ? [...new Set<string>(amr)] : null
 }
 
@@ -216,7 +211,7 @@ export async function discover(connection: OidcConnection) {
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
     const fetchResponse = fetchFromProvider(maxResponseBytes)
     configuration[client.customFetch] = (url, options) =>
-      url === metadata.jwks_uri ? fetchKeys(connection, url, options) : fetchResponse(url, options)
+      url === metadata.jwks_uri ? fetchKeys(connection, url, options as RequestOptions) : fetchResponse(url, options)
     return { configuration, metadata }
   } catch (error) {
     throw oidcRejection(error, 'discovery')
@@ -224,18 +219,13 @@ export async function discover(connection: OidcConnection) {
 }
 
 /** Fetches the keys of a provider. Returns the last good ones of at most a day if that fails. Throws SignInRejected. */
-async function fetchKeys(
-  { id, slug }: OidcConnection,
-  url: string,
-  options: Parameters<CustomFetch>[1],
-): Promise<Response> {
+async function fetchKeys({ id, slug }: OidcConnection, url: string, options: RequestOptions): Promise<Response> {
   const name = `${id} ${url}`
   const copy = keyCopies.get(name)
   const isUsable = copy && performance.now() < copy.fetchedAt + staleMs
-  const signals = [options.signal!, ...(isUsable ? [AbortSignal.timeout(renewedKeysTimeoutMs)] : [])]
+  const signals = [options.signal, ...(isUsable ? [AbortSignal.timeout(renewedKeysTimeoutMs)] : [])]
   try {
-    const request = { ...options, signal: AbortSignal.any(signals) } as RequestOptions
-    const response = await fetchBounded(url, request, maxKeysBytes)
+    const response = await fetchBounded(url, { ...options, signal: AbortSignal.any(signals) }, maxKeysBytes)
     const body = await response.text()
     if (!response.ok || !Array.isArray(JSON.parse(body).keys)) throw new Error('The response holds no keys.')
     keyCopies.set(name, { body, fetchedAt: performance.now() })

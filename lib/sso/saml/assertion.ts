@@ -4,8 +4,7 @@ import { ensure, type SamlCheck, SamlRejected } from './rejected'
 import type { Expected } from './response'
 import { childrenOf, namespaces, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
 
-/** The difference between our clock and the provider's that is accepted. */
-const clockSkewMs = 60_000
+const clockSkewMs = 60_000 // between our clock and the provider's
 
 const { assertion: saml } = namespaces
 

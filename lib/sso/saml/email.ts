@@ -1,8 +1,7 @@
 import { soleAddress } from '../email'
 import { trimmed } from './xml'
 
-/** The usual names of the attribute, in lower case. */
-const names = [
+const usualNames = [
   'mail',
   'email',
   'emailaddress',
@@ -24,7 +23,7 @@ export function emailOf(
   nameId: { text: string; isEmail: boolean },
   configured?: string,
 ): string {
-  const wanted = configured ? [configured.toLowerCase()] : names
+  const wanted = configured ? [configured.toLowerCase()] : usualNames
   const pairs = [...attributes].flatMap(([name, texts]) => texts.map((text) => [name, trimmed(text)] as const))
   const isGiven = ([name, text]: (typeof pairs)[number]) => wanted.includes(trimmed(name).toLowerCase()) && text !== ''
   const given = pairs.filter(isGiven).map(([, text]) => text)

@@ -1,7 +1,7 @@
 import { ensure, SamlRejected } from './rejected'
 import type { ServiceProviderSettings } from './service-provider'
 import { checkUnsigned } from './signature'
-import { childrenOf, namespaces, onlyChild, selfAndDescendants, type XmlElement } from './xml'
+import { childrenOf, elementsIn, namespaces, onlyChild, type XmlElement } from './xml'
 
 // CBC has no integrity, but ADFS and Entra use nothing else, and every failure gets the same response.
 const contentCiphers = [
@@ -24,7 +24,7 @@ const digests = [
 
 /** Checks the form and the algorithms of an encrypted assertion. */
 export function checkEncryption(encrypted: XmlElement): void {
-  const elements = selfAndDescendants(encrypted)
+  const elements = elementsIn(encrypted)
   const all = (name: string) => elements.filter((element) => element.name === name)
   const ciphertext = all('CipherValue').reduce((size, { text }) => size + text.length, 0)
   checkUnsigned(elements, encrypted.size - ciphertext)
@@ -48,22 +48,21 @@ function algorithmOf(element: XmlElement): string {
 }
 
 /** Returns the encrypted assertion of a response as XML. */
-export async function decryptAssertion(
-  responseXml: string,
-  { privateKey, nextPrivateKey }: Pick<ServiceProviderSettings, 'privateKey' | 'nextPrivateKey'>,
-): Promise<string> {
+export async function decryptAssertion(xml: string, { privateKey, nextPrivateKey }: ServiceProviderSettings) {
   const [{ default: xmlenc }, { parseDomFromString, xpath }] = await Promise.all([
     import('xml-encryption'),
     import('@node-saml/node-saml/lib/xml.js'),
   ])
   try {
-    const document = await parseDomFromString(responseXml)
+    const document = await parseDomFromString(xml)
     const [encrypted] = xpath.selectElements(document, "/*/*[local-name()='EncryptedAssertion']")
     // By default, the library rejects CBC as insecure. checkEncryption accepts no other algorithm that it rejects.
     const options = { disallowDecryptionWithInsecureAlgorithm: false, warnInsecureAlgorithm: false }
     const decrypt = (key: string) =>
       new Promise<string>((resolve, reject) => {
-        xmlenc.decrypt(String(encrypted), { ...options, key }, (error, xml) => (error ? reject(error) : resolve(xml)))
+        xmlenc.decrypt(String(encrypted), { ...options, key }, (error, clear) =>
+          error ? reject(error) : resolve(clear),
+        )
       })
     return await decrypt(privateKey).catch((error) => {
       if (!nextPrivateKey) throw error

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { UsageError } from '../../usage-error'
 import { ProviderUrl } from '../provider-url'
 import type { SamlRejected } from './rejected'
-import { childrenOf, namespaces, parseXml, selfAndDescendants, trimmed, uriIn, type XmlElement } from './xml'
+import { childrenOf, elementsIn, namespaces, parseXml, trimmed, uriIn, type XmlElement } from './xml'
 
 function ensure(condition: unknown, problem: string): asserts condition {
   if (!condition) throw new UsageError(problem)
@@ -10,7 +10,7 @@ function ensure(condition: unknown, problem: string): asserts condition {
 
 /** Reads the metadata of one identity provider. It must be trusted, but can't switch a check off. Throws UsageError. */
 export function readProviderMetadata(file: Buffer | string) {
-  const elements = selfAndDescendants(parseMetadata(decoded(Buffer.from(file))))
+  const elements = elementsIn(parseMetadata(decoded(Buffer.from(file))))
   const isEntity = ({ name, namespace }: XmlElement) => name === 'EntityDescriptor' && namespace === namespaces.metadata
   const entities = elements.filter(isEntity)
   ensure(entities.length > 0, 'This is XML, but not SAML metadata: it has no EntityDescriptor.')
@@ -102,7 +102,7 @@ function signingCertificates(role: XmlElement) {
   const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(
     (key) => (uriIn(key, 'use') || 'signing') === 'signing',
   )
-  const chains = keys.flatMap(selfAndDescendants).filter(({ name }) => name === 'X509Data')
+  const chains = keys.flatMap(elementsIn).filter(({ name }) => name === 'X509Data')
   // Of a chain, the first certificate is that of the key itself.
   const texts = chains.flatMap(({ children }) => {
     const chain = children.filter(({ name }) => name === 'X509Certificate').map(({ text }) => trimmed(text))

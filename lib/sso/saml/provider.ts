@@ -41,6 +41,9 @@ const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
   },
 })
 
+const closedKey =
+  'Our key can’t be opened: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key SLUG'
+
 const check: SamlProvider['check'] = async (connection) => {
   const failed = (check: string, advice: string) => new Error(`${connection.slug}: ${check}. ${advice}`)
   try {
@@ -62,11 +65,7 @@ const check: SamlProvider['check'] = async (connection) => {
       ],
     }
   } catch (error) {
-    if (error instanceof SignInRejected)
-      throw failed(
-        error.check,
-        'Our key can’t be opened: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key SLUG',
-      )
+    if (error instanceof SignInRejected) throw failed(error.check, closedKey)
     if ((error as Error).name === 'TimeoutError')
       throw failed('provider_timeout', `The provider did not respond within ${timeoutMs / 1000} seconds.`)
     throw failed('provider_unreachable', 'The provider can’t be reached from here. Its users’ browsers might reach it.')

@@ -1,16 +1,7 @@
 import { checkEncryption } from './encryption'
 import { ensure, SamlRejected } from './rejected'
 import { checkSignature, checkUnsigned } from './signature'
-import {
-  childrenOf,
-  maxDocumentBytes,
-  namespaces,
-  onlyChild,
-  selfAndDescendants,
-  trimmed,
-  uriIn,
-  type XmlElement,
-} from './xml'
+import { childrenOf, elementsIn, maxDocumentBytes, namespaces, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
 
 /** The values that a response to our request must have. */
 export type Expected = { acsUrl: string; entityId: string; issuer: string; requestId: string }
@@ -28,13 +19,10 @@ export function decodeResponse(base64: string): string {
 }
 
 /** Checks a response as it was posted, before the library reads it. Returns its one assertion. Throws SamlRejected. */
-export function checkResponse(
-  response: XmlElement,
-  { acsUrl, issuer, requestId }: Expected,
-): { isSigned: boolean; isEncrypted: boolean; assertion: XmlElement } {
+export function checkResponse(response: XmlElement, { acsUrl, issuer, requestId }: Expected) {
   // Nothing is authenticated yet. After this and the library's signature check, there is one way to read the document.
   const { attributes } = response
-  const elements = selfAndDescendants(response)
+  const elements = elementsIn(response)
   const isResponse = response.name === 'Response' && response.namespace === namespaces.protocol
   ensure(isResponse && elements.filter(({ name }) => name === 'Response').length === 1, 'saml_response')
   ensure(attributes.get('Version') === '2.0', 'saml_version')
@@ -55,7 +43,7 @@ export function checkResponse(
   const [assertion, another] = elements.filter(isAssertion)
   ensure(assertion && !another && response.children.includes(assertion), 'saml_assertion_count')
   ensure(assertion.namespace === namespaces.assertion, 'saml_assertion_count')
-  const inside = new Set(selfAndDescendants(assertion))
+  const inside = new Set(elementsIn(assertion))
   const around = elements.filter((element) => !inside.has(element))
   if (!isSigned) checkUnsigned(around, response.size - assertion.size)
   if (isEncrypted) checkEncryption(assertion)
@@ -66,7 +54,7 @@ export function checkResponse(
 
 /** Checks an assertion, posted or decrypted, before the library reads it. Returns whether it has a signature. */
 export function checkAssertionForm(assertion: XmlElement, { requestId }: Expected): boolean {
-  const elements = selfAndDescendants(assertion)
+  const elements = elementsIn(assertion)
   const isSaml = assertion.name === 'Assertion' && assertion.namespace === namespaces.assertion
   ensure(isSaml && elements.filter(isAssertion).length === 1, 'saml_assertion_count')
   checkIds(elements)

@@ -9,7 +9,6 @@ import { checkAssertionForm, checkResponse, decodeResponse } from './response'
 import type { SamlSettings } from './settings'
 import { parseXml } from './xml'
 
-/** A SAML connection: we are the service provider. */
 type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
 
 /** Contains our private keys (PEM). During a rotation, the next one decrypts too. */

@@ -12,12 +12,10 @@ export const namespaces = {
 export type XmlElement = {
   name: string
   namespace: string
-  /** By name; a prefixed name is written `{namespace}name`. Without namespace declarations. */
-  attributes: Map<string, string>
+  attributes: Map<string, string> // by name, or `{namespace}name` if prefixed; without namespace declarations
   children: XmlElement[]
   text: string
-  /** The number of characters from its start tag to its end tag. */
-  size: number
+  size: number // characters from its start tag to its end tag
 }
 
 export const maxDocumentBytes = 256 * 1024
@@ -213,6 +211,6 @@ export function onlyChild(element: XmlElement, namespace: string, name: string, 
 }
 
 /** Returns an element and all its descendants, in document order. */
-export function selfAndDescendants(element: XmlElement): XmlElement[] {
-  return [element, ...element.children.flatMap(selfAndDescendants)]
+export function elementsIn(element: XmlElement): XmlElement[] {
+  return [element, ...element.children.flatMap(elementsIn)]
 }

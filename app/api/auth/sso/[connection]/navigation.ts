@@ -2,6 +2,7 @@ import { ApiError } from '@/lib/contract/errors'
 import { type AddToLog, seeOther } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log'
 import { nextDestination } from '@/lib/page/next-path'
+import { browserOf } from '@/lib/session/cookie'
 import { env } from '@/lib/settings/env'
 import { type Connection, findConnection, providerOf, startPath } from '@/lib/sso/connection'
 import { issueSsoCode } from '@/lib/sso/exchange'
@@ -21,7 +22,7 @@ type Call = {
 /** The destination of the user. Set it as soon as it is known, so that it is kept after an error. */
 type ReturnTo = { next: string | null }
 
-type SignIn = { connection: Connection; provider: Provider; returnTo: ReturnTo }
+type SignIn = { connection: Connection; provider: Provider; returnTo: ReturnTo; addToLog: AddToLog }
 
 /** Redirects to what `work` returns, or to a page with the error. `response` is the form of the provider's response. */
 export async function navigate(
@@ -39,7 +40,7 @@ export async function navigate(
     const provider = await providerOf(connection)
     if (response && provider.response !== response)
       throw new SignInRejected('connection_kind', 'connection_unavailable')
-    return seeOther(await work({ connection, provider, returnTo }))
+    return seeOther(await work({ connection, provider, returnTo, addToLog }))
   } catch (thrown) {
     // a body that is too large, or no form: no browser that a provider redirected sends that
     if (thrown instanceof ApiError) throw thrown
@@ -69,14 +70,10 @@ export function destinationOf(given: string | null): string | null {
 }
 
 /** Uses up the sign-in that a response belongs to. Returns the landing page, with a code for that browser. */
-export async function finishSignIn(
-  { connection, provider, returnTo }: SignIn,
-  addToLog: AddToLog,
-  response: URLSearchParams,
-  presented: { state: string | null; browser: string | null },
-): Promise<string> {
-  const mayLackCookies = provider.response === 'form'
-  const claimed = await claimAttempt({ ...presented, connectionId: connection.id, mayLackCookies })
+export async function finishSignIn(signIn: SignIn, response: URLSearchParams, state: string | null, headers: Headers) {
+  const { connection, provider, returnTo, addToLog } = signIn
+  const presented = { state, browser: browserOf(headers), mayLackCookies: provider.response === 'form' }
+  const claimed = await claimAttempt({ ...presented, connectionId: connection.id })
   returnTo.next = claimed.next
   const authenticated = await provider.authenticate(connection, response, claimed)
   const { identity, account, sessionEnd } = authenticated

@@ -1,6 +1,5 @@
 import { readForm } from '@/lib/http/body'
 import { route } from '@/lib/http/route'
-import { browserOf } from '@/lib/session/cookie'
 import { startPath } from '@/lib/sso/connection'
 import { beganAgain } from '@/lib/sso/next-sign-in'
 import { destinationOf, finishSignIn, navigate } from '../navigation'
@@ -19,8 +18,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
         call.addToLog({ check: 'unsolicited' })
         return startPath(signIn.connection.slug, destinationOf(state), 'unsolicited')
       }
-      const browser = browserOf(request.headers)
-      const landing = await finishSignIn(signIn, call.addToLog, form, { state, browser })
+      const landing = await finishSignIn(signIn, form, state, request.headers)
       call.setCookies([beganAgain(false)])
       return landing
     }),

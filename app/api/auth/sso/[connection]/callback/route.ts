@@ -8,11 +8,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-callback', method: 'GET' },
   async ({ request, ...call }) =>
     navigate(call, 'query', async (signIn) => {
-      const { searchParams } = new URL(request.url)
-      const browser = browserOf(request.headers)
-      const state = searchParams.get('state')
-      const landing = await finishSignIn(signIn, call.addToLog, searchParams, { state, browser })
-      call.setCookies([browserCookie(browser), ...(hasBegunAgain(request.headers) ? [beganAgain(false)] : [])])
+      const [{ searchParams }, { headers }] = [new URL(request.url), request]
+      const landing = await finishSignIn(signIn, searchParams, searchParams.get('state'), headers)
+      call.setCookies([browserCookie(browserOf(headers)), ...(hasBegunAgain(headers) ? [beganAgain(false)] : [])])
       return landing
     }),
 )
