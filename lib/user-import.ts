@@ -1,6 +1,5 @@
 import { emailDomain, emailForms, parseEmailAddress } from './contract/email-address'
-import { mayUsePassword } from './database/password-policy'
-import { transaction } from './database/prisma'
+import { mayUsePassword, transaction } from './database/prisma'
 import { UsageError } from './usage-error'
 
 const maxUsers = 50_000 // more would not end within the time of one transaction

@@ -1,7 +1,6 @@
 import { emailDomain, emailForms } from './contract/email-address'
-import { mayUsePassword } from './database/password-policy'
-import { dateFromEpoch, Prisma, prisma, type Transaction, transaction } from './database/prisma'
-import { endAllSessions, lockUsers } from './session/revoke'
+import { dateFromEpoch, mayUsePassword, Prisma, prisma, transaction } from './database/prisma'
+import { endSessionsOfUser } from './session/revoke'
 
 const rowsAtOnce = 10_000
 
@@ -43,7 +42,7 @@ export async function createUser(email: string, { ssoOnly = false } = {}): Promi
 /** Disables a user: ends all sessions, whose number it returns, and invalidates the codes and the reset token. */
 export async function disableUser(userId: string): Promise<number> {
   return transaction(async (tx) => {
-    const ended = await endSessionsOf(tx, userId)
+    const ended = await endSessionsOfUser(tx, userId)
     await tx.resetToken.deleteMany({ where: { userId } })
     await tx.$executeRaw`UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${userId}`
     return ended
@@ -69,12 +68,7 @@ export async function allowPassword(of: { userId: string } | { domain: string },
 
 /** Ends all sessions of a user, and invalidates unused codes. Returns the number of ended sessions. */
 export async function signOutUser(userId: string): Promise<number> {
-  return transaction((tx) => endSessionsOf(tx, userId))
-}
-
-async function endSessionsOf(tx: Transaction, userId: string): Promise<number> {
-  await lockUsers(tx, [userId])
-  return tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`)} SELECT id FROM revoked`
+  return transaction((tx) => endSessionsOfUser(tx, userId))
 }
 
 /** Gives a user another address, ends all sessions, and mails both addresses. Null if another user has that address. */
@@ -83,7 +77,7 @@ export async function renameUser(user: User, email: string, language: string): P
   if (other && other.id !== user.id) return null
   const stored = emailForms(email)![1]
   return transaction(async (tx) => {
-    const ended = await endSessionsOf(tx, user.id)
+    const ended = await endSessionsOfUser(tx, user.id)
     await tx.resetToken.deleteMany({ where: { userId: user.id } })
     await tx.mail.deleteMany({ where: { userId: user.id, dueAt: { not: null } } })
     await tx.user.update({ where: { id: user.id }, data: { email: stored, emailDomain: emailDomain(stored) } })
@@ -96,7 +90,7 @@ export async function renameUser(user: User, email: string, language: string): P
 /** Deletes a user, with all that refers to it. Returns how many live sessions and identities were deleted. */
 export async function deleteUser(userId: string): Promise<{ sessions: number; identities: number }> {
   return transaction(async (tx) => {
-    const sessions = await endSessionsOf(tx, userId)
+    const sessions = await endSessionsOfUser(tx, userId)
     const identities = await tx.identity.count({ where: { userId } })
     await tx.user.delete({ where: { id: userId } })
     return { sessions, identities }

@@ -3,8 +3,8 @@ import { route, seeOther } from '@/lib/http/route'
 import { isSameOrigin } from '@/lib/http/same-origin'
 import { describeCause, log } from '@/lib/log'
 import { deletedSessionCookies } from '@/lib/session/cookie'
+import { presentedSessionIds } from '@/lib/session/find'
 import { endSessions } from '@/lib/session/revoke'
-import { presentedSessionIds } from '@/lib/session/session-from-request'
 
 /** Signs out the browser that posts the form. Accepts posts from this site only. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(

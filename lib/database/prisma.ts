@@ -43,6 +43,16 @@ export function dateFromEpoch(seconds: number): Date {
 /** A condition on a row that is found by its key. Because of `IS TRUE`, no plan uses the index of `expires_at`. */
 export const isUnexpired = Prisma.sql`(expires_at > now()) IS TRUE`
 
+/** A condition on a row of `users`: whether its policy, or else the connection of its domain, allows a password. */
+export const mayUsePassword = Prisma.sql`
+  CASE password_policy WHEN 'allowed' THEN true WHEN 'never' THEN false ELSE (
+    SELECT allow_passwords FROM connections
+    WHERE connections.id = (SELECT connection_id FROM connection_domains WHERE domain = email_domain)
+  ) IS NOT FALSE END`
+
+/** A condition on a row of `sessions`: whether it began with a password. */
+export const beganWithPassword = Prisma.sql`coalesce(method = 'password', connection_id IS NULL)`
+
 function createClient(): PrismaClient {
   // Each connection plans a statement once, by this name. Names are never removed, so the text must be constant.
   const named = { statementNameGenerator: ({ sql }: { sql: string }) => hash('sha256', sql).slice(0, 16) }

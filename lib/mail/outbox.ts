@@ -1,6 +1,5 @@
 import { lifetimes } from '../contract/lifetimes'
-import { mayUsePassword } from '../database/password-policy'
-import { dateFromEpoch, Prisma, prisma, transaction } from '../database/prisma'
+import { dateFromEpoch, mayUsePassword, Prisma, prisma, transaction } from '../database/prisma'
 import { hashSecret } from '../secret'
 import { sendsMail } from '../settings/env'
 import type { MailKind, MailKindName } from './kinds'

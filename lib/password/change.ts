@@ -1,6 +1,5 @@
 import { ApiError, wrongPasswordMessage } from '../contract/errors'
-import { mayUsePassword } from '../database/password-policy'
-import { Prisma, prisma, transaction } from '../database/prisma'
+import { mayUsePassword, Prisma, prisma, transaction } from '../database/prisma'
 import { noticeInsteadOfResets } from '../mail/outbox'
 import type { LiveSession } from '../session/find'
 import { endAllSessions, lockUsers } from '../session/revoke'

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { emailForms, parseEmail } from '../contract/email-address'
 import { ApiError, type Challenge, wrongPasswordMessage } from '../contract/errors'
 import { NothingChanged } from '../database/nothing-changed'
-import { mayUsePassword } from '../database/password-policy'
-import { Prisma, prisma } from '../database/prisma'
+import { mayUsePassword, Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log'
 import type { MailRequest } from '../mail/outbox'
 import { makeChallenge } from '../second-factor/challenge'
@@ -95,8 +94,6 @@ function start({ userId, email, passwordHash }: StoredUser, client: Client, atte
   return startPasswordSession(randomUUID(), condition, ['pwd'], client, attempt)
 }
 
-const nothingToSpend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`
-
 /** Starts the session of the user for whom `condition` holds, if the CTE `spent (user_id)` has that user. Else null. */
 export async function startPasswordSession(
   sessionId: string,
@@ -104,7 +101,7 @@ export async function startPasswordSession(
   amr: string[],
   client: Client,
   attempt: Counted,
-  spend = nothingToSpend,
+  spend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`,
 ) {
   // Locks the user first, as a reset does: if both run at once, the later one sees the changes of the earlier one.
   const [row] = await prisma().$queryRaw<Omit<StoredSession, 'sessionId' | 'connection' | 'generation'>[]>`

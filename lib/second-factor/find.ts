@@ -1,5 +1,4 @@
-import { mayUsePassword } from '../database/password-policy'
-import { dateFromEpoch, Prisma, prisma } from '../database/prisma'
+import { dateFromEpoch, mayUsePassword, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
 /** A user who may use a password, with the second factor if there is one. Times are in seconds since 1970. */

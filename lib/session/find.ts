@@ -1,10 +1,9 @@
 import { ApiError } from '../contract/errors'
 import { refreshGraceSeconds } from '../contract/lifetimes'
-import { beganWithPassword, mayUsePassword } from '../database/password-policy'
-import { dateFromEpoch, isUnexpired, Prisma, prisma } from '../database/prisma'
+import { beganWithPassword, dateFromEpoch, isUnexpired, mayUsePassword, Prisma, prisma } from '../database/prisma'
+import { cookieOf } from './cookie'
 import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
-import { sessionTokenOf } from './session-from-request'
 
 /** A session that has not ended, nor has its parent. `familyId` is the parent's ID, or its own without a parent. */
 export type LiveSession = { sessionId: string; familyId: string; userId: string; email: string; endsAt: Date }
@@ -15,7 +14,7 @@ export const isUserAllowed = Prisma.sql`(
 
 /** Returns the live session of a request with a session JWT. Throws SESSION_INVALID if there is none. */
 export async function requireSession(headers: Headers): Promise<LiveSession & { tokenExpiresAt: Date }> {
-  const token = sessionTokenOf(headers)
+  const token = bearerOf(headers) ?? cookieOf(headers, 'session')
   const session = token ? await findSession(token) : null
   if (!session) throw new ApiError('SESSION_INVALID')
   return session
@@ -55,4 +54,25 @@ async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveS
 export function isParentLive(parentId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${parentId} IS NULL
     OR (SELECT revoked_at IS NULL AND ${isUnexpired} FROM sessions AS parent WHERE parent.id = ${parentId}))`
+}
+
+/** Returns the IDs of the sessions in a browser's cookies. The sessions may have ended. */
+export function sessionIdsOfBrowser(headers: Headers): Promise<string[]> {
+  return idsOf([cookieOf(headers, 'session')], [cookieOf(headers, 'refresh')])
+}
+
+/** Returns the IDs of the sessions of all valid credentials of a request, which a sign-out ends. */
+export function presentedSessionIds(headers: Headers, refreshToken: string | null = null): Promise<string[]> {
+  return idsOf([bearerOf(headers), cookieOf(headers, 'session')], [refreshToken, cookieOf(headers, 'refresh')])
+}
+
+async function idsOf(jwts: (string | null)[], refreshTokens: (string | null)[]): Promise<string[]> {
+  const verified = await Promise.all(jwts.map((jwt) => jwt && verifySessionToken(jwt)))
+  const read = refreshTokens.map((refreshToken) => refreshToken && readRefreshToken(refreshToken))
+  return [...new Set([...verified, ...read].flatMap((presented) => (presented ? [presented.sessionId] : [])))]
+}
+
+/** Returns the Bearer token of a request (RFC 6750), or null. */
+function bearerOf(headers: Headers): string | null {
+  return /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? null
 }

@@ -43,10 +43,13 @@ export function endAllSessions(userId: Prisma.Sql, spared: string | null = null)
     )`
 }
 
+/** Executes `endAllSessions` after a lock of the user. Returns the number of ended sessions. */
+export async function endSessionsOfUser(tx: Transaction, userId: string, spared?: string): Promise<number> {
+  await lockUsers(tx, [userId])
+  return tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`, spared)} SELECT id FROM revoked`
+}
+
 /** Revokes all sessions of a user except this one with its parent and children, and deletes unused codes. */
 export async function endOtherSessions({ userId, familyId }: LiveSession): Promise<void> {
-  await transaction(async (tx) => {
-    await lockUsers(tx, [userId])
-    await tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`, familyId)} SELECT 1 FROM revoked`
-  })
+  await transaction((tx) => endSessionsOfUser(tx, userId, familyId))
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { beganWithPassword, mayUsePassword } from '../database/password-policy'
-import { Prisma, prisma, type Transaction, transaction } from '../database/prisma'
+import { beganWithPassword, mayUsePassword, Prisma, prisma, type Transaction, transaction } from '../database/prisma'
 import { codeIsUsable, lockUsers, revokeSessions } from '../session/revoke'
 import { UsageError } from '../usage-error'
 import { type Connection, ConnectionSettings, type Row } from './connection'

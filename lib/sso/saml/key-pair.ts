@@ -1,9 +1,9 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
-import forge from 'node-forge'
 
 /** Makes an RSA key of 2048 bits, and a self-signed certificate with its public key, which providers need (PEM). */
 export async function newKeyPair(commonName: string, now = new Date()) {
+  const { default: forge } = await import('node-forge') // large
   const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },

@@ -8,6 +8,7 @@ import { SignInRejected } from '../rejection'
 import { openSecrets } from '../sealed-secrets'
 import { checkEntered } from '../settings-as-entered'
 import { ssoUrl } from '../urls'
+import { newKeyPair } from './key-pair'
 import { readProviderMetadata } from './provider-metadata'
 import { authnRequestUrl, verifyResponse, withKeys } from './service-provider'
 import { SamlSettings } from './settings'
@@ -101,7 +102,6 @@ const add: SamlProvider['add'] = {
       throw new UsageError(
         `The metadata is of ${issuer}, but ${slug} is ${stored.issuer}. Add it as another connection.`,
       )
-    const { newKeyPair } = await import('./key-pair')
     const pair = stored ? null : await newKeyPair(slug)
     const settings = settingsOf({
       ...own,
@@ -135,7 +135,6 @@ export async function rotateKey(connection: SamlConnection, drop = false): Promi
   }
   if (drop) throw new UsageError(`${slug} has no second key that can be opened.`)
   if (nextCertificate && secrets) throw new UsageError(`${slug} has two keys: drop the first one, with --drop.`)
-  const { newKeyPair } = await import('./key-pair')
   const { privateKey, certificate } = await newKeyPair(slug)
   const enter = `Let the provider read ${ssoUrl(slug, 'metadata')} again, or enter there:\n${certificate}`
   const lost = ['The earlier key is lost.', enter]

@@ -1,8 +1,8 @@
 import { operations } from '@/lib/contract/operations'
 import { route } from '@/lib/http/route'
 import { deletedSessionCookies } from '@/lib/session/cookie'
+import { presentedSessionIds } from '@/lib/session/find'
 import { endSessions } from '@/lib/session/revoke'
-import { presentedSessionIds } from '@/lib/session/session-from-request'
 
 /** Ends every session that the request presents, and deletes the cookies even if that fails. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(

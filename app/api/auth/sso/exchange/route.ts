@@ -2,7 +2,7 @@ import { operations } from '@/lib/contract/operations'
 import { deviceOf } from '@/lib/device'
 import { route } from '@/lib/http/route'
 import { browserOf, sessionCookies } from '@/lib/session/cookie'
-import { sessionIdsOfBrowser } from '@/lib/session/session-from-request'
+import { sessionIdsOfBrowser } from '@/lib/session/find'
 import { exchangeSsoCode } from '@/lib/sso/exchange'
 
 /** Exchanges an SSO code for a session, and sets its cookies unless the server of a dashboard sent a verifier. */
