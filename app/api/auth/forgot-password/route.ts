@@ -7,11 +7,9 @@ import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
 
 /** Mails a reset link. The response is the same for every address, and is sent before any lookup. */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  operations.forgotPassword,
-  async ({ request, body, respond }) => {
-    const emails = parseEmail(body.email)
-    after(() => mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)))
-    return respond({ ok: true })
-  },
-)
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.forgotPassword, async (call) => {
+  const { request, body, respond } = call
+  const emails = parseEmail(body.email)
+  after(() => mailResetLink(emails, mailRequestOf(request.headers), clientKey(request)))
+  return respond({ ok: true })
+})

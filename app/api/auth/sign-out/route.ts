@@ -5,11 +5,9 @@ import { presentedSessionIds } from '@/lib/session/find'
 import { endSessions } from '@/lib/session/revoke'
 
 /** Ends every session that the request presents, and deletes the cookies even if that fails. */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  operations.signOut,
-  async ({ request: { headers }, body: { refreshToken }, respond, setCookies }) => {
-    setCookies(deletedSessionCookies())
-    await endSessions(await presentedSessionIds(headers, refreshToken))
-    return respond({ ok: true })
-  },
-)
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.signOut, async (call) => {
+  const { request, body, respond, setCookies } = call
+  setCookies(deletedSessionCookies())
+  await endSessions(await presentedSessionIds(request.headers, body.refreshToken))
+  return respond({ ok: true })
+})

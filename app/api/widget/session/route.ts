@@ -5,15 +5,13 @@ import { env } from '@/lib/settings/env'
 import { findPresentedWidget, signWidgetToken } from '@/lib/widget/session'
 
 /** Gives a page of an approved origin a JWT for the API of a widget. Other sites call it, without cookies. */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  operations.startWidgetSession,
-  async ({ request: { headers }, body: { widgetToken }, respond, addToLog }) => {
-    const origin = headers.get('origin')
-    const widget = await findPresentedWidget(widgetToken, origin)
-    if (!widget) throw new ApiError('WIDGET_TOKEN_INVALID')
-    addToLog({ widget: widget.slug })
-    if (!origin || !widget.isApproved) throw new ApiError('ORIGIN_REJECTED', { message: originNotApprovedMessage })
-    const { token, expiresAt } = signWidgetToken(widget, origin, env().WIDGET_SIGNING_KEYS!)
-    return respond({ ok: true, token, expiresAt: expiresAt.toISOString() })
-  },
-)
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.startWidgetSession, async (call) => {
+  const { request, body, respond, addToLog } = call
+  const origin = request.headers.get('origin')
+  const widget = await findPresentedWidget(body.widgetToken, origin)
+  if (!widget) throw new ApiError('WIDGET_TOKEN_INVALID')
+  addToLog({ widget: widget.slug })
+  if (!origin || !widget.isApproved) throw new ApiError('ORIGIN_REJECTED', { message: originNotApprovedMessage })
+  const { token, expiresAt } = signWidgetToken(widget, origin, env().WIDGET_SIGNING_KEYS!)
+  return respond({ ok: true, token, expiresAt: expiresAt.toISOString() })
+})

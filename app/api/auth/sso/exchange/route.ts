@@ -6,20 +6,20 @@ import { sessionIdsOfBrowser } from '@/lib/session/find'
 import { exchangeSsoCode } from '@/lib/sso/exchange'
 
 /** Exchanges an SSO code for a session, and sets its cookies unless the server of a dashboard sent a verifier. */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  operations.exchangeSsoCode,
-  async ({ request: { headers }, body: { code, codeVerifier }, respond, setCookies, addToLog }) => {
-    const isBrowser = codeVerifier === undefined
-    const presenter = isBrowser
-      ? {
-          browser: browserOf(headers),
-          sessionIds: await sessionIdsOfBrowser(headers),
-          device: deviceOf(headers.get('user-agent')),
-        }
-      : { browser: null, sessionIds: [], codeVerifier }
-    const { userId, sessionId, ...tokens } = await exchangeSsoCode(code, presenter)
-    addToLog({ userId, sessionId })
-    if (isBrowser) setCookies(sessionCookies(tokens))
-    return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
-  },
-)
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.exchangeSsoCode, async (call) => {
+  const { request, body, respond, setCookies, addToLog } = call
+  const { headers } = request
+  const { code, codeVerifier } = body
+  const isBrowser = codeVerifier === undefined
+  const presenter = isBrowser
+    ? {
+        browser: browserOf(headers),
+        sessionIds: await sessionIdsOfBrowser(headers),
+        device: deviceOf(headers.get('user-agent')),
+      }
+    : { browser: null, sessionIds: [], codeVerifier }
+  const { userId, sessionId, ...tokens } = await exchangeSsoCode(code, presenter)
+  addToLog({ userId, sessionId })
+  if (isBrowser) setCookies(sessionCookies(tokens))
+  return respond({ ok: true, token: tokens.token, refreshToken: tokens.refreshToken })
+})
