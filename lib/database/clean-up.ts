@@ -32,9 +32,8 @@ export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Pr
   const deleted: Record<string, number> = {}
   for (const table of Object.keys(tables) as Table[]) {
     deleted[table] = 0
-    for (let count = batchSize; count === batchSize && performance.now() < endsAt; deleted[table] += count) {
+    for (let count = batchSize; count === batchSize && performance.now() < endsAt; deleted[table] += count)
       count = await deleteExpired(table, batchSize)
-    }
   }
   return deleted
 }

@@ -15,13 +15,12 @@ export async function canChangePassword(userId: string): Promise<boolean> {
   return count > 0
 }
 
+type Passwords = { currentPassword: string; password: string }
+
 /** Replaces the password of a session's user, and ends all other sessions. Throws as in the contract. */
-export async function changePassword(
-  session: LiveSession,
-  { currentPassword, password }: { currentPassword: string; password: string },
-  client: Client,
-): Promise<void> {
+export async function changePassword(session: LiveSession, passwords: Passwords, client: Client): Promise<void> {
   const { userId, familyId } = session
+  const { currentPassword, password } = passwords
   const formatError = passwordFormatError(password)
   if (formatError) throw formatError
   const { passwordHash, attempt } = await checkPassword(session, currentPassword, client)

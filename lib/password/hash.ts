@@ -16,7 +16,6 @@ const maxWaiting = 24 * concurrency // six seconds of hashing, the longest that 
 
 const queue = new PQueue({ concurrency })
 
-/** Runs `work` when a core is free. Throws SERVICE_UNAVAILABLE if too many already wait. */
 async function inQueue<Result>(work: () => Promise<Result>): Promise<Result> {
   if (queue.size >= maxWaiting) throw new ApiError('SERVICE_UNAVAILABLE')
   return queue.add(work)

@@ -30,12 +30,10 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
 
+const unknownRequest: MailRequest = { language: 'en', device: null }
+
 /** Sets a new password with a reset token, ends all sessions, and queues a notice. Throws as in the contract. */
-export async function resetPassword(
-  token: string,
-  password: string,
-  request: MailRequest = { language: 'en', device: null },
-): Promise<{ userId: string }> {
+export async function resetPassword(token: string, password: string, request = unknownRequest) {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
   // Counted before the work: concurrent requests would otherwise all pass the limit. A wrong format does not count.

@@ -126,7 +126,6 @@ export async function startPasswordSession(
   return { ...tokens, userId: row.userId, sessionId, startedAt: row.now }
 }
 
-/** Replaces a hash with one of a higher cost, unless the password was changed meanwhile. */
 async function upgrade({ userId, passwordHash }: StoredUser, upgraded: string): Promise<void> {
   const statement = prisma().$executeRaw`
     UPDATE users SET password_hash = ${upgraded} WHERE id = ${userId} AND password_hash = ${passwordHash}`

@@ -17,13 +17,10 @@ export type Proof = { step: number } | { codeHash: Uint8Array<ArrayBuffer> }
 /** Counts an attempt, and compares a TOTP code. `spend` compares a recovery code. Throws as in the contract. */
 export async function checkCode(user: UserWithFactor, given: Given): Promise<{ proof: Proof; attempt: Counted }> {
   const { userId } = user
-  if (given.code === undefined) {
-    const attempt = await consumeAttempt({ secondFactorOf: userId })
-    return { proof: { codeHash: hashRecoveryCode(given.recoveryCode ?? '') }, attempt }
-  }
-  const secret = await decrypt(user.encryptedSecret ?? '', `totp ${userId}`)
+  const secret = given.code === undefined ? '' : await decrypt(user.encryptedSecret ?? '', `totp ${userId}`)
   if (secret === null) throw new Error('none of the keys in ENCRYPTION_KEY fits the secret of a second factor')
   const attempt = await consumeAttempt({ secondFactorOf: userId })
+  if (given.code === undefined) return { proof: { codeHash: hashRecoveryCode(given.recoveryCode ?? '') }, attempt }
   const [counted] = await prisma().$queryRaw<{ lastStep: number; now: number }[]>`
     UPDATE second_factors SET failures = failures + 1
     WHERE user_id = ${userId} AND failures < ${maxSecondFactorFailures}
@@ -56,9 +53,7 @@ export function spend(proof: Proof): Prisma.Sql {
       UPDATE recovery_codes SET used_at = now()
       WHERE user_id = (SELECT user_id FROM locked_factor) AND code_hash = ${proof.codeHash} AND used_at IS NULL
       RETURNING user_id
-    ), unlocked AS (
-      UPDATE second_factors SET failures = 0 WHERE user_id = (SELECT user_id FROM spent)
-    )`
+    ), unlocked AS (UPDATE second_factors SET failures = 0 WHERE user_id = (SELECT user_id FROM spent))`
 }
 
 /** Returns the error for a proof that could not be used up: a used code, or a wrong recovery code. */

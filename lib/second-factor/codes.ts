@@ -4,18 +4,15 @@ import { env } from '../settings/env'
 
 const totp = { algorithm: 'SHA1', digits: 6, period: 30 } as const
 
-// imported on first use: a process without second factors does not load it
-const library = () => import('otpauth')
-
 /** Returns a new TOTP secret (RFC 6238): 20 random bytes in base32. */
 export async function newTotpSecret(): Promise<string> {
-  const { Secret } = await library()
+  const { Secret } = await import('otpauth') // here, because most processes need none
   return new Secret({ size: 20 }).base32
 }
 
 /** Returns the URI that authenticator apps read as a QR code. Some apps split its label at any colon. */
 export async function totpUri(secret: string, email: string): Promise<string> {
-  const { TOTP } = await library()
+  const { TOTP } = await import('otpauth')
   return new TOTP({ ...totp, issuer: env().APP_NAME.replaceAll(':', ''), label: email, secret }).toString()
 }
 
@@ -24,7 +21,7 @@ export async function stepsOfCode(secret: string, text: string, now: number): Pr
   const digitOf = (character: string) => String(character.charCodeAt(0) & 15)
   const token = text.replace(/[\s-]/g, '').replace(/[\u0660-\u0669\u06f0-\u06f9]/g, digitOf)
   if (!/^\d{6}$/.test(token)) return [] // the library throws for other characters
-  const { HOTP, Secret } = await library()
+  const { HOTP, Secret } = await import('otpauth')
   const given = { ...totp, token, secret: Secret.fromBase32(secret), window: 0 }
   const step = Math.floor(now / totp.period)
   return [step - 1, step, step + 1].filter((counter) => HOTP.validate({ ...given, counter }) === 0)

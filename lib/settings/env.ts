@@ -5,11 +5,9 @@ import { parseSigningKeys } from './signing-keys'
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' })
+const isOrigin = (url: string) => new URL(url).href === `${new URL(url).origin}/`
 const origin = httpUrl
-  .refine(
-    (value) => new URL(value).href === `${new URL(value).origin}/`,
-    'must be an origin, like https://login.example.com, without a path',
-  )
+  .refine(isOrigin, 'must be an origin, like https://login.example.com, without a path')
   .transform((value) => new URL(value).origin)
 /** The # is optional, because it begins a comment if it is unquoted in an env file. */
 const color = (example: string) =>
@@ -22,16 +20,11 @@ const linkTarget = z.union([httpUrl, z.string().regex(/^\/(?![/\\])/)], {
   error: 'must be a URL that begins with https://, or a path that begins with /',
 })
 
+const lacks = (parameter: string) => (url: string) => !parametersOf(url).has(parameter)
 const postgresUrl = z
   .url({ protocol: /^postgres(ql)?$/, error: 'must be a URL like postgresql://user:password@host:5432/database' })
-  .refine(
-    (value) => !parametersOf(value).has('schema'),
-    'must not have the parameter schema: the tables are in the schema public',
-  )
-  .refine(
-    (value) => !parametersOf(value).has('options'),
-    'must not have the parameter options: give the settings to the role (deploy/database.sql)',
-  )
+  .refine(lacks('schema'), 'must not have the parameter schema: the tables are in the schema public')
+  .refine(lacks('options'), 'must not have the parameter options: give the settings to the role (deploy/database.sql)')
 
 /** The parameters of DATABASE_URL that `pg` understands, and one of Prisma's. */
 const knownParameters = [

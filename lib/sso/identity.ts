@@ -12,11 +12,7 @@ export type Contact = { email: string; isVerified: boolean; hostedDomain?: strin
 const locks = { subject: 71_001, email: 71_002 } // classes of advisory locks
 
 /** Returns the user of an identity. Links or creates one for its email if the connection may. Throws SignInRejected. */
-export async function userOfIdentity(
-  connection: Connection,
-  identity: Subject,
-  contact: () => Promise<Contact>,
-): Promise<string> {
+export async function userOfIdentity(connection: Connection, identity: Subject, contact: () => Promise<Contact>) {
   const known = await findUser(prisma(), connection, identity)
   if (known) return enabled(known)
 

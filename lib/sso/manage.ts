@@ -47,11 +47,10 @@ export async function endPasswordSessions(domains: string[]): Promise<number> {
   return count
 }
 
+type Work = (tx: Transaction, userIds: string[]) => Promise<number>
+
 /** Locks the users that a query returns, and works on them, in a transaction per batch. Returns the sum of results. */
-async function inBatches(
-  usersAfter: (id: string) => Prisma.Sql,
-  work: (tx: Transaction, userIds: string[]) => Promise<number>,
-): Promise<number> {
+async function inBatches(usersAfter: (id: string) => Prisma.Sql, work: Work): Promise<number> {
   let sum = 0
   for (let last: string | undefined = lowestId; last; ) {
     const users: { id: string }[] = await prisma().$queryRaw`${usersAfter(last)} LIMIT ${batchSize}`

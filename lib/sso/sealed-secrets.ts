@@ -26,8 +26,7 @@ export async function openSecrets(connection: Pick<Connection, 'id' | 'settings'
 export function bindingOf({ id, settings }: Pick<Connection, 'id' | 'settings'>): Record<string, string> {
   const { issuer } = settings
   if (settings.kind === 'oidc') return { connection: id, issuer, clientId: settings.clientId }
-  const [certificate, next] = [settings.certificate, settings.nextCertificate].map(
-    (pem) => pem && new X509Certificate(pem).fingerprint256,
-  )
+  const fingerprintOf = (pem?: string) => pem && new X509Certificate(pem).fingerprint256
+  const [certificate, next] = [settings.certificate, settings.nextCertificate].map(fingerprintOf)
   return { connection: id, issuer, certificate: certificate!, ...(next && { nextCertificate: next }) }
 }

@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { UsageError } from '../usage-error'
 
+type NameOf = (setting: string) => string
+
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u // line breaks, escapes, changes of direction
 const noInvisible = 'must contain no control or invisible characters'
 
 /** Returns entered settings. Rejects characters that a terminal or a reader could misread. Throws UsageError. */
-export function checkEntered<Settings extends object>(
-  schema: z.ZodType<Settings>,
-  entered: object,
-  nameOf: (setting: string) => string,
-): Settings {
+export function checkEntered<Of extends object>(schema: z.ZodType<Of>, entered: object, nameOf: NameOf) {
   const asEntered = schema.superRefine((settings, { addIssue }) => {
     for (const [name, value] of Object.entries(settings)) {
       if (typeof value !== 'string' || value.startsWith('-----BEGIN ')) continue

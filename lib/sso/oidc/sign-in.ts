@@ -3,7 +3,6 @@ import { log } from '../../log'
 import { fetchBounded, type RequestOptions, ResponseRejected } from '../../outgoing'
 import type { OidcConnection } from '../connection'
 import { soleAddress } from '../email'
-import type { Contact } from '../identity'
 import type { Ask } from '../next-sign-in'
 import type { Provider } from '../provider'
 import { SignInRejected } from '../rejection'
@@ -85,6 +84,7 @@ export const authenticate: OidcProvider['authenticate'] = async (connection, fie
 }
 
 type Claims = Record<string, unknown>
+type UserInfo = () => Promise<Claims>
 
 /** Makes the checks that openid-client leaves to its callers. */
 function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void {
@@ -109,12 +109,9 @@ function accountIn(claims: Claims): string | undefined {
 }
 
 /** Reads the email from the ID token, else from user info, where some have it only (OpenID Connect Core §5.4). */
-async function contactOf(
-  idToken: Claims,
-  userInfo: () => Promise<Claims>,
-  { issuer, userinfo_endpoint: endpoint }: ServerMetadata,
-  { emailClaim, trustClaim, tenantDomains }: OidcSettings,
-): Promise<Contact> {
+async function contactOf(idToken: Claims, userInfo: UserInfo, metadata: ServerMetadata, settings: OidcSettings) {
+  const { issuer, userinfo_endpoint: endpoint } = metadata
+  const { emailClaim, trustClaim, tenantDomains } = settings
   const documents = [idToken]
   if (addressesIn(idToken, emailClaim).length === 0 && endpoint) {
     const rejected = (error: unknown) => Promise.reject(oidcRejection(error, 'user_info'))

@@ -52,9 +52,8 @@ function allows(restriction: XmlElement, entityId: string): boolean {
 
 /** Profiles 4.1.4.3: at least one confirmation has to meet every condition. Others may be for other recipients. */
 function checkConfirmation(subject: XmlElement, expected: Expected): void {
-  const bearers = childrenOf(subject, saml, 'SubjectConfirmation').filter(
-    (each) => uriIn(each, 'Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer',
-  )
+  const isBearer = (each: XmlElement) => uriIn(each, 'Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
+  const bearers = childrenOf(subject, saml, 'SubjectConfirmation').filter(isBearer)
   const failures = bearers.map((each) => failedCheck(each, expected))
   if (failures.includes(null)) return
   throw new SamlRejected(failures.find((check) => check !== 'saml_recipient') ?? failures[0] ?? 'saml_confirmation')

@@ -17,12 +17,11 @@ const usualNames = [
   'http://schemas.xmlsoap.org/claims/emailaddress', // ADFS 1
 ]
 
+type Attribute = [name: string, values: string[]]
+type NameId = { text: string; isEmail: boolean }
+
 /** Returns the address in the attribute `configured`, by default a usual one or the NameID. Throws SignInRejected. */
-export function emailOf(
-  attributes: Iterable<[name: string, values: string[]]>,
-  nameId: { text: string; isEmail: boolean },
-  configured?: string,
-): string {
+export function emailOf(attributes: Iterable<Attribute>, nameId: NameId, configured?: string): string {
   const wanted = configured ? [configured.toLowerCase()] : usualNames
   const pairs = [...attributes].flatMap(([name, texts]) => texts.map((text) => [name, trimmed(text)] as const))
   const isGiven = ([name, text]: (typeof pairs)[number]) => wanted.includes(trimmed(name).toLowerCase()) && text !== ''

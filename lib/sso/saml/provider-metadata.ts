@@ -99,9 +99,8 @@ function endpointsOf(role: XmlElement): string[] {
 
 /** Returns the certificates (PEM), and why others can't be used. Providers publish such ones during a change. */
 function signingCertificates(role: XmlElement) {
-  const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(
-    (key) => (uriIn(key, 'use') || 'signing') === 'signing',
-  )
+  const signs = (key: XmlElement) => (uriIn(key, 'use') || 'signing') === 'signing'
+  const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(signs)
   const chains = keys.flatMap(elementsIn).filter(({ name }) => name === 'X509Data')
   // Of a chain, the first certificate is that of the key itself.
   const texts = chains.flatMap(({ children }) => {

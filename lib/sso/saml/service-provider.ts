@@ -1,5 +1,4 @@
 import type { SamlConnection } from '../connection'
-import type { Authenticated } from '../provider'
 import { openSecrets } from '../sealed-secrets'
 import { ssoUrl } from '../urls'
 import { readIdentity } from './assertion'
@@ -48,14 +47,10 @@ export async function authnRequestUrl(
 }
 
 /** Verifies a posted response (base64) to the request with this ID. Claim the attempt first. Throws SamlRejected. */
-export async function verifyResponse(
-  settings: ServiceProviderSettings,
-  samlResponse: string,
-  { requestId }: { requestId: string },
-): Promise<Authenticated> {
+export async function verifyResponse(settings: ServiceProviderSettings, posted: string, claim: { requestId: string }) {
   const { acsUrl, entityId, issuer, signed: wanted, emailAttribute } = settings
-  const expected = { acsUrl, entityId, issuer, requestId }
-  const xml = decodeResponse(samlResponse)
+  const expected = { acsUrl, entityId, issuer, requestId: claim.requestId }
+  const xml = decodeResponse(posted)
   const response = checkResponse(parseXml(xml), expected)
   const decrypted = response.isEncrypted ? await decryptAssertion(xml, settings) : null
   const assertion = decrypted === null ? response.assertion : parseXml(decrypted)
@@ -63,7 +58,7 @@ export async function verifyResponse(
   ensure(signed.response || signed.assertion, 'saml_unsigned')
   ensure(signed.response || wanted === 'either' || wanted === 'assertion', 'saml_unsigned')
   ensure(signed.assertion || wanted === 'either' || wanted === 'response', 'saml_unsigned')
-  return readIdentity(parseXml(await verifiedAssertion(settings, xml, decrypted, signed)), expected, emailAttribute)
+  return readIdentity(parseXml(await readSigned(settings, xml, decrypted, signed)), expected, emailAttribute)
 }
 
 // The formats that a provider may choose from. The first one is the best for us: it never changes for a person.
@@ -95,13 +90,10 @@ export async function serviceMetadata(settings: PublicSettings): Promise<string>
   return metadata.replace('<EncryptionMethod ', `${keyMethods.join('')}$&`)
 }
 
+type Signed = { response: boolean; assertion: boolean }
+
 /** Verifies the signatures. Returns the assertion that one covers, or that was encrypted in a signed response. */
-async function verifiedAssertion(
-  settings: ServiceProviderSettings,
-  posted: string,
-  decrypted: string | null,
-  signed: { response: boolean; assertion: boolean },
-): Promise<string> {
+async function readSigned(settings: ServiceProviderSettings, posted: string, decrypted: string | null, signed: Signed) {
   const { getVerifiedXml, parseDomFromString, xpath } = await import('@node-saml/node-saml/lib/xml.js')
   const elementAt = async (xml: string, path: string) => xpath.selectElements(await parseDomFromString(xml), path)[0]!
   const verify = async (xml: string, path: string) => {

@@ -22,14 +22,12 @@ type Call = {
 /** The destination of the user. Set it as soon as it is known, so that it is kept after an error. */
 type ReturnTo = { next: string | null }
 
+type Work = (signIn: SignIn) => Promise<string>
 type SignIn = { connection: Connection; provider: Provider; returnTo: ReturnTo; addToLog: AddToLog }
 
 /** Redirects to what `work` returns, or to a page with the error. `response` is the form of the provider's response. */
-export async function navigate(
-  { requestId, params, addToLog, setCookies }: Call,
-  response: Provider['response'] | null,
-  work: (signIn: SignIn) => Promise<string>,
-): Promise<Response> {
+export async function navigate(call: Call, response: Provider['response'] | null, work: Work): Promise<Response> {
+  const { requestId, params, addToLog, setCookies } = call
   const returnTo: ReturnTo = { next: null }
   // reference.tsx shows the ID
   const explain = (error: SignInError) => seeOther(`${landing({ error, ...returnTo })}#${requestId}`)

@@ -15,10 +15,9 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     const isAddress = /^[^@]+@[^@]+$/.test(email) && domainOf(email) !== null
     const connection = isAddress ? await findConnectionOfEmail(email) : null
     const next = nextDestination(form.get('next'), PUBLIC_URL, DASHBOARD_URL)
-    const withoutConnection: Record<string, string> = PASSWORD_SIGN_IN ? { step: 'password' } : { error: 'unknown' }
-    const returnTo = new URLSearchParams(
-      connection ? { connection } : isAddress ? withoutConnection : { error: 'email' },
-    )
+    const unknown = PASSWORD_SIGN_IN ? 'step=password' : 'error=unknown'
+    const otherwise = isAddress ? unknown : 'error=email'
+    const returnTo = new URLSearchParams(connection ? { connection } : otherwise)
     if (next) returnTo.set('next', next)
     if (request.headers.get('accept') === 'application/json') {
       if (!isAddress) throw invalid(['email'], 'invalid_email', 'Enter one email address, like name@example.com.')
