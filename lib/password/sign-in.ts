@@ -45,9 +45,8 @@ export async function attemptOf(account: string, emails: string[], { subnet, kno
   const known = readKnownBrowser(knownBrowser, account)
   if (!known) return { account, subnet, browser: null }
   const changed = await prisma().$executeRaw`
-    SELECT 1 FROM users WHERE email = ANY (${emails}) AND password_changed_at > to_timestamp(${known.signedInAt})`.catch(
-    NothingChanged.rethrow,
-  )
+    SELECT 1 FROM users WHERE email = ANY (${emails})
+      AND password_changed_at > to_timestamp(${known.signedInAt})`.catch(NothingChanged.rethrow)
   return { account, subnet, browser: changed ? null : known.id }
 }
 

@@ -49,10 +49,7 @@ export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise
 /** The client that presents a code: a browser, or a dashboard's server with the PKCE verifier (RFC 7636). */
 type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
-type ExchangeRow = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & {
-  userId: string | null
-  isKnown: boolean
-}
+type Row = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & { userId: string | null; isKnown: boolean }
 
 /** Exchanges a code, once, and ends the browser's earlier sessions. Throws SSO_EXCHANGE_INVALID for any reason. */
 export async function exchangeSsoCode(code: string, presenter: Presenter) {
@@ -68,7 +65,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
     ? Prisma.sql`(SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)`
     : Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`
   // Locks the user first, as a reset does: if both run at once, the later one sees the changes of the earlier one.
-  const [row] = await prisma().$queryRaw<ExchangeRow[]>`
+  const [row] = await prisma().$queryRaw<Row[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT email FROM users
       WHERE id = (SELECT user_id FROM exchange_codes WHERE code_hash = ${codeHash}) AND disabled_at IS NULL
