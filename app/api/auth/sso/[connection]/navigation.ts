@@ -1,5 +1,5 @@
 import { ApiError } from '@/lib/contract/errors'
-import { type AddToLog, seeOther } from '@/lib/http/route'
+import { type AddToLog, route, seeOther } from '@/lib/http/route'
 import { describeCause, log } from '@/lib/log'
 import { nextDestination } from '@/lib/page/next-path'
 import { browserOf } from '@/lib/session/cookie'
@@ -12,51 +12,53 @@ import type { Provider } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 import { claimAttempt } from '@/lib/sso/sso-attempt'
 
-type Call = {
-  requestId: string
-  params: Record<string, string>
-  addToLog: AddToLog
-  setCookies: (values: string[]) => void
-}
-
 /** The destination of the user. Set it as soon as it is known, so that it is kept after an error. */
 type ReturnTo = { next: string | null }
 
 type Work = (signIn: SignIn) => Promise<string>
-type SignIn = { connection: Connection; provider: Provider; returnTo: ReturnTo; addToLog: AddToLog }
+type SignIn = {
+  request: Request
+  connection: Connection
+  provider: Provider
+  returnTo: ReturnTo
+  addToLog: AddToLog
+  setCookies: (values: string[]) => void
+}
 
-/** Redirects to what `work` returns, or to a page with the error. `response` is the form of the provider's response. */
-export async function navigate(call: Call, response: Provider['response'] | null, work: Work): Promise<Response> {
-  const { requestId, params, addToLog, setCookies } = call
-  const returnTo: ReturnTo = { next: null }
-  // reference.tsx shows the ID
-  const explain = (error: SignInError) => seeOther(`${landing({ error, ...returnTo })}#${requestId}`)
-  try {
-    const connection = await findConnection(params.connection!)
-    if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
-    addToLog({ connection: connection.slug })
-    const provider = await providerOf(connection)
-    if (response && provider.response !== response)
-      throw new SignInRejected('connection_kind', 'connection_unavailable')
-    return seeOther(await work({ connection, provider, returnTo, addToLog }))
-  } catch (thrown) {
-    // a body that is too large, or no form: no browser that a provider redirected sends that
-    if (thrown instanceof ApiError) throw thrown
-    if (thrown instanceof SignInRejected) {
-      const { check } = thrown
-      addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
-      // such as from a bookmarked page of the provider: the start checks the session, and whether it began again before
-      if (thrown.error === 'attempt_invalid')
-        return seeOther(startPath(params.connection!, returnTo.next ?? thrown.next, 'again'))
-      // so that the next start lets the user choose; the page shows the account, which is not in its URL
-      if (thrown.error === 'no_access') setCookies([askCookie('account', thrown.account)])
-      return explain(thrown.error)
+/** Returns handlers that redirect to what `work` returns, or to a page with the error. `response` is the provider's. */
+export function ssoRoute(name: string, response: Provider['response'] | null, work: Work) {
+  return route({ name, method: response === 'form' ? 'POST' : 'GET' }, async (call) => {
+    const { request, requestId, params, addToLog, setCookies } = call
+    const returnTo: ReturnTo = { next: null }
+    // reference.tsx shows the ID
+    const explain = (error: SignInError) => seeOther(`${landing({ error, ...returnTo })}#${requestId}`)
+    try {
+      const connection = await findConnection(params.connection!)
+      if (!connection) throw new SignInRejected('connection', 'connection_unavailable')
+      addToLog({ connection: connection.slug })
+      const provider = await providerOf(connection)
+      if (response && provider.response !== response)
+        throw new SignInRejected('connection_kind', 'connection_unavailable')
+      return seeOther(await work({ request, connection, provider, returnTo, addToLog, setCookies }))
+    } catch (thrown) {
+      // a body that is too large, or no form: no browser that a provider redirected sends that
+      if (thrown instanceof ApiError) throw thrown
+      if (thrown instanceof SignInRejected) {
+        const { check } = thrown
+        addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
+        // such as from a bookmarked page of the provider: the start checks the session, and whether it began again
+        if (thrown.error === 'attempt_invalid')
+          return seeOther(startPath(params.connection!, returnTo.next ?? thrown.next, 'again'))
+        // so that the next start lets the user choose; the page shows the account, which is not in its URL
+        if (thrown.error === 'no_access') setCookies([askCookie('account', thrown.account)])
+        return explain(thrown.error)
+      }
+      // because the user could not use an error as JSON
+      addToLog({ check: 'internal' })
+      log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
+      return explain('unavailable')
     }
-    // because the user could not use an error as JSON
-    addToLog({ check: 'internal' })
-    log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
-    return explain('unavailable')
-  }
+  })
 }
 
 /** Returns where a link or a portal of the provider leads, or null: what `next` accepts, or a URL of this site. */
@@ -68,9 +70,9 @@ export function destinationOf(given: string | null): string | null {
 }
 
 /** Uses up the sign-in that a response belongs to. Returns the landing page, with a code for that browser. */
-export async function finishSignIn(signIn: SignIn, response: URLSearchParams, state: string | null, headers: Headers) {
-  const { connection, provider, returnTo, addToLog } = signIn
-  const presented = { state, browser: browserOf(headers), mayLackCookies: provider.response === 'form' }
+export async function finishSignIn(signIn: SignIn, response: URLSearchParams, state: string | null): Promise<string> {
+  const { request, connection, provider, returnTo, addToLog } = signIn
+  const presented = { state, browser: browserOf(request.headers), mayLackCookies: provider.response === 'form' }
   const claimed = await claimAttempt({ ...presented, connectionId: connection.id })
   returnTo.next = claimed.next
   const authenticated = await provider.authenticate(connection, response, claimed)

@@ -1,25 +1,21 @@
 import { readForm } from '@/lib/http/body'
-import { route } from '@/lib/http/route'
 import { startPath } from '@/lib/sso/connection'
 import { beganAgain } from '@/lib/sso/next-sign-in'
-import { destinationOf, finishSignIn, navigate } from '../navigation'
+import { destinationOf, finishSignIn, ssoRoute } from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 
 /** Ends a sign-in with SAML. The form is a cross-site POST, without our cookies: the exchange checks the browser. */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'sso-acs', method: 'POST' },
-  async ({ request, ...call }) =>
-    navigate(call, 'form', async (signIn) => {
-      const form = await readForm(request, maxFormBytes)
-      const state = form.get('RelayState') ?? ''
-      if (!/^[\w-]{43}$/.test(state)) {
-        // A tile in the provider's portal. Only the destination is read: the user signs in again at our own request.
-        call.addToLog({ check: 'unsolicited' })
-        return startPath(signIn.connection.slug, destinationOf(state), 'unsolicited')
-      }
-      const landing = await finishSignIn(signIn, form, state, request.headers)
-      call.setCookies([beganAgain(false)])
-      return landing
-    }),
-)
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute('sso-acs', 'form', async (signIn) => {
+  const { request, connection, addToLog, setCookies } = signIn
+  const form = await readForm(request, maxFormBytes)
+  const state = form.get('RelayState') ?? ''
+  if (!/^[\w-]{43}$/.test(state)) {
+    // A tile in the provider's portal. Only the destination is read: the user signs in again at our own request.
+    addToLog({ check: 'unsolicited' })
+    return startPath(connection.slug, destinationOf(state), 'unsolicited')
+  }
+  const landing = await finishSignIn(signIn, form, state)
+  setCookies([beganAgain(false)])
+  return landing
+})

@@ -1,5 +1,4 @@
 import { urlAtPublicHost } from '@/lib/http/public-host'
-import { route } from '@/lib/http/route'
 import { newSecret } from '@/lib/secret'
 import { findBrowserSession } from '@/lib/session/authorize'
 import { browserCookie, browserOf } from '@/lib/session/cookie'
@@ -7,40 +6,37 @@ import { env } from '@/lib/settings/env'
 import { startPath } from '@/lib/sso/connection'
 import { askCookie, askOf, beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
 import { rejectLoop, startAttempt } from '@/lib/sso/sso-attempt'
-import { destinationOf, landing, navigate } from '../navigation'
+import { destinationOf, landing, ssoRoute } from '../navigation'
 
 /** Starts a sign-in: remembers the browser, and redirects it to the identity provider. */
-export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
-  { name: 'sso-start', method: 'GET' },
-  async ({ request, ...call }) =>
-    navigate(call, null, async ({ connection, provider, returnTo }) => {
-      const { headers } = request
-      const known = browserOf(headers)
-      const browser = known ?? newSecret()
-      const { searchParams } = new URL(request.url)
-      // OpenID providers send the second one (OpenID Connect Core §4).
-      returnTo.next = destinationOf(searchParams.get('next') ?? searchParams.get('target_link_uri'))
-      const moved = urlAtPublicHost(headers, new URL(request.url))
-      if (moved) return moved
-      if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
-      const again = searchParams.get('again')
-      if (again !== null) {
-        if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
-        if (!known && again !== 'new') {
-          call.setCookies([browserCookie(browser)]) // a browser that does not keep it would begin again and again
-          return startPath(connection.slug, returnTo.next, 'again=new')
-        }
-        const isOver = !known || hasBegunAgain(headers)
-        call.setCookies([beganAgain(!isOver)])
-        if (isOver) {
-          call.addToLog({ check: 'again' })
-          return landing({ error: 'attempt_invalid', ...returnTo })
-        }
-      }
-      const { ask } = askOf(headers)
-      const secrets = await startAttempt(connection.id, browser, returnTo.next)
-      const url = await provider.authorize(connection, secrets, ask)
-      call.setCookies([browserCookie(browser), ...(ask ? [askCookie(null)] : [])])
-      return url
-    }),
-)
+export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute('sso-start', null, async (signIn) => {
+  const { request, connection, provider, returnTo, addToLog, setCookies } = signIn
+  const { headers } = request
+  const known = browserOf(headers)
+  const browser = known ?? newSecret()
+  const { searchParams } = new URL(request.url)
+  // OpenID providers send the second one (OpenID Connect Core §4).
+  returnTo.next = destinationOf(searchParams.get('next') ?? searchParams.get('target_link_uri'))
+  const moved = urlAtPublicHost(headers, new URL(request.url))
+  if (moved) return moved
+  if (searchParams.has('unsolicited')) await rejectLoop(connection.id, browser)
+  const again = searchParams.get('again')
+  if (again !== null) {
+    if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
+    if (!known && again !== 'new') {
+      setCookies([browserCookie(browser)]) // a browser that does not keep it would begin again and again
+      return startPath(connection.slug, returnTo.next, 'again=new')
+    }
+    const isOver = !known || hasBegunAgain(headers)
+    setCookies([beganAgain(!isOver)])
+    if (isOver) {
+      addToLog({ check: 'again' })
+      return landing({ error: 'attempt_invalid', ...returnTo })
+    }
+  }
+  const { ask } = askOf(headers)
+  const secrets = await startAttempt(connection.id, browser, returnTo.next)
+  const url = await provider.authorize(connection, secrets, ask)
+  setCookies([browserCookie(browser), ...(ask ? [askCookie(null)] : [])])
+  return url
+})
