@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { errorCode, errorReason } from './database/driver-error'
+import { errorCode, errorReason } from './database/errors'
 
 /** Writes JSON lines. Log nothing that a client sent, except the fields that lib/http/route.ts validates. */
 export const log = pino({

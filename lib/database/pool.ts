@@ -2,15 +2,14 @@ import { attachDatabasePool } from '@vercel/functions/db-connections'
 import pg from 'pg'
 import { describeCause, log } from '../log'
 import { env } from '../settings/env'
-import { NothingChanged } from './nothing-changed'
+import { NothingChanged } from './errors'
 
 const connectMs = 3_000
 const setUpMs = 1_000
 const statementMs = 4_000 // PostgreSQL cancels the statement and rolls back
 const idleInTransactionMs = 10_000 // frees the locks of a process that froze
 
-/** The time limit for a result, in milliseconds. After it, the outcome is unknown. */
-export const resultMs = 6_000
+export const resultMs = 6_000 // for a result: after it, the outcome is unknown
 
 // enable_seqscan: see docs/decisions/0016-subqueries-instead-of-joins.md. TimeZone: Prisma sends times without a zone.
 const setUp = `

@@ -3,9 +3,8 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import type { Client, QueryConfig } from 'pg'
 import { Prisma, PrismaClient } from '../../prisma/client/client'
 import { env } from '../settings/env'
-import { NothingChanged } from './nothing-changed'
+import { asUnavailable, NothingChanged } from './errors'
 import { databasePool, resultMs } from './pool'
-import { asUnavailable } from './unavailable'
 
 export { Prisma }
 export type Transaction = Prisma.TransactionClient

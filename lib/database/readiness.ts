@@ -1,5 +1,5 @@
 import { log } from '../log'
-import { errorCode } from './driver-error'
+import { errorCode } from './errors'
 import { prisma } from './prisma'
 
 const remedies: Record<string, string> = {

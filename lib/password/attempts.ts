@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { ApiError, tooManyCodesMessage, tooManyPasswordsMessage } from '../contract/errors'
 import { passwordLimits } from '../contract/lifetimes'
 import { deleteExpired } from '../database/clean-up'
-import { NothingChanged } from '../database/nothing-changed'
+import { NothingChanged } from '../database/errors'
 import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 

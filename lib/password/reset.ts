@@ -1,6 +1,6 @@
 import { ApiError, invalid, invalidTokenMessage } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
-import { NothingChanged } from '../database/nothing-changed'
+import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, isUnexpired, mayUsePassword, Prisma, prisma, transaction } from '../database/prisma'
 import { type MailRequest, noticeInsteadOfResets } from '../mail/outbox'
 import { hashSecret, newSecret } from '../secret'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { emailForms, parseEmail } from '../contract/email-address'
 import { ApiError, type Challenge, wrongPasswordMessage } from '../contract/errors'
-import { NothingChanged } from '../database/nothing-changed'
+import { NothingChanged } from '../database/errors'
 import { mayUsePassword, Prisma, prisma } from '../database/prisma'
 import { describeCause, log } from '../log'
 import type { MailRequest } from '../mail/outbox'

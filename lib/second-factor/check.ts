@@ -1,6 +1,6 @@
 import { ApiError, errors } from '../contract/errors'
 import { maxSecondFactorFailures } from '../contract/lifetimes'
-import { NothingChanged } from '../database/nothing-changed'
+import { NothingChanged } from '../database/errors'
 import { Prisma, prisma } from '../database/prisma'
 import { log } from '../log'
 import { type Counted, consumeAttempt } from '../password/attempts'

@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors'
 import { lifetimes, passwordLimits } from '../contract/lifetimes'
-import { errorCode } from '../database/driver-error'
+import { errorCode } from '../database/errors'
 import { Prisma } from '../database/prisma'
 import { notice } from '../mail/outbox'
 import { keysOf } from '../password/attempts'
@@ -9,9 +9,6 @@ import { accountOf, attemptOf, type Client, type SignIn, startPasswordSession } 
 import { findChallenged } from './challenge'
 import { checkCode, type Given, spend, unspendable } from './check'
 import { isUnchanged } from './find'
-
-/** The SQLSTATE for a session ID that exists: the challenge has already started a session. */
-const uniqueViolation = '23505'
 
 /** Starts a session for a challenge and a code: exactly one concurrent call succeeds. Throws as in the contract. */
 export async function signInWithSecondFactor(challenge: string, given: Given, client: Client): Promise<SignIn> {
@@ -33,7 +30,8 @@ export async function signInWithSecondFactor(challenge: string, given: Given, cl
     counted,
     isTotp ? spend(proof) : Prisma.sql`${spend(proof)}, ${used}`,
   ).catch((error) => {
-    throw errorCode(error) === uniqueViolation ? new ApiError('CHALLENGE_INVALID') : error
+    // unique_violation: the challenge has already started a session
+    throw errorCode(error) === '23505' ? new ApiError('CHALLENGE_INVALID') : error
   })
   if (session) return { ...session, knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt) }
   if (!(await findChallenged(challenge))) throw new ApiError('CHALLENGE_INVALID')

@@ -14,8 +14,7 @@ export const providers = {
 export const ConnectionSettings = z.discriminatedUnion('kind', [OidcSettings, SamlSettings])
 type ConnectionSettings = z.output<typeof ConnectionSettings>
 
-/** The form of a slug, which is a segment of a path. */
-export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/ // it is a segment of a path
 
 export type Row = Prisma.ConnectionGetPayload<object>
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../contract/errors'
 import { lifetimes } from '../contract/lifetimes'
-import { NothingChanged } from '../database/nothing-changed'
+import { NothingChanged } from '../database/errors'
 import { dateFromEpoch, isUnexpired, Prisma, prisma } from '../database/prisma'
 import { log } from '../log'
 import { hashSecret, newSecret } from '../secret'

@@ -2,13 +2,7 @@ import { soleAddress } from '../email'
 import { trimmed } from './xml'
 
 const usualNames = [
-  'mail',
-  'email',
-  'emailaddress',
-  'email_address',
-  'e-mail',
-  'user.email',
-  'user.mail',
+  ...['mail', 'email', 'emailaddress', 'email_address', 'e-mail', 'user.email', 'user.mail'],
   'urn:oid:0.9.2342.19200300.100.1.3', // mail
   'urn:oid:1.2.840.113549.1.9.1', // emailAddress
   'urn:mace:dir:attribute-def:mail', // Shibboleth 1.3

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { describeCause } from '../log'
-import { asUnavailable } from './unavailable'
+import { asUnavailable } from './errors'
 
 const lost = new Error('Connection terminated unexpectedly')
 const verdictOf = (error: unknown) => [asUnavailable(error)?.code, asUnavailable(error)?.details.outcome]

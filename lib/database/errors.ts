@@ -1,5 +1,17 @@
 import { ApiError, outcomeUnknownMessage } from '../contract/errors'
-import { errorCode } from './driver-error'
+
+/** A database error that certainly changed nothing: no statement was sent, or the transaction was never committed. */
+export class NothingChanged extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause })
+    this.name = 'NothingChanged'
+  }
+
+  /** For the `catch` of a statement that has no effect unless a later one is executed. */
+  static rethrow(cause: Error): never {
+    throw cause.name === 'NothingChanged' ? cause : new NothingChanged(cause)
+  }
+}
 
 /** Returns SERVICE_UNAVAILABLE if the database is unreachable, overloaded or too slow; null for any other error. */
 export function asUnavailable(error: unknown): ApiError | null {
@@ -37,4 +49,27 @@ function causesOf(error: unknown): Error[] {
   const causes: Error[] = []
   for (let cause = error; cause instanceof Error && causes.length < 6; cause = cause.cause) causes.push(cause)
   return causes
+}
+
+// Messages of `pg` and its pool that have no code. They quote no values.
+const reasons = new RegExp(
+  `^(${[
+    'timeout exceeded when trying to connect|Query read timeout|Connection terminated.*',
+    'Client (was closed|has encountered a connection error) and is not queryable',
+    'The server does not support SSL connections|There was an error establishing an SSL connection|SASL: [^"]*',
+  ].join('|')})$`,
+)
+
+type Wrapped = { meta?: { driverAdapterError?: { cause: { kind: string; originalCode?: string } } } }
+
+/** Returns PostgreSQL’s SQLSTATE or the code of Node.js, even if Prisma wrapped the error, or else Prisma’s code. */
+export function errorCode(error: Error & { code?: unknown }): string | undefined {
+  const driverError = (error as Wrapped).meta?.driverAdapterError?.cause
+  const code = driverError ? (driverError.originalCode ?? driverError.kind) : error.code
+  return typeof code === 'string' ? code : undefined
+}
+
+/** Returns the message of an error of the driver that has no code. */
+export function errorReason({ message }: Error): string | undefined {
+  return reasons.test(message) ? message : undefined
 }
