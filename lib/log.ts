@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { errorCode, errorReason } from './database/errors'
+import { errorCode, loggableMessages } from './database/errors'
 
 /** Writes JSON lines. Log nothing that a client sent, except the fields that lib/http/route.ts validates. */
 export const log = pino({
@@ -13,7 +13,7 @@ export const log = pino({
 export function describeCause(cause: unknown): { name: string; code?: string; reason?: string; at?: string } {
   if (!(cause instanceof Error)) return { name: typeof cause }
   const code = errorCode(cause) ?? (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)
-  const reason = code ? undefined : errorReason(cause)
+  const reason = !code && loggableMessages.test(cause.message) && cause.message
   return { name: cause.name, ...(code && { code }), ...(reason && { reason }), at: framesOf(cause) }
 }
 

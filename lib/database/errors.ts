@@ -25,24 +25,20 @@ export function asUnavailable(error: unknown): ApiError | null {
   return new ApiError('SERVICE_UNAVAILABLE', { ...(!nothingChanged && unknown), cause: error })
 }
 
-const rolledBack = new RegExp(
-  [
-    'ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH',
-    'timeout exceeded when trying to connect|Connection terminated due to connection timeout', // from the pool
-    '\\bP2028\\b', // from Prisma: the transaction did not start in time, or ended before COMMIT
-    '\\b57014\\b', // statement_timeout
-    // read-only, idle in transaction, serialization, deadlock, resources, locks, shutdown, start-up, system, login
-    '\\b(25006|25P03|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b',
-  ].join('|'),
+const anyOf = (...patterns: string[]) => new RegExp(patterns.join('|'))
+const rolledBack = anyOf(
+  'ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH',
+  'timeout exceeded when trying to connect|Connection terminated due to connection timeout', // from the pool
+  '\\bP2028\\b', // from Prisma: the transaction did not start in time, or ended before COMMIT
+  '\\b57014\\b', // statement_timeout
+  // read-only, idle in transaction, serialization, deadlock, resources, locks, shutdown, start-up, system, login
+  '\\b(25006|25P03|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b',
 )
-
 // 57P02: another PostgreSQL process crashed, perhaps just after this one committed.
-const maybeCommitted = new RegExp(
-  [
-    '\\b57P02\\b|ECONNRESET|EPIPE|ETIMEDOUT',
-    'ConnectionClosed|SocketTimeout', // Prisma's words for ECONNRESET and ETIMEDOUT
-    'Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error', // of pg
-  ].join('|'),
+const maybeCommitted = anyOf(
+  '\\b57P02\\b|ECONNRESET|EPIPE|ETIMEDOUT',
+  'ConnectionClosed|SocketTimeout', // Prisma's words for ECONNRESET and ETIMEDOUT
+  'Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error', // of pg
 )
 
 function causesOf(error: unknown): Error[] {
@@ -51,13 +47,11 @@ function causesOf(error: unknown): Error[] {
   return causes
 }
 
-// Messages of `pg` and its pool that have no code. They quote no values.
-const reasons = new RegExp(
-  `^(${[
-    'timeout exceeded when trying to connect|Query read timeout|Connection terminated.*',
-    'Client (was closed|has encountered a connection error) and is not queryable',
-    'The server does not support SSL connections|There was an error establishing an SSL connection|SASL: [^"]*',
-  ].join('|')})$`,
+/** Messages of `pg` and its pool that have no code. They quote no values. */
+export const loggableMessages = anyOf(
+  '^(timeout exceeded when trying to connect|Query read timeout|Connection terminated.*)$',
+  '^Client (was closed|has encountered a connection error) and is not queryable$',
+  '^(The server does not support SSL connections|There was an error establishing an SSL connection|SASL: [^"]*)$',
 )
 
 type Wrapped = { meta?: { driverAdapterError?: { cause: { kind: string; originalCode?: string } } } }
@@ -67,9 +61,4 @@ export function errorCode(error: Error & { code?: unknown }): string | undefined
   const driverError = (error as Wrapped).meta?.driverAdapterError?.cause
   const code = driverError ? (driverError.originalCode ?? driverError.kind) : error.code
   return typeof code === 'string' ? code : undefined
-}
-
-/** Returns the message of an error of the driver that has no code. */
-export function errorReason({ message }: Error): string | undefined {
-  return reasons.test(message) ? message : undefined
 }

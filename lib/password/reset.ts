@@ -23,9 +23,8 @@ export async function issueResetToken(userId: string): Promise<{ secret: string;
   const [row] = await prisma().$queryRaw<{ expiresAt: number }[]>`
     INSERT INTO reset_tokens (user_id, token_hash, expires_at)
     VALUES (${userId}, ${hashSecret(secret)}, now() + make_interval(secs => ${lifetimes.resetToken}))
-    ON CONFLICT (user_id) DO UPDATE
-      SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at, created_at = now(), used_at = NULL,
-        attempts = 0
+    ON CONFLICT (user_id) DO UPDATE SET token_hash = EXCLUDED.token_hash, expires_at = EXCLUDED.expires_at,
+      created_at = now(), used_at = NULL, attempts = 0
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }

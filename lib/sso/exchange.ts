@@ -73,8 +73,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
     ), claimed AS (
       UPDATE exchange_codes SET used_at = now(), session_id = ${sessionId}, used_by = ${browserHash}
       WHERE code_hash = ${codeHash} AND EXISTS (SELECT FROM locked_user) AND used_at IS NULL AND ${isUnexpired}
-        AND (browser_hash IS NULL OR browser_hash = ${browserHash})
-        AND ${isVerified}
+        AND (browser_hash IS NULL OR browser_hash = ${browserHash}) AND ${isVerified}
         AND (connection_id IS NULL
           OR (SELECT disabled_at IS NULL FROM connections WHERE connections.id = connection_id)
             AND (SELECT true FROM identities
