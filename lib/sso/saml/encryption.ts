@@ -3,24 +3,14 @@ import type { ServiceProviderSettings } from './service-provider'
 import { checkUnsigned } from './signature'
 import { childrenOf, elementsIn, namespaces, onlyChild, type XmlElement } from './xml'
 
+const { encryption: xmlenc, signature: xmldsig } = namespaces
+const xmlenc11 = 'http://www.w3.org/2009/xmlenc11#'
 // CBC has no integrity, but ADFS and Entra use nothing else, and every failure gets the same response.
-const contentCiphers = [
-  'http://www.w3.org/2009/xmlenc11#aes256-gcm',
-  'http://www.w3.org/2009/xmlenc11#aes128-gcm',
-  'http://www.w3.org/2001/04/xmlenc#aes256-cbc',
-  'http://www.w3.org/2001/04/xmlenc#aes128-cbc',
-]
+const contentCiphers = [`${xmlenc11}aes256-gcm`, `${xmlenc11}aes128-gcm`, `${xmlenc}aes256-cbc`, `${xmlenc}aes128-cbc`]
 /** RSA-OAEP. The second URI allows another hash for the mask generation, which is SHA-1 with the first URI. */
-export const keyCiphers = [
-  'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p',
-  'http://www.w3.org/2009/xmlenc11#rsa-oaep',
-]
+export const keyCiphers = [`${xmlenc}rsa-oaep-mgf1p`, `${xmlenc11}rsa-oaep`]
 // For other hashes, the library would use SHA-1.
-const digests = [
-  'http://www.w3.org/2000/09/xmldsig#sha1',
-  'http://www.w3.org/2001/04/xmlenc#sha256',
-  'http://www.w3.org/2001/04/xmlenc#sha512',
-]
+const digests = [`${xmldsig}sha1`, `${xmlenc}sha256`, `${xmlenc}sha512`]
 
 /** Checks the form and the algorithms of an encrypted assertion. */
 export function checkEncryption(encrypted: XmlElement): void {
@@ -28,7 +18,7 @@ export function checkEncryption(encrypted: XmlElement): void {
   const all = (name: string) => elements.filter((element) => element.name === name)
   const ciphertext = all('CipherValue').reduce((size, { text }) => size + text.length, 0)
   checkUnsigned(elements, encrypted.size - ciphertext)
-  const data = onlyChild(encrypted, namespaces.encryption, 'EncryptedData', 'saml_encryption')
+  const data = onlyChild(encrypted, xmlenc, 'EncryptedData', 'saml_encryption')
   const [key, another] = all('EncryptedKey')
   // One of each kind, because the library takes the first match anywhere.
   ensure(key && !another && all('EncryptedData').length === 1, 'saml_encryption')
@@ -43,13 +33,13 @@ export function checkEncryption(encrypted: XmlElement): void {
 }
 
 function algorithmOf(element: XmlElement): string {
-  const [method] = childrenOf(element, namespaces.encryption, 'EncryptionMethod')
+  const [method] = childrenOf(element, xmlenc, 'EncryptionMethod')
   return method?.attributes.get('Algorithm') ?? ''
 }
 
 /** Returns the encrypted assertion of a response as XML. */
 export async function decryptAssertion(xml: string, { privateKey, nextPrivateKey }: ServiceProviderSettings) {
-  const [{ default: xmlenc }, { parseDomFromString, xpath }] = await Promise.all([
+  const [{ default: library }, { parseDomFromString, xpath }] = await Promise.all([
     import('xml-encryption'),
     import('@node-saml/node-saml/lib/xml.js'),
   ])
@@ -60,7 +50,7 @@ export async function decryptAssertion(xml: string, { privateKey, nextPrivateKey
     const options = { disallowDecryptionWithInsecureAlgorithm: false, warnInsecureAlgorithm: false }
     const decrypt = (key: string) =>
       new Promise<string>((resolve, reject) => {
-        xmlenc.decrypt(String(encrypted), { ...options, key }, (error, clear) =>
+        library.decrypt(String(encrypted), { ...options, key }, (error, clear) =>
           error ? reject(error) : resolve(clear),
         )
       })
