@@ -47,9 +47,8 @@ export async function resetPassword(token: string, password: string, request = u
     // a user whom a full queue rejects must not run out of attempts
     if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE')
       await prisma().$executeRaw`
-        UPDATE reset_tokens SET attempts = attempts - 1 WHERE token_hash = ${tokenHash} AND attempts > 0`.catch(
-        () => {},
-      )
+        UPDATE reset_tokens SET attempts = attempts - 1
+        WHERE token_hash = ${tokenHash} AND attempts > 0`.catch(() => {})
     throw error
   })
   const claimed = Prisma.sql`(SELECT user_id FROM claimed)`

@@ -26,12 +26,10 @@ export async function startEnrolment(session: LiveSession, { password }: { passw
   return { secret, uri, enrolment, expiresAt: dateFromEpoch(expiresAt).toISOString() }
 }
 
+type Enrolment = { enrolment: string; code: string }
+
 /** Switches the second factor on, ends other sessions, and returns the recovery codes. Throws as in the contract. */
-export async function confirmEnrolment(
-  session: LiveSession,
-  given: { enrolment: string; code: string },
-  client: Client,
-) {
+export async function confirmEnrolment(session: LiveSession, given: Enrolment, client: Client) {
   const { userId, familyId } = session
   const { enrolment, code } = given
   const user = await findFactor(userId)
@@ -117,7 +115,8 @@ async function executeWithProof(statement: Prisma.Sql, session: LiveSession, pro
   const spent = await transaction(async (tx) => {
     await lockUsers(tx, [user.userId])
     const count = await tx.$executeRaw`
-      WITH locked_user AS (SELECT id AS user_id FROM users WHERE ${isUnchanged(user)}), ${spend(proven)}, ${refundAttempt(counted, Prisma.sql`EXISTS (SELECT FROM spent)`)}
+      WITH locked_user AS (SELECT id AS user_id FROM users WHERE ${isUnchanged(user)}), ${spend(proven)},
+        ${refundAttempt(counted, Prisma.sql`EXISTS (SELECT FROM spent)`)}
       SELECT 1 FROM spent`
     if (count > 0) await tx.$executeRaw(statement)
     return count

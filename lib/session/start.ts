@@ -8,7 +8,6 @@ const revokedPerStart = 1_000 // more than concurrent sign-ins, which do not see
 export type Holder = { sessionIds: string[]; device?: string | null }
 
 /** Returns the CTEs that start the session of `claimed`, and revoke those of the browser and the user's oldest ones. */
-// The session of a dashboard has the authentication of its parent, and replaces its earlier one from that parent.
 export function startSession(sessionId: string, { sessionIds, device = null }: Holder, isOfDashboard = false) {
   // Sorted by revoked_at too, although it is null in each row, because the index has this order.
   const replaced = Prisma.sql`
@@ -18,6 +17,7 @@ export function startSession(sessionId: string, { sessionIds, device = null }: H
         AND id <> ALL (${sessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
+  // A dashboard's session has the authentication of its parent, and replaces its earlier one from that parent.
   const ofParent = (column: Prisma.Sql) =>
     Prisma.sql`(SELECT ${column} FROM sessions AS parent WHERE parent.id = claimed.parent_id)`
   const replaces = Prisma.sql`

@@ -97,8 +97,8 @@ type Hash = Uint8Array | null
 type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverified: boolean; revoked: boolean }
 
 /** Ends the session that a used code started (RFC 6749 §4.1.2), unless the same browser presents it again. */
-// A second statement: the rejected claim can't see a session that was starting at that time.
 async function endReusedSession(codeHash: Hash, browserHash: Hash, challenge: Hash, heldSessionIds: string[]) {
+  // A second statement: the rejected claim can't see a session that was starting at that time.
   const [code] = await prisma().$queryRaw<RejectedCode[]>`
     WITH code AS MATERIALIZED (
       SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,

@@ -115,7 +115,7 @@ export async function updateConnection(before: ListedConnection, change: Connect
 
 export type ListedConnection = Connection & Pick<Row, 'listed' | 'disabledAt'> & { domains: string[]; users: number }
 
-type Slugged = Pick<Connection, 'id' | 'slug'>
+type Named = Pick<Connection, 'id' | 'slug'>
 
 /** Returns all connections, by slug; or the one with a slug. */
 export async function listConnections(slug: string | null = null): Promise<ListedConnection[]> {
@@ -178,7 +178,7 @@ export async function issuersOf(connectionId: string, subject: string): Promise<
 }
 
 /** Links a user to a subject, even one that was unlinked. Throws UsageError if either has another link. */
-export async function linkUser(userId: string, { id, slug }: Slugged, { issuer, subject }: Subject): Promise<void> {
+export async function linkUser(userId: string, { id, slug }: Named, { issuer, subject }: Subject): Promise<void> {
   await transaction(async (tx) => {
     await lockUsers(tx, [userId])
     const [linked] = await tx.$queryRaw<{ email: string; subject: string; isSame: boolean }[]>`

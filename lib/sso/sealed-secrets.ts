@@ -6,7 +6,7 @@ import { SignInRejected } from './rejection'
 /** The secrets of a connection: with OpenID Connect our client secret, with SAML our private keys. */
 export type Secrets = Record<string, string>
 
-/** Encrypts secrets with the first key of ENCRYPTION_KEY. The binding is that to one issuer and client. */
+/** Encrypts secrets with the first key of ENCRYPTION_KEY, for what `bindingOf` returns. */
 export function sealSecrets(secrets: Secrets, binding: Record<string, string>): Promise<string> {
   return seal(JSON.stringify(secrets), 'connection-secrets', binding)
 }

@@ -50,8 +50,8 @@ export async function decryptAssertion(xml: string, { privateKey, nextPrivateKey
     const options = { disallowDecryptionWithInsecureAlgorithm: false, warnInsecureAlgorithm: false }
     const decrypt = (key: string) =>
       new Promise<string>((resolve, reject) => {
-        library.decrypt(String(encrypted), { ...options, key }, (error, clear) =>
-          error ? reject(error) : resolve(clear),
+        library.decrypt(String(encrypted), { ...options, key }, (error, text) =>
+          error ? reject(error) : resolve(text),
         )
       })
     return await decrypt(privateKey).catch((error) => {
