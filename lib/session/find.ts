@@ -72,7 +72,6 @@ async function idsOf(jwts: (string | null)[], refreshTokens: (string | null)[]):
   return [...new Set([...verified, ...read].flatMap((presented) => (presented ? [presented.sessionId] : [])))]
 }
 
-/** Returns the Bearer token of a request (RFC 6750), or null. */
 function bearerOf(headers: Headers): string | null {
-  return /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? null
+  return /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? null // RFC 6750
 }

@@ -1,3 +1,4 @@
+import { promisify } from 'node:util'
 import { ensure, SamlRejected } from './rejected'
 import type { ServiceProviderSettings } from './service-provider'
 import { checkUnsigned } from './signature'
@@ -39,21 +40,14 @@ function algorithmOf(element: XmlElement): string {
 
 /** Returns the encrypted assertion of a response as XML. */
 export async function decryptAssertion(xml: string, { privateKey, nextPrivateKey }: ServiceProviderSettings) {
-  const [{ default: library }, { parseDomFromString, xpath }] = await Promise.all([
-    import('xml-encryption'),
-    import('@node-saml/node-saml/lib/xml.js'),
-  ])
+  const { default: library } = await import('xml-encryption')
+  const { parseDomFromString, xpath } = await import('@node-saml/node-saml/lib/xml.js')
   try {
     const document = await parseDomFromString(xml)
     const [encrypted] = xpath.selectElements(document, "/*/*[local-name()='EncryptedAssertion']")
     // By default, the library rejects CBC as insecure. checkEncryption accepts no other algorithm that it rejects.
     const options = { disallowDecryptionWithInsecureAlgorithm: false, warnInsecureAlgorithm: false }
-    const decrypt = (key: string) =>
-      new Promise<string>((resolve, reject) => {
-        library.decrypt(String(encrypted), { ...options, key }, (error, text) =>
-          error ? reject(error) : resolve(text),
-        )
-      })
+    const decrypt = (key: string) => promisify(library.decrypt)(String(encrypted), { ...options, key })
     return await decrypt(privateKey).catch((error) => {
       if (!nextPrivateKey) throw error
       return decrypt(nextPrivateKey)
