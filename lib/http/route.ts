@@ -41,24 +41,70 @@ export type AddToLog = (
   fields: Partial<Record<'userId' | 'sessionId' | 'factor' | 'connection' | 'widget' | 'check' | 'advice', string>>,
 ) => void
 
-/** Returns the handlers of a route: 405 for other methods (RFC 9110 §15.5.6), 404 for all while it is not available. */
+/**
+ * Returns the handlers of a route: 405 for other methods (RFC 9110 §15.5.6), 404 for all while it is not available.
+ * They count the request, turn errors into responses, set the common headers and log one line.
+ */
 export function route<Route extends Definition>(
   definition: Route,
   handle: (call: Call<Route>) => Promise<Response>,
   isAvailable: (request: Request) => boolean = () => !definition.setting || Boolean(env()[definition.setting]),
 ): Handlers {
+  const { name, crossOrigin, publicSeconds } = definition
   const allowed = allowedMethods(definition).split(', ')
-  const handler = serve(definition, async (request, call) => {
-    if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
-    if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED')
-    const body = (definition.request && (await parseJson(request, definition.request))) as Call<Route>['body']
-    return handle({ ...call, request, body, respond: (content) => success(definition, content) })
-  })
+  const handler: Handler = async (request, context) => {
+    if (!crossOrigin && !publicSeconds && isCrossSite(request.headers)) return rejectCrossSite()
+    const startedAt = performance.now()
+    const requestId = requestIdOf(request)
+    // Requests from pages of other sites must not use up the limit of the visitor's network.
+    const verdict = await countRequest(crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request))
+    const added = {}
+    const cookies: string[] = []
+    let response: Response
+    let error: ApiError | undefined
+    try {
+      if (!verdict.allowed) throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
+      if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
+      if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED')
+      response = await handle({
+        request,
+        requestId,
+        params: { ...(await context?.params) },
+        body: (definition.request && (await parseJson(request, definition.request))) as Call<Route>['body'],
+        respond: (content) => success(definition, content),
+        setCookies: (values) => cookies.push(...values),
+        addToLog: (fields) => Object.assign(added, fields),
+      })
+    } catch (thrown) {
+      const other = () => asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
+      error = thrown instanceof ApiError ? thrown : other()
+      response = errorResponse(error, requestId, definition)
+    }
+    const origin = response.ok && request.headers.get('origin')
+    const headers = {
+      'Cache-Control': 'no-store',
+      'X-Request-Id': requestId,
+      ...rateLimitHeaders(verdict),
+      ...(crossOrigin && crossOriginHeaders),
+      ...(crossOrigin && origin && { 'Access-Control-Allow-Origin': origin }),
+    }
+    // A publicly cacheable response must not carry headers about one request.
+    const isPublic = response.headers.get('cache-control')?.startsWith('public')
+    if (!isPublic) for (const [header, value] of Object.entries(headers)) response.headers.set(header, value)
+    for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
+
+    const durationMs = Math.round(performance.now() - startedAt)
+    const { status } = response
+    const line = { requestId, method: request.method, route: name, status, code: error?.code, durationMs, ...added }
+    if (status >= 500) log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
+    else log.info(line)
+    return response
+  }
   // Not counted: a browser hides the response to a request whose preflight fails.
   const preflight: Handler = async (request, context) =>
     isAvailable(request) ? new Response(null, { status: 204, headers: preflightHeaders }) : handler(request, context)
   const handlers = Object.fromEntries(methods.map((method) => [method, handler])) as Handlers
-  return definition.crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
+  return crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
 }
 
 /** For every response to another site, so that a rejected page can read the error. A success allows only its origin. */
@@ -84,63 +130,6 @@ function success({ publicSeconds, mediaType = 'application/json' }: Definition, 
 /** Redirects with 303, so that no browser repeats a body. The next site receives no URL of ours as referrer. */
 export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers: { Location: location, 'Referrer-Policy': 'no-referrer' } })
-}
-
-/** Wraps a handler: counts the request, turns errors into responses, sets the common headers and logs one line. */
-function serve(
-  definition: Definition,
-  handle: (request: Request, call: Omit<Call<Definition>, 'request' | 'body' | 'respond'>) => Promise<Response>,
-): Handler {
-  const { name, crossOrigin, publicSeconds } = definition
-  return async (request, context) => {
-    if (!crossOrigin && !publicSeconds && isCrossSite(request.headers)) return rejectCrossSite()
-    const startedAt = performance.now()
-    const requestId = requestIdOf(request)
-    // Requests from pages of other sites must not use up the limit of the visitor's network.
-    const verdict = await countRequest(crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request))
-    const added = {}
-    const cookies: string[] = []
-    let response: Response
-    let error: ApiError | undefined
-    try {
-      if (!verdict.allowed) throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
-      response = await handle(request, {
-        requestId,
-        params: { ...(await context?.params) },
-        setCookies: (values) => cookies.push(...values),
-        addToLog: (fields) => Object.assign(added, fields),
-      })
-    } catch (thrown) {
-      const other = () => asUnavailable(thrown) ?? new ApiError('INTERNAL_ERROR', { cause: thrown })
-      error = thrown instanceof ApiError ? thrown : other()
-      response = errorResponse(error, requestId, definition)
-    }
-    const origin = response.ok && request.headers.get('origin')
-    const headers = {
-      'Cache-Control': 'no-store',
-      'X-Request-Id': requestId,
-      ...rateLimitHeaders(verdict),
-      ...(crossOrigin && crossOriginHeaders),
-      ...(crossOrigin && origin && { 'Access-Control-Allow-Origin': origin }),
-    }
-    // A publicly cacheable response must not carry headers about one request.
-    const isPublic = response.headers.get('cache-control')?.startsWith('public')
-    if (!isPublic) for (const [header, value] of Object.entries(headers)) response.headers.set(header, value)
-    for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
-
-    const line = {
-      requestId,
-      method: request.method,
-      route: name,
-      status: response.status,
-      code: error?.code,
-      durationMs: Math.round(performance.now() - startedAt),
-      ...added,
-    }
-    if (response.status >= 500) log.error({ ...line, cause: error?.cause && describeCause(error.cause) })
-    else log.info(line)
-    return response
-  }
 }
 
 const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
