@@ -48,8 +48,8 @@ async function test(address: string): Promise<void> {
   } catch (error) {
     // Here, unlike in the log, the server's response may be shown, because the operator gave the address.
     if (!(error instanceof MailError)) throw error
-    const { code, cause } = error
-    const problem = `${code ?? 'Not sent'}: ${cause instanceof Error ? cause.message : error.message}`
+    const { code = 'Not sent', message } = error.cause
+    const problem = `${code}: ${message}`
     throw new Error(code === 'EAUTH' ? `${problem}\n${adviceOnPasswords}` : problem)
   }
   console.log(`The server accepted a test mail to ${recipient}.`)

@@ -24,7 +24,6 @@ export type Operation = {
   cookies?: 'sets' | 'sets for browsers' | 'deletes'
   /** Whether the client presents a session JWT: as a Bearer token, or in the session cookie. */
   session?: 'required' | 'optional'
-  /** Whether the operation responds without the database. */
   noDatabase?: true
   /** How long any cache may store the response, in seconds. If set, any origin may read it. */
   publicSeconds?: number

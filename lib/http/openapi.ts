@@ -139,19 +139,13 @@ export const openApiDocument = {
 
 function pathItem(operationId: string, operation: Operation) {
   const { method, tag, summary, description, request, requestExample, session } = operation
-  const codes = errorsOf(operation)
-  const badRequests = codes.filter((code) => errors[code].status === 400)
-  const others = codes.filter((code) => code in sharedErrors)
   const requestBody = request && {
     required: true,
     content: { 'application/json': { schema: ref('schemas', registry.get(request)!.id), example: requestExample } },
     description: 'At most 16 KiB, uncompressed.',
   }
-  const responses: Record<string, object> = {
-    200: successOf(operation),
-    ...(badRequests.length > 0 && { 400: badRequestOf(operation, badRequests) }),
-    ...Object.fromEntries(others.map((code) => [errors[code].status, errorOf(code, operation)])),
-  }
+  const errorResponses = errorsOf(operation).map((code) => [errors[code].status, errorOf(code, operation)])
+  const responses: Record<string, object> = { 200: successOf(operation), ...Object.fromEntries(errorResponses) }
   const credentials = session ? [{ bearer: [] }, { cookie: [] }] : []
   const security = session === 'optional' ? [...credentials, {}] : credentials
   return {
@@ -178,7 +172,9 @@ function successOf(operation: Operation) {
 }
 
 /** An operation that deletes cookies does so even if it fails later. */
-function errorOf(code: ErrorCode, { cookies, crossOrigin }: Operation) {
+function errorOf(code: ErrorCode, operation: Operation) {
+  if (errors[code].status === 400) return badRequestOf(operation)
+  const { cookies, crossOrigin } = operation
   const own = {
     ...(cookies === 'deletes' && errors[code].status >= 500 && deletes),
     ...(crossOrigin && crossOriginHeaders),
@@ -189,7 +185,9 @@ function errorOf(code: ErrorCode, { cookies, crossOrigin }: Operation) {
 }
 
 /** Several error codes can share status 400. */
-function badRequestOf({ badRequest, issueExamples = {}, crossOrigin }: Operation, codes: ErrorCode[]) {
+function badRequestOf(operation: Operation) {
+  const { badRequest, issueExamples = {}, crossOrigin } = operation
+  const codes = errorsOf(operation).filter((code) => errors[code].status === 400)
   const json: Issue = { path: [], code: 'invalid_json', message: 'The body is not JSON in UTF-8.' }
   const invalid = Object.entries({ json, ...issueExamples }).map(([name, issue]) => [
     name,

@@ -82,7 +82,7 @@ async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
     return log.info({ mail: kind, attempt }, 'a mail was withdrawn')
   }
   const failure = error instanceof MailError ? error : null
-  const line = { mail: kind, attempt, code: failure?.code, smtpCode: failure?.smtpCode }
+  const line = { mail: kind, attempt, code: failure?.cause.code, smtpCode: failure?.cause.responseCode }
   if (failure?.verdict === 'rejected') {
     await finish(mail, 'gave_up')
     return log.error(line, 'a mail was given up')

@@ -9,19 +9,15 @@ const idleMs = 30_000 // a filter can take long before the server accepts the co
 const maxPlainBytes = 65_536
 const maxAttemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
 
-/** A mail that was not sent, with the codes that may be logged. The message of the cause quotes the address. */
+/** A mail that was not sent. The codes of the cause may be logged, but its message quotes the address. */
 export class MailError extends Error {
+  override readonly name = 'MailError'
   /** `rejected`: no retry will help. `ours`: the settings or the server are wrong. `temporary`: neither. */
   readonly verdict: 'rejected' | 'ours' | 'temporary'
-  readonly code?: string
-  readonly smtpCode?: number
 
-  constructor(cause: unknown) {
-    super('The mail was not sent.', { cause })
-    this.name = 'MailError'
-    const { code, command, responseCode } = cause as { code?: string; command?: string; responseCode?: number }
-    this.code = code
-    this.smtpCode = responseCode
+  constructor(override readonly cause: Error & { code?: string; command?: string; responseCode?: number }) {
+    super('The mail was not sent.')
+    const { code, command, responseCode } = cause
     const aboutThisMail =
       (code === 'EENVELOPE' || code === 'EMESSAGE') && (command === 'RCPT TO' || command === 'DATA') && responseCode
     this.verdict = aboutThisMail ? (responseCode >= 500 ? 'rejected' : 'temporary') : 'ours'
@@ -65,7 +61,8 @@ export async function sendMail(
   try {
     await transport.sendMail({ from: env().MAIL_FROM, to, signal })
   } catch (error) {
-    throw (error as { code?: string }).code === 'ESTREAM' ? error : new MailError(error) // ESTREAM: of `compose`
+    const failure = error as MailError['cause']
+    throw failure.code === 'ESTREAM' ? error : new MailError(failure) // ESTREAM: of `compose`
   }
 }
 
