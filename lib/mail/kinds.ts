@@ -3,11 +3,12 @@ import { newSecret } from '../secret'
 import { env } from '../settings/env'
 import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './outbox'
 
-/** A sentence with the time of a request, in two forms: with and without the device. */
-export type WhenAndWhere = { plain: string; fromDevice: string }
-
 /** The texts of a mail. Its link is between the paragraphs and the notes. */
 export type MailContent = { subject: string; title: string; paragraphs: string[]; button: string; notes: string[] }
+
+/** The texts of a kind of mail, as those of a new device, with more or fewer sentences. */
+type KindTexts = Omit<Texts['mail']['newDevice'], 'notYou'> &
+  Partial<Record<'next' | 'expiry' | 'notYou' | 'support', string>>
 
 export type MailKind = {
   /** The delays after the first attempt, the second and so on. The last one repeats. */
@@ -18,7 +19,10 @@ export type MailKind = {
   link: (claim: MailClaim) => Promise<string | null>
   /** Returns the number in the mail, if it has one: the outbox does not store it. */
   number?: (claim: MailClaim) => Promise<number>
-  content: (texts: Texts['mail'], requested: (sentence: WhenAndWhere) => string, number?: number) => MailContent
+  texts: (texts: Texts['mail']) => KindTexts
+  /** Which of the texts are before the link, and which after it. */
+  paragraphs: (keyof KindTexts)[]
+  notes: (keyof KindTexts)[]
 }
 
 const minute = 60
@@ -26,30 +30,26 @@ const hour = 60 * minute
 
 const signInLink = async () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
 
-/** The delays and the lifetime of a mail that the user waits for. */
-const request = { retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute], lifetimeSeconds: hour }
-/** The delays, the lifetime and the link of a notice about a change of the account. */
+/** What mails that the user waits for have in common. */
+const request = {
+  retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute],
+  lifetimeSeconds: hour,
+  paragraphs: ['body'],
+  notes: ['expiry', 'requested', 'notYou'],
+} satisfies Partial<MailKind>
+/** What notices about a change of the account have in common. */
 const notice = {
   retryAfterSeconds: [...request.retryAfterSeconds, 2 * hour, 12 * hour],
   lifetimeSeconds: 24 * hour,
   link: async () => new URL(env().FORGOT_PASSWORD_URL ?? '/', env().PUBLIC_URL).href,
-}
+  paragraphs: ['body', 'next', 'requested', 'notYou'],
+  notes: ['support'],
+} satisfies Partial<MailKind>
 
-function secondFactorNotice(what: 'on' | 'off' | 'used' | 'codes') {
-  return {
-    ...notice,
-    content: ({ secondFactor, changed }, requested, number) => ({
-      ...secondFactor[what],
-      button: secondFactor.button,
-      paragraphs: [
-        secondFactor[what].body.replace('{left}', String(number)),
-        requested(changed.requested),
-        secondFactor.notYou,
-      ],
-      notes: [secondFactor.support],
-    }),
-  } satisfies MailKind
-}
+const secondFactorNotice = (what: 'on' | 'off' | 'used' | 'codes'): MailKind => ({
+  ...notice,
+  texts: ({ secondFactor, changed: { requested } }) => ({ ...secondFactor, ...secondFactor[what], requested }),
+})
 
 /** Every kind of mail in the outbox. A new one is an entry here, and its texts in each language. */
 export const mailKinds = {
@@ -59,45 +59,15 @@ export const mailKinds = {
       const token = newSecret()
       return (await issueTokenOfMail(claim, token)) ? `${env().PUBLIC_URL}/reset-password?token=${token}` : null
     },
-    content: ({ reset }, requested) => ({
-      ...reset,
-      paragraphs: [reset.body],
-      notes: [reset.expiry, requested(reset.requested), reset.notYou],
-    }),
+    texts: ({ reset }) => reset,
   },
-  'sign-in': {
-    ...request,
-    link: signInLink,
-    content: ({ signIn }, requested) => ({
-      ...signIn,
-      paragraphs: [signIn.body],
-      notes: [requested(signIn.requested), signIn.notYou],
-    }),
-  },
-  'password-changed': {
-    ...notice,
-    content: ({ changed }, requested) => ({
-      ...changed,
-      paragraphs: [changed.body, requested(changed.requested), changed.notYou],
-      notes: [changed.support],
-    }),
-  },
-  'new-device': {
-    ...notice,
-    content: ({ newDevice }, requested) => ({
-      ...newDevice,
-      paragraphs: [newDevice.body, requested(newDevice.requested), newDevice.notYou],
-      notes: [],
-    }),
-  },
+  'sign-in': { ...request, link: signInLink, texts: ({ signIn }) => signIn },
+  'password-changed': { ...notice, texts: ({ changed }) => changed },
+  'new-device': { ...notice, texts: ({ newDevice }) => newDevice },
   'email-changed': {
     ...notice,
     link: signInLink,
-    content: ({ emailChanged, changed }, requested) => ({
-      ...emailChanged,
-      paragraphs: [emailChanged.body, emailChanged.next, requested(changed.requested)],
-      notes: [emailChanged.support],
-    }),
+    texts: ({ emailChanged, changed: { requested } }) => ({ ...emailChanged, requested }),
   },
   'second-factor-on': secondFactorNotice('on'),
   'second-factor-off': secondFactorNotice('off'),

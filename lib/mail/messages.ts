@@ -6,7 +6,7 @@ import { escapeHtml } from '../page/escape-html'
 import { textsIn } from '../page/language'
 import type { Texts } from '../page/texts/en'
 import { env } from '../settings/env'
-import { type MailContent, type MailKind, mailKinds, type WhenAndWhere } from './kinds'
+import { type MailContent, type MailKind, mailKinds } from './kinds'
 import type { ClaimedMail } from './outbox'
 
 /** Composes a mail of the outbox with its link and its number, in the language of the request. */
@@ -17,12 +17,18 @@ export function compose(
 ): SendMailOptions {
   const texts = textsIn(language)
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
-  const requested = ({ plain, fromDevice }: WhenAndWhere) =>
-    (device ? fromDevice : plain)
-      .replace('{when}', `${format.format(requestedAt)} UTC`)
-      .replace('{device}', device ? deviceIn(texts.mail.device, device) : '')
-  const { content }: MailKind = mailKinds[kind]
-  return message(texts, content(texts.mail, requested, number), url)
+  const when = `${format.format(requestedAt)} UTC`
+  const { texts: textsOf, paragraphs, notes }: MailKind = mailKinds[kind]
+  const content = textsOf(texts.mail)
+  const parts = {
+    ...content,
+    body: content.body.replace('{left}', String(number)),
+    requested: content.requested[device ? 'fromDevice' : 'plain']
+      .replace('{when}', when)
+      .replace('{device}', device ? deviceIn(texts.mail.device, device) : ''),
+  }
+  const present = (names: typeof notes) => names.flatMap((name) => parts[name] ?? [])
+  return message(texts, { ...content, paragraphs: present(paragraphs), notes: present(notes) }, url)
 }
 
 /** Composes the mail of `npm run mail -- test`. */
