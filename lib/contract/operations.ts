@@ -91,12 +91,11 @@ export const operations = {
   exchangeSsoCode: {
     ...post('Operations', 'sso-exchange', paths.exchangeSsoCode),
     summary: 'Exchange a one-time SSO code for a session.',
-    description: [
-      'Each code works once, and a code that was issued for one browser works in no other. A used code that is',
-      'presented again ends the session that it started (RFC 6749 §4.1.2), except from the browser that used it.',
-      'A success ends the sessions of the cookies that the request has.',
+    description:
+      'Each code works once, and a code that was issued for one browser works in no other. A used code that is\n' +
+      'presented again ends the session that it started (RFC 6749 §4.1.2), except from the browser that used it.\n' +
+      'A success ends the sessions of the cookies that the request has.\n' +
       'A code of `GET /api/auth/authorize` needs its `codeVerifier`; cookies are then ignored, and none are set.',
-    ].join('\n'),
     request: schemas.SsoExchangeRequest,
     requestExample: { code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
     ...tokens,
@@ -111,14 +110,13 @@ export const operations = {
     ...post('Operations', 'sign-in', paths.signIn),
     setting: 'PASSWORD_SIGN_IN',
     summary: 'Sign in with an email address and a password.',
-    description: [
-      'Unless `PASSWORD_SIGN_IN` is `true`, the path is 404. A success ends the sessions of the cookies that',
-      `the request has. Within ${passwordLimits.windowSeconds / 60} minutes, ${passwordLimits.perAccountAndNetwork} attempts`,
-      `per account and network may fail, ${passwordLimits.perAccount} per account and ${passwordLimits.perNetwork} per`,
-      `network; a browser that signed in to the account before has ${passwordLimits.perKnownBrowser} of its own.`,
-      'Further ones are 429, with the same response for accounts that do not exist.',
+    description:
+      'Unless `PASSWORD_SIGN_IN` is `true`, the path is 404. A success ends the sessions of the cookies that\n' +
+      `the request has. Within ${passwordLimits.windowSeconds / 60} minutes, ${passwordLimits.perAccountAndNetwork} attempts\n` +
+      `per account and network may fail, ${passwordLimits.perAccount} per account and ${passwordLimits.perNetwork} per\n` +
+      `network; a browser that signed in to the account before has ${passwordLimits.perKnownBrowser} of its own.\n` +
+      'Further ones are 429, with the same response for accounts that do not exist.\n' +
       'A user with a second factor gets a challenge instead of a session, as a cookie too.',
-    ].join('\n'),
     request: schemas.SignInRequest,
     requestExample: { email: 'ada@example.com', password },
     ...tokens,
@@ -132,11 +130,10 @@ export const operations = {
     ...post('Operations', 'sign-in-second-factor', paths.signInSecondFactor),
     setting: 'PASSWORD_SIGN_IN',
     summary: 'Complete a sign-in with a code of an authenticator app, or with a recovery code.',
-    description: [
-      'Exists where `POST /api/auth/sign-in` does. A challenge works for ten minutes, and starts one session at most.',
-      `A code works once. Within ${passwordLimits.windowSeconds / 60} minutes, ${passwordLimits.perSecondFactor} may fail.`,
+    description:
+      'Exists where `POST /api/auth/sign-in` does. A challenge works for ten minutes, and starts one session at most.\n' +
+      `A code works once. Within ${passwordLimits.windowSeconds / 60} minutes, ${passwordLimits.perSecondFactor} may fail.\n` +
       `After ${maxSecondFactorFailures} wrong ones in a row, only a recovery code works.`,
-    ].join('\n'),
     request: schemas.SignInSecondFactorRequest,
     requestExample: { challenge: 'WwT2rTweSlWaDG-eLRt8NGk2CoI'.padEnd(88, 'x'), code },
     ...tokens,
@@ -203,10 +200,9 @@ export const operations = {
   resetPassword: {
     ...post('Operations', 'reset-password', paths.resetPassword),
     summary: 'Set a new password with the token from a reset email.',
-    description: [
-      'Ends every session of the user. A rejected password leaves the token valid: the `path` of the issue tells',
+    description:
+      'Ends every session of the user. A rejected password leaves the token valid: the `path` of the issue tells\n' +
       `\`token\` from \`password\`. Issues of a password: ${schemas.passwordIssueCodes.map((code) => `\`${code}\``).join(', ')}.`,
-    ].join('\n'),
     request: schemas.ResetPasswordRequest,
     requestExample: { token: 'tH5eN1kV8oJ3iX6aU0yC9zQ2wM4rS7dF_bG-lPqKxEv', password },
     responseDescription: 'The password is changed.',
@@ -218,10 +214,9 @@ export const operations = {
     ...post('Operations', 'password-change', paths.changePassword),
     setting: 'PASSWORD_SIGN_IN',
     summary: 'Replace the password of the signed-in user.',
-    description: [
-      'Ends every other session of the user. A wrong current password counts as an attempt to sign in. Issues of the new',
+    description:
+      'Ends every other session of the user. A wrong current password counts as an attempt to sign in. Issues of the new\n' +
       'one are those of a reset. Unless `PASSWORD_SIGN_IN` is `true`, the path is 404.',
-    ].join('\n'),
     request: schemas.ChangePasswordRequest,
     requestExample: { currentPassword: 'meadow otter lantern', password },
     responseDescription: 'The password is changed.',
@@ -236,10 +231,9 @@ export const operations = {
     setting: 'SMTP_URL',
     noDatabase: true,
     summary: 'Mail a user a link to set a new password.',
-    description: [
-      'The response is the same for every address, and comes before any look-up. At most 1 email a minute and 3 an',
+    description:
+      'The response is the same for every address, and comes before any look-up. At most 1 email a minute and 3 an\n' +
       'hour per user, and 1 an hour after 10 in a day. Without the settings for email, the path is 404.',
-    ].join('\n'),
     request: schemas.ForgotPasswordRequest,
     requestExample: { email: 'ada@example.com' },
     responseDescription: 'If there is such a user who may set a password, an email is on its way.',
@@ -250,12 +244,11 @@ export const operations = {
   refreshSession: {
     ...post('Sessions', 'refresh', paths.refreshSession),
     summary: 'Renew a session with its refresh token.',
-    description: [
-      `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds: until then, the current and the`,
-      'previous token both return the current one, so that parallel requests and lost responses do no harm.',
-      'Any older token ends the session (RFC 9700 §4.14.2). The session itself is never extended.',
+    description:
+      `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds: until then, the current and the\n` +
+      'previous token both return the current one, so that parallel requests and lost responses do no harm.\n' +
+      'Any older token ends the session (RFC 9700 §4.14.2). The session itself is never extended.\n' +
       'A refresh by cookie returns the refresh token only as a cookie. A rejected one keeps the cookies.',
-    ].join('\n'),
     request: schemas.RefreshTokenRequest,
     requestExample: { refreshToken },
     response: schemas.RefreshResponse,
@@ -306,10 +299,9 @@ export const operations = {
   endSessions: {
     ...post('Sessions', 'end-sessions', paths.endSessions),
     summary: 'End a session of the user, or all others.',
-    description: [
-      'A session ends with those that dashboards got from it. `others` spares the session of the request with all of',
+    description:
+      'A session ends with those that dashboards got from it. `others` spares the session of the request with all of\n' +
       'these, and also invalidates codes with which another session could start.',
-    ].join('\n'),
     request: schemas.EndSessionsRequest,
     requestExample: { sessionId },
     responseDescription: 'The sessions have ended, or the user has no such session.',
@@ -320,10 +312,9 @@ export const operations = {
   signOut: {
     ...post('Sessions', 'sign-out', paths.signOut),
     summary: 'End the sessions of the request.',
-    description: [
-      'Ends the session of each valid credential: the refresh token in the body, the Bearer token, the cookies.',
+    description:
+      'Ends the session of each valid credential: the refresh token in the body, the Bearer token, the cookies.\n' +
       'Ignores invalid and expired ones. Deletes the cookies in any case. Send `{}` without a token.',
-    ].join('\n'),
     request: schemas.RefreshTokenRequest,
     requestExample: {},
     responseDescription: 'The sessions have ended, or there was none.',
@@ -335,11 +326,10 @@ export const operations = {
     ...post('Widgets', 'widget-session', paths.startWidgetSession),
     setting: 'WIDGET_SIGNING_KEYS',
     summary: 'Get a JWT for the API of a widget, on a page of an approved origin.',
-    description: [
-      'The browser sends the `Origin` of the page, which must be approved for the widget. Call it with',
-      '`credentials: "omit"`. It has a rate limit of its own, with the numbers of the platform limit. Without the setting',
+    description:
+      'The browser sends the `Origin` of the page, which must be approved for the widget. Call it with\n' +
+      '`credentials: "omit"`. It has a rate limit of its own, with the numbers of the platform limit. Without the setting\n' +
       '`WIDGET_SIGNING_KEYS`, the path is 404.',
-    ].join('\n'),
     request: schemas.WidgetSessionRequest,
     requestExample: { widgetToken: 'wgt_uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
     response: schemas.WidgetSessionResponse,

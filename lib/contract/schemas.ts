@@ -9,10 +9,9 @@ const instant = z.iso.datetime({ precision: 3 })
 const email = text.meta({ description: 'One email address. Upper and lower case count as equal.' })
 
 const newPassword = text.meta({
-  description: [
-    'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,',
+  description:
+    'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,\n' +
     'hard to guess. Never trimmed. Counted and hashed in Unicode NFC.',
-  ].join('\n'),
 })
 
 const currentPassword = text.meta({ description: 'The password of the user, which counts as an attempt to sign in.' })
@@ -86,11 +85,10 @@ function success<Shape extends z.ZodRawShape>(shape: Shape) {
 /** The response of every operation that starts a session. */
 export const SessionTokensResponse = success({
   token: jwt.meta({
-    description: [
-      'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,',
-      '`auth_time` (when the user signed in), `email`, `amr` (how the user signed in, RFC 8176) if that is known, and,',
+    description:
+      'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,\n' +
+      '`auth_time` (when the user signed in), `email`, `amr` (how the user signed in, RFC 8176) if that is known, and,\n' +
       'after a sign-in through an identity provider, `connection` (its slug).',
-    ].join('\n'),
   }),
   refreshToken: z
     .string()
@@ -133,10 +131,9 @@ export const SessionsResponse = success({
 
 export const WidgetSessionResponse = success({
   token: jwt.meta({
-    description: [
-      'The widget JWT (ES256, `typ` is `widget+jwt`). Claims: `iss` (`PUBLIC_URL/widget`), `aud` (`widget`), `sub`',
+    description:
+      'The widget JWT (ES256, `typ` is `widget+jwt`). Claims: `iss` (`PUBLIC_URL/widget`), `aud` (`widget`), `sub`\n' +
       '(the widget), `widget` (its slug), `origin` (of the page), `iat`, `exp`.',
-    ].join('\n'),
   }),
   expiresAt: instant.meta({ description: 'When the JWT expires.' }),
 })

@@ -32,12 +32,10 @@ const headerObjects = {
   'Accept-Post': header('The media type that the path accepts.', { const: 'application/json' }),
   'WWW-Authenticate': header('How to authenticate (RFC 6750 §3).', { const: 'Bearer' }),
   'Set-Cookie': header(
-    [
-      'Two fields: the session JWT and the refresh token, where no script can read them. Over https the names are',
-      '`__Host-session` and `__Host-refresh`, on http://localhost `session` and `refresh`. After a sign-in with a',
-      'password, a third one, `__Host-known` or `known`, gives the browser attempts of its own for this account. If the',
+    'Two fields: the session JWT and the refresh token, where no script can read them. Over https the names are\n' +
+      '`__Host-session` and `__Host-refresh`, on http://localhost `session` and `refresh`. After a sign-in with a\n' +
+      'password, a third one, `__Host-known` or `known`, gives the browser attempts of its own for this account. If the\n' +
       'user has a second factor, the challenge is in `__Host-challenge` or `challenge` meanwhile.',
-    ].join('\n'),
     {
       pattern: `${cookiePattern('[^;]+', '[1-9]\\d*', 'session|refresh|known|challenge')}|${cookiePattern('', '0', 'challenge')}`,
     },
@@ -97,15 +95,14 @@ export const openApiDocument = {
     title: 'Authentication completion',
     version: '1.0.0',
     summary: 'Completes SSO sign-in and password reset.',
-    description: [
-      'JSON in UTF-8 both ways. The one-time value in a body authorizes its operation; a session is presented as a',
-      'Bearer token or in the cookies of the browser.',
-      'The exchange and the reset are not idempotent: never retry them automatically after a dropped connection,',
-      'because the first request may have taken effect. A refresh and a sign-out can be retried.',
-      'Ignore fields that you do not know.',
-      `Pages, routes and documents share one limit of requests per ${windowSeconds / 60} minutes and client IP address`,
+    description:
+      'JSON in UTF-8 both ways. The one-time value in a body authorizes its operation; a session is presented as a\n' +
+      'Bearer token or in the cookies of the browser.\n' +
+      'The exchange and the reset are not idempotent: never retry them automatically after a dropped connection,\n' +
+      'because the first request may have taken effect. A refresh and a sign-out can be retried.\n' +
+      'Ignore fields that you do not know.\n' +
+      `Pages, routes and documents share one limit of requests per ${windowSeconds / 60} minutes and client IP address\n` +
       '(IPv6: /64 network): see the header RateLimit-Policy.',
-    ].join('\n'),
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'The origin of this document.' }],
