@@ -4,17 +4,17 @@ import { type Challenge, type ErrorCode, errors, type Issue } from './errors'
 const text = z.string({
   error: ({ input }) => (input === undefined ? 'This field is required.' : 'This field must be a string.'),
 })
+const matching = (pattern: RegExp, description: string) => z.string().regex(pattern).describe(description)
 const jwt = z.string().regex(/^[\w-]+\.[\w-]+\.[\w-]+$/)
 const instant = z.iso.datetime({ precision: 3 })
-const email = text.meta({ description: 'One email address. Upper and lower case count as equal.' })
+const email = text.describe('One email address. Upper and lower case count as equal.')
 
-const newPassword = text.meta({
-  description:
-    'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,\n' +
+const newPassword = text.describe(
+  'The new password: at least 8 characters (PASSWORD_MIN_LENGTH can ask for more), at most 72 bytes of UTF-8,\n' +
     'hard to guess. Never trimmed. Counted and hashed in Unicode NFC.',
-})
+)
 
-const currentPassword = text.meta({ description: 'The password of the user, which counts as an attempt to sign in.' })
+const currentPassword = text.describe('The password of the user, which counts as an attempt to sign in.')
 
 /** The schema of a request body. Ignores unknown fields, and checks only types: a wrong value has its own error. */
 function body<Shape extends z.ZodRawShape>(shape: Shape) {
@@ -22,14 +22,14 @@ function body<Shape extends z.ZodRawShape>(shape: Shape) {
 }
 
 export const SsoExchangeRequest = body({
-  code: text.meta({ description: 'The one-time code from the SSO callback redirect.' }),
-  codeVerifier: text.optional().meta({
-    description: 'The PKCE verifier (RFC 7636), for a code of `GET /api/auth/authorize`. Others have none.',
-  }),
+  code: text.describe('The one-time code from the SSO callback redirect.'),
+  codeVerifier: text
+    .optional()
+    .describe('The PKCE verifier (RFC 7636), for a code of `GET /api/auth/authorize`. Others have none.'),
 })
 
 export const ResetPasswordRequest = body({
-  token: text.meta({ description: 'The token from the reset email.' }),
+  token: text.describe('The token from the reset email.'),
   password: newPassword,
 })
 
@@ -37,11 +37,11 @@ export const ChangePasswordRequest = body({ currentPassword, password: newPasswo
 
 export const SignInRequest = body({
   email,
-  password: text.meta({ description: 'The password. Never trimmed. Verified as typed, then in Unicode NFC.' }),
+  password: text.describe('The password. Never trimmed. Verified as typed, then in Unicode NFC.'),
 })
 
-const code = text.meta({ description: 'Six digits of the authenticator app. Spaces and hyphens are ignored.' })
-const recoveryCode = text.optional().meta({ description: 'A recovery code, in place of `code`.' })
+const code = text.describe('Six digits of the authenticator app. Spaces and hyphens are ignored.')
+const recoveryCode = text.optional().describe('A recovery code, in place of `code`.')
 const proof = { code: code.optional(), recoveryCode }
 function demandOne({ code, recoveryCode }: { code?: unknown; recoveryCode?: unknown }, context: z.RefinementCtx): void {
   const message = 'Send either a code or a recovery code.'
@@ -59,96 +59,88 @@ export const ForgotPasswordRequest = body({ email })
 
 /** Without a token, the operation uses the cookies of the browser. */
 export const RefreshTokenRequest = body({
-  refreshToken: text
-    .optional()
-    .meta({ description: 'The newest refresh token. Browsers leave it out: they send it as a cookie.' }),
+  refreshToken: text.optional().describe('The newest refresh token. Browsers leave it out: they send it as a cookie.'),
 })
 
 /** One of the two is required. */
 export const EndSessionsRequest = body({
-  sessionId: text.optional().meta({ description: 'A session of the user. Any other is ignored.' }),
+  sessionId: text.optional().describe('A session of the user. Any other is ignored.'),
   others: z
     .boolean({ error: 'This field must be true or false.' })
     .optional()
-    .meta({ description: 'Whether to end all but the current one.' }),
+    .describe('Whether to end all but the current one.'),
 })
 
 export const WidgetSessionRequest = body({
-  widgetToken: text.meta({ description: 'The token of the widget, from the HTML of the page.' }),
+  widgetToken: text.describe('The token of the widget, from the HTML of the page.'),
 })
 
-/** The body of a success. */
 function success<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({ ok: z.literal(true), ...shape })
 }
 
 /** The response of every operation that starts a session. */
 export const SessionTokensResponse = success({
-  token: jwt.meta({
-    description:
-      'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,\n' +
+  token: jwt.describe(
+    'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,\n' +
       '`auth_time` (when the user signed in), `email`, `amr` (how the user signed in, RFC 8176) if that is known, and,\n' +
       'after a sign-in through an identity provider, `connection` (its slug).',
-  }),
-  refreshToken: z
-    .string()
-    .regex(/^[\w-]{48}$/)
-    .meta({ description: 'The refresh token. Each rotation replaces it.' }),
+  ),
+  refreshToken: matching(/^[\w-]{48}$/, 'The refresh token. Each rotation replaces it.'),
 })
 
 /** The response of a refresh. A refresh by cookie must not show the refresh token to a script. */
 export const RefreshResponse = SessionTokensResponse.extend({
-  refreshToken: SessionTokensResponse.shape.refreshToken.optional().meta({
-    description: 'The current refresh token, only if the body of the request had one.',
-  }),
+  refreshToken: SessionTokensResponse.shape.refreshToken
+    .optional()
+    .describe('The current refresh token, only if the body of the request had one.'),
 })
 
 export const SessionResponse = success({
   user: z.object({ id: z.uuid(), email: z.string() }),
-  sessionId: z.uuid().meta({ description: 'The `sid` of the JWT.' }),
-  expiresAt: instant.meta({ description: 'When the JWT expires.' }),
-  sessionExpiresAt: instant.meta({ description: 'When the session ends and can’t be refreshed any more.' }),
+  sessionId: z.uuid().describe('The `sid` of the JWT.'),
+  expiresAt: instant.describe('When the JWT expires.'),
+  sessionExpiresAt: instant.describe('When the session ends and can’t be refreshed any more.'),
 })
 
 export const SessionsResponse = success({
   sessions: z.array(
     z.object({
-      id: z.uuid().meta({ description: 'The `sid` of its JWT.' }),
-      device: z.string().nullable().meta({ description: 'Such as “Firefox on Windows”, or null if unknown.' }),
-      createdAt: instant.meta({ description: 'When the user signed in.' }),
-      lastUsedAt: instant.meta({ description: 'When it, or a dashboard in the same browser, last got tokens.' }),
-      current: z.boolean().meta({ description: 'Whether it is the session of the request, or the one above that.' }),
+      id: z.uuid().describe('The `sid` of its JWT.'),
+      device: z.string().nullable().describe('Such as “Firefox on Windows”, or null if unknown.'),
+      createdAt: instant.describe('When the user signed in.'),
+      lastUsedAt: instant.describe('When it, or a dashboard in the same browser, last got tokens.'),
+      current: z.boolean().describe('Whether it is the session of the request, or the one above that.'),
       signedInWith: z.object({
-        method: z.enum(['password', 'sso', 'code']).meta({ description: '`code` is a callback outside this service.' }),
+        method: z.enum(['password', 'sso', 'code']).describe('`code` is a callback outside this service.'),
         connection: z
           .object({ slug: z.string(), name: z.string() })
           .optional()
-          .meta({ description: 'The identity provider of `sso`, unless it was removed.' }),
+          .describe('The identity provider of `sso`, unless it was removed.'),
       }),
     }),
   ),
 })
 
 export const WidgetSessionResponse = success({
-  token: jwt.meta({
-    description:
-      'The widget JWT (ES256, `typ` is `widget+jwt`). Claims: `iss` (`PUBLIC_URL/widget`), `aud` (`widget`), `sub`\n' +
+  token: jwt.describe(
+    'The widget JWT (ES256, `typ` is `widget+jwt`). Claims: `iss` (`PUBLIC_URL/widget`), `aud` (`widget`), `sub`\n' +
       '(the widget), `widget` (its slug), `origin` (of the page), `iat`, `exp`.',
-  }),
-  expiresAt: instant.meta({ description: 'When the JWT expires.' }),
+  ),
+  expiresAt: instant.describe('When the JWT expires.'),
 })
 
 export const SecondFactorResponse = success({
-  available: z.boolean().meta({ description: 'Whether the user can set up an authenticator app here.' }),
-  enabledAt: instant.optional().meta({ description: 'Since when a sign-in with the password asks for a code.' }),
+  available: z.boolean().describe('Whether the user can set up an authenticator app here.'),
+  enabledAt: instant.optional().describe('Since when a sign-in with the password asks for a code.'),
   recoveryCodesLeft: z.int().min(0).optional(),
 })
 
 export const StartSecondFactorResponse = success({
-  secret: z.string().meta({ description: 'The TOTP secret (RFC 6238: SHA-1, six digits, 30 seconds), in base32.' }),
-  uri: z.string().meta({ description: 'The same as an `otpauth:` URI, for a QR code.' }),
-  enrolment: z.string().meta({ description: 'The secret, encrypted for `confirm`. Nothing is stored until then.' }),
-  expiresAt: instant.meta({ description: 'Until when `confirm` accepts it.' }),
+  secret: z.string().describe('The TOTP secret (RFC 6238: SHA-1, six digits, 30 seconds), in base32.'),
+  uri: z.string().describe('The same as an `otpauth:` URI, for a QR code.'),
+  enrolment: z.string().describe('The secret, encrypted for `confirm`. Nothing is stored until then.'),
+  expiresAt: instant.describe('Until when `confirm` accepts it.'),
 })
 
 export const RecoveryCodesResponse = success({
@@ -163,7 +155,7 @@ export const PublicJwk = z.object({
   crv: z.literal('P-256'),
   x: z.string(),
   y: z.string(),
-  kid: z.string().meta({ description: 'The thumbprint of the key (RFC 7638). The header of a session JWT names it.' }),
+  kid: z.string().describe('The thumbprint of the key (RFC 7638). The header of a session JWT names it.'),
   alg: z.literal('ES256'),
   use: z.literal('sig'),
 })
@@ -178,16 +170,13 @@ const codeIssueCodes = ['wrong_code', 'used_code'] as const
 export const issueCodes = [...requestIssueCodes, ...codeIssueCodes, ...passwordIssueCodes] as const
 
 const IssueSchema = z.object({
-  path: z.array(z.string()).meta({ description: 'Leads to the field; empty for the body as a whole.' }),
-  code: z.enum(issueCodes).meta({ description: 'For programs. New codes may be added.' }),
-  message: z.string().meta({ description: 'For users. It may change.' }),
+  path: z.array(z.string()).describe('Leads to the field; empty for the body as a whole.'),
+  code: z.enum(issueCodes).describe('For programs. New codes may be added.'),
+  message: z.string().describe('For users. It may change.'),
 }) satisfies z.ZodType<Issue>
 
 const ChallengeSchema = z.object({
-  challenge: z
-    .string()
-    .regex(/^[\w-]{88}$/)
-    .meta({ description: 'For `POST /api/auth/sign-in/second-factor`.' }),
+  challenge: matching(/^[\w-]{88}$/, 'For `POST /api/auth/sign-in/second-factor`.'),
   expiresAt: instant,
   methods: z.array(z.enum(['totp', 'recovery-code'])),
 }) satisfies z.ZodType<Challenge>
@@ -196,14 +185,11 @@ const ChallengeSchema = z.object({
 export function errorSchema(code: ErrorCode) {
   const common = z.object({
     ok: z.literal(false),
-    code: z.literal(code).meta({ description: 'For programs.' }),
+    code: z.literal(code).describe('For programs.'),
     message: z
       .string()
       .meta({ description: 'One sentence for users. It may change.', examples: [errors[code].message] }),
-    requestId: z
-      .string()
-      .regex(/^[\w.-]{8,40}$/)
-      .meta({ description: 'The X-Request-Id of the response, to quote to support.' }),
+    requestId: matching(/^[\w.-]{8,40}$/, 'The X-Request-Id of the response, to quote to support.'),
   })
   if (code === 'SECOND_FACTOR_REQUIRED') return common.extend(ChallengeSchema.shape)
   if (code === 'VALIDATION_ERROR' || code === 'SECOND_FACTOR_INVALID')
@@ -212,6 +198,6 @@ export function errorSchema(code: ErrorCode) {
   const outcome = z
     .literal('unknown')
     .optional()
-    .meta({ description: 'If present, the request may have taken effect. Otherwise nothing was changed.' })
+    .describe('If present, the request may have taken effect. Otherwise nothing was changed.')
   return common.extend({ outcome })
 }
