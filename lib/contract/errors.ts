@@ -58,7 +58,6 @@ export type Challenge = { challenge: string; expiresAt: string; methods: ('totp'
 type Details = {
   message?: string
   issues?: Issue[]
-  /** For RATE_LIMITED. */
   retryAfterSeconds?: number
   /** Set if the request may have taken effect despite the error. */
   outcome?: 'unknown'

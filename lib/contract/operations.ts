@@ -57,7 +57,6 @@ const emailIssue = { path: ['email'], code: 'invalid_email', message: invalidEma
 const tokenIssue = { path: ['token'], code: 'invalid_or_expired', message: invalidTokenMessage }
 const passwordIssue = { path: ['password'], code: 'too_short', message: 'Use at least 8 characters.' }
 
-// Shared by several operations.
 const get = (tag: Operation['tag'], name: string, path: string) => ({ method: 'GET', tag, name, path }) as const
 const post = (tag: Operation['tag'], name: string, path: string) => ({ method: 'POST', tag, name, path }) as const
 const tokens = { response: schemas.SessionTokensResponse, responseExample: { ok: true, token, refreshToken } }

@@ -41,12 +41,13 @@ async function readBody(request: Request, expectedType: string, maxBytes = maxBo
       chunks.push(part.value)
     }
   } catch (error) {
-    throw error instanceof ApiError ? error : invalidJson('The request body was incomplete.')
+    throw error instanceof ApiError ? error : invalid([], 'invalid_json', 'The request body was incomplete.')
   } finally {
     clearTimeout(timer)
     reader.cancel().catch(() => {})
   }
-  if (timedOut) throw invalidJson(`The request body did not arrive within ${bodyTimeoutMs / 1000} seconds.`)
+  if (timedOut)
+    throw invalid([], 'invalid_json', `The request body did not arrive within ${bodyTimeoutMs / 1000} seconds.`)
   return Buffer.concat(chunks)
 }
 
@@ -54,10 +55,6 @@ function parseText(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    throw invalidJson('The body is not JSON in UTF-8.')
+    throw invalid([], 'invalid_json', 'The body is not JSON in UTF-8.')
   }
-}
-
-function invalidJson(message: string): ApiError {
-  return invalid([], 'invalid_json', message)
 }

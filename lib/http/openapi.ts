@@ -172,11 +172,8 @@ function successOf(operation: Operation) {
 function errorOf(code: ErrorCode, operation: Operation) {
   if (errors[code].status === 400) return badRequestOf(operation)
   const { cookies, crossOrigin } = operation
-  const own = {
-    ...(cookies === 'deletes' && errors[code].status >= 500 && deletes),
-    ...(crossOrigin && crossOriginHeaders),
-  }
-  if (Object.keys(own).length === 0) return ref('responses', code)
+  const own = crossOrigin ? crossOriginHeaders : cookies === 'deletes' && errors[code].status >= 500 && deletes
+  if (!own) return ref('responses', code)
   const response = errorResponse(code)
   return { ...response, headers: { ...response.headers, ...own } }
 }
@@ -188,11 +185,11 @@ function badRequestOf(operation: Operation) {
   const json: Issue = { path: [], code: 'invalid_json', message: 'The body is not JSON in UTF-8.' }
   const invalid = Object.entries({ json, ...issueExamples }).map(([name, issue]) => [
     name,
-    { value: { ...exampleOf('VALIDATION_ERROR'), message: issue.message, issues: [issue] } },
+    exampleOf('VALIDATION_ERROR', { message: issue.message, issues: [issue] }),
   ])
-  const others = codes.filter((code) => code !== 'VALIDATION_ERROR').map((code) => [code, { value: exampleOf(code) }])
-  const [only] = codes
-  const schema = codes.length === 1 ? ref('schemas', only!) : { oneOf: codes.map((code) => ref('schemas', code)) }
+  const others = codes.filter((code) => code !== 'VALIDATION_ERROR').map((code) => [code, exampleOf(code)])
+  const refs = codes.map((code) => ref('schemas', code))
+  const schema = refs.length > 1 ? { oneOf: refs } : refs[0]
   const content = { 'application/json': { schema, examples: Object.fromEntries([...others, ...invalid]) } }
   const headers = { ...headersWith(), ...(crossOrigin && crossOriginHeaders) }
   const description = `${badRequest ? `${badRequest}; or the` : 'The'} body does not match the schema.`
@@ -206,17 +203,14 @@ function schemas() {
 
 function errorResponse(code: ErrorCode) {
   const [description, ...headers] = sharedErrors[code]!
-  const unknown = { ...exampleOf(code), message: outcomeUnknownMessage, outcome: 'unknown' }
-  const examples = {
-    usual: { value: exampleOf(code) },
-    ...(code === 'SERVICE_UNAVAILABLE' && { unknown: { value: unknown } }),
-  }
+  const unknown = exampleOf(code, { message: outcomeUnknownMessage, outcome: 'unknown' })
+  const examples = { usual: exampleOf(code), ...(code === 'SERVICE_UNAVAILABLE' && { unknown }) }
   const content = { 'application/json': { schema: ref('schemas', code), examples } }
   return { description, headers: headersWith(...headers), content }
 }
 
-function exampleOf(code: ErrorCode) {
-  return { ok: false, code, message: errors[code].message, requestId, ...moreExamples[code] }
+function exampleOf(code: ErrorCode, more: object | undefined = moreExamples[code]) {
+  return { value: { ok: false, code, message: errors[code].message, requestId, ...more } }
 }
 
 function headersWith(...more: string[]) {

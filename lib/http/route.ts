@@ -23,9 +23,7 @@ type Definition = Pick<Operation, 'name' | 'method'> & Partial<Operation>
 
 type Call<Route extends Definition> = {
   request: Request
-  /** The request ID, as in the log line. */
   requestId: string
-  /** The parameters of the path, as Next.js decoded them. */
   params: Record<string, string>
   /** The validated body; undefined if the operation has none. */
   body: Route['request'] extends z.ZodType ? z.output<Route['request']> : undefined
