@@ -4,13 +4,11 @@ import { invalid, invalidEmailMessage } from './errors'
 const maxLength = 254 // RFC 5321 §4.5.3.1.3, without the angle brackets
 const maxLocalBytes = 64
 const maxDomainLength = 253 // RFC 1035 §2.3.4, as text
+// No quoted local parts, comments and IP addresses: no sign-up form produces them, and parsers disagree about them.
 const localPart = /^[^\s@<>()[\]\\,;:"\p{C}]+$/u
 const hostName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 
-/**
- * Returns an email address with its domain in ASCII and lower case, or null unless the text is exactly one address.
- * Rejects quoted local parts, comments and IP addresses, which no sign-up form produces and parsers disagree about.
- */
+/** Returns an email address with its domain in ASCII and lower case, or null unless the text is exactly one address. */
 export function parseEmailAddress(text: string): string | null {
   if (text.length > maxLength) return null
   const [local = '', domain = '', ...rest] = text.split('@')

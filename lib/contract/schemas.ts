@@ -79,7 +79,6 @@ function success<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({ ok: z.literal(true), ...shape })
 }
 
-/** The response of every operation that starts a session. */
 export const SessionTokensResponse = success({
   token: jwt.describe(
     'The session JWT (ES256). Claims: `iss`, `aud`, `sub` (the user), `sid` (the session), `jti`, `iat`, `exp`,\n' +

@@ -4,8 +4,6 @@ import { allowedMethods, errorsOf, type Operation, operations } from '../contrac
 import * as schemaModule from '../contract/schemas'
 import { windowSeconds } from './rate-limit/limit'
 
-const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
-
 /** The JSON Schemas by name: of requests and responses, and of errors by their code. */
 const registry = z.registry<{ id: string }>()
 for (const [id, schema] of Object.entries(schemaModule)) if (schema instanceof z.ZodType) registry.add(schema, { id })
@@ -210,6 +208,7 @@ function errorResponse(code: ErrorCode) {
 }
 
 function exampleOf(code: ErrorCode, more: object | undefined = moreExamples[code]) {
+  const requestId = '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'
   return { value: { ok: false, code, message: errors[code].message, requestId, ...more } }
 }
 

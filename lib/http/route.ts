@@ -12,10 +12,7 @@ import { isCrossSite, rejectCrossSite } from './same-origin'
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** The second argument of Next.js: the parameters of the path. */
-type Context = { params: Promise<object> }
-
-type Handler = (request: Request, context?: Context) => Promise<Response>
+type Handler = (request: Request, context?: { params: Promise<object> }) => Promise<Response>
 type Handlers = Record<(typeof methods)[number], Handler>
 
 /** A route outside the contract, such as a form post, has only a name and a method. */
@@ -25,7 +22,6 @@ type Call<Route extends Definition> = {
   request: Request
   requestId: string
   params: Record<string, string>
-  /** The validated body; undefined if the operation has none. */
   body: Route['request'] extends z.ZodType ? z.output<Route['request']> : undefined
   /** Creates the success response. The compiler checks the fields of the body. */
   respond: (body: Route['response'] extends z.ZodType ? z.output<Route['response']> : object) => Response
@@ -39,10 +35,7 @@ export type AddToLog = (
   fields: Partial<Record<'userId' | 'sessionId' | 'factor' | 'connection' | 'widget' | 'check' | 'advice', string>>,
 ) => void
 
-/**
- * Returns the handlers of a route: 405 for other methods (RFC 9110 §15.5.6), 404 for all while it is not available.
- * They count the request, turn errors into responses, set the common headers and log one line.
- */
+/** Returns the handlers of a route. Each counts a request, turns errors into responses, sets headers and logs one line. */
 export function route<Route extends Definition>(
   definition: Route,
   handle: (call: Call<Route>) => Promise<Response>,
@@ -63,7 +56,7 @@ export function route<Route extends Definition>(
     try {
       if (!verdict.allowed) throw new ApiError('RATE_LIMITED', { retryAfterSeconds: verdict.resetSeconds })
       if (!isAvailable(request)) throw new ApiError('NOT_FOUND')
-      if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED')
+      if (!allowed.includes(request.method)) throw new ApiError('METHOD_NOT_ALLOWED') // RFC 9110 §15.5.6
       response = await handle({
         request,
         requestId,
@@ -146,10 +139,8 @@ function errorResponse(error: ApiError, requestId: string, definition: Definitio
     ...headersOf[code],
     ...(retryAfterSeconds && { 'Retry-After': String(retryAfterSeconds) }),
   }
-  return Response.json(
-    { ok: false, code, message, requestId, issues, outcome, ...challenge },
-    { status: errors[code].status, headers },
-  )
+  const body = { ok: false, code, message, requestId, issues, outcome, ...challenge }
+  return Response.json(body, { status: errors[code].status, headers })
 }
 
 /** Accepts the client's request ID only if it is safe to log and too short to be one of our secrets. */

@@ -23,12 +23,9 @@ export function rejectCrossSite(): Response {
   })
 }
 
-/**
- * Whether a page of this site sent the request. Browsers before 2023 send `Origin` only. A client that sends neither
- * header is no browser, so it has no cookie that another site could use.
- */
+/** Whether a page of this site sent the request, or no browser, which has no cookies that another site could use. */
 export function isSameOrigin(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin'
-  return (headers.get('origin') ?? env().PUBLIC_URL) === env().PUBLIC_URL
+  return (headers.get('origin') ?? env().PUBLIC_URL) === env().PUBLIC_URL // all that browsers before 2023 send
 }

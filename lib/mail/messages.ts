@@ -17,14 +17,13 @@ export function compose(
 ): SendMailOptions {
   const texts = textsIn(language)
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
-  const when = `${format.format(requestedAt)} UTC`
   const { texts: textsOf, paragraphs, notes }: MailKind = mailKinds[kind]
   const content = textsOf(texts.mail)
   const parts = {
     ...content,
     body: content.body.replace('{left}', String(number)),
     requested: content.requested[device ? 'fromDevice' : 'plain']
-      .replace('{when}', when)
+      .replace('{when}', `${format.format(requestedAt)} UTC`)
       .replace('{device}', device ? deviceIn(texts.mail.device, device) : ''),
   }
   const present = (names: typeof notes) => names.flatMap((name) => parts[name] ?? [])

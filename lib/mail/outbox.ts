@@ -18,9 +18,8 @@ export type ClaimedMail = MailRequest &
 const claimSeconds = 120
 
 /**
- * Queues a reset mail for the user with one of these addresses, or a mail with a link to the
- * sign-in page if the user may not use a password. Returns false above the caps and without such a
- * user: then it writes nothing, and executes the same statement in both cases.
+ * Queues a reset mail for the user with one of these addresses, or a mail with a link to the sign-in page if the user may
+ * not use a password. Returns false above the caps and without such a user: after the same statement, and no write.
  */
 export async function queueResetMail(emails: string[], { language, device }: MailRequest, priority = 0) {
   return transaction(async (tx) => {
@@ -100,10 +99,7 @@ export async function claimMail(): Promise<ClaimedMail | null> {
   return mail ? { ...mail, requestedAt: dateFromEpoch(mail.requestedAt) } : null
 }
 
-/**
- * Issues the reset token of a claimed mail. Returns false if the mail was withdrawn or claimed by
- * another sender, or the user may not reset the password. Lock order: user, mail.
- */
+/** Issues the token of a mail, unless another sender has claimed it or the user may not reset. Lock order: user, mail. */
 export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: string): Promise<boolean> {
   const issued = await prisma().$executeRaw`
     WITH locked_user AS MATERIALIZED (
@@ -139,10 +135,8 @@ export async function finish({ id, attempts }: MailClaim, as: 'sent' | 'gave_up'
 }
 
 /** Schedules the next attempt of a claimed mail. Returns false, and gives up, if that would be too late. */
-export async function retryLater(
-  { id, attempts }: MailClaim,
-  { retryAfterSeconds, lifetimeSeconds }: Pick<MailKind, 'retryAfterSeconds' | 'lifetimeSeconds'>,
-): Promise<boolean> {
+export async function retryLater({ id, attempts }: MailClaim, kind: MailKind): Promise<boolean> {
+  const { retryAfterSeconds, lifetimeSeconds } = kind
   const delay = retryAfterSeconds[Math.min(attempts, retryAfterSeconds.length) - 1]!
   const [mail] = await prisma().$queryRaw<{ isDue: boolean }[]>`
     UPDATE mails SET (due_at, gave_up_at) = (
@@ -161,10 +155,9 @@ export async function retryNow(): Promise<number> {
     UPDATE mails SET due_at = now() WHERE due_at > now() + make_interval(secs => ${claimSeconds})`
 }
 
-/** The numbers of mails of the past day by outcome, and of those that are still to be sent. */
 export type OutboxStatus = { kind: MailKindName; waiting: number; tried: number; sent: number; gaveUp: number }
 
-/** Counts the mails of the past day, by kind. */
+/** Counts the mails of the past day by kind and outcome, and those that are still to be sent. */
 export async function outboxStatus(): Promise<OutboxStatus[]> {
   return prisma().$queryRaw<OutboxStatus[]>`
     SELECT kind, count(due_at)::int AS waiting, count(due_at) FILTER (WHERE attempts > 0)::int AS tried,

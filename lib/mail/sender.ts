@@ -83,11 +83,9 @@ async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
   }
   const failure = error instanceof MailError ? error : null
   const line = { mail: kind, attempt, code: failure?.cause.code, smtpCode: failure?.cause.responseCode }
-  if (failure?.verdict === 'rejected') {
-    await finish(mail, 'gave_up')
-    return log.error(line, 'a mail was given up')
-  }
-  if (!(await retryLater(mail, mailKinds[kind]))) return log.error(line, 'a mail was given up')
+  const isRejected = failure?.verdict === 'rejected'
+  if (isRejected) await finish(mail, 'gave_up')
+  if (isRejected || !(await retryLater(mail, mailKinds[kind]))) return log.error(line, 'a mail was given up')
   if (failure?.verdict === 'temporary') return log.warn(line, 'a mail was not accepted: it is tried again later')
   const cause = describeCause(failure?.cause ?? error)
   log.error({ ...line, cause }, 'a mail could not be sent: it is tried again later')

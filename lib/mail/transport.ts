@@ -61,8 +61,7 @@ export async function sendMail(
   try {
     await transport.sendMail({ from: env().MAIL_FROM, to, signal })
   } catch (error) {
-    const failure = error as MailError['cause']
-    throw failure.code === 'ESTREAM' ? error : new MailError(failure) // ESTREAM: of `compose`
+    throw (error as MailError['cause']).code === 'ESTREAM' ? error : new MailError(error as Error) // ESTREAM: of `compose`
   }
 }
 
