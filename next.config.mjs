@@ -31,7 +31,7 @@ const config = {
   compiler: {
     defineServer: {
       'process.env.HAS_PREVIEW': hasPreview, // for proxy.ts
-      'process.env.BRAND_FILES': JSON.stringify(brandFiles()), // for app/_ui/brand-files.ts
+      'process.env.BRAND_FILES': JSON.stringify(brandFiles()), // for lib/page/brand-files.ts
       'process.env.MIGRATIONS': JSON.stringify(migrations), // for lib/database/readiness.ts
     },
   },
@@ -62,6 +62,8 @@ function brandFiles() {
   return {
     logo: find('logo.svg', 'logo.png'),
     logoDark: find('logo-dark.svg', 'logo-dark.png'),
+    mailLogo: find('logo.png'), // Gmail and Outlook show no SVG
+    mailLogoDark: find('logo-dark.png'),
     icon: find('icon.svg', 'icon.png'),
     touchIcon: find('touch-icon.png'),
     font: find('font.woff2'),

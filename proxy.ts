@@ -1,5 +1,5 @@
 import { type NextRequest, NextResponse } from 'next/server'
-import { brandFiles } from './app/_ui/brand-files'
+import { brandFiles } from './lib/page/brand-files'
 
 export const config = {
   // Pages, and paths that do not exist. Not routes, which count their own requests, and not files, which are cached.

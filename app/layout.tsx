@@ -1,23 +1,21 @@
 import { headers } from 'next/headers'
 import { Fragment } from 'react'
-import { accentCss, grounds, surfaces } from '@/lib/page/accent-color'
+import { grounds, surfaces } from '@/lib/page/accent-color'
+import { brandFiles } from '@/lib/page/brand-files'
 import { texts } from '@/lib/page/language'
+import { brandStyles } from '@/lib/page/plain-page'
 import { secretNames } from '@/lib/page/url-secret'
-import { env } from '@/lib/settings/env'
 import { Brand } from './_ui/brand'
-import { brandFiles } from './_ui/brand-files'
 import { Footer } from './_ui/footer'
 import { Inlined } from './_ui/inlined'
 import { ErrorTexts } from './error'
 
-const { icon = '/icon.svg', touchIcon, font } = brandFiles()
-let brandStyles: string | undefined
+const { icon = '/icon.svg', touchIcon } = brandFiles()
 
 /** The frame of every page. Uses tags, because Next.js would merge `metadata` anew for every request. */
 export default async function Layout({ children }: { children: React.ReactNode }) {
   const nonce = (await headers()).get('x-nonce') ?? undefined
   const { language, direction, app, shared, error, footer } = await texts()
-  brandStyles ??= makeBrandStyles()
   // suppressHydrationWarning, because browsers hide nonces from scripts and React finds none.
   return (
     <html lang={language} dir={direction} suppressHydrationWarning>
@@ -37,7 +35,7 @@ export default async function Layout({ children }: { children: React.ReactNode }
         <meta name="robots" content="noindex" />
         <link rel="icon" href={icon} />
         {touchIcon && <link rel="apple-touch-icon" href={touchIcon} />}
-        <Inlined nonce={nonce} secrets={secretNames.join(' ')} brandStyles={brandStyles} />
+        <Inlined nonce={nonce} secrets={secretNames.join(' ')} brandStyles={brandStyles()} />
         <noscript>
           <style
             nonce={nonce}
@@ -55,13 +53,4 @@ export default async function Layout({ children }: { children: React.ReactNode }
       </body>
     </html>
   )
-}
-
-/** Returns the styles that depend on the brand and the settings. */
-function makeBrandStyles(): string {
-  const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, FONT_FAMILY } = env()
-  const fonts = [font && 'Brand', FONT_FAMILY ?? 'var(--system-font)'].filter(Boolean).join(',')
-  const fontFace = font && `@font-face{font-family:Brand;src:url(${font});font-weight:100 900;font-display:swap}`
-  const root = `:root{--radius:${CORNER_RADIUS / 16}rem;--font:${fonts}}`
-  return [fontFace, accentCss(ACCENT_COLOR, ACCENT_COLOR_DARK), root].join('')
 }

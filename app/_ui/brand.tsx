@@ -1,4 +1,4 @@
-import { brandFiles } from './brand-files'
+import { brandFiles } from '@/lib/page/brand-files'
 
 /** The product's logo from public/brand/, or else its name next to its first letter. */
 export function Brand({ app }: { app: string }) {

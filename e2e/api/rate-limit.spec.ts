@@ -70,6 +70,8 @@ test('allows an IP address the limit over all paths, and rejects the next reques
   await expect(page.getByRole('heading')).toHaveText('Zu viele Anfragen aus Ihrem Netzwerk')
   await expect(page.getByText(/in \d+ (Minuten|Sekunden)/)).toBeVisible()
   expect(await page.getByRole('link').evaluate((link: HTMLAnchorElement) => link.href)).toBe(secretUrl)
+  await expect(page.getByRole('banner')).toHaveText('DDashboard')
+  await expect(page.getByRole('link')).toHaveCSS('background-color', 'rgb(11, 110, 79)')
   expect(await violationsOf(page)).toEqual([])
   await context.close()
   await server.stop()

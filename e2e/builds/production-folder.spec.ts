@@ -43,6 +43,7 @@ const brand: Record<string, string | Buffer> = {
 }
 
 const brandSettings = {
+  DASHBOARD_CALLBACK_URLS: 'https://dashboard.example.com/callback',
   APP_NAME: name,
   ACCENT_COLOR: '#ffd400',
   ACCENT_COLOR_DARK: '#000000',
@@ -178,6 +179,12 @@ test.describe('with a brand', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
     const [above, below] = await Promise.all([image.boundingBox(), button.boundingBox()])
     expect([above!.x, above!.width]).toEqual([below!.x, below!.width])
+    await page.goto(`${server.url}/api/auth/authorize`) // a page without React
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await expect.poll(shown).toBe(colorScheme === 'light' ? '/brand/logo.svg' : '/brand/logo-dark.svg')
+      expect(await violationsOf(page)).toEqual([])
+    }
     expect(complaints).toEqual([])
   })
 })

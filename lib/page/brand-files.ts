@@ -1,0 +1,12 @@
+type Name = 'logo' | 'logoDark' | 'mailLogo' | 'mailLogoDark' | 'icon' | 'touchIcon' | 'font'
+
+/** Returns the URL paths of public/brand/. next.config.mjs lists them: a function on Vercel can't read that folder. */
+export function brandFiles(): Partial<Record<Name, string>> {
+  return JSON.parse(process.env.BRAND_FILES ?? '{}')
+}
+
+/** Returns the HTML of a logo, for documents without React. All parameters are escaped. */
+export function logoHtml(name: string, url: string, darkUrl?: string, attributes = ''): string {
+  const dark = darkUrl ? `<source srcset="${darkUrl}" media="(prefers-color-scheme:dark)">` : ''
+  return `<picture>${dark}<img src="${url}" alt="${name}"${attributes}></picture>`
+}
