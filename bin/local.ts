@@ -73,6 +73,9 @@ function generateClient(): void {
 
 /** Call it in a command before importing modules that read settings or need the generated database client. */
 export function prepareCommand(): void {
+  const find = (path: string) => (existsSync(`${project}public${path}`) ? path : undefined)
+  const logos = { mailLogo: find('/brand/logo.png'), mailLogoDark: find('/brand/logo-dark.png') }
+  process.env.BRAND_FILES = JSON.stringify(logos) // a build has a list of all
   readEnvFiles(process.env.NODE_ENV === 'production')
   generateClient()
 }

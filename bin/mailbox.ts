@@ -33,7 +33,7 @@ export async function startMailbox(): Promise<{ smtpUrl: string; url: string }> 
     const [, folder, index] = (request.url ?? '').split('/')
     const mail = folder === 'mail' ? mails[mails.length - 1 - Number(index)] : undefined
     // A mail is shown alone and without scripts, as in a mail client.
-    const policy = `default-src 'none'; style-src 'unsafe-inline'`
+    const policy = `default-src 'none'; img-src *; style-src 'unsafe-inline'`
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': policy })
     response.end(mail ? (mail.html ?? '') : list(mails))
   }).listen(0, '127.0.0.1')

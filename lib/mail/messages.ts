@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { SendMailOptions } from 'nodemailer'
 import { deviceIn } from '../device'
-import { accentPalette } from '../page/accent-color'
+import { accentPalette, grounds } from '../page/accent-color'
+import { brandFiles, logoHtml } from '../page/brand-files'
 import { escapeHtml } from '../page/escape-html'
 import { textsIn } from '../page/language'
 import type { Texts } from '../page/texts/en'
@@ -39,13 +40,15 @@ export function composeTest(): SendMailOptions {
 }
 
 function message(texts: Texts, content: MailContent, url: string): SendMailOptions {
-  const { MAIL_FROM, PUBLIC_URL } = env()
+  const { MAIL_FROM, PUBLIC_URL, HELP_URL } = env()
   const { title, paragraphs, button, notes } = content
+  const help = HELP_URL && new URL(HELP_URL, PUBLIC_URL).href
+  const signature = [`-- \n${texts.app}`, ...(help ? [`${texts.footer.help}: ${help}`] : [])].join('\n')
   return {
     from: { name: texts.app, address: MAIL_FROM! },
     subject: content.subject,
-    text: `${[title, ...paragraphs, `${button}:\n${url}`, ...notes, `-- \n${texts.app}`].join('\n\n')}\n`,
-    html: html(texts, content, escapeHtml(url)),
+    text: `${[title, ...paragraphs, `${button}:\n${url}`, ...notes, signature].join('\n\n')}\n`,
+    html: html(texts, content, escapeHtml(url), help),
     // Quoted-printable would break a link into two lines, which some mail clients do not join again.
     textEncoding: 'base64',
     date: new Date(),
@@ -57,9 +60,15 @@ function message(texts: Texts, content: MailContent, url: string): SendMailOptio
 
 const font = `font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif`
 
-/** Tables and inline styles, because mail clients ignore most of CSS. No image, no script, no tracking. */
-function html({ language, direction, app, mail }: Texts, content: MailContent, url: string): string {
-  const { light, dark } = accentPalette(env().ACCENT_COLOR)
+/** Tables and inline styles, because mail clients ignore most of CSS. No script, no tracking, no image but the logo. */
+function html({ language, direction, app, footer, mail }: Texts, content: MailContent, url: string, help = ''): string {
+  const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, PUBLIC_URL } = env()
+  const { mailLogo, mailLogoDark } = brandFiles()
+  const name = escapeHtml(app) // shown by a client that loads no images
+  // Outlook takes the height from the attribute.
+  const logoSize = ' height="40" style="display:block;height:auto;max-height:40px;max-width:100%;border:0"'
+  const logo = mailLogo && logoHtml(name, PUBLIC_URL + mailLogo, mailLogoDark && PUBLIC_URL + mailLogoDark, logoSize)
+  const { light, dark } = accentPalette(ACCENT_COLOR, ACCENT_COLOR_DARK)
   const paragraph = (text: string, style: string, name: string) =>
     `<p class="${name}" style="margin:0 0 16px;${style}">${escapeHtml(text)}</p>`
   const body = (text: string) => paragraph(text, 'font-size:16px;line-height:24px;color:#1c1d1a', 'ink')
@@ -67,42 +76,43 @@ function html({ language, direction, app, mail }: Texts, content: MailContent, u
   return `<!doctype html>
 <html lang="${language}" dir="${direction}">
 <head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width,initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="supported-color-schemes" content="light dark">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">
 <title>${escapeHtml(content.subject)}</title>
 <style>
 :root{color-scheme:light dark;supported-color-schemes:light dark}
 @media (prefers-color-scheme:dark){
-.ground{background:#131416!important}.card{background:${dark.surface}!important;border-color:#34363a!important}
+.ground{background:${grounds.dark}!important}.card{background:${dark.surface}!important;border-color:#3c3e43!important}
 .ink{color:#f0efeb!important}.soft{color:#aeada6!important}.link{color:${dark.accentText}!important}
-.button{background:${dark.accent}!important;color:${dark.onAccent}!important}
+.button{background:${dark.accent}!important;border-color:${dark.accentEdge}!important;color:${dark.onAccent}!important}
 }
 </style>
 </head>
-<body class="ground" style="margin:0;padding:0;background:#f4f3ef">
-<table role="presentation" class="ground" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f4f3ef;${font}"><tr>
+<body class="ground" style="margin:0;padding:0;background:${grounds.light}">
+<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">\
+${escapeHtml([...content.paragraphs, ...content.notes].join(' '))}</div>
+<table role="presentation" class="ground" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:${grounds.light};${font}"><tr>
 <td align="center" style="padding:32px 16px">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:480px"><tr>
-<td class="ink" style="padding:0 0 16px;font-size:16px;font-weight:600;color:#1c1d1a;${font}">${escapeHtml(app)}</td>
+<td class="ink" style="padding:0 0 16px;font-size:16px;font-weight:600;color:#1c1d1a;${font}">${logo ?? name}</td>
 </tr><tr>
-<td class="card" style="padding:24px 24px 8px;border:1px solid #dfddd5;border-radius:16px;background:${light.surface};${font}">
+<td class="card" style="padding:24px 24px 8px;border:1px solid #dfddd5;border-radius:${CORNER_RADIUS * 1.6}px;background:${light.surface};${font}">
 <h1 class="ink" style="margin:0 0 16px;font-size:24px;line-height:30px;color:#1c1d1a">${escapeHtml(content.title)}</h1>
 ${content.paragraphs.map(body).join('\n')}
 <table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px"><tr>
-<td class="button" bgcolor="${light.accent}" style="border-radius:10px;background:${light.accent}"><a href="${url}" class="button" \
-style="display:inline-block;padding:12px 24px;border-radius:10px;font-size:16px;line-height:24px;font-weight:600;\
-text-align:center;color:${light.onAccent};background:${light.accent};text-decoration:none">${escapeHtml(content.button)}</a></td>
+<td class="button" bgcolor="${light.accent}" style="border-radius:${CORNER_RADIUS}px;background:${light.accent}"><a href="${url}" class="button" \
+style="display:inline-block;padding:11px 23px;border:1px solid ${light.accentEdge};border-radius:${CORNER_RADIUS}px;font-size:16px;line-height:24px;\
+font-weight:600;text-align:center;color:${light.onAccent};background:${light.accent};text-decoration:none">${escapeHtml(content.button)}</a></td>
 </tr></table>
 ${note(mail.link)}
 <p style="margin:0 0 24px;font-size:14px;line-height:21px;word-break:break-word;overflow-wrap:anywhere">\
 <a href="${url}" class="link" style="color:${light.accentText}">${url}</a></p>
 ${content.notes.map(note).join('\n')}
-</td>
+</td></tr><tr>
+<td style="padding:16px 0 0;font-size:14px;line-height:21px;${font}">\
+${help && `<a href="${escapeHtml(help)}" class="soft" style="color:#5a5b55">${footer.help}</a>`}</td>
 </tr></table>
-</td>
-</tr></table>
+</td></tr></table>
 </body>
 </html>
 `
