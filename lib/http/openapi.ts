@@ -9,7 +9,7 @@ const registry = z.registry<{ id: string }>()
 for (const [id, schema] of Object.entries(schemaModule)) if (schema instanceof z.ZodType) registry.add(schema, { id })
 for (const code of Object.keys(errors) as ErrorCode[]) registry.add(schemaModule.errorSchema(code), { id: code })
 
-const commonHeaders = ['Cache-Control', 'X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit']
+export const usualHeaders = ['Cache-Control', 'X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit']
 
 const headerObjects = {
   'Cache-Control': header('Never cached.', { const: 'no-store' }),
@@ -86,6 +86,8 @@ const moreExamples: Partial<Record<ErrorCode, object>> = {
   },
 }
 
+export type ResponseObject = { description?: string; headers?: Record<string, { $ref?: string; description?: string }> }
+
 /** The contract as an OpenAPI 3.1 document, generated from the operations and schemas that the routes use. */
 export const openApiDocument = {
   openapi: '3.1.1',
@@ -115,7 +117,7 @@ export const openApiDocument = {
   ],
   paths: Object.fromEntries(
     Object.entries(operations).map(([id, operation]) => [operation.path, pathItem(id, operation)]),
-  ) as Record<string, Record<string, { responses: Record<string, object> }>>,
+  ) as Record<string, Record<string, { responses: Record<string, ResponseObject> }>>,
   components: {
     schemas: schemas(),
     headers: headerObjects,
@@ -213,7 +215,7 @@ function exampleOf(code: ErrorCode, more: object | undefined = moreExamples[code
 }
 
 function headersWith(...more: string[]) {
-  return Object.fromEntries([...commonHeaders, ...more].map((name) => [name, ref('headers', name)]))
+  return Object.fromEntries([...usualHeaders, ...more].map((name) => [name, ref('headers', name)]))
 }
 
 function ref(kind: 'schemas' | 'headers' | 'responses', name: string) {

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { errors } from '@/lib/contract/errors'
+import { errorsOf, type Operation, operations } from '@/lib/contract/operations'
+import { openApiDocument, type ResponseObject, usualHeaders } from '@/lib/http/openapi'
+import { escapeHtml } from '@/lib/page/escape-html'
+import { textsIn } from '@/lib/page/language'
+import { plainPage } from '@/lib/page/plain-page'
+import styles from './reference.css?raw'
+
+type Schema = z.core.JSONSchema.BaseSchema
+
+const { info, paths, components } = openApiDocument
+const headersByName: Record<string, { description?: string }> = components.headers
+const main = `<p>${inHtml(info.description)} For programs: <a href="/openapi.json">/openapi.json</a></p>
+<nav><ul>${each(operations, (id, { summary, ...operation }) => `<li>${linkTo(id, operation)} ${inHtml(summary)}</li>`)}</ul></nav>
+${each(operations, section)}
+<h2>Headers of every response, unless it says otherwise</h2>
+<dl>${usualHeaders.map((name) => term(inCode(name), headersByName[name]!.description)).join('')}</dl>`
+
+/** A readable form of /openapi.json, in English. */
+export function GET({ headers }: Request): Response {
+  const html = plainPage(textsIn('en'), headers.get('x-nonce')!, 'API reference', main, styles)
+  return new Response(html, { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
+}
+
+function section(id: string, operation: Operation): string {
+  const { method, path, summary, description, session, request, requestExample } = operation
+  const { responses } = paths[path]![method.toLowerCase()]!
+  return `<section id="${id}"><h2>${linkTo(id, operation)}</h2>
+<p><strong>${inHtml(summary)}</strong> ${inHtml(description)}</p>
+${session ? `<p>The session JWT, as a Bearer token or in the cookie, is ${session}.</p>` : ''}
+${request ? `<h3>Request body</h3>${body(request, requestExample)}` : ''}
+<h3>Response body</h3>${body(operation.response, operation.responseExample)}
+<h3>Responses</h3><dl>${each(responses, (status, own) => response(status, own, operation))}</dl></section>`
+}
+
+/** Describes a response: its error codes, when it occurs, and its unusual headers. */
+function response(status: string, own: ResponseObject, operation: Operation): string {
+  const codes = errorsOf(operation).filter((code) => errors[code].status === Number(status))
+  const { description, headers = {} } = { ...components.responses[codes[0]!], ...own }
+  const list = Object.entries(headers)
+    .filter(([name, { $ref }]) => !$ref || !usualHeaders.includes(name))
+    .map(
+      ([name, header]) => `<br>Header ${inCode(name)}: ${inHtml({ ...headersByName[name], ...header }.description!)}`,
+    )
+  return term([status, ...codes].map(inCode).join(' '), description, list.join(''))
+}
+
+function body(schema: z.ZodType, example?: object): string {
+  return `<dl>${fields(z.toJSONSchema(schema, { io: 'input' }))}</dl><pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>`
+}
+
+/** Describes the fields of an object. A field of a nested one has the names of both. */
+function fields({ properties = {}, required = [] }: Schema, path = ''): string {
+  return each(properties as Record<string, Schema>, (name, field) => {
+    const title = `${inCode(path + name)} ${typeOf(field)}${required.includes(name) ? '' : ', optional'}`
+    const nested = field.items ? fields(field.items as Schema, `${path}${name}[].`) : fields(field, `${path}${name}.`)
+    return term(title, field.description) + nested
+  })
+}
+
+function typeOf({ type, items, const: only, enum: values, format, pattern }: Schema): string {
+  const limit = values?.join(' | ') ?? only ?? format ?? pattern
+  if (items) return `array of ${typeOf(items as Schema)}`
+  return [type].flat().join(' or ') + (limit === undefined ? '' : `, ${inCode(String(limit))}`)
+}
+
+function each<Value>(record: Record<string, Value>, describe: (name: string, value: Value) => string): string {
+  const texts = Object.entries(record).map(([name, value]) => describe(name, value))
+  return texts.join('\n')
+}
+
+function linkTo(id: string, { method, path }: Pick<Operation, 'method' | 'path'>): string {
+  return `<a href="#${id}">${inCode(`${method} ${path}`)}</a>`
+}
+
+function term(title: string, description = '', more = ''): string {
+  return `<dt>${title}</dt><dd>${inHtml(description)}${more}</dd>`
+}
+
+function inCode(text: string): string {
+  return `<code>${escapeHtml(text)}</code>`
+}
+
+function inHtml(text: string): string {
+  return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
+}
