@@ -3,7 +3,7 @@ import { errorsOf, type Operation, operations } from '../../lib/contract/operati
 import { openApiDocument } from '../../lib/http/openapi'
 import { documentedFetch } from '../support/documented'
 import { expect, test } from '../support/fixtures'
-import { axe } from '../support/page-checks'
+import { violationsOf } from '../support/page-checks'
 
 test('any origin can read and cache the document and the JWKS', async ({ url }) => {
   const [document, jwks] = [await fetch(`${url}/openapi.json`), await documentedFetch(`${url}/.well-known/jwks.json`)]
@@ -42,6 +42,6 @@ test('the reference is readable on a phone, light and dark', async ({ page }) =>
     await page.goto('/reference#signIn')
     await expect(page.getByRole('link', { name: 'POST /api/auth/sign-in', exact: true }).last()).toBeInViewport()
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
-    expect((await axe(page).analyze()).violations).toEqual([])
+    expect(await violationsOf(page)).toEqual([])
   }
 })
