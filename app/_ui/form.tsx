@@ -48,7 +48,7 @@ export function useForm(isUsable = true, first: Problem | null = null) {
 }
 
 type Message = { title: string; body: string }
-type Messages = Record<'limited' | 'unavailable' | 'offline' | 'unknown' | 'failed', Message> & { gaveUp?: Message }
+type Messages = Record<'limited' | 'unavailable' | 'unknown' | 'failed', Message> & { gaveUp?: Message }
 
 export type PageTexts = { app: string; language: string; shared: Texts['shared'] }
 
@@ -69,7 +69,8 @@ type Properties = PageTexts & {
 export function Form({ form, app, language, shared, texts, title, intro, submit, onSubmit, ...rest }: Properties) {
   const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
   const { action, scripts, children } = rest
-  const { limited, unavailable, offline, unknown, failed } = texts
+  const { limited, unavailable, unknown, failed } = texts
+  const { offline } = shared
   const messages: { [kind in Step['kind']]?: Message } = { limited, unavailable, offline, unknown, failed }
   const message = (form.gaveUp && texts.gaveUp) || messages[step.kind]
 

@@ -24,7 +24,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
   const sessions = await lookUp('the sessions', listSessions(session))
   const hasPassword = env().PASSWORD_SIGN_IN && (await lookUp('a password', canChangePassword(session.userId)))
   const factor = hasPassword ? await lookUp('a second factor', findSecondFactor(session.userId)) : null
-  const { app, account, home, language, mail, passwordField, reset, secondFactor, shared, signIn } = await texts()
+  const { app, account, home, language, mail, passwordField, reset, secondFactor, shared } = await texts()
   const { change, done, problem } = await searchParams
   const changes: Change[] = factor?.enabledAt ? ['newCodes', 'switchOff'] : factor?.available ? ['setUp'] : []
   const chosen = changes.find((each) => each === change)
@@ -33,7 +33,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
       <NeedsScript shared={shared} texts={account.factor}>
         <SecondFactor
           {...{ app, language, shared }}
-          texts={{ ...account, ...secondFactor, ...account.factor, offline: signIn.offline }}
+          texts={{ ...account, ...secondFactor, ...account.factor }}
           email={session.email}
           change={chosen}
         />

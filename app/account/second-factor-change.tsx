@@ -10,7 +10,7 @@ import type { Texts } from '@/lib/page/texts/en'
 import { NewSecret, RecoveryCodes } from './new-factor'
 
 type Properties = PageTexts & {
-  texts: Texts['account'] & Texts['secondFactor'] & Texts['account']['factor'] & Pick<Texts['signIn'], 'offline'>
+  texts: Texts['account'] & Texts['secondFactor'] & Texts['account']['factor']
   email: string
   change: Change
 }

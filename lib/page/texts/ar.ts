@@ -24,6 +24,10 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     waiting: 'ستُتاح إعادة المحاولة {when}.',
     waitingForNetwork: 'ستُتاح إعادة المحاولة عند عودة الاتصال بالإنترنت.',
     waited: 'يمكنك إعادة المحاولة الآن.',
+    offline: {
+      title: 'لا يوجد اتصال بالإنترنت',
+      body: 'لم يُرسَل أي شيء، وما كتبته لا يزال هنا.',
+    },
     signIn: 'تسجيل الدخول',
     signInAgain: 'تسجيل الدخول مجددًا',
     goOn: 'متابعة',
@@ -79,10 +83,6 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     unavailable: {
       title: 'تسجيل الدخول غير متاح حاليًا',
       body: 'لم يتم تسجيل دخولك، وما كتبته لا يزال هنا.',
-    },
-    offline: {
-      title: 'لا يوجد اتصال بالإنترنت',
-      body: 'لم يُرسَل أي شيء، وما كتبته لا يزال هنا.',
     },
     unknown: {
       title: 'انقطع الاتصال',
@@ -287,10 +287,6 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
       title: 'لا يمكن حفظ كلمة المرور حاليًا',
       body: 'لم تتغيّر كلمة المرور، ولم يُستخدم الرابط، وما كتبته لا يزال هنا.',
     },
-    offline: {
-      title: 'لا يوجد اتصال بالإنترنت',
-      body: 'لم يُرسَل أي شيء، وما كتبته لا يزال هنا.',
-    },
     unknown: {
       title: 'انقطع الاتصال',
       body: 'لا يمكننا تحديد ما إذا كانت كلمة المرور قد تغيّرت. يُرجى محاولة تسجيل الدخول بكلمة المرور الجديدة. وإذا لم ينجح ذلك، فيُرجى طلب رابط جديد.',
@@ -317,10 +313,6 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
     },
     unavailable: {
       title: 'لا يمكن إرسال رابط حاليًا',
-      body: 'لم يُرسَل أي شيء، وما كتبته لا يزال هنا.',
-    },
-    offline: {
-      title: 'لا يوجد اتصال بالإنترنت',
       body: 'لم يُرسَل أي شيء، وما كتبته لا يزال هنا.',
     },
     unknown: {

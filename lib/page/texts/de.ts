@@ -20,6 +20,10 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     waiting: 'Sie können es {when} erneut versuchen.',
     waitingForNetwork: 'Sie können es erneut versuchen, sobald Sie online sind.',
     waited: 'Sie können es jetzt erneut versuchen.',
+    offline: {
+      title: 'Sie sind offline',
+      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da.',
+    },
     signIn: 'Anmelden',
     signInAgain: 'Erneut anmelden',
     goOn: 'Weiter',
@@ -75,10 +79,6 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     unavailable: {
       title: 'Die Anmeldung ist gerade nicht möglich',
       body: 'Sie sind nicht angemeldet, und Ihre Eingabe ist noch da.',
-    },
-    offline: {
-      title: 'Sie sind offline',
-      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da.',
     },
     unknown: {
       title: 'Die Verbindung wurde unterbrochen',
@@ -286,10 +286,6 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
       title: 'Wir können Ihr Passwort gerade nicht speichern',
       body: 'Ihr Passwort wurde nicht geändert. Ihr Link wurde nicht verwendet, und Ihre Eingabe ist noch da.',
     },
-    offline: {
-      title: 'Sie sind offline',
-      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da.',
-    },
     unknown: {
       title: 'Die Verbindung wurde unterbrochen',
       body: 'Wir können nicht feststellen, ob Ihr Passwort geändert wurde. Versuchen Sie, sich mit dem neuen Passwort anzumelden. Wenn das nicht funktioniert, fordern Sie einen neuen Link an.',
@@ -316,10 +312,6 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     },
     unavailable: {
       title: 'Wir können gerade keinen Link senden',
-      body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da.',
-    },
-    offline: {
-      title: 'Sie sind offline',
       body: 'Es wurde nichts gesendet, und Ihre Eingabe ist noch da.',
     },
     unknown: {

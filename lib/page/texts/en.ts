@@ -21,6 +21,10 @@ export const en = (app: string, passwordMinLength: number) => ({
     waiting: 'You can try again {when}.',
     waitingForNetwork: 'You can try again once you’re online.',
     waited: 'You can try again now.',
+    offline: {
+      title: 'You’re offline',
+      body: 'Nothing was sent, and what you typed is still here.',
+    },
     signIn: 'Sign in',
     signInAgain: 'Sign in again',
     goOn: 'Continue',
@@ -75,10 +79,6 @@ export const en = (app: string, passwordMinLength: number) => ({
     unavailable: {
       title: 'Sign-in isn’t available right now',
       body: 'You’re not signed in, and what you typed is still here.',
-    },
-    offline: {
-      title: 'You’re offline',
-      body: 'Nothing was sent, and what you typed is still here.',
     },
     unknown: {
       title: 'We lost the connection',
@@ -283,10 +283,6 @@ export const en = (app: string, passwordMinLength: number) => ({
       title: 'We can’t save your password right now',
       body: 'Your password hasn’t been changed. Your link hasn’t been used, and what you typed is still here.',
     },
-    offline: {
-      title: 'You’re offline',
-      body: 'Nothing was sent, and what you typed is still here.',
-    },
     unknown: {
       title: 'We lost the connection',
       body: 'We can’t tell whether your password was changed. Try to sign in with the new password. If that doesn’t work, get a new link.',
@@ -313,10 +309,6 @@ export const en = (app: string, passwordMinLength: number) => ({
     },
     unavailable: {
       title: 'We can’t send a link right now',
-      body: 'Nothing was sent, and what you typed is still here.',
-    },
-    offline: {
-      title: 'You’re offline',
       body: 'Nothing was sent, and what you typed is still here.',
     },
     unknown: {

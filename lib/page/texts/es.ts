@@ -20,6 +20,10 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     waiting: 'Podrá intentarlo de nuevo {when}.',
     waitingForNetwork: 'Podrá intentarlo de nuevo cuando tenga conexión a internet.',
     waited: 'Ya puede intentarlo de nuevo.',
+    offline: {
+      title: 'No hay conexión a internet',
+      body: 'No se ha enviado nada y lo que ha escrito sigue aquí.',
+    },
     signIn: 'Iniciar sesión',
     signInAgain: 'Volver a iniciar sesión',
     goOn: 'Continuar',
@@ -75,10 +79,6 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     unavailable: {
       title: 'No se puede iniciar sesión en este momento',
       body: 'Su sesión no está abierta y lo que ha escrito sigue aquí.',
-    },
-    offline: {
-      title: 'No hay conexión a internet',
-      body: 'No se ha enviado nada y lo que ha escrito sigue aquí.',
     },
     unknown: {
       title: 'Se ha perdido la conexión',
@@ -285,10 +285,6 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
       title: 'No se puede guardar su contraseña en este momento',
       body: 'No se ha cambiado su contraseña. El enlace no se ha usado y lo que ha escrito sigue aquí.',
     },
-    offline: {
-      title: 'No hay conexión a internet',
-      body: 'No se ha enviado nada y lo que ha escrito sigue aquí.',
-    },
     unknown: {
       title: 'Se ha perdido la conexión',
       body: 'No sabemos si se ha cambiado su contraseña. Intente iniciar sesión con la contraseña nueva. Si no funciona, pida un enlace nuevo.',
@@ -315,10 +311,6 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     },
     unavailable: {
       title: 'No se puede enviar un enlace en este momento',
-      body: 'No se ha enviado nada y lo que ha escrito sigue aquí.',
-    },
-    offline: {
-      title: 'No hay conexión a internet',
       body: 'No se ha enviado nada y lo que ha escrito sigue aquí.',
     },
     unknown: {

@@ -20,6 +20,10 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     waiting: 'Vous pourrez réessayer {when}.',
     waitingForNetwork: 'Vous pourrez réessayer dès que vous serez en ligne.',
     waited: 'Vous pouvez maintenant réessayer.',
+    offline: {
+      title: 'Vous êtes hors ligne',
+      body: 'Rien n’a été envoyé et votre saisie est conservée.',
+    },
     signIn: 'Se connecter',
     signInAgain: 'Se connecter à nouveau',
     goOn: 'Continuer',
@@ -75,10 +79,6 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     unavailable: {
       title: 'Impossible de se connecter pour le moment',
       body: 'La connexion n’a pas abouti et votre saisie est conservée.',
-    },
-    offline: {
-      title: 'Vous êtes hors ligne',
-      body: 'Rien n’a été envoyé et votre saisie est conservée.',
     },
     unknown: {
       title: 'La connexion réseau a été interrompue',
@@ -286,10 +286,6 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
       title: 'Impossible d’enregistrer votre mot de passe pour le moment',
       body: 'Votre mot de passe n’a pas été modifié. Votre lien n’a pas été utilisé et votre saisie est conservée.',
     },
-    offline: {
-      title: 'Vous êtes hors ligne',
-      body: 'Rien n’a été envoyé et votre saisie est conservée.',
-    },
     unknown: {
       title: 'La connexion réseau a été interrompue',
       body: 'Nous ne savons pas si votre mot de passe a été modifié. Essayez de vous connecter avec le nouveau mot de passe. Si cela ne fonctionne pas, demandez un nouveau lien.',
@@ -316,10 +312,6 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     },
     unavailable: {
       title: 'Impossible d’envoyer un lien pour le moment',
-      body: 'Rien n’a été envoyé et votre saisie est conservée.',
-    },
-    offline: {
-      title: 'Vous êtes hors ligne',
       body: 'Rien n’a été envoyé et votre saisie est conservée.',
     },
     unknown: {
