@@ -1,5 +1,4 @@
 import { headers } from 'next/headers'
-import { Fragment } from 'react'
 import { grounds, surfaces } from '@/lib/page/accent-color'
 import { brandFiles } from '@/lib/page/brand-files'
 import { texts } from '@/lib/page/language'
@@ -11,6 +10,10 @@ import { Inlined } from './_ui/inlined'
 import { ErrorTexts } from './error'
 
 const { icon = '/icon.svg', touchIcon } = brandFiles()
+const themeColors = (['light', 'dark'] as const).flatMap((scheme) => [
+  [surfaces[scheme], `(prefers-color-scheme: ${scheme}) and (max-width: 32rem)`],
+  [grounds[scheme], `(prefers-color-scheme: ${scheme})`],
+])
 
 /** The frame of every page. Uses tags, because Next.js would merge `metadata` anew for every request. */
 export default async function Layout({ children }: { children: React.ReactNode }) {
@@ -21,15 +24,8 @@ export default async function Layout({ children }: { children: React.ReactNode }
     <html lang={language} dir={direction} suppressHydrationWarning>
       <head>
         <meta name="color-scheme" content="light dark" />
-        {(['light', 'dark'] as const).map((scheme) => (
-          <Fragment key={scheme}>
-            <meta
-              name="theme-color"
-              content={surfaces[scheme]}
-              media={`(prefers-color-scheme: ${scheme}) and (max-width: 32rem)`}
-            />
-            <meta name="theme-color" content={grounds[scheme]} media={`(prefers-color-scheme: ${scheme})`} />
-          </Fragment>
+        {themeColors.map(([color, media]) => (
+          <meta key={media} name="theme-color" content={color} media={media} />
         ))}
         <meta name="format-detection" content="telephone=no" />
         <meta name="robots" content="noindex" />

@@ -7,7 +7,7 @@ import { cookieOf } from '@/lib/session/cookie'
 import { findRefreshableSession, findSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
 import { LocalTime } from './_ui/local-time'
-import { Screen } from './_ui/screen'
+import { Actions, Screen } from './_ui/screen'
 import sessionScript from './_ui/session.inline.js?raw'
 
 /** Shows who is signed in. A placeholder for a dashboard, which sends users here to renew their session: `/?next=…`. */
@@ -23,23 +23,15 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const { next: wanted, 'signed-out': signedOut } = await searchParams
   const next = nextDestination(wanted, PUBLIC_URL, DASHBOARD_URL)
   if (!session) {
+    const links: [string, string][] = []
+    if (!isThisPage(SIGN_IN_URL)) links.push([signInPageUrl(SIGN_IN_URL, next), shared.signIn])
+    if (FORGOT_PASSWORD_URL) links.push([FORGOT_PASSWORD_URL, home.forgotPassword])
     return (
       <Screen app={app} title={signedOut === undefined ? home.signedOut : home.justSignedOut} icon="lock">
         <p>
           {home.signedOutBody} {isThisPage(SIGN_IN_URL) && home.signedOutWithoutLink}
         </p>
-        <div className="actions">
-          {!isThisPage(SIGN_IN_URL) && (
-            <a className="button" href={signInPageUrl(SIGN_IN_URL, next)}>
-              {shared.signIn}
-            </a>
-          )}
-          {FORGOT_PASSWORD_URL && (
-            <a className="button quiet" href={FORGOT_PASSWORD_URL}>
-              {home.forgotPassword}
-            </a>
-          )}
-        </div>
+        <Actions links={links} />
       </Screen>
     )
   }

@@ -26,6 +26,19 @@ export function Screen({ app, title, tab = title, icon, focus, children }: Prope
   )
 }
 
+/** The links of a screen. The first one is the main one. */
+export function Actions({ links }: { links: [url: string, label: string][] }) {
+  return (
+    <div className="actions">
+      {links.map(([url, label], index) => (
+        <a key={label} className={index === 0 ? 'button' : 'button quiet'} href={url}>
+          {label}
+        </a>
+      ))}
+    </div>
+  )
+}
+
 /** A ref callback that focuses its element. */
 export function takeFocus(element: HTMLElement | null): void {
   element?.focus()

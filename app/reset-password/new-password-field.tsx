@@ -6,7 +6,6 @@ import { formatIssue } from '@/lib/password/format'
 import type { Question } from './strength-worker'
 
 const debounceMs = 350 // rates the password when typing pauses
-const formatRatings = { too_short: 'short', too_long: 'long', invalid_characters: 'invalid' } as const
 
 type Rating = keyof Texts['reset']['strength']
 
@@ -43,7 +42,7 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
       const context = email ? [email, app] : [app]
       // null if the worker could not be loaded
       const judged = issue || !wantsAdvice ? null : await judge({ password, context }).catch(() => null)
-      if (isLatest) setRating(issue ? formatRatings[issue] : judged)
+      if (isLatest) setRating(issue ?? judged)
     }, debounceMs)
     return () => {
       isLatest = false

@@ -1,6 +1,6 @@
 import type { IconName } from '@/app/_ui/icon'
 import { Reference } from '@/app/_ui/reference'
-import { Screen } from '@/app/_ui/screen'
+import { Actions, Screen } from '@/app/_ui/screen'
 import type { Texts } from '@/lib/page/texts/en'
 
 /** How a reset ends: `dead` is a link that the server rejected when the password was sent. */
@@ -26,7 +26,7 @@ export function ResetResult(properties: Properties) {
   const { title, body } = texts[ending]
   // Not after a server error: the link in the email may still work, and a new one would invalidate it.
   const canNeedLink = ending !== 'done' && ending !== 'failed'
-  const links = [[signInUrl, shared.signIn]]
+  const links: [string, string][] = [[signInUrl, shared.signIn]]
   if (canNeedLink && forgotPasswordUrl) links.unshift([forgotPasswordUrl, texts.newLink])
   if (ending === 'used' || ending === 'unknown') links.reverse() // the password may have been changed
   return (
@@ -34,13 +34,7 @@ export function ResetResult(properties: Properties) {
       <p>{body}</p>
       {ending === 'done' && <p>{texts.stillNeeded}</p>}
       {canNeedLink && !forgotPasswordUrl && <p>{texts.newLinkWithoutPlace}</p>}
-      <div className="actions">
-        {links.map(([url, label], index) => (
-          <a key={url} className={index === 0 ? 'button' : 'button quiet'} href={url}>
-            {label}
-          </a>
-        ))}
-      </div>
+      <Actions links={links} />
       <Reference id={requestId} shared={shared} />
     </Screen>
   )

@@ -1,7 +1,7 @@
 import { headers } from 'next/headers'
 import { Address } from '@/app/_ui/address'
 import { NeedsScript } from '@/app/_ui/needs-script'
-import { Screen } from '@/app/_ui/screen'
+import { Actions, Screen } from '@/app/_ui/screen'
 import { lookUp } from '@/app/look-up'
 import { texts } from '@/lib/page/language'
 import { nextDestination } from '@/lib/page/next-path'
@@ -45,6 +45,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
 
   const { another, error, step } = parameters
   const isStart = [another, error, step].every((parameter) => parameter === undefined)
+  // There, kept-email.inline.js forgets the address, and page-proxy.ts makes the provider ask who it is.
   const anotherUrl = `/sign-in?another${next ? `&next=${encodeURIComponent(next)}` : ''}`
   const challenged = isStart ? await lookUp('a challenge', findBrowserChallenge(await headers())) : null
   if (challenged) {
@@ -69,15 +70,12 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
             <Address email={session.email} />
           </dd>
         </dl>
-        <div className="actions">
-          <a className="button" href={next ?? DASHBOARD_URL}>
-            {shared.goOn}
-          </a>
-          {/* kept-email.inline.js forgets the address, and page-proxy.ts makes the provider ask who it is. */}
-          <a className="button quiet" href={anotherUrl}>
-            {signIn.another}
-          </a>
-        </div>
+        <Actions
+          links={[
+            [next ?? DASHBOARD_URL, shared.goOn],
+            [anotherUrl, signIn.another],
+          ]}
+        />
       </Screen>
     )
   }

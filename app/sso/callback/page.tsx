@@ -3,7 +3,7 @@ import { Address } from '@/app/_ui/address'
 import type { IconName } from '@/app/_ui/icon'
 import { NeedsScript } from '@/app/_ui/needs-script'
 import { Reference } from '@/app/_ui/reference'
-import { Screen } from '@/app/_ui/screen'
+import { Actions, Screen } from '@/app/_ui/screen'
 import * as paths from '@/lib/contract/paths'
 import { texts } from '@/lib/page/language'
 import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
@@ -30,13 +30,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
 
   const nextUrl = nextDestination(next, PUBLIC_URL, DASHBOARD_URL)
   const signInUrl = signInPageUrl(SIGN_IN_URL, nextUrl)
-  const signIn = (
-    <div className="actions">
-      <a className="button" href={signInUrl}>
-        {shared.signInAgain}
-      </a>
-    </div>
-  )
+  const signIn = <Actions links={[[signInUrl, shared.signInAgain]]} />
   if (error !== undefined) {
     const reason = isKnown(error, sso.rejected) ? error : 'other'
     const { title, body } = sso.rejected[reason]

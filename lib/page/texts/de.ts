@@ -232,9 +232,9 @@ export const de = (app: string, passwordMinLength: number): Texts => ({
     sending: 'Ihr Passwort wird gespeichert …',
     slow: 'Ihr Passwort wird noch gespeichert. Lassen Sie diese Seite geöffnet.',
     strength: {
-      short: 'Noch zu kurz',
-      long: 'Zu lang: höchstens 72 Zeichen',
-      invalid: 'Enthält unzulässige Zeichen',
+      too_short: 'Noch zu kurz',
+      too_long: 'Zu lang: höchstens 72 Zeichen',
+      invalid_characters: 'Enthält unzulässige Zeichen',
       weak: 'Noch leicht zu erraten',
       good: 'Gut: schwer zu erraten',
       strong: 'Sehr stark',

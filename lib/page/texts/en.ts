@@ -231,9 +231,9 @@ export const en = (app: string, passwordMinLength: number) => ({
     sending: 'Saving your password…',
     slow: 'Still saving. Keep this page open.',
     strength: {
-      short: 'Too short so far',
-      long: 'Too long: 72 characters or fewer',
-      invalid: 'Has characters that can’t be used',
+      too_short: 'Too short so far',
+      too_long: 'Too long: 72 characters or fewer',
+      invalid_characters: 'Has characters that can’t be used',
       weak: 'Easy to guess so far',
       good: 'Good: hard to guess',
       strong: 'Very strong',

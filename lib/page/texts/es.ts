@@ -231,9 +231,9 @@ export const es = (app: string, passwordMinLength: number): Texts => ({
     sending: 'Guardando la contraseña…',
     slow: 'Aún se está guardando su contraseña. No cierre esta página.',
     strength: {
-      short: 'Aún es demasiado corta',
-      long: 'Demasiado larga: 72 caracteres como máximo',
-      invalid: 'Tiene caracteres no permitidos',
+      too_short: 'Aún es demasiado corta',
+      too_long: 'Demasiado larga: 72 caracteres como máximo',
+      invalid_characters: 'Tiene caracteres no permitidos',
       weak: 'Aún es fácil de adivinar',
       good: 'Buena: difícil de adivinar',
       strong: 'Muy segura',

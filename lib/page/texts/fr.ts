@@ -232,9 +232,9 @@ export const fr = (app: string, passwordMinLength: number): Texts => ({
     sending: 'Enregistrement en cours…',
     slow: 'L’enregistrement est toujours en cours. Ne fermez pas cette page.',
     strength: {
-      short: 'Encore trop court',
-      long: 'Trop long : 72 caractères au maximum',
-      invalid: 'Contient des caractères non autorisés',
+      too_short: 'Encore trop court',
+      too_long: 'Trop long : 72 caractères au maximum',
+      invalid_characters: 'Contient des caractères non autorisés',
       weak: 'Encore facile à deviner',
       good: 'Bien : difficile à deviner',
       strong: 'Très solide',
