@@ -9,16 +9,20 @@
     return controller.signal
   }
 
+  // `body` is an object, or a URLSearchParams.
   window.sendJson = (path, body) => {
     // Sent, so that a request without a response has an ID too. Undefined on plain http.
     const requestId = crypto.randomUUID?.()
+    const headers = { Accept: 'application/json', ...(requestId && { 'X-Request-Id': requestId }) }
+    const isForm = body instanceof URLSearchParams
+    if (!isForm) headers['Content-Type'] = 'application/json'
     const response = fetch(path, {
       method: 'POST',
       credentials: 'same-origin',
       cache: 'no-store',
       redirect: 'error',
-      headers: { 'Content-Type': 'application/json', ...(requestId && { 'X-Request-Id': requestId }) },
-      body: JSON.stringify(body),
+      headers,
+      body: isForm ? body : JSON.stringify(body),
       signal: window.abortAfter(postMs),
     })
     return { requestId, response }

@@ -8,7 +8,6 @@ import * as paths from '@/lib/contract/paths'
 import { signInPageUrl } from '@/lib/page/next-path'
 import { post } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
-import { findConnection } from './find-connection'
 
 type Properties = PageTexts & {
   texts: Texts['signIn']
@@ -48,7 +47,12 @@ export function SignInForm(properties: Properties) {
   }
 
   async function find(email: string, wrong: Problem | null): Promise<void> {
-    const outcome = await form.send(wrong, () => findConnection(email, next))
+    const body = new URLSearchParams(next ? { email, next } : { email })
+    const outcome = await form.send(wrong, async () => {
+      const found = await post(paths.findSsoConnection, body)
+      // The request changes nothing, so a lost response is treated as a failed request.
+      return found.kind === 'unknown' ? ({ kind: 'unavailable', waitSeconds: 5 } as const) : found
+    })
     if (outcome?.kind === 'rejected') form.setProblem({ field: 'email', text: texts.invalidEmail })
     if (outcome?.kind !== 'done') return
     if (outcome.returnTo) return location.assign(outcome.returnTo)

@@ -150,7 +150,7 @@ test('shows an error when a script throws, and keeps what was typed', async ({ p
     }
   }
   for (const [state, label, typed, button, title] of [
-    ['email first', 'Email address', 'ada@example.org', 'Continue', 'Sign-in isn’t available right now'],
+    ['email first', 'Email address', 'ada@example.org', 'Continue', 'We couldn’t sign you in'],
     ['password', 'Password', 'lantern otter meadow', 'Sign in', 'We couldn’t sign you in'],
   ] as const) {
     await show(page, `password sign-in: ${state}`)

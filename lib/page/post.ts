@@ -27,7 +27,7 @@ declare global {
   }
 }
 
-/** Posts JSON to a route of this site, without retries. Never throws. */
+/** Posts JSON, or a form, to a route of this site, without retries. Never throws. */
 export async function post(path: string, body: unknown): Promise<Outcome> {
   if (!navigator.onLine) return { kind: 'offline' }
   try {
