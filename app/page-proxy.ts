@@ -114,7 +114,7 @@ async function forwardToPage(request: NextRequest, path: string, nonce: string, 
 }
 
 const fixedHeaders = {
-  'Cache-Control': 'no-store',
+  'Cache-Control': process.env.VERCEL ? 'no-store, no-transform' : 'no-store', // elsewhere, bin/server.ts forbids it
   'Referrer-Policy': 'no-referrer',
   'X-Robots-Tag': 'noindex',
   'Cross-Origin-Opener-Policy': 'same-origin',

@@ -86,6 +86,7 @@ async function serve(dev: boolean): Promise<void> {
       for (const name in headers) if (internalHeader.test(name)) delete headers[name]
       if (headers.cookie) headers.cookie = headers.cookie.match(ownCookie)?.join('; ') ?? ''
     }
+    forbidTransform(response)
     const forwardedFor = [headers['x-forwarded-for'] ?? [], request.socket.remoteAddress ?? ''].flat().join(', ')
     headers['x-forwarded-for'] = forwardedFor
     const isAdmitted = admit(forwardedClientKey(forwardedFor, trustedProxies), response, () =>
@@ -110,6 +111,16 @@ async function serve(dev: boolean): Promise<void> {
 function reject(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' })
   response.end(`${text}\n`)
+}
+
+/** Forbids proxies to change a page, which may hold a secret. Last, because Next.js would not compress such a page. */
+function forbidTransform(response: ServerResponse): void {
+  const writeHead = response.writeHead.bind(response) as (...parameters: unknown[]) => ServerResponse
+  response.writeHead = (...parameters: unknown[]) => {
+    const isPage = `${response.getHeader('Content-Type')}`.startsWith('text/html')
+    if (isPage) response.setHeader('Cache-Control', 'no-store, no-transform')
+    return writeHead(...parameters)
+  }
 }
 
 /** Starts a request after earlier ones if its client has 16 in progress. Returns false if 256 already wait. */

@@ -27,7 +27,8 @@ test('every page has a strict policy, is never cached, and loads nothing from ot
     const ancestors = ["frame-ancestors 'none'", "base-uri 'none'", "object-src 'none'"]
     for (const part of [...ancestors, "form-action 'self'", "connect-src 'self'"]) expect(policy).toContain(part)
     expect(policy).not.toMatch(/unsafe|https?:|\*|forged/)
-    expect(header('cache-control'), path).toContain('no-store')
+    expect(header('cache-control'), path).toBe('no-store, no-transform')
+    expect(header('content-encoding'), path).toBe('gzip')
     // /sign-out needs the origin of the sign-out form on the home page.
     expect(header('referrer-policy')).toBe(path === '/' ? 'same-origin' : 'no-referrer')
     expect(header('x-content-type-options')).toBe('nosniff')

@@ -66,7 +66,10 @@ test('allows an IP address the limit over all paths, and rejects the next reques
   const page = await context.newPage()
   const secretUrl = `${url}/sso/callback?code=fabricated`
   const response = await page.goto(secretUrl)
-  expect(response!.headers()).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+  expect(response!.headers()).toMatchObject({
+    'cache-control': 'no-store, no-transform',
+    'referrer-policy': 'no-referrer',
+  })
   await expect(page.getByRole('heading')).toHaveText('Zu viele Anfragen aus Ihrem Netzwerk')
   await expect(page.getByText(/in \d+ (Minuten|Sekunden)/)).toBeVisible()
   expect(await page.getByRole('link').evaluate((link: HTMLAnchorElement) => link.href)).toBe(secretUrl)
