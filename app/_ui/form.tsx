@@ -5,7 +5,7 @@ import type { Outcome } from '@/lib/page/post'
 import type { Texts } from '@/lib/page/texts/en'
 import { Reference } from './reference'
 import { takeFocus } from './screen'
-import { isRetryable, markPageReady, maxRetries, type Step, useAttempts } from './use-attempts'
+import { isRetryable, markPageReady, maxRetries, useAttempts } from './use-attempts'
 import { useWait, WaitText } from './wait'
 
 const longWaitSeconds = 60 // after the last retry
@@ -56,6 +56,8 @@ type Properties = PageTexts & {
   form: ReturnType<typeof useForm>
   texts: Messages & { sending: string; early?: string; slow?: string }
   title: string
+  /** The title of the browser tab. */
+  tab?: string
   intro?: React.ReactNode
   submit: string
   /** Where the browser sends the form without scripts, and what early-submit.inline.js does then. */
@@ -68,10 +70,9 @@ type Properties = PageTexts & {
 /** A form that stays, with what was typed, after every error. Shows an error at its field, or else above the form. */
 export function Form({ form, app, language, shared, texts, title, intro, submit, onSubmit, ...rest }: Properties) {
   const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
-  const { action, scripts, children } = rest
+  const { tab = title, action, scripts, children } = rest
   const { limited, unavailable, unknown, failed } = texts
-  const { offline } = shared
-  const messages: { [kind in Step['kind']]?: Message } = { limited, unavailable, offline, unknown, failed }
+  const messages: Partial<Record<string, Message>> = { limited, unavailable, offline: shared.offline, unknown, failed }
   const message = (form.gaveUp && texts.gaveUp) || messages[step.kind]
 
   useLayoutEffect(() => {
@@ -87,7 +88,7 @@ export function Form({ form, app, language, shared, texts, title, intro, submit,
 
   return (
     <>
-      <title>{`${problem ? shared.errorPrefix : ''}${message?.title ?? title} – ${app}`}</title>
+      <title>{`${problem ? shared.errorPrefix : ''}${message?.title ?? tab} – ${app}`}</title>
       {message && (
         <div className={`banner ${step.kind}`} role="alert" tabIndex={-1} ref={takeFocus} key={message.title}>
           <h2>{message.title}</h2>

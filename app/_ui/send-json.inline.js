@@ -9,7 +9,6 @@
     return controller.signal
   }
 
-  // `body` is an object, or a URLSearchParams.
   window.sendJson = (path, body) => {
     // Sent, so that a request without a response has an ID too. Undefined on plain http.
     const requestId = crypto.randomUUID?.()

@@ -66,7 +66,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
       <Screen app={app} title={home.signedIn} icon="good">
         <dl className="facts">
           <dt>{home.as}</dt>
-          <dd translate="no">
+          <dd>
             <Address email={session.email} />
           </dd>
         </dl>
@@ -117,11 +117,15 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
           {form}
         </NeedsScript>
       )}
+      {listed.length > 0 && <p className="or">{signIn.or}</p>}
       {listed.length > 0 && (
         <ul className="choices">
           {listed.map(({ slug, name }) => (
             <li key={slug}>
               <a className="button quiet wide" href={startPath(slug, next)}>
+                <svg viewBox="0 0 24 24" aria-hidden="true">
+                  <path d="M4 20V5.5h9.5V20M13.5 10H20v10M2.5 20h19M7.5 9.5H10M7.5 13H10M7.5 16.5H10M17 13.5v0M17 16.5v0" />
+                </svg>
                 {signIn.with.replace('{name}', () => name)}
               </a>
             </li>

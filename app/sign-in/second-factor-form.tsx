@@ -38,11 +38,7 @@ export function SecondFactorForm(properties: Properties) {
       <Form
         {...{ form, app, language, shared, texts }}
         title={texts.title}
-        intro={
-          <p className="account" translate="no">
-            <Address email={email} />
-          </p>
-        }
+        intro={<Address email={email} />}
         submit={shared.signIn}
         action="/sign-in"
         scripts="data-needs-script"

@@ -47,9 +47,8 @@ export function SignInForm(properties: Properties) {
   }
 
   async function find(email: string, wrong: Problem | null): Promise<void> {
-    const body = new URLSearchParams(next ? { email, next } : { email })
     const outcome = await form.send(wrong, async () => {
-      const found = await post(paths.findSsoConnection, body)
+      const found = await post(paths.findSsoConnection, new URLSearchParams(next ? { email, next } : { email }))
       // The request changes nothing, so a lost response is treated as a failed request.
       return found.kind === 'unknown' ? ({ kind: 'unavailable', waitSeconds: 5 } as const) : found
     })
@@ -81,8 +80,9 @@ export function SignInForm(properties: Properties) {
       <Form
         {...{ form, app, language, shared }}
         texts={asksPassword ? texts : { ...texts, sending: texts.submit }}
-        title={stage === 'password' ? texts.passwordTitle : shared.signIn}
-        intro={!asksPassword && <p>{passwordTexts ? texts.bodyWithPassword : texts.body}</p>}
+        title={stage === 'password' ? texts.passwordTitle : texts.title}
+        tab={stage === 'password' ? undefined : shared.signIn}
+        intro={!passwordTexts && <p>{texts.body}</p>}
         submit={asksPassword ? shared.signIn : texts.submit}
         action={asksPassword ? '/sign-in' : paths.findSsoConnection}
         scripts={asksPassword ? 'data-needs-script' : 'data-prefers-script'}

@@ -77,7 +77,7 @@ test('signs in at the documented cost; another user replaces the session', async
     if (name === 'Ada') {
       await page.getByLabel('Email address').fill(`ada@${domain}`)
       await page.getByRole('button', { name: 'Continue' }).click()
-    } else await page.getByRole('link', { name: `Sign in with Acme ${slug}` }).click()
+    } else await page.getByRole('link', { name: `Continue with Acme ${slug}` }).click()
     await atProvider(page)
     await choose(page, name)
     await page.waitForURL('/#top')
@@ -130,7 +130,7 @@ for (const [ending, [title, act]] of Object.entries(endings)) {
     expect(await emailsOf(sql)).toEqual([])
     if (ending !== 'the connection is disabled') return
     await page.goto('/sign-in')
-    await expect(page.getByRole('link', { name: `Sign in with Acme ${slug}` })).toHaveCount(0)
+    await expect(page.getByRole('link', { name: `Continue with Acme ${slug}` })).toHaveCount(0)
   })
 }
 
@@ -148,7 +148,7 @@ test('shows an account without access, but not in a URL, and asks for another on
   await expect(page.getByText(`Your organization signed you in as ada@${domain}`)).toBeVisible()
   expect(await page.evaluate(() => document.cookie)).not.toContain('ask')
   await page.getByRole('link', { name: 'Sign in again' }).click()
-  await page.getByRole('link', { name: `Sign in with Acme ${slug}` }).click()
+  await page.getByRole('link', { name: `Continue with Acme ${slug}` }).click()
   await atProvider(page)
   await start(page)
   await atProvider(page)

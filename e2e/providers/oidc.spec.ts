@@ -60,7 +60,7 @@ test('LemonLDAP::NG: the second sign-in from /sign-in is the same user', async (
   const another = await browserProcess.newContext()
   const second = await another.newPage()
   await second.goto(`${server.url}/sign-in?next=/reports`)
-  await second.getByRole('link', { name: `Sign in with ${slug}` }).click()
+  await second.getByRole('link', { name: `Continue with ${slug}` }).click()
   await signInAtProvider(second)
   await second.waitForURL(`${server.url}/reports`)
   await another.close()

@@ -109,17 +109,17 @@ export const states: Record<string, State> = {
     ]),
   ),
 
-  'sign in: form': { title: 'Sign in', path: '/sign-in', passwords: false },
+  'sign in: form': { title: 'Sign in to {app}', path: '/sign-in', passwords: false },
   'sign in: form with an error': {
-    title: 'Sign in',
+    title: 'Sign in to {app}',
     path: '/sign-in?error=unknown',
     passwords: false,
   },
 
-  'password sign-in: email first': { title: 'Sign in', path: '/sign-in', passwords: true },
+  'password sign-in: email first': { title: 'Sign in to {app}', path: '/sign-in', passwords: true },
   'password sign-in: password': passwordStep([]),
   'password sign-in: both at once, shown': {
-    title: 'Sign in',
+    title: 'Sign in to {app}',
     path: '/sign-in?step=password',
     passwords: true,
     steps: [
@@ -128,7 +128,7 @@ export const states: Record<string, State> = {
     ],
   },
   'password sign-in: no email address': {
-    title: 'Sign in',
+    title: 'Sign in to {app}',
     path: '/sign-in',
     passwords: true,
     steps: [
@@ -151,7 +151,7 @@ export const states: Record<string, State> = {
     ['see', '.banner'],
   ]),
   'password sign-in: scripts fail to load': {
-    title: 'Sign in',
+    title: 'Sign in to {app}',
     path: '/sign-in?step=password',
     passwords: true,
     scripts: 'failed',
@@ -166,7 +166,7 @@ export const states: Record<string, State> = {
   'second factor: too many attempts': factorSent(limited, '.banner'),
   'second factor: outcome unknown': factorSent('lost', '.banner'),
   'second factor: expired': {
-    title: 'Sign in',
+    title: 'Sign in to {app}',
     path: '/sign-in?step=password&error=expired',
     passwords: true,
     email: 'ada@example.com',

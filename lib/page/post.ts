@@ -12,8 +12,7 @@ export type Content = { secret?: string; uri?: string; enrolment?: string; recov
 
 export type Sent = { requestId?: string; response: Promise<Response> }
 
-type Status = { ok?: boolean; code?: ErrorCode; requestId?: string; issues?: Issue[]; outcome?: 'unknown' }
-type Body = Status & Content
+type Body = Content & { ok?: boolean; code?: ErrorCode; requestId?: string; issues?: Issue[]; outcome?: 'unknown' }
 
 declare global {
   interface Window {

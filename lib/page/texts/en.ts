@@ -51,15 +51,16 @@ export const en = (app: string, passwordMinLength: number) => ({
     forgotPassword: 'Forgot your password?',
   },
   signIn: {
-    body: 'Enter your work email address to go to your organization’s sign-in page.',
+    title: `Sign in to ${app}`,
+    body: 'Use your work address to sign in at your organization.',
     label: 'Email address',
     submit: 'Continue',
-    with: 'Sign in with {name}',
+    with: 'Continue with {name}',
+    or: 'or',
     invalidEmail: 'Enter an email address, like name@example.com.',
     unknownEmail: 'There’s no sign-in for this email address. Check it’s correct, or ask your administrator.',
     going: 'Taking you to your organization',
     goingBody: 'Sign in with {name}, then you’ll come back here.',
-    bodyWithPassword: 'Enter your email address to continue.',
     password: 'Password',
     usePassword: 'Sign in with a password',
     passwordTitle: 'Enter your password',
@@ -358,7 +359,7 @@ export const en = (app: string, passwordMinLength: number) => ({
       notYou:
         'If it was you, there is nothing to do. If it wasn’t you, get a new link and choose another password now.',
       support:
-        'If it wasn’t you, the person who did it may be able to read your email: change the password of your mailbox too, and tell your support.',
+        'If it wasn’t you, the person who did it may be able to read your email: change the password of your mailbox too, and contact support.',
     },
     newDevice: {
       subject: `New sign-in to ${app}`,
@@ -374,12 +375,12 @@ export const en = (app: string, passwordMinLength: number) => ({
       body: `An administrator changed the email address of your ${app} account. This message goes to the old address and to the new one.`,
       next: 'Every device was signed out. From now on, sign in with the new address.',
       button: 'Sign in',
-      support: 'If you didn’t expect this, tell your support.',
+      support: 'If you didn’t expect this, contact support.',
     },
     secondFactor: {
       button: 'Choose a new password',
       notYou: 'If it was you, there is nothing to do. If it wasn’t you, choose another password now.',
-      support: 'If you didn’t expect this, tell your support too.',
+      support: 'If you didn’t expect this, contact support too.',
       on: {
         subject: `Sign-in to ${app} now asks for a code`,
         title: 'Your authenticator app is set up',
