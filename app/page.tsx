@@ -6,9 +6,10 @@ import { nextDestination, signInPageUrl } from '@/lib/page/next-path'
 import { cookieOf } from '@/lib/session/cookie'
 import { findRefreshableSession, findSession } from '@/lib/session/find'
 import { env } from '@/lib/settings/env'
-import { LocalTime } from './_ui/local-time'
+import { Address } from './_ui/address'
 import { Actions, Screen } from './_ui/screen'
 import sessionScript from './_ui/session.inline.js?raw'
+import { Time } from './_ui/time'
 
 /** Shows who is signed in. A placeholder for a dashboard, which sends users here to renew their session: `/?next=…`. */
 export default async function HomePage({ searchParams }: PageProps<'/'>) {
@@ -49,10 +50,12 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
       <Screen app={app} title={home.signedIn} icon="good">
         <dl className="facts">
           <dt>{home.as}</dt>
-          <dd translate="no">{session.email}</dd>
+          <dd>
+            <Address email={session.email} />
+          </dd>
           <dt>{home.until}</dt>
           <dd>
-            <LocalTime instant={session.endsAt.toISOString()} locale={localeOf(requestHeaders)} />
+            <Time instant={session.endsAt.toISOString()} locale={localeOf(requestHeaders)} />
           </dd>
         </dl>
         <form id="sign-out" className="actions" method="post" action="/sign-out">

@@ -1,4 +1,9 @@
 /** An email address. A long one wraps after `@` and `.`, not inside words. */
 export function Address({ email }: { email: string }) {
-  return email.match(/[^@.]*[@.]|[^@.]+/g)!.flatMap((part, index) => [part, <wbr key={index} />])
+  const parts = email.match(/[^@.]*[@.]|[^@.]+/g)!
+  return (
+    <bdi className="account" translate="no">
+      {parts.flatMap((part, index) => [part, <wbr key={index} />])}
+    </bdi>
+  )
 }

@@ -1,7 +1,8 @@
 import { headers } from 'next/headers'
 import { redirect } from 'next/navigation'
-import { LocalTime } from '@/app/_ui/local-time'
+import { Address } from '@/app/_ui/address'
 import { NeedsScript } from '@/app/_ui/needs-script'
+import { Time } from '@/app/_ui/time'
 import { lookUp } from '@/app/look-up'
 import { deviceIn } from '@/lib/device'
 import { localeOf, texts } from '@/lib/page/language'
@@ -55,7 +56,9 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
       <h1>{account.title}</h1>
       <dl className="facts">
         <dt>{home.as}</dt>
-        <dd translate="no">{session.email}</dd>
+        <dd>
+          <Address email={session.email} />
+        </dd>
       </dl>
       <section className="part">
         <h2>{account.password}</h2>
@@ -79,7 +82,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
           <p>{factor?.enabledAt ? account.factor.on : account.factor.off}</p>
           {factor?.enabledAt && (
             <p className="hint">
-              {account.factor.since} <LocalTime instant={factor.enabledAt.toISOString()} locale={locale} />
+              {account.factor.since} <Time instant={factor.enabledAt.toISOString()} locale={locale} />
               <br />
               {account.factor.left} {factor.recoveryCodesLeft}
             </p>
@@ -108,9 +111,9 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
                   {connection
                     ? account.began.connection.replace('{name}', () => connection.name)
                     : account.began[method]}{' '}
-                  <LocalTime instant={createdAt} locale={locale} />
+                  <Time instant={createdAt} locale={locale} />
                   <br />
-                  {account.lastUsed} <LocalTime instant={lastUsedAt} locale={locale} />
+                  {account.lastUsed} <Time instant={lastUsedAt} locale={locale} />
                 </p>
                 <form method="post" action={current ? '/sign-out' : '/account/update'}>
                   <input type="hidden" name="session" value={id} />

@@ -69,10 +69,7 @@ export function ResetForm(properties: Properties) {
     <>
       {email && (
         <p>
-          {texts.account}{' '}
-          <strong className="account" translate="no">
-            <Address email={email} />
-          </strong>
+          {texts.account} <Address email={email} />
         </p>
       )}
       <p>{texts.formBody}</p>

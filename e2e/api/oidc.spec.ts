@@ -228,7 +228,7 @@ test.describe('an account without access', () => {
     const address = keepSecret(provider.person.email as string)
     const landing = await visitor.signIn(slug, '/reports')
     expect(landing.pathname + landing.search).toBe('/sso/callback?error=no_access&next=%2Freports')
-    expect(await page(visitor)).toContain(`<strong translate="no">${address}</strong>`)
+    expect(await page(visitor)).toContain(`<bdi class="account" translate="no">${address}</bdi>`)
     for (const path of ['/sso/callback?error=other', '/sso/callback?error=access_denied'])
       expect(await page(visitor, path)).not.toContain(address)
     expect(await page(new Visitor(server.url))).toContain('your account can’t be used with Dashboard')
@@ -254,7 +254,7 @@ test.describe('an account without access', () => {
       expect(errorOf(await visitor.signIn(slug)), how).toBe('no_access')
       const html = await page(visitor)
       const text = name
-        ? `<strong translate="no">${keepSecret(name)}</strong>`
+        ? `<bdi class="account" translate="no">${keepSecret(name)}</bdi>`
         : 'your account can’t be used with Dashboard'
       expect(html, how).toContain(text)
       expect(html, how).not.toMatch(/<b>|\u202e/)

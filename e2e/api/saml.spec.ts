@@ -290,7 +290,7 @@ test('after an account without access, which is named, or a sign-out, the next r
   expect(authnRequestIn(begun.url)).not.toContain('ForceAuthn')
   expect(errorOf(await visitor.deliver(begun, responseTo(provider, begun)))).toBe('no_access')
   const html = (await (await visitor.request('/sso/callback?error=no_access')).text()).replaceAll('<wbr/>', '')
-  expect(html).toContain(`<strong translate="no">${keepSecret(`ada@${strict}.example.org`)}</strong>`)
+  expect(html).toContain(`<bdi class="account" translate="no">${keepSecret(`ada@${strict}.example.org`)}</bdi>`)
   expect(authnRequestIn((await visitor.begin(strict)).url)).toContain('ForceAuthn="true"')
   expect(authnRequestIn((await visitor.begin(strict)).url)).not.toContain('ForceAuthn')
   visitor.cookies.set('ask', 'ask-login.') // as a page does after a sign-out

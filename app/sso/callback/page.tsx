@@ -41,9 +41,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
         {address ? (
           <p>
             {before}
-            <strong translate="no">
-              <Address email={address} />
-            </strong>
+            <Address email={address} />
             {after}
           </p>
         ) : (

@@ -1,6 +1,7 @@
 'use client'
 
 import { useLayoutEffect, useRef, useState } from 'react'
+import { Address } from '@/app/_ui/address'
 import type { PageTexts } from '@/app/_ui/form'
 import { Reference } from '@/app/_ui/reference'
 import { Screen } from '@/app/_ui/screen'
@@ -126,7 +127,7 @@ export function SsoLanding(properties: Properties) {
       <Screen app={app} title={texts.already.title} icon="good" focus={hasCode}>
         <p role="status">
           {beforeEmail}
-          <span translate="no">{account}</span>
+          <Address email={account} />
           {afterEmail}
         </p>
         <div className="actions">{continueLink('button')}</div>
