@@ -133,14 +133,27 @@ test('does not translate the email address of a signed-in user', async ({ page, 
   await expect(page.locator('font', { hasText: user.email })).toHaveCount(0)
 })
 
-test('works without AbortSignal.timeout, as in Safari 15', async ({ page }) => {
-  await page.addInitScript(() => Reflect.deleteProperty(AbortSignal, 'timeout'))
+/** What Chrome 111, Firefox 111 or Safari 16.4 lacks, and AbortSignal.timeout, which Safari 15 lacks. */
+const newFeatures =
+  'AbortSignal.any AbortSignal.timeout Array.fromAsync Array.prototype.toSorted Array.prototype.with Map.groupBy ' +
+  'Object.groupBy Promise.try Promise.withResolvers Set.prototype.union Set.prototype.intersection URL.canParse URL.parse ' +
+  'cookieStore requestIdleCallback scheduler Document.prototype.startViewTransition HTMLElement.prototype.showPopover'
+
+test('works in the oldest browsers that docs/api.md names', async ({ page }) => {
+  await page.addInitScript(newFeatures.replace(/\S+/g, 'delete $&;'))
+  await page.route(/\/preview\/(reset|password|account)/, async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, body: (await response.text()).replaceAll(':has(', ':not-in-firefox-111(') })
+  })
   const complaints = complaintsOf(page.context())
-  const forms = ['reset: accepted', 'password sign-in: password', 'password sign-in: wrong']
-  for (const name of [...forms, 'sso: signed in', 'sso: signed in already']) {
+  const forms = ['reset: accepted', 'account: set up, recovery codes', 'password sign-in: wrong']
+  for (const name of [...forms, 'sso: signed in', 'sso: signed in already', 'reset: form, strong password shown']) {
     await show(page, name)
     expect(complaints, name).toEqual([])
   }
+  const field = page.locator('#password')
+  await expect(field).toBeFocused()
+  await expect(field).toHaveCSS('outline-style', 'solid')
 })
 
 test('shows an error when a script throws, and keeps what was typed', async ({ page, user }) => {
