@@ -28,7 +28,7 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
     if (!isThisPage(SIGN_IN_URL)) links.push([signInPageUrl(SIGN_IN_URL, next), shared.signIn])
     if (FORGOT_PASSWORD_URL) links.push([FORGOT_PASSWORD_URL, home.forgotPassword])
     return (
-      <Screen app={app} title={signedOut === undefined ? home.signedOut : home.justSignedOut} icon="lock">
+      <Screen app={app} title={signedOut === undefined ? home.signedOut : home.justSignedOut}>
         <p>
           {home.signedOutBody} {isThisPage(SIGN_IN_URL) && home.signedOutWithoutLink}
         </p>

@@ -5,7 +5,7 @@ type Properties = {
   title: string
   /** The title of the browser tab. */
   tab?: string
-  icon: IconName
+  icon?: IconName
   /** Moves the focus to the heading, so that a screen reader continues there. For a screen that replaces another. */
   focus?: boolean
   children: React.ReactNode
@@ -17,7 +17,7 @@ export function Screen({ app, title, tab = title, icon, focus, children }: Prope
   return (
     <div key={focus ? title : null} className={focus ? 'arriving' : undefined}>
       <title>{`${tab} – ${app}`}</title>
-      <Icon icon={icon} />
+      {icon && <Icon icon={icon} />}
       <h1 tabIndex={focus ? -1 : undefined} ref={focus ? takeFocus : undefined}>
         {title}
       </h1>
