@@ -73,6 +73,7 @@ export function SignInForm(properties: Properties) {
   }, [stage])
 
   const asksPassword = stage !== 'email'
+  const linkUrl = asksPassword ? properties.forgotPasswordUrl : passwordTexts && passwordStep(next)
   const errorOf = (field: Problem['field']) => problem?.field === field && problem.text
   const prefix = shared.errorPrefix
   return (
@@ -115,14 +116,9 @@ export function SignInForm(properties: Properties) {
           </div>
         )}
       </Form>
-      {passwordTexts && !asksPassword && (
+      {linkUrl && (
         <p className="note">
-          <a href={passwordStep(next)}>{texts.usePassword}</a>
-        </p>
-      )}
-      {asksPassword && properties.forgotPasswordUrl && (
-        <p className="note">
-          <a href={properties.forgotPasswordUrl}>{texts.forgotPassword}</a>
+          <a href={linkUrl}>{asksPassword ? texts.forgotPassword : texts.usePassword}</a>
         </p>
       )}
     </>
