@@ -45,6 +45,7 @@ test('every page has a strict policy, is never cached, and loads nothing from ot
     expect(html, path).not.toMatch(/ on\w+="|style="/)
     expect(html.split('@keyframes breathe').length - 1, path).toBe(1) // the styles, once
     expect(html, path).toContain('urlSecrets')
+    expect(html, path).toContain('<meta name="theme-color" content="#f4f3ef" media="(prefers-color-scheme: light)"/>')
   }
   expect(nonces.size).toBe(pages.length)
 })

@@ -83,6 +83,7 @@ test('shows the end of the session in the time zone of the browser', async ({ br
   const until = page.locator('time')
   await expect(until).toHaveAttribute('datetime', end.toISOString())
   await expect(until).toContainText('GMT+5:30')
+  await expect(page.getByText('(in 7 days)')).toBeVisible()
   const time = { hour: 'numeric', minute: '2-digit', timeZone: timezoneId } as const
   await expect(until).toContainText(end.toLocaleTimeString('en', time).slice(0, -3))
   await context.addCookies([{ name: 'language', value: 'en', url }])
@@ -106,6 +107,10 @@ test('keeps the language that a user chooses in the footer, and the reset link',
   await expect(html).toHaveAttribute('lang', 'de')
   await page.goto('/sign-in')
   await expect(html).toHaveAttribute('lang', 'de')
+  await page.locator('#email').fill('ada@example.com')
+  await choice.selectOption('Français')
+  await expect(html).toHaveAttribute('lang', 'fr')
+  await expect(page.locator('#email'), 'what was typed').toHaveValue('ada@example.com')
 })
 
 test('without JavaScript, asks the user to turn it on', async ({ browserProcess, url, user }) => {

@@ -77,7 +77,13 @@ test('signs in at the documented cost; another user replaces the session', async
     if (name === 'Ada') {
       await page.getByLabel('Email address').fill(`ada@${domain}`)
       await page.getByRole('button', { name: 'Continue' }).click()
-    } else await page.getByRole('link', { name: `Continue with Acme ${slug}` }).click()
+    } else {
+      await expect(heading(page)).toHaveText('Sign in to Dashboard')
+      await expect(page.getByText('or', { exact: true })).toBeVisible()
+      const button = page.getByRole('link', { name: `Continue with Acme ${slug}` })
+      expect(await button.locator('svg').boundingBox()).toMatchObject({ width: 20, height: 20 })
+      await button.click()
+    }
     await atProvider(page)
     await choose(page, name)
     await page.waitForURL('/#top')
