@@ -93,6 +93,5 @@ function print(scores: Map<string, Scores[]>): void {
 
 runCommand({
   usage: `npm run bench:lighthouse   scores every page 8 times. --only NAME: those whose names contain NAME`,
-  options: { only: { type: 'string', multiple: true } },
-  commands: { '': { flags: ['only'], run: lighthouse } },
+  commands: { '--only=NAME…': lighthouse },
 })

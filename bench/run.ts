@@ -125,11 +125,5 @@ const shuffled = <Item>(items: readonly Item[]): Item[] => [...items].sort(() =>
 
 runCommand({
   usage,
-  options: {
-    only: { type: 'string', multiple: true },
-    rows: { type: 'string' },
-    against: { type: 'string' },
-    peers: { type: 'boolean' },
-  },
-  commands: { '': { flags: ['only', 'rows', 'against', 'peers'], run: bench } },
+  commands: { '--only=NAME… --rows=N --against=FOLDER --peers': bench },
 })

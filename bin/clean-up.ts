@@ -14,5 +14,5 @@ async function cleanUp(): Promise<void> {
 runCommand({
   usage: 'npm run clean-up   deletes rows that expired more than a week ago, and prints how many',
   within: withDatabase,
-  commands: { '': { run: cleanUp } },
+  commands: { '': cleanUp },
 })

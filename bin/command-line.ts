@@ -6,25 +6,16 @@ import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import { UsageError } from '../lib/usage-error'
 
-type Options = NonNullable<ParseArgsConfig['options']>
-/** The values of a program's options. */
-export type FlagsOf<Given extends Options> = ReturnType<typeof parseArgs<{ options: Given }>>['values']
-
-export type Command = {
-  /** The names of the command's parameters. A last one in brackets is optional. */
-  parameters?: string[]
-  /** The names of the options that the command takes. */
-  flags?: string[]
-  /** Called with the values of the options, a `FlagsOf`. */
-  run: (flags: any, ...parameters: string[]) => unknown
-}
+/** Called with the parameters, and then the values of the options. */
+export type Command = (...parameters: any[]) => unknown
 
 type Program = {
   usage: string
-  options?: Options
   /** A function that runs each command, such as `withDatabase`. */
   within?: (work: () => Promise<void>) => Promise<void>
-  /** The commands by name, such as `add oidc`. A program without subcommands has one with an empty name. */
+  /** Finds what a parameter of this name stands for. Others are passed as they are. */
+  find?: Record<string, (text: string) => Promise<unknown>>
+  /** The commands, such as `add SLUG [NAME] --text=TEXT --list=OF… --flag`. A parameter in brackets is optional. */
   commands: Record<string, Command>
 }
 
@@ -43,30 +34,37 @@ export function runCommand(program: Program): void {
   )
 }
 
-async function run({ usage, options = {}, within = (work) => work(), commands }: Program): Promise<void> {
+async function run({ usage, within = (work) => work(), find = {}, commands }: Program): Promise<void> {
   const wrong = (problem: string) => new UsageError(`${problem}\n\n${usage}`)
-  const { values, positionals } = readArguments(options, wrong)
+  const partsOf = (signature: string, kind: RegExp) => signature.split(' ').filter((part) => kind.test(part))
+  const wordsOf = (signature: string) => partsOf(signature, /^[a-z]/)
+  const signatures = Object.keys(commands)
+  const { values, positionals } = readArguments(partsOf(signatures.join(' '), /^--/), wrong)
   if (values.help) return console.log(usage)
-  const wordsOf = (name: string) => name.match(/\S+/g) ?? []
-  const name = Object.keys(commands).find((each) => wordsOf(each).every((word, index) => word === positionals[index]))
-  if (name === undefined) {
+  const signature = signatures.find((each) => wordsOf(each).every((word, at) => word === positionals[at]))
+  if (signature === undefined) {
     if (positionals.length === 0) throw new UsageError(usage)
-    const hasTwoWords = Object.keys(commands).some((each) => each.startsWith(`${positionals[0]} `))
+    const hasTwoWords = signatures.some((each) => each.startsWith(`${positionals[0]} `) && wordsOf(each).length > 1)
     throw wrong(`There is no command “${positionals.slice(0, hasTwoWords ? 2 : 1).join(' ')}”.`)
   }
-  const { parameters = [], flags = [], run } = commands[name]!
-  const unknown = Object.keys(values).find((flag) => !flags.includes(flag))
-  if (unknown) throw wrong(`--${unknown} is not a flag of “${name}”.`)
-  const given = positionals.slice(wordsOf(name).length)
+  const [words, parameters] = [wordsOf(signature), partsOf(signature, /^[[A-Z]/)]
+  const unknown = Object.keys(values).find((name) => !new RegExp(`(^| )--${name}(=| |$)`).test(signature))
+  if (unknown) throw wrong(`--${unknown} is not a flag of “${words.join(' ')}”.`)
+  const given = positionals.slice(words.length)
   const missing = parameters[given.length]
   if (missing && !missing.startsWith('[')) throw wrong(`${missing} is missing.`)
   if (given.length > parameters.length) throw wrong(`“${given[parameters.length]}” is not expected.`)
-  await within(async () => void (await run(values, ...given)))
+  await within(async () => {
+    const targets = parameters.map((name, at) => find[name]?.(given[at]!) ?? given[at])
+    await commands[signature]!(...(await Promise.all(targets)), values)
+  })
 }
 
-function readArguments(given: Options, wrong: (problem: string) => UsageError) {
+function readArguments(flags: string[], wrong: (problem: string) => UsageError) {
+  const options: NonNullable<ParseArgsConfig['options']> = { help: { type: 'boolean', short: 'h' } }
+  for (const [name = '', value = ''] of flags.map((flag) => flag.slice(2).split('=')))
+    options[name] = { type: value ? 'string' : 'boolean', multiple: value.endsWith('…') }
   try {
-    const options: Options = { ...given, help: { type: 'boolean', short: 'h' } }
     return parseArgs({ allowPositionals: true, allowNegative: true, options })
   } catch (error) {
     throw wrong(`${(error as Error).message.split('. ')[0]}.`)

@@ -4,7 +4,7 @@ import type { ConnectionChange, ListedConnection } from '../lib/sso/manage'
 import type { Entered, Provider, Flags as ProviderFlags } from '../lib/sso/provider'
 import { ProviderUrl } from '../lib/sso/provider-url'
 import { UsageError } from '../lib/usage-error'
-import { type Command, type FlagsOf, readInput, reportEnded, runCommand } from './command-line'
+import { type Command, readInput, reportEnded, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './local'
 
 prepareCommand()
@@ -41,17 +41,11 @@ npm run connections -- remove SLUG     deletes a connection, and the links of it
 A slug names the connection in URLs and in the log: lower-case letters, digits and hyphens.
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
-const flagsOfAdd = {
-  domain: { type: 'string', multiple: true },
-  name: { type: 'string' },
-  list: { type: 'boolean' },
-  provision: { type: 'boolean' },
-  'allow-passwords': { type: 'boolean' },
-  'session-hours': { type: 'string' },
-} as const
-const flagsOfUpdate = { ...flagsOfAdd, 'remove-domain': { type: 'string', multiple: true } } as const
-
-type Flags = ProviderFlags & FlagsOf<typeof flagsOfUpdate>
+const flagsOfAdd = ' --domain=DOMAIN… --name=TEXT --list --provision --allow-passwords --session-hours=N'
+const flagsOfUpdate = `${flagsOfAdd} --remove-domain=DOMAIN…`
+type Flags = ProviderFlags &
+  Partial<Record<'domain' | 'remove-domain', string[]> & Record<'name' | 'session-hours', string>> &
+  Partial<Record<'list' | 'provision' | 'allow-passwords', boolean>>
 
 async function add(provider: Provider, slug: string, flags: Flags): Promise<void> {
   if (!slugPattern.test(slug))
@@ -121,7 +115,7 @@ async function endPasswords(domains: string[]): Promise<void> {
 async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const { slug, settings: stored } = before
   const { add } = await providerOf(before)
-  const unknown = Object.keys(flags).find((flag) => !(flag in { ...add.flags, ...flagsOfUpdate }))
+  const unknown = Object.keys(flags).find((flag) => !(flag in add.flags || flagsOfUpdate.includes(` --${flag}`)))
   if (unknown) throw new UsageError(`--${unknown} is not a flag of a connection of the kind ${stored.kind}.`)
   const removedDomains = domainsOf(flags['remove-domain'])
   const added = domainsOf(flags.domain)
@@ -230,7 +224,7 @@ function summaryOf(connection: ListedConnection): string {
     allowPasswords && 'passwords allowed',
     disabledAt && `disabled since ${disabledAt.toISOString()}`,
   ]
-  const always = [slug, settings.kind, settings.issuer, domains.join(','), `${users} users`]
+  const always = [slug, settings.kind, settings.issuer, domains.join(','), `users: ${users}`]
   return [...always, ...extras.filter(Boolean)].join('  ')
 }
 
@@ -246,37 +240,32 @@ async function check(connection: ListedConnection): Promise<void> {
   console.log([`${connection.slug}: ${summary}`, ...problems].join('\n  '))
 }
 
-type Act = (connection: ListedConnection, flags: any) => Promise<void>
-const ofConnection = (act: Act, flags?: string[]): Command => ({
-  parameters: ['SLUG'],
-  flags,
-  run: async (given, slug) => act(await existing(slug!), given),
-})
-
 const additions: Record<string, Command> = {}
-const flagsOfKinds: Provider['add']['flags'] = {}
+let flagsOfKinds = ''
 let usage = ''
 for (const [name, load] of Object.entries(providers)) {
   const provider = await load()
-  const flags = Object.keys({ ...flagsOfAdd, ...provider.add.flags })
-  additions[`add ${name}`] = { parameters: ['SLUG'], flags, run: (given, slug) => add(provider, slug!, given) }
-  Object.assign(flagsOfKinds, provider.add.flags)
+  let flags = ''
+  for (const [flag, { type, multiple }] of Object.entries(provider.add.flags))
+    flags += ` --${flag}${type === 'string' ? '=TEXT' : ''}${multiple ? '…' : ''}`
+  additions[`add ${name} SLUG${flagsOfAdd}${flags}`] = (slug, given) => add(provider, slug, given)
+  flagsOfKinds += flags
   usage += `${provider.add.usage}\n`
 }
 runCommand({
   usage: usage + usageOfAll,
-  options: { ...flagsOfKinds, ...flagsOfUpdate, json: { type: 'boolean' }, drop: { type: 'boolean' } },
   within: withDatabaseAsOwner,
+  find: { CONNECTION: existing },
   commands: {
     ...additions,
-    update: ofConnection(update, Object.keys({ ...flagsOfUpdate, ...flagsOfKinds })),
-    'rotate-key': ofConnection(rotate, ['drop']),
-    reseal: { run: reseal },
-    list: { flags: ['json'], run: list },
-    show: ofConnection(show),
-    check: ofConnection(check),
-    disable: ofConnection(disable),
-    enable: ofConnection(enable),
-    remove: ofConnection(remove),
+    [`update CONNECTION${flagsOfUpdate}${flagsOfKinds}`]: update,
+    'rotate-key CONNECTION --drop': rotate,
+    reseal,
+    'list --json': list,
+    'show CONNECTION': show,
+    'check CONNECTION': check,
+    'disable CONNECTION': disable,
+    'enable CONNECTION': enable,
+    'remove CONNECTION': remove,
   },
 })

@@ -1,12 +1,13 @@
 // `npm run issue`: issues by hand the links that the SSO callback and the reset email contain in production.
 import { UsageError } from '../lib/usage-error'
 import { checkAddress, runCommand } from './command-line'
-import type { LinkKind } from './links'
 import { prepareCommand, withDatabase } from './local'
 
 prepareCommand()
 const { createUser, findUserByEmail } = await import('../lib/user')
-const { issueLink } = await import('./links')
+const { issueResetToken } = await import('../lib/password/reset')
+const { issueSsoCode } = await import('../lib/sso/exchange')
+const { env } = await import('../lib/settings/env')
 
 const usage = `npm run issue -- sso-code EMAIL      prints a sign-in link
 npm run issue -- reset-token EMAIL   prints a password-reset link
@@ -14,24 +15,28 @@ npm run issue -- reset-token EMAIL   prints a password-reset link
   --create   create the user if needed
   --json     print only {"secret","url","expiresAt"}`
 
-const command = (kind: LinkKind) => ({
-  parameters: ['EMAIL'],
-  flags: ['create', 'json'],
-  run: async ({ create = false, json }: { create?: boolean; json?: boolean }, email: string) => {
+type Flags = { create?: boolean; json?: boolean }
+const command =
+  (path: string, issue: typeof issueSsoCode) =>
+  async (email: string, { create = false, json }: Flags): Promise<void> => {
     checkAddress(email, create)
     if (create) await createUser(email)
     const user = await findUserByEmail(email)
     if (!user) throw new UsageError(`There is no user ${email}. Add --create to create it.`)
     if (user.disabledAt) console.error(`${user.email} is disabled: the link will not work.`)
-    if (user.ssoOnly && kind === 'reset-token')
+    if (user.ssoOnly && issue === issueResetToken)
       console.error(`${user.email} can only sign in through SSO: the link will not work.`)
-    const link = await issueLink(kind, user.id)
-    console.log(json ? JSON.stringify(link) : `${link.url}\nWorks once, until ${link.expiresAt}`)
-  },
-})
+    const { secret, expiresAt } = await issue(user.id)
+    const url = env().PUBLIC_URL + path + secret
+    console.log(
+      json ? JSON.stringify({ secret, url, expiresAt }) : `${url}\nWorks once, until ${expiresAt.toISOString()}`,
+    )
+  }
 runCommand({
   usage,
-  options: { json: { type: 'boolean' }, create: { type: 'boolean' } },
   within: withDatabase,
-  commands: { 'sso-code': command('sso-code'), 'reset-token': command('reset-token') },
+  commands: {
+    'sso-code EMAIL --create --json': command('/sso/callback?code=', issueSsoCode),
+    'reset-token EMAIL --create --json': command('/reset-password?token=', issueResetToken),
+  },
 })

@@ -48,9 +48,9 @@ function list(json: string): void {
   }
 }
 
-const withKeys = (work: (json: string, name: Setting) => void): Command => ({
-  flags: ['widget'],
-  run: ({ widget }) => {
+const withKeys =
+  (work: (json: string, name: Setting) => void): Command =>
+  ({ widget }) => {
     const name = widget ? 'WIDGET_SIGNING_KEYS' : 'SESSION_SIGNING_KEYS'
     readEnvFiles(process.env.NODE_ENV === 'production')
     const json = process.env[name]
@@ -61,11 +61,13 @@ const withKeys = (work: (json: string, name: Setting) => void): Command => ({
     } catch (error) {
       throw new Error(`${name} is ${(error as Error).message}`, { cause: error })
     }
-  },
-})
+  }
 
 runCommand({
   usage,
-  options: { widget: { type: 'boolean' } },
-  commands: { new: { run: () => console.log(newSigningKeys()) }, list: withKeys(list), rotate: withKeys(rotate) },
+  commands: {
+    new: () => console.log(newSigningKeys()),
+    'list --widget': withKeys(list),
+    'rotate --widget': withKeys(rotate),
+  },
 })

@@ -34,7 +34,7 @@ async function status({ json = false }: { json?: boolean }): Promise<void> {
 
 async function retry(): Promise<void> {
   requireMail()
-  console.error(`${await retryNow()} mails were waiting for another attempt.`)
+  console.error(`Mails that were waiting for another attempt: ${await retryNow()}`)
   console.log(`Tried: ${await sendDueMails()}`)
   await status({})
 }
@@ -57,11 +57,10 @@ async function test(address: string): Promise<void> {
 
 runCommand({
   usage,
-  options: { json: { type: 'boolean' } },
   within: withDatabase,
   commands: {
-    status: { flags: ['json'], run: status },
-    retry: { run: retry },
-    test: { parameters: ['ADDRESS'], run: (_, address) => test(address) },
+    'status --json': status,
+    retry,
+    'test ADDRESS': test,
   },
 })

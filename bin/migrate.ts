@@ -16,5 +16,5 @@ async function migrate(): Promise<void> {
 
 runCommand({
   usage: 'npm run migrate   applies pending migrations to DIRECT_DATABASE_URL, else DATABASE_URL',
-  commands: { '': { run: migrate } },
+  commands: { '': migrate },
 })

@@ -23,4 +23,4 @@ async function draft(name: string): Promise<void> {
   console.log(`Wrote ${folder}/migration.sql. Add what Prisma can't generate (checks, data), then run npm run migrate.`)
 }
 
-runCommand({ usage, commands: { '': { parameters: ['NAME'], run: (_, name) => draft(name) } } })
+runCommand({ usage, commands: { NAME: draft } })

@@ -4,7 +4,7 @@ import type { OidcConnection } from '../lib/sso/connection'
 import type { ListedConnection } from '../lib/sso/manage'
 import { UsageError } from '../lib/usage-error'
 import type { User, UserSession } from '../lib/user'
-import { checkAddress, type FlagsOf, readInput, reportEnded, runCommand } from './command-line'
+import { checkAddress, readInput, reportEnded, runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './local'
 
 prepareCommand()
@@ -17,54 +17,38 @@ const users = await import('../lib/user')
 const { createUser, findUserByEmail } = users
 const { importUsers, readUsers } = await import('../lib/user-import')
 
-const usage = `npm run users -- add EMAIL        adds a user without a password. --sso-only: one who may only use SSO, in any domain
-npm run users -- allow-password EMAIL
-npm run users -- allow-password --domain DOMAIN
-                                  lets a user, or all of a domain, have a password although SSO is required: for
-                                  emergencies. --undo: undoes that
-npm run users -- delete EMAIL     deletes the user, with sessions, password and links to identity providers
-npm run users -- disable EMAIL    ends all sessions of the user, and rejects new ones
-npm run users -- enable EMAIL     lets a disabled user sign in again
-npm run users -- import FILE.csv  adds the users of a file, or none: lines of email,password_hash (bcrypt), - for stdin
-npm run users -- invite EMAIL     mails the user a link to choose a password. Adds the user if needed
-                                  --language: of the mail, such as de
-npm run users -- link EMAIL CONNECTION SUBJECT
-                                  links the user to a subject at an identity provider, which can sign in from then on
-                                  --issuer: of the subject, if the connection has several tenants of Entra ID
-npm run users -- list             lists all users, and who is disabled or may only use SSO. --json: one object a line
-npm run users -- remove-second-factor EMAIL
-                                  lets the user sign in with the password alone, ends all sessions, and mails a notice.
-                                  --language: of the mail, such as de
-npm run users -- rename OLD NEW   gives the user another email address, ends all sessions, and mails both addresses
-                                  --language: of the mails, such as de
-npm run users -- show EMAIL       shows a user, the last sign-in and the live sessions. --json: as an object
-npm run users -- sign-out EMAIL   ends all sessions of the user, who can sign in again
-npm run users -- unlink EMAIL CONNECTION
-                                  rejects the subject of the user at an identity provider, until it is linked again:
-                                  the next other subject with this email address is linked to this user
+const usage = `npm run users -- COMMAND
+  add EMAIL                        adds a user without a password. --sso-only: one who may only use SSO, in any domain
+  allow-password EMAIL             lets a user have a password although SSO is required, for emergencies
+  allow-password --domain DOMAIN   the same for all users of a domain. --undo: undoes either
+  delete EMAIL                     deletes the user, with sessions, password and links to identity providers
+  disable EMAIL                    ends all sessions of the user, and rejects new ones
+  enable EMAIL                     lets a disabled user sign in again
+  import FILE.csv                  adds all users or none: lines of email,password_hash (bcrypt). - for stdin
+  invite EMAIL                     mails the user a link to choose a password. Adds the user if needed
+  link EMAIL CONNECTION SUBJECT    links the user to a subject at an identity provider, which can then sign in
+                                   --issuer: of the subject, if the connection has several tenants of Entra ID
+  list                             lists all users, and who is disabled or may only use SSO. --json: one object a line
+  remove-second-factor EMAIL       lets the user sign in with the password alone, ends all sessions, mails a notice
+  rename OLD NEW                   gives the user another email address, ends all sessions, mails both addresses
+  show EMAIL                       shows a user, the last sign-in and the live sessions. --json: as an object
+  sign-out EMAIL                   ends all sessions of the user, who can sign in again
+  unlink EMAIL CONNECTION          rejects the subject of the user at an identity provider, until it is linked again:
+                                   the next other subject with this email address is linked to this user
+What sends a mail takes its --language, such as de. Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
-Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
-
-const options = {
-  'sso-only': { type: 'boolean' },
-  language: { type: 'string' },
-  issuer: { type: 'string' },
-  domain: { type: 'string' },
-  undo: { type: 'boolean' },
-  json: { type: 'boolean' },
-} as const
-type Flags = FlagsOf<typeof options>
+type Flags = { 'sso-only'?: true; language?: string; issuer?: string; domain?: string; undo?: true; json?: true }
 
 const pageSize = 1_000
 
-async function add(flags: Flags, email: string): Promise<void> {
+async function add(email: string, flags: Flags): Promise<void> {
   checkAddress(email, true)
   if (!(await createUser(email, { ssoOnly: flags['sso-only'] })))
     throw new UsageError(`There is already a user ${email}.`)
   console.log(`Added ${(await existing(email)).email}.`)
 }
 
-async function allowPassword(given: Flags, email?: string): Promise<void> {
+async function allowPassword(email: string | undefined, given: Flags): Promise<void> {
   if ((given.domain === undefined) === (email === undefined)) throw new UsageError('Name an EMAIL or a --domain.')
   const domain = asciiDomain(given.domain?.trim() ?? '')
   if (domain === null && !email) throw new UsageError(`“${given.domain}” is not a domain, like example.com.`)
@@ -78,7 +62,7 @@ async function enable(user: User): Promise<void> {
   console.log(`${user.email} can sign in${user.disabledAt ? ' again' : '; it was not disabled'}.`)
 }
 
-async function rename(user: User, flags: Flags, email: string): Promise<void> {
+async function rename(user: User, email: string, flags: Flags): Promise<void> {
   checkAddress(email, true)
   const ended = await users.renameUser(user, email, languageOf(flags))
   if (ended === null) throw new UsageError(`Another user has ${email}.`)
@@ -98,15 +82,15 @@ async function removeSecondFactor(user: User, flags: Flags): Promise<void> {
 
 async function remove(user: User): Promise<void> {
   const { sessions, identities } = await users.deleteUser(user.id)
-  reportEnded(`Deleted ${user.email}, with ${identities} links to identity providers.`, sessions)
+  reportEnded(`Deleted ${user.email}. Links to identity providers: ${identities}.`, sessions)
   console.log(`What remains: lines in logs and backups with the user ID ${user.id}, and what dashboards stored.`)
   console.log('A connection that provisions adds the user again at the next sign-in: remove the person there first.')
 }
 
-async function importFile(_flags: Flags, file: string): Promise<void> {
+async function importFile(file: string): Promise<void> {
   const imported = readUsers((await readInput(file)).toString())
   const unusable = await importUsers(imported)
-  console.log(`Imported ${imported.length} users.`)
+  console.log(`Users imported: ${imported.length}.`)
   if (unusable.length > 0)
     console.log(['Their domain requires SSO, so their password can’t be used:', ...unusable].join('\n  '))
 }
@@ -129,12 +113,11 @@ async function existingConnection(slug: string): Promise<ListedConnection> {
   return connection
 }
 
-async function link(user: User, flags: Flags, slug: string, subject: string): Promise<void> {
-  const connection = await existingConnection(slug)
+async function link(user: User, connection: ListedConnection, subject: string, flags: Flags): Promise<void> {
   const [known, ...others] = await issuersOf(connection.id, subject)
   const issuer = flags.issuer ?? (known && others.length === 0 ? known : await issuerOf(connection))
   await linkUser(user.id, connection, { issuer, subject })
-  console.log(`Linked ${user.email} to the subject ${subject} at ${slug}.`)
+  console.log(`Linked ${user.email} to the subject ${subject} at ${connection.slug}.`)
 }
 
 /** The issuer that the ID tokens or assertions of a connection name. */
@@ -150,15 +133,14 @@ async function issuerOf(connection: ListedConnection): Promise<string> {
   return metadata.issuer
 }
 
-async function unlink(user: User, _flags: Flags, slug: string): Promise<void> {
-  const connection = await existingConnection(slug)
-  const unlinked = await unlinkUser(user.id, connection.id)
+async function unlink(user: User, { id, slug }: ListedConnection): Promise<void> {
+  const unlinked = await unlinkUser(user.id, id)
   if (!unlinked) return console.log(`${user.email} was not linked to ${slug}.`)
   console.log(`Unlinked ${user.email} from ${slug}. Sessions ended: ${unlinked.ended}.`)
   console.log(`Its subject is rejected until: npm run users -- link ${user.email} ${slug} ${unlinked.subject}`)
 }
 
-async function invite(flags: Flags, email: string): Promise<void> {
+async function invite(email: string, flags: Flags): Promise<void> {
   checkAddress(email, true)
   if (!sendsMail()) throw new UsageError('SMTP_URL and MAIL_FROM are not set.')
   const language = languageOf(flags)
@@ -191,14 +173,12 @@ async function show(user: User, { json }: Flags): Promise<void> {
   console.log(`Created ${details.createdAt.toISOString()}, has ${details.hasPassword ? 'a' : 'no'} password`)
   if (details.secondFactor) {
     const { enabledAt, recoveryCodesLeft: left, failures } = details.secondFactor
-    console.log(
-      `Second factor since ${enabledAt.toISOString()}, recovery codes left: ${left}, wrong codes: ${failures}`,
-    )
+    const since = enabledAt.toISOString()
+    console.log(`Second factor since ${since}, recovery codes left: ${left}, wrong codes: ${failures}`)
   }
   for (const { connection, subject } of details.identities) console.log(`Linked to ${connection} as ${subject}`)
-  console.log(
-    `Last sign-in: ${last ? `${last.createdAt.toISOString()}, ${wayOf(last)}` : 'none in the past two weeks'}`,
-  )
+  const when = last ? `${last.createdAt.toISOString()}, ${wayOf(last)}` : 'none in the past two weeks'
+  console.log(`Last sign-in: ${when}`)
   console.log(`Live sessions: ${live.length}`)
   for (const { id, createdAt, rotatedAt, expiresAt, ...way } of live) {
     const renewed = rotatedAt ? `, renewed ${rotatedAt.toISOString()}` : ''
@@ -215,30 +195,24 @@ function stateOf({ disabledAt, ssoOnly }: User): string[] {
   return [...(disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []), ...(ssoOnly ? ['SSO only'] : [])]
 }
 
-type Act = (user: User, flags: Flags, ...others: string[]) => Promise<void>
-const ofUser = (act: Act, flags: (keyof Flags)[] = [], parameters = ['EMAIL']) => ({
-  parameters,
-  flags,
-  run: async (given: Flags, email: string, ...others: string[]) => act(await existing(email), given, ...others),
-})
 runCommand({
   usage,
-  options,
   within: withDatabaseAsOwner,
+  find: { USER: existing, CONNECTION: existingConnection },
   commands: {
-    add: { parameters: ['EMAIL'], flags: ['sso-only'], run: add },
-    'allow-password': { parameters: ['[EMAIL]'], flags: ['domain', 'undo'], run: allowPassword },
-    delete: ofUser(remove),
-    disable: ofUser(async ({ id, email }) => reportEnded(`Disabled ${email}.`, await users.disableUser(id))),
-    enable: ofUser(enable),
-    import: { parameters: ['FILE'], run: importFile },
-    invite: { parameters: ['EMAIL'], flags: ['language'], run: invite },
-    link: ofUser(link, ['issuer'], ['EMAIL', 'CONNECTION', 'SUBJECT']),
-    list: { flags: ['json'], run: list },
-    'remove-second-factor': ofUser(removeSecondFactor, ['language']),
-    rename: ofUser(rename, ['language'], ['OLD', 'NEW']),
-    show: ofUser(show, ['json']),
-    'sign-out': ofUser(async ({ id, email }) => reportEnded(`Signed out ${email}.`, await users.signOutUser(id))),
-    unlink: ofUser(unlink, [], ['EMAIL', 'CONNECTION']),
+    'add EMAIL --sso-only': add,
+    'allow-password [EMAIL] --domain=DOMAIN --undo': allowPassword,
+    'delete USER': remove,
+    'disable USER': async ({ id, email }: User) => reportEnded(`Disabled ${email}.`, await users.disableUser(id)),
+    'enable USER': enable,
+    'import FILE': importFile,
+    'invite EMAIL --language=TAG': invite,
+    'link USER CONNECTION SUBJECT --issuer=URL': link,
+    'list --json': list,
+    'remove-second-factor USER --language=TAG': removeSecondFactor,
+    'rename USER NEW --language=TAG': rename,
+    'show USER --json': show,
+    'sign-out USER': async ({ id, email }: User) => reportEnded(`Signed out ${email}.`, await users.signOutUser(id)),
+    'unlink USER CONNECTION': unlink,
   },
 })

@@ -1,31 +1,30 @@
 // `npm run widgets`: manages the widgets that customers embed into their pages (docs/widgets.md).
 import { UsageError } from '../lib/usage-error'
 import type { ListedWidget } from '../lib/widget/manage'
-import { type Command, runCommand } from './command-line'
+import { runCommand } from './command-line'
 import { prepareCommand, withDatabaseAsOwner } from './local'
 
 prepareCommand()
 const { slugPattern } = await import('../lib/sso/connection')
 const widgets = await import('../lib/widget/manage')
 
-const usage = `npm run widgets -- add SLUG              adds a widget, and prints its token, which is shown only once
-                                         --origin URL: of pages that may use it; repeat it for several
-                                         --name TEXT: by default the slug
-npm run widgets -- list                  lists all widgets. --json: one object a line
-npm run widgets -- show SLUG             shows a widget, its origins, and the ends of its tokens
-npm run widgets -- add-origin SLUG ORIGIN
-npm run widgets -- remove-origin SLUG ORIGIN
-npm run widgets -- rotate SLUG           prints a new token. The old one stops working
-                                         --keep TIME: it works for that long, such as 30m, 12h or 7d
-npm run widgets -- revoke SLUG HINT      revokes the token that ends with these four characters
-npm run widgets -- disable SLUG          rejects all pages. Earlier JWTs are valid for up to 15 minutes
-npm run widgets -- enable SLUG           lets pages use a disabled widget again
-npm run widgets -- remove SLUG           deletes a widget with its origins and tokens
-npm run widgets -- check SLUG ORIGIN     shows whether a page of this origin gets a JWT, and why
-
+const usage = `npm run widgets -- COMMAND
+  add SLUG                    adds a widget, and prints its token, which is shown only once. --name: by default the slug
+                              --origin URL: of pages that may use it; repeat it for several
+  list                        lists all widgets. --json: one object a line
+  show SLUG                   shows a widget, its origins, and the ends of its tokens
+  add-origin SLUG ORIGIN      lets pages of this origin use the widget
+  remove-origin SLUG ORIGIN   rejects pages of this origin
+  rotate SLUG                 prints a new token. The old one stops working, or works for --keep TIME: 30m, 12h, 7d
+  revoke SLUG HINT            revokes the token that ends with these four characters
+  disable SLUG                rejects all pages. Earlier JWTs are valid for up to 15 minutes
+  enable SLUG                 lets pages use a disabled widget again
+  remove SLUG                 deletes a widget with its origins and tokens
+  check SLUG ORIGIN           shows whether a page of this origin gets a JWT, and why
 A slug names the widget in its JWTs and in the log: lower-case letters, digits and hyphens.
 Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
+const jwts = 'JWTs live for up to 15 minutes.'
 const secondsOf = { m: 60, h: 3_600, d: 86_400 }
 
 async function existing(slug: string): Promise<ListedWidget> {
@@ -34,7 +33,7 @@ async function existing(slug: string): Promise<ListedWidget> {
   return widget
 }
 
-async function add({ origin: origins = [], name }: { origin?: string[]; name?: string }, slug: string): Promise<void> {
+async function add(slug: string, { origin: origins = [], name }: { origin?: string[]; name?: string }): Promise<void> {
   if (!slugPattern.test(slug))
     throw new UsageError(`“${slug}” is not a slug: use at most 63 lower-case letters, digits and hyphens.`)
   const token = await widgets.addWidget(slug, name ?? slug, origins)
@@ -65,7 +64,7 @@ function stateOf({ disabledAt }: ListedWidget): string[] {
   return disabledAt ? [`disabled since ${disabledAt.toISOString()}`] : []
 }
 
-async function rotate(widget: ListedWidget, _: string, { keep = '0m' }: { keep?: string }): Promise<void> {
+async function rotate(widget: ListedWidget, { keep = '0m' }: { keep?: string }): Promise<void> {
   const [, amount, unit] = /^(\d{1,4})([mhd])$/.exec(keep) ?? []
   if (!amount) throw new UsageError(`--keep “${keep}” is not a time, such as 30m, 12h or 7d.`)
   const seconds = Number(amount) * secondsOf[unit as keyof typeof secondsOf]
@@ -79,7 +78,7 @@ async function revoke(widget: ListedWidget, hint: string): Promise<void> {
   const count = await widgets.revokeTokens(widget, hint)
   if (count === 0)
     throw new UsageError(`${widget.slug} has no live token …${hint}. See npm run widgets -- show ${widget.slug}`)
-  console.log(`Revoked ${count === 1 ? 'the token' : `${count} tokens`} …${hint}. JWTs live for up to 15 minutes.`)
+  console.log(`Revoked ${count === 1 ? 'the token' : `${count} tokens`} …${hint}. ${jwts}`)
 }
 
 async function check(widget: ListedWidget, origin: string): Promise<void> {
@@ -92,44 +91,35 @@ async function check(widget: ListedWidget, origin: string): Promise<void> {
   console.log(`403 ORIGIN_REJECTED: ${origin} is not approved. npm run widgets -- add-origin ${slug} ${origin}`)
 }
 
-type Act = (widget: ListedWidget, value: string, flags: { keep?: string }) => Promise<void>
-/** A command for one widget, with an optional other parameter. */
-const ofWidget = (act: Act, ...parameters: string[]): Command => ({
-  parameters: ['SLUG', ...parameters],
-  run: async (flags, slug, value) => act(await existing(slug!), value!, flags),
-})
-const change = (work: (widget: ListedWidget) => Promise<void>, done: string) =>
-  ofWidget(async (widget) => {
-    await work(widget)
-    console.log(done.replace('SLUG', widget.slug))
-  })
+async function addOrigin(widget: ListedWidget, origin: string): Promise<void> {
+  await widgets.addOrigin(widget, origin)
+  console.log(`Pages of ${origin} may use ${widget.slug}.`)
+}
 
+async function removeOrigin(widget: ListedWidget, origin: string): Promise<void> {
+  if (!(await widgets.removeOrigin(widget, origin))) throw new UsageError(`${origin} was not approved.`)
+  console.log(`Pages of ${origin} may no longer use ${widget.slug}. ${jwts}`)
+}
+
+const change = (work: (widget: ListedWidget) => Promise<void>, done: string) => async (widget: ListedWidget) => {
+  await work(widget)
+  console.log(done.replace('SLUG', widget.slug))
+}
 runCommand({
   usage,
-  options: {
-    origin: { type: 'string', multiple: true },
-    name: { type: 'string' },
-    keep: { type: 'string' },
-    json: { type: 'boolean' },
-  },
   within: withDatabaseAsOwner,
+  find: { WIDGET: existing },
   commands: {
-    add: { parameters: ['SLUG'], flags: ['origin', 'name'], run: add },
-    list: { flags: ['json'], run: list },
-    show: ofWidget(show),
-    'add-origin': ofWidget(async (widget, origin) => {
-      await widgets.addOrigin(widget, origin)
-      console.log(`Pages of ${origin} may use ${widget.slug}.`)
-    }, 'ORIGIN'),
-    'remove-origin': ofWidget(async (widget, origin) => {
-      if (!(await widgets.removeOrigin(widget, origin))) throw new UsageError(`${origin} was not approved.`)
-      console.log(`Pages of ${origin} may no longer use ${widget.slug}. JWTs live for up to 15 minutes.`)
-    }, 'ORIGIN'),
-    rotate: { ...ofWidget(rotate), flags: ['keep'] },
-    revoke: ofWidget(revoke, 'HINT'),
-    disable: change((widget) => widgets.setDisabled(widget, true), 'Disabled SLUG. JWTs live for up to 15 minutes.'),
-    enable: change((widget) => widgets.setDisabled(widget, false), 'Enabled SLUG.'),
-    remove: change(widgets.removeWidget, 'Removed SLUG. JWTs live for up to 15 minutes.'),
-    check: ofWidget(check, 'ORIGIN'),
+    'add SLUG --origin=URL… --name=TEXT': add,
+    'list --json': list,
+    'show WIDGET': show,
+    'add-origin WIDGET ORIGIN': addOrigin,
+    'remove-origin WIDGET ORIGIN': removeOrigin,
+    'rotate WIDGET --keep=TIME': rotate,
+    'revoke WIDGET HINT': revoke,
+    'disable WIDGET': change((widget) => widgets.setDisabled(widget, true), `Disabled SLUG. ${jwts}`),
+    'enable WIDGET': change((widget) => widgets.setDisabled(widget, false), 'Enabled SLUG.'),
+    'remove WIDGET': change(widgets.removeWidget, `Removed SLUG. ${jwts}`),
+    'check WIDGET ORIGIN': check,
   },
 })

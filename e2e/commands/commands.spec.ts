@@ -236,7 +236,7 @@ test.describe('npm run users', () => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
     const [code, token] = [await newCode(user), await newToken(user)]
     const deleted = await users('delete', user.email)
-    expect(deleted.stdout).toContain(`Deleted ${user.email}, with 0 links to identity providers. Sessions ended: 1.\n`)
+    expect(deleted.stdout).toContain(`Deleted ${user.email}. Links to identity providers: 0. Sessions ended: 1.\n`)
     expect(deleted.stdout).toContain(user.id)
     expect((await post(paths.refreshSession, { refreshToken: body.refreshToken })).status).toBe(400)
     expect((await post(exchangePath, { code })).status).toBe(400)
@@ -268,7 +268,7 @@ test.describe('npm run users', () => {
       `${eve},${hash}`,
     )
     expect(added.stdout).toBe(
-      `Imported 3 users.\nTheir domain requires SSO, so their password can’t be used:\n  ${eve}\n`,
+      `Users imported: 3.\nTheir domain requires SSO, so their password can’t be used:\n  ${eve}\n`,
     )
     expect(await sql('SELECT password_hash FROM users WHERE email = $1', [ada])).toEqual([
       { password_hash: hash.replace('$2b', '$2y') },

@@ -72,7 +72,7 @@ test('adds a connection, and prints what to enter at the provider', async ({ sql
   expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
   const listed = (await connections('list', '--json')).stdout.split('\n').find((line) => line.includes(`"${slug}"`))
   expect(JSON.parse(listed!)).toMatchObject({ slug, kind: 'oidc', domains: [domain], provision: true })
-  const shown = `${slug}  oidc  ${provider.issuer}  ${domain}  0 users  provisions  has a button\n`
+  const shown = `${slug}  oidc  ${provider.issuer}  ${domain}  users: 0  provisions  has a button\n`
   expect((await connections('list')).stdout).toContain(shown)
 })
 

@@ -90,7 +90,7 @@ test('adds a connection that signs in, and updates the certificate of the provid
   expect([wrong.code, wrong.stdout]).toEqual([2, ''])
   expect(wrong.stderr).toContain(`The metadata is of https://other.example, but ${slug} is ${issuer}.`)
   const shown = (await connections(['show', slug])).stdout
-  for (const text of [`${slug}  saml  ${issuer}  ${domain}  1 users  provisions`, ssoUrl, `${slug}/acs`])
+  for (const text of [`${slug}  saml  ${issuer}  ${domain}  users: 1  provisions`, ssoUrl, `${slug}/acs`])
     expect(shown).toContain(text)
 })
 
