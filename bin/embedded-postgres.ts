@@ -24,12 +24,14 @@ export async function startEmbeddedPostgres(
   const [data, log, owner] = [join(folder, 'data'), join(folder, 'log'), join(folder, 'owner')]
   const account = process.getuid?.() === 0 ? accountOfNobody() : undefined
   if (account) fs.chownSync(folder, account.uid, account.gid)
-  const run = await findRun(account, folder, programs)
-  const stop = async () => {
-    if (!postmasterPort(data)) return
-    await run(join(programs, 'pg_ctl'), 'stop', '-w', '-D', data, '-m', 'fast').catch((error) => {
-      throw new Error(`Could not stop PostgreSQL in ${folder}.\n${detailsOf(error, log)}`)
+  const runFile = await findRun(account, folder, programs)
+  const run = (purpose: string, program: string, ...args: string[]) =>
+    runFile(join(programs, program), ...args).catch(({ stderr, message }) => {
+      const logged = readIfThere(log).trim().split('\n').slice(-8)
+      throw new Error([`Could not ${purpose} in ${folder}.`, (stderr || message).trim(), ...logged].join('\n'))
     })
+  const stop = async () => {
+    if (postmasterPort(data)) await run('stop PostgreSQL', 'pg_ctl', 'stop', '-w', '-D', data, '-m', 'fast')
   }
 
   const otherOwner = Number(readIfThere(owner))
@@ -40,18 +42,17 @@ export async function startEmbeddedPostgres(
   fs.writeFileSync(owner, String(process.pid))
   if (!fs.existsSync(join(data, 'PG_VERSION'))) {
     report(`Creating a PostgreSQL cluster in ${folder}`)
-    await createCluster(folder, run, programs, account)
+    await createCluster(folder, (...args) => run('create a PostgreSQL cluster', ...args), account)
   }
   for (const giveUpAt = Date.now() + retryMs; ; await sleep(300)) {
     const port = await firstFreePort(5_433)
     try {
-      await run(join(programs, 'pg_ctl'), 'start', '-w', '-D', data, '-l', log, '-o', `-p ${port}`)
+      await run('start PostgreSQL', 'pg_ctl', 'start', '-w', '-D', data, '-l', log, '-o', `-p ${port}`)
       report(`Started PostgreSQL on port ${port}`)
       break
     } catch (error) {
-      const why = detailsOf(error, log)
-      const isTemporary = /lock file "postmaster.pid"|pre-existing shared memory|could not create any TCP/.test(why)
-      if (!isTemporary || Date.now() > giveUpAt) throw new Error(`Could not start PostgreSQL in ${folder}.\n${why}`)
+      const temporary = /lock file "postmaster.pid"|pre-existing shared memory|could not create any TCP/
+      if (!temporary.test((error as Error).message) || Date.now() > giveUpAt) throw error
     }
   }
   return { url: embeddedPostgresUrl(folder)!, release: stop }
@@ -63,7 +64,7 @@ export function embeddedPostgresUrl(folder: string): string | null {
   return port ? `postgresql://postgres:${readIfThere(join(folder, 'password'))}@127.0.0.1:${port}/postgres` : null
 }
 
-async function createCluster(folder: string, run: Run, programs: string, account?: Account): Promise<void> {
+async function createCluster(folder: string, run: Run, account?: Account): Promise<void> {
   const [unfinished, passwordFile] = [join(folder, 'data.unfinished'), join(folder, 'password')]
   for (const file of [unfinished, passwordFile]) fs.rmSync(file, { recursive: true, force: true })
   fs.writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true })
@@ -71,9 +72,7 @@ async function createCluster(folder: string, run: Run, programs: string, account
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const settings = ['--set=listen_addresses=127.0.0.1', '--set=unix_socket_directories=', '--set=max_connections=100']
   const identity = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
-  await run(join(programs, 'initdb'), `--pgdata=${unfinished}`, ...identity, ...locale, ...settings).catch((error) => {
-    throw new Error(`Could not create a PostgreSQL cluster in ${folder}.\n${detailsOf(error)}`)
-  })
+  await run('initdb', `--pgdata=${unfinished}`, ...identity, ...locale, ...settings)
   fs.renameSync(unfinished, join(folder, 'data')) // an interrupted initdb leaves no `data`
 }
 
@@ -152,10 +151,4 @@ function readIfThere(file: string): string {
   } catch {
     return ''
   }
-}
-
-function detailsOf(error: unknown, log?: string): string {
-  const { stderr, message } = error as { stderr?: string; message: string }
-  const logged = log ? readIfThere(log).trim().split('\n').slice(-8) : []
-  return [(stderr || message).trim(), ...logged].join('\n')
 }

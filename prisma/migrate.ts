@@ -92,21 +92,9 @@ export async function draftMigration(url: string): Promise<string> {
   }
 }
 
-/** Keeps a connection, and with it the lock, after an error. The engine causes one if the database has no tables. */
-class KeptConnection extends pg.Pool {
-  override async query(...query: any[]): Promise<any> {
-    const client = await this.connect()
-    try {
-      return await client.query(...(query as [any]))
-    } finally {
-      client.release()
-    }
-  }
-}
-
 /** Opens a single connection: an advisory lock belongs to one. Removes the timeout, which is meant for the service. */
 function openConnection(url: string, report: (line: string) => void = () => {}): pg.Pool {
-  const pool = new KeptConnection({
+  const pool = new pg.Pool({
     connectionString: url,
     max: 1,
     connectionTimeoutMillis: connectMs,
@@ -117,6 +105,11 @@ function openConnection(url: string, report: (line: string) => void = () => {}):
       await client.query('SET statement_timeout = 0')
     },
   })
+  // Keeps the connection, and with it the lock, after an error. The engine causes one if the database has no tables.
+  pool.query = async (...query: any): Promise<any> => {
+    const client = await pool.connect()
+    return client.query(...(query as [any])).finally(() => client.release())
+  }
   pool.on('error', () => {}) // if the idle connection is lost, the next query fails
   return pool
 }

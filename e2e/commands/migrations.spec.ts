@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import {
   cpSync,
   mkdirSync,
@@ -11,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { project } from '../../bin/local'
-import type { Ended } from '../support/command'
+import { type Ended, runProgram } from '../support/command'
 import { blocks } from '../support/documents'
 import { expect, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
@@ -47,11 +46,7 @@ test.afterEach(async () => {
 
 function run(program: string, parameters: string[], settings: Record<string, string> = {}): Promise<Ended> {
   const env = { ...process.env, DATABASE_URL: database.url(), DIRECT_DATABASE_URL: '', ...settings }
-  return new Promise((resolve) => {
-    execFile(program, parameters, { cwd: copy, env }, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
-    )
-  })
+  return runProgram(program, parameters, { cwd: copy, env })
 }
 const script = (name: string, ...parameters: string[]) => ['--import', 'tsx', `bin/${name}.ts`, ...parameters]
 const runMigrate = (settings?: Record<string, string>) => run(process.execPath, script('migrate'), settings)

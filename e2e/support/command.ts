@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { type ExecFileOptions, execFile } from 'node:child_process'
 import { production } from './server'
 
 export type Ended = { code: number; stdout: string; stderr: string }
@@ -15,9 +15,19 @@ export function runScript(
   const program = `${production}bin/${script === 'start' ? 'server' : script}.js`
   const given = parameters[0] === '--' ? parameters.slice(1) : parameters
   const env = { ...process.env, ...settings } as NodeJS.ProcessEnv
+  return runProgram(process.execPath, [program, ...given], { cwd: production, env }, stdin)
+}
+
+/** Runs a program with text on stdin, until it exits. */
+export function runProgram(
+  program: string,
+  parameters: string[],
+  options: ExecFileOptions,
+  stdin = '',
+): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [program, ...given], { cwd: production, env }, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
+    const child = execFile(program, parameters, options, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stdout: String(stdout), stderr: String(stderr) }),
     )
     child.stdin!.end(stdin)
   })
