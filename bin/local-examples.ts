@@ -6,21 +6,24 @@ import { firstFreePort } from './ports'
 
 const slug = 'demo'
 
+/** A link for the developer, and what is there. A path is one of the app. */
+export type Link = [name: string, url: string, note: string]
+
 /** Starts the example dashboard unless DASHBOARD_URL is set. Not on the app's host: another site for browsers. */
-export async function startDashboard(loginPort: number): Promise<string | undefined> {
+export async function startDashboard(loginPort: number): Promise<Link[]> {
   const { DASHBOARD_URL, DASHBOARD_CALLBACK_URLS, SESSION_AUDIENCE } = process.env
-  if (DASHBOARD_URL) return undefined
+  if (DASHBOARD_URL) return []
   const port = await firstFreePort(loginPort === 4000 ? 4001 : 4000)
   const url = `http://127.0.0.1:${port}`
   process.env.DASHBOARD_URL = url
   process.env.DASHBOARD_CALLBACK_URLS = [DASHBOARD_CALLBACK_URLS, `${url}/callback`].filter(Boolean).join(',')
   // CHECK_SECONDS shows the effect of a sign-out at once
   startServer('dashboard', port, { SESSION_AUDIENCE: SESSION_AUDIENCE || 'dashboard', CHECK_SECONDS: '0' })
-  return url
+  return [['Dashboard', url, 'on another site, which sends its users here']]
 }
 
 /** Starts the example widget, and a customer's page with it, at two origins. One of these is approved. */
-export async function startWidget(): Promise<{ approved: string; rejected: string }> {
+export async function startWidget(): Promise<Link[]> {
   const { addWidget, listWidgets, removeWidget } = await import('../lib/widget/manage')
   const [port, pagePort] = [await firstFreePort(4_200), await firstFreePort(4_210)]
   const approved = `http://127.0.0.1:${pagePort}`
@@ -32,7 +35,10 @@ export async function startWidget(): Promise<{ approved: string; rejected: strin
 <script src="http://127.0.0.1:${port}/widget.js" data-login="${process.env.PUBLIC_URL}" data-token="${token}" async></script>`
   const server = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end(page))
   await once(server.listen(pagePort, '127.0.0.1'), 'listening')
-  return { approved, rejected: `http://localhost:${pagePort}` }
+  return [
+    ['Widget', approved, 'on a page of a customer'],
+    ['Rejected widget', `http://localhost:${pagePort}`, 'on an origin that is not approved'],
+  ]
 }
 
 /** Runs the server of an example until this process exits. */

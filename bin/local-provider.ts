@@ -3,17 +3,27 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Configuration } from 'oidc-provider'
+import { choicesOf, localPage } from './local-page'
 
-type Options = { redirectUris: string[]; people: { id: string; name: string; email: string }[] }
+type Options = { redirectUris: string[]; people: { id: string; name: string; email: string }[]; port?: number }
 
 export type LocalProvider = Awaited<ReturnType<typeof startLocalProvider>>
 
+const slowMs = 8_000 // the app waits for less
+const failures = [
+  ['access_denied', 'Cancel', 'the user refuses'],
+  ['server_error', 'Error', 'this provider has a problem'],
+  ['slow', 'Slow', 'this provider responds too late'],
+  ['expired', 'Expired', 'the app has forgotten this sign-in: once, it begins again'],
+]
+
 /** Starts an OpenID provider that asks for no password. Its host differs from the app's: another site for browsers. */
-export async function startLocalProvider({ redirectUris, people }: Options) {
-  const server = createServer().listen(0, '127.0.0.1')
+export async function startLocalProvider({ redirectUris, people, port = 0 }: Options) {
+  const server = createServer().listen(port, '127.0.0.1')
   await once(server, 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const [clientId, clientSecret] = ['local-app', randomBytes(32).toString('base64url')]
+  let isSlow = false
 
   const configuration: Configuration = {
     clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
@@ -43,16 +53,24 @@ export async function startLocalProvider({ redirectUris, people }: Options) {
   console.warn = warn
   const respond = provider.callback()
   server.on('request', (request, response) => {
-    const choice = /^\/interaction\/[\w-]+(?:\/([\w-]+))?$/.exec(request.url ?? '')
-    if (!choice) return respond(request, response)
-    finish(request, response, choice[1]).catch((error: Error) => response.writeHead(400).end(error.message))
+    const { url = '' } = request
+    const [own, id, choice] = /^\/(?:interaction\/([\w-]+)(?:\/([\w-]+))?)?$/.exec(url) ?? []
+    const answer = () => response.destroyed || respond(request, response)
+    if (!own) return void setTimeout(answer, isSlow && url === '/token' ? slowMs : 0)
+    show(request, response, id, choice).catch((error: Error) => response.writeHead(400).end(error.message))
   })
 
-  async function finish(request: IncomingMessage, response: ServerResponse, chosen?: string): Promise<void> {
-    if (chosen === 'cancel') return provider.interactionFinished(request, response, { error: 'access_denied' })
-    if (chosen) return provider.interactionFinished(request, response, { login: { accountId: chosen } })
-    await provider.interactionDetails(request, response) // throws if there is no such sign-in
-    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(page(request.url!, people))
+  async function show(request: IncomingMessage, response: ServerResponse, id?: string, choice?: string): Promise<void> {
+    if (choice === 'expired')
+      return void response.writeHead(303, { Location: `${redirectUris[0]}?code=x&state=expired` }).end()
+    isSlow = choice === 'slow'
+    const login = { accountId: isSlow ? people[0]!.id : choice! }
+    const result = choice?.includes('_') ? { error: choice } : { login }
+    if (choice) return provider.interactionFinished(request, response, result)
+    if (id) await provider.interactionDetails(request, response) // throws if there is no such sign-in
+    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' })
+    const tile = [redirectUris[0]!.replace(/callback$/, 'start'), 'Dashboard', 'starts a sign-in at the app']
+    response.end(id ? accounts(request.url!, people) : localPage('Example Corp', 'Your apps', choicesOf([tile])))
   }
 
   async function stop(): Promise<void> {
@@ -62,12 +80,9 @@ export async function startLocalProvider({ redirectUris, people }: Options) {
   return { issuer, clientId, clientSecret, stop }
 }
 
-function page(path: string, people: Options['people']): string {
-  const links = people.map(({ id, name, email }) => `<li><a href="${path}/${id}">${name}</a> (${email})</li>`)
-  return `<!doctype html><html lang="en"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width,initial-scale=1"><title>Local identity provider</title>
-<style>:root{color-scheme:light dark}body{max-width:28rem;margin:15vh auto;padding:0 1rem;font:1rem/1.5 system-ui}</style>
-<h1>Local identity provider</h1><p>It stands in for the one of an organization. Who are you?</p>
-<ul>${links.join('')}</ul><p><a href="${path}/cancel">Cancel</a></p></html>
-`
+function accounts(path: string, people: Options['people']): string {
+  const users = people.map(({ id, name, email }) => [id, name, email])
+  const list = (choices: string[][]) => choicesOf(choices.map(([id, ...texts]) => [`${path}/${id}`, ...texts]))
+  const text = '<p>This provider stands in for your customer’s. It asks for no password.</p>'
+  return localPage('Example Corp', 'Choose an account', text + list(users) + list(failures))
 }

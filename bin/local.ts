@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import nextEnv from '@next/env'
 import { renamedSetting } from '../lib/settings/env'
@@ -9,25 +9,28 @@ import { embeddedPostgresUrl, startEmbeddedPostgres } from './embedded-postgres'
 
 export const project = fileURLToPath(new URL('..', import.meta.url))
 const folder = `${project}.data/`
-const publicUrlFile = `${folder}public-url`
+const settingsFile = `${folder}settings.json`
 
 /** Completes `process.env` for a local server, and migrates its database. Returns a function that releases that. */
-export async function prepareServer(port: number): Promise<() => Promise<void>> {
+export async function prepareServer(port: number, mail: object = {}): Promise<() => Promise<void>> {
   generateClient()
+  Object.assign(process.env, mail)
   const { DATABASE_URL, DIRECT_DATABASE_URL } = process.env
   const embedded = DATABASE_URL ? null : await startEmbeddedPostgres(`${folder}postgres`, console.log)
   const url = embedded?.url ?? DATABASE_URL!
   try {
     setDefaults(url, port)
-    writeFileSync(publicUrlFile, process.env.PUBLIC_URL!) // for commands in other terminals
+    // for commands in other terminals
+    writeFileSync(settingsFile, JSON.stringify({ PUBLIC_URL: process.env.PUBLIC_URL, ...mail }))
     const { applyMigrations } = await import('../prisma/migrate') // imported here because it loads a WebAssembly engine
     const applied = await applyMigrations((!embedded && DIRECT_DATABASE_URL) || url, console.log)
-    if (applied.length > 0) console.log(`Migrated the database: ${applied.join(', ')}`)
+    if (applied.length > 0) console.log(`Migrations applied: ${applied.length}`)
   } catch (error) {
     await embedded?.release()
     throw error
   }
   return async () => {
+    rmSync(settingsFile)
     await closePool() // before the database server stops, which would break the connections
     await embedded?.release()
   }
@@ -85,7 +88,9 @@ export async function withDatabase(work: () => Promise<void>): Promise<void> {
   const renamed = renamedSetting(process.env)
   if (renamed) console.error(renamed)
   const { NODE_ENV, PORT, DATABASE_URL } = process.env
-  if (!PORT && existsSync(publicUrlFile)) process.env.PUBLIC_URL ||= readFileSync(publicUrlFile, 'utf8')
+  if (!PORT && existsSync(settingsFile))
+    for (const [name, value] of Object.entries<string>(JSON.parse(readFileSync(settingsFile, 'utf8'))))
+      process.env[name] ||= value
   if (NODE_ENV === 'production') {
     // settings that no command uses
     process.env.SESSION_SIGNING_KEYS ||= newSigningKeys()

@@ -105,7 +105,7 @@ async function serve(dev: boolean): Promise<void> {
   })
   await once(server.listen({ port, host: process.env.HOST || '127.0.0.1', backlog: 1_024 }), 'listening')
   console.log(`Listening on http://localhost:${port}`)
-  process.send?.('listening') // to bin/dev.ts
+  process.send?.('listening') // to tests and the benchmark
 }
 
 function reject(response: ServerResponse, status: number, text: string): void {

@@ -32,8 +32,8 @@ async function connect(overriding: Partial<NewConnection> = {}): Promise<void> {
   await addTestConnection(domain, { slug, name, settings, secrets, provision: true, listed: true, ...overriding })
 }
 
-const choose = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).click()
-const atProvider = (page: Page) => expect(heading(page)).toHaveText('Local identity provider')
+const choose = (page: Page, name: string) => page.getByRole('link', { name: new RegExp(`^${name} `) }).click()
+const atProvider = (page: Page) => expect(heading(page)).toHaveText('Choose an account')
 const emailsOf = async (sql: Sql) =>
   (await sql('SELECT email FROM users WHERE email LIKE $1 ORDER BY 1', [`%@${domain}`])).map((user) => user.email)
 
