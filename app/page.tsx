@@ -33,6 +33,11 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
           {home.signedOutBody} {isThisPage(SIGN_IN_URL) && home.signedOutWithoutLink}
         </p>
         <Actions links={links} />
+        {process.env.NODE_ENV === 'development' && (
+          <p className="note">
+            <a href="/preview">Development</a>
+          </p>
+        )}
       </Screen>
     )
   }

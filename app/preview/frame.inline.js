@@ -1,6 +1,7 @@
 // The first script of a previewed page: mocks responses and the network, and then does what the user would do.
 ;(() => {
-  const { path, mocks = {}, offline, email, scripts, steps = [] } = JSON.parse(document.currentScript.dataset.state)
+  const state = JSON.parse(document.currentScript.dataset.state)
+  const { path, mocks = {}, scripts, steps = [] } = state
   document.currentScript.remove()
   history.replaceState(null, '', path)
 
@@ -16,23 +17,24 @@
 
   // The page stays. A navigation that begins while it loads could end the loading.
   window.navigation?.addEventListener('navigate', (event) => {
-    if (new URL(event.destination.url).pathname === '/preview/stay') event.preventDefault()
+    if (/^\/(preview\/stay|api\/)/.test(new URL(event.destination.url).pathname)) event.preventDefault()
   })
 
   // The other pages of the preview share the storage.
-  const getItem = (name) => (name === 'email' && email) || null
+  const getItem = (name) => (name === 'email' && state.email) || null
   const storage = { getItem, setItem: () => {}, removeItem: () => {} }
   Object.defineProperty(window, 'sessionStorage', { value: storage })
 
   const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
-  if (offline) disconnect()
+  if (state.offline) disconnect()
 
-  // A page in a list of pages must not scroll the list.
+  // A page in a list of pages must not scroll the list. The first focus can fail, and that of the error page.
   const { focus } = HTMLElement.prototype
-  if (top !== window)
-    HTMLElement.prototype.focus = function () {
-      focus.call(this, { preventScroll: true })
-    }
+  let { failures } = state
+  HTMLElement.prototype.focus = function () {
+    if (failures-- > 0) throw new Error('as the preview wants')
+    focus.call(this, { preventScroll: top !== window })
+  }
 
   const lookMs = 50
   const isVisible = (element) => element.checkVisibility({ visibilityProperty: true })
@@ -56,7 +58,7 @@
   }
 
   const run = async () => {
-    if (steps.length > 0 && !scripts) await find('html[data-ready]')
+    if (steps.length > 0 && !scripts && !state.failures) await find('html[data-ready]')
     for (const [kind, selector, value] of steps) {
       if (kind === 'disconnect') disconnect()
       else acts[kind](await find(selector), value)

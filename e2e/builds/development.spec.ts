@@ -1,23 +1,38 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { project } from '../../bin/local'
 import * as paths from '../../lib/contract/paths'
-import type { Ended } from '../support/command'
+import { runProgram } from '../support/command'
 import { documents, files } from '../support/documents'
-import { countPosts, exchangePath, expect, newCode, newPassword, newToken, resetPath, test } from '../support/fixtures'
+import {
+  countPosts,
+  exchangePath,
+  expect,
+  heading,
+  newCode,
+  newPassword,
+  newToken,
+  postTo,
+  resetPath,
+  test,
+} from '../support/fixtures'
+import { problemsOf } from '../support/page-checks'
+import { keepSecret } from '../support/secrets'
 import { freePort } from '../support/server'
 
-// Inside the project, because Turbopack follows no symbolic link that leaves its root.
+// Inside the project, because Turbopack follows no symbolic link that leaves its root. It warns about two lock files.
 const checkout = `${project}.data/checkout/`
 // none of our settings
 const { PATH, HOME } = process.env
 const environment = { PATH, HOME } as unknown as NodeJS.ProcessEnv
+const npmRun = (...command: string[]) =>
+  runProgram('npm', ['run', '--silent', ...command], { cwd: checkout, env: environment })
 
 test.beforeEach(() => {
   rmSync(checkout, { recursive: true, force: true })
-  const tracked = files.filter((file) => file === '.env.example' || !file.startsWith('.env'))
+  const tracked = files.filter((file) => file === '.env.example' || !/^(\.env|package-lock)/.test(file))
   for (const file of tracked) cpSync(project + file, checkout + file)
   symlinkSync('../../node_modules', `${checkout}node_modules`)
 })
@@ -36,82 +51,101 @@ test('npm run dev runs without settings, with the commands of the README', async
     process.kill(-child.pid!, 'SIGINT') // to the whole process group, as a terminal does
     await once(child, 'exit')
   }
+  const app = `http://localhost:${port}`
   try {
     await expect.poll(() => printed, { timeout: 200_000 }).toContain('Ctrl-C')
-    const code = printed.match(new RegExp(`http://localhost:${port}/sso/callback\\?code=([\\w-]{43})`))![1]!
-    const token = printed.match(new RegExp(`http://localhost:${port}/reset-password\\?token=([\\w-]{43})`))![1]!
-    expect(printed).toContain(`http://localhost:${port}/sign-in`)
-    expect(printed).toMatch(/joan@example\.net, with the password “.+” and an authenticator app:\n +otpauth:/)
-    const dashboard = printed.match(/dashboard on another site: (http:\/\/127\.0\.0\.1:\d+)/)![1]!
-    const started = await fetch(`http://localhost:${port}/api/auth/sso/local/start`, { redirect: 'manual' })
-    const provider = started.headers.get('location')!
-    expect(provider).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/auth\?/)
-    const send = (path: string, body: unknown) =>
-      fetch(`http://localhost:${port}${path}`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      })
+    expect(printed).toMatch(new RegExp(`Start here: ${app}/preview\n$`))
+    expect(printed.trim().split('\n').length).toBeLessThanOrEqual(10)
+    const hub = await (await fetch(`${app}/preview`)).text()
+    const linkTo = (name: string) => hub.match(new RegExp(`<a href="([^"]+)">${name}</a>`))![1]!
+    const [dashboard, provider, mailbox] = [linkTo('Dashboard'), linkTo('Example Corp'), linkTo('Mailbox')]
+    const [widget, rejected] = [linkTo('Widget'), linkTo('Rejected widget')]
+    expect(await (await fetch(app)).text()).toContain('href="/preview"')
+    expect(hub).toMatch(/otpauth:.* of joan@example\.net: password “.+”, secret \w+/)
+    for (const path of ['/sign-in', '/reference', '/openapi.json']) expect(hub).toContain(`<a href="${path}">`)
+    const issue = async (kind: string) => {
+      const { stdout } = await npmRun('issue', '--', kind, 'ada@example.com', '--json')
+      return keepSecret(JSON.parse(stdout).secret)
+    }
     const complaints: string[] = []
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
     const posts = countPosts(page)
-    await page.goto(`http://localhost:${port}/sso/callback?code=${code}`) // React runs effects twice here
+    await page.goto(`${app}/sso/callback?code=${await issue('sso-code')}`) // React runs effects twice here
     await page.waitForURL(`${dashboard}/`, { timeout: 60_000 })
     await expect(page.locator('#email')).toHaveText('ada@example.com')
     expect(posts.filter((address) => address.endsWith(exchangePath))).toHaveLength(1)
     expect(complaints).toEqual([])
-    expect((await send(resetPath, { token, password: newPassword() })).status).toBe(200)
-    expect((await send(resetPath, { token, password: newPassword() })).status).toBe(400)
+    const token = await issue('reset-token')
+    for (const status of [200, 400])
+      expect((await postTo(app + resetPath, { token, password: newPassword() })).status).toBe(status)
 
-    const mailbox = printed.match(/The mails arrive at (http:\/\/localhost:\d+)/)![1]!
-    await send(paths.forgotPassword, { email: 'ada@example.com' })
-    const link = `http://localhost:${port}/reset-password?token=`
-    await expect.poll(async () => (await fetch(mailbox)).text(), { timeout: 30_000 }).toContain(link)
+    await postTo(app + paths.forgotPassword, { email: 'ada@example.com' })
+    const mails = async () => (await fetch(mailbox)).text()
+    await expect.poll(mails, { timeout: 30_000 }).toContain(`<a href="${app}/reset-password?token=`)
 
-    const [, widget, rejected] = printed.match(/customer: (http:\S+)\n.* rejected: (http:\S+)/)!
     const customer = await (await browserProcess.newContext()).newPage() // without a header that needs a preflight
-    await customer.goto(widget!)
+    await customer.goto(widget)
     await expect(customer.locator('p').last()).toContainText(`Hello, page of ${widget}.`)
-    await customer.goto(rejected!)
+    await customer.goto(rejected)
     await expect(customer.locator('p')).toHaveCount(1) // the widget is gone
 
-    expect((await fetch(`http://localhost:${port}/preview`)).status).toBe(200)
-    for (const url of [`http://localhost:${port}`, dashboard, provider, mailbox, widget!])
+    await page.setViewportSize({ width: 320, height: 640 })
+    for (const url of [mailbox, provider]) {
+      await page.goto(url)
+      expect(await problemsOf(page), url).toEqual([])
+    }
+    for (const [choice, title] of [
+      ['Cancel', 'You weren’t signed in'],
+      ['Error', 'Sign-in at your organization had a problem'],
+      ['Slow', 'Sign-in at your organization isn’t available'],
+      ['Expired Expired', 'This sign-in can’t be continued'],
+      ['Eve', 'You don’t have access to Dashboard'],
+      ['Grace', 'Dashboard'],
+    ] as const) {
+      await page.goto(provider)
+      await page.getByRole('link', { name: 'Dashboard' }).click() // the tile
+      for (const name of choice.split(' ')) {
+        await expect(heading(page)).toHaveText('Choose an account')
+        const shown = page.url()
+        await page.getByRole('link', { name: new RegExp(`^${name}\\b`) }).click()
+        await expect(page).not.toHaveURL(shown)
+      }
+      await expect(heading(page), choice).toHaveText(title, { timeout: 30_000 })
+    }
+    await expect(page.locator('#email')).toHaveText('grace@example.com')
+
+    for (const url of [app, dashboard, provider, mailbox, widget])
       await expect.soft(fetch(`http://${otherAddress()}:${new URL(url).port}/`), url).rejects.toThrow()
 
     const commands = commandsOfReadme()
     expect(commands.map(([script]) => script)).toEqual(
       expect.arrayContaining(['issue', 'users', 'connections', 'keys', 'clean-up', 'mail']),
     )
-    for (const command of commands) {
-      const { code, stderr } = await runIn(checkout, command, environment)
+    const toMailbox = ['mail -- test ada@example.com', 'users -- invite grace@example.com']
+    for (const command of [...commands, ...toMailbox.map((each) => each.split(' '))]) {
+      const { code, stderr } = await npmRun(...command)
       expect.soft([code, code === 0 ? '' : stderr], command.join(' ')).toEqual([0, ''])
     }
+    expect(await mails()).toMatch(/Test of Dashboard <small>ada@example\.com, (?!\d{4}-)/)
 
     // Next.js logs the URLs of requests in development.
     const secrets = [await newCode(user), await newToken(user)]
     for (const secret of secrets) {
       const addresses = '/sso/callback?code= /reset-password?token= /nothing?token= /api/nothing?code= /%ff?code='
-      for (const path of addresses.split(' ')) await fetch(`http://localhost:${port}${path}${secret}`)
+      for (const path of addresses.split(' ')) await fetch(app + path + secret)
     }
     await stop()
-    for (const url of [`http://localhost:${port}/`, dashboard]) await expect(fetch(url)).rejects.toThrow()
+    for (const url of [app, dashboard]) await expect(fetch(url)).rejects.toThrow()
     for (const secret of secrets) expect(printed).not.toContain(secret)
-    const { code: exitCode, stderr } = await runIn(checkout, ['connections', '--', 'list'], environment)
+    expect(printed).toMatch(/^[\d:]+( [AP]M)? info method=POST route=sso-exchange status=200/m) // no JSON
+    expect(printed).not.toMatch(/^\{/m)
+    expect(printed).toMatch(/Stopped\.\n$/)
+    const { code: exitCode, stderr } = await npmRun('connections', '--', 'list')
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Run `npm run dev` in another terminal')])
   } finally {
     await stop()
   }
 })
-
-/** Runs a script of another checkout with npm. */
-function runIn(cwd: string, command: string[], env: NodeJS.ProcessEnv): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile('npm', ['run', '--silent', ...command], { cwd, env }, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
-    )
-  })
-}
 
 /** The arguments of `npm run` for the commands in the table of the README that need no settings and end. */
 function commandsOfReadme(): string[][] {

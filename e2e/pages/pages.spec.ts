@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Page, Response } from 'playwright/test'
 import { project } from '../../bin/local'
+import { mailKinds } from '../../lib/mail/kinds'
 import { exchangePath, expect, heading, newCode, newToken, resetPath, test } from '../support/fixtures'
 import { openOwnDatabase } from '../support/own-database'
 import { complaintsOf, problemsOf, violationsOf } from '../support/page-checks'
-import { hold, respondWith, show } from '../support/page-states'
+import { hold, previewOf, respondWith, show } from '../support/page-states'
 import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 import { pathOf } from '../support/states'
@@ -64,10 +65,33 @@ test('the preview shows a state in a language and a scheme, and all states at on
   expect(Number(background.match(/[\d.]+/)![0]), background).toBeLessThan(128)
   await page.route(/\/preview\/(?!start-page-signed-out\?)/, (route) => route.abort()) // the first frame is enough
   await page.goto(`${url}/preview?language=de&width=320`)
-  const first = page.frameLocator('iframe[title="start page, signed out"]')
+  const first = page.frameLocator('iframe[title="start page: signed out"]')
   await expect(first.getByRole('heading', { level: 1 })).toHaveText('Sie sind nicht angemeldet')
   expect(await page.locator('iframe[width="320"]').count()).toBeGreaterThan(40)
   expect(complaints).toEqual([])
+})
+
+test('the preview shows pages and emails with another name, color and radius', async ({ page }) => {
+  const url = await previewOf('all')
+  const look = 'name=Northwind%26Co&color=%23b00020&radius=3'
+  await page.goto(`${url}${pathOf('reset: form')}?${look}`)
+  const button = page.getByRole('button', { name: 'Save password' })
+  await expect(button).toHaveCSS('background-color', 'rgb(176, 0, 32)')
+  await expect(button).toHaveCSS('border-radius', '3px')
+  await expect(page.getByRole('banner')).toContainText('Northwind&Co')
+  for (const kind of Object.keys(mailKinds))
+    for (const scheme of ['light', 'dark']) {
+      const mail = async (name: string) =>
+        (await fetch(`${url}${pathOf(name)}?language=de&scheme=${scheme}&${look}`)).text()
+      const html = await mail(`mail: ${kind}`)
+      for (const part of ['lang="de"', '#b00020', 'Northwind&#38;Co', `color-scheme:${scheme}`])
+        expect(html).toContain(part)
+      expect(html).not.toMatch(/Dashboard|prefers-color-scheme|#0b6e4f|#6fd3a0/)
+      expect(await mail(`mail: ${kind}, text`)).toMatch(
+        /^<!doctype html><pre>[^<]+https?:[^<]+Northwind&#38;Co\n<\/pre>$/,
+      )
+    }
+  expect(await (await fetch(url + pathOf('mail: reset'))).text()).toMatch(/Dashboard.*#0b6e4f/s)
 })
 
 test('shows the end of the session in the time zone of the browser', async ({ browserProcess, user, sql, url }) => {

@@ -1,6 +1,6 @@
 import type { Page, Route } from 'playwright/test'
-import { addConnection } from '../../lib/sso/manage'
 import { UsageError } from '../../lib/usage-error'
+import { addTestConnection } from './connection'
 import { startServer } from './server'
 import { pathOf, states } from './states'
 
@@ -11,7 +11,9 @@ export async function show(page: Page, name: string, language = 'en'): Promise<v
   const { passwords, mail, ...state } = states[name]!
   const url = await previewOf(passwords || mail ? 'all' : 'none')
   await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' }) // the state may end the loading
-  await page.locator(`html[lang=${language}][data-shown]`).waitFor({ state: 'attached' })
+  await page
+    .locator(state.failures ? 'html[data-shown]' : `html[lang=${language}][data-shown]`)
+    .waitFor({ state: 'attached' })
   const title = state.title.replace('{app}', process.env.APP_NAME ?? 'Dashboard')
   const heading = language === 'en' ? { name: title, exact: true } : {}
   await page.getByRole('heading', { level: 1, ...heading }).waitFor()
@@ -22,7 +24,7 @@ type Features = 'all' | 'none'
 const servers = new Map<Features, Promise<string>>()
 
 /** Returns the URL of a server, whose preview has these features. */
-function previewOf(features: Features): Promise<string> {
+export function previewOf(features: Features): Promise<string> {
   const server = servers.get(features) ?? start(features === 'all')
   servers.set(features, server)
   return server
@@ -43,16 +45,8 @@ async function start(hasAll: boolean): Promise<string> {
 }
 
 async function addListedConnection(): Promise<void> {
-  await addConnection({
-    slug: 'page-states',
-    name: 'Northwind Traders',
-    settings: { kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x' },
-    secrets: { clientSecret: 'x' },
-    domains: ['page-states.example.org'],
-    provision: false,
-    listed: true,
-    allowPasswords: true,
-  }).catch((error) => {
+  const own = { slug: 'local', name: 'Northwind Traders', listed: true, allowPasswords: true }
+  await addTestConnection('page-states.example.org', own).catch((error) => {
     if (!(error instanceof UsageError)) throw error // another process added it
   })
 }

@@ -26,6 +26,10 @@ export type State = {
   /** What is wrong with the page's own scripts. */
   scripts?: 'late' | 'failed'
   steps?: Step[]
+  /** The page that the server sends in place of the path. */
+  substitute?: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage'
+  /** How many pages fail, one inside the other. */
+  failures?: 1 | 2
   /** Whether it exists only with PASSWORD_SIGN_IN, or only without. */
   passwords?: boolean
   /** It exists only if the app sends email. */
@@ -37,7 +41,9 @@ export type State = {
 }
 
 const forgotTitle = 'Reset your password'
+const tooMany = 'Your network has made too many requests'
 const typed = 'lantern otter meadow'
+const ada = 'ada@example.com'
 const exchange = paths.exchangeSsoCode
 const reset = paths.resetPassword
 const signIn = paths.signIn
@@ -53,9 +59,17 @@ const stillSending = 'p[role=status] > span:not([class])'
 
 /** Every state of the pages, and how to reach it. */
 export const states: Record<string, State> = {
-  'start page, signed out': { title: 'You’re not signed in', path: '/' },
-  'start page, just signed out': { title: 'You’ve been signed out', path: '/?signed-out' },
-  'page not found': { title: 'Page not found', path: '/nothing' },
+  'start page: signed out': { title: 'You’re not signed in', path: '/' },
+  'start page: just signed out': { title: 'You’ve been signed out', path: '/?signed-out' },
+  'start page: signed in': { title: 'You’re signed in', path: '/', signedIn: 'sso' },
+
+  'error: page not found': { title: 'Page not found', path: '/nothing' },
+  'error: too many requests': substituted('rateLimitedPage', tooMany),
+  'error: unavailable': substituted('unavailablePage', 'This page isn’t available right now'),
+  'error: long URL': substituted('longUrlPage', 'The web address is too long'),
+  'error: sign-in of a dashboard': substituted('authorizePage', 'This sign-in can’t start'),
+  'error: page that fails': { ...failing(1), steps: [['see', '.icon.wrong + h1']] },
+  'error: crash': { ...failing(2), steps: [['see', 'main div[lang=ar]']] },
 
   'sso: working': landing('Signing you in', 'none'),
   'sso: still working': { ...landing('Signing you in', 'none'), steps: [['see', '.actions']] },
@@ -70,11 +84,8 @@ export const states: Record<string, State> = {
   },
   'sso: used or expired': landing('This sign-in has expired', rejection(400, { code: 'SSO_EXCHANGE_INVALID' })),
   'sso: no code': { title: 'We couldn’t find your sign-in', path: '/sso/callback' },
-  'sso: too many requests': landing(
-    'Your network has made too many requests',
-    rejection(429, { code: 'RATE_LIMITED' }, 20),
-  ),
-  'sso: too many requests, long wait': landing('Your network has made too many requests', limited),
+  'sso: too many requests': landing(tooMany, rejection(429, { code: 'RATE_LIMITED' }, 20)),
+  'sso: too many requests, long wait': landing(tooMany, limited),
   'sso: unavailable': {
     ...landing('Sign-in isn’t available right now', unavailable(1)),
     steps: [['see', `${retryButton}[aria-disabled=false]`]],
@@ -109,34 +120,21 @@ export const states: Record<string, State> = {
     ]),
   ),
 
+  'sign in: going to a provider': { title: 'Taking you to your organization', path: '/sign-in?connection=local' },
   'sign in: form': { title: 'Sign in to {app}', path: '/sign-in', passwords: false },
-  'sign in: form with an error': {
-    title: 'Sign in to {app}',
-    path: '/sign-in?error=unknown',
-    passwords: false,
-  },
+  'sign in: form with an error': { title: 'Sign in to {app}', path: '/sign-in?error=unknown', passwords: false },
 
-  'password sign-in: email first': { title: 'Sign in to {app}', path: '/sign-in', passwords: true },
+  'password sign-in: email first': signInForm(''),
   'password sign-in: password': passwordStep([]),
-  'password sign-in: both at once, shown': {
-    title: 'Sign in to {app}',
-    path: '/sign-in?step=password',
-    passwords: true,
-    steps: [
-      ['press', '.show'],
-      ['fill', '#password', typed],
-    ],
-  },
-  'password sign-in: no email address': {
-    title: 'Sign in to {app}',
-    path: '/sign-in',
-    passwords: true,
-    steps: [
-      ['fill', '#email', 'ada@localhost'],
-      ['press', submitButton],
-      ['see', '#email-error'],
-    ],
-  },
+  'password sign-in: both at once, shown': signInForm('?step=password', [
+    ['press', '.show'],
+    ['fill', '#password', typed],
+  ]),
+  'password sign-in: no email address': signInForm('', [
+    ['fill', '#email', 'ada@localhost'],
+    ['press', submitButton],
+    ['see', '#email-error'],
+  ]),
   'password sign-in: wrong': passwordSent(rejection(400, { code: 'SIGN_IN_INVALID' }), '#password-error'),
   'password sign-in: sending': passwordSent('none', '[data-busy]'),
   'password sign-in: still sending': passwordSent('none', stillSending),
@@ -151,26 +149,18 @@ export const states: Record<string, State> = {
     ['see', '.banner'],
   ]),
   'password sign-in: scripts fail to load': {
-    title: 'Sign in to {app}',
-    path: '/sign-in?step=password',
-    passwords: true,
+    ...signInForm('?step=password', [['see', '.not-loaded']]),
     scripts: 'failed',
-    steps: [['see', '.not-loaded']],
   },
 
   'second factor: code': factorStep([]),
   'second factor: recovery code': factorStep([['press', '.link']]),
-  'second factor: wrong': factorSent(invalidCode('wrong_code'), '#code-error'),
-  'second factor: used': factorSent(invalidCode('used_code'), '#code-error'),
+  'second factor: wrong': factorSent(invalid('code', 'wrong_code', 'SECOND_FACTOR_INVALID'), '#code-error'),
+  'second factor: used': factorSent(invalid('code', 'used_code', 'SECOND_FACTOR_INVALID'), '#code-error'),
   'second factor: locked': factorSent(rejection(403, { code: 'SECOND_FACTOR_LOCKED' }), '#code-error'),
   'second factor: too many attempts': factorSent(limited, '.banner'),
   'second factor: outcome unknown': factorSent('lost', '.banner'),
-  'second factor: expired': {
-    title: 'Sign in to {app}',
-    path: '/sign-in?step=password&error=expired',
-    passwords: true,
-    email: 'ada@example.com',
-  },
+  'second factor: expired': { ...signInForm('?step=password&error=expired'), email: ada },
 
   'forgot password: form': { title: forgotTitle, path: '/forgot-password', mail: true },
   'forgot password: form with an error': { title: forgotTitle, path: '/forgot-password?invalid', mail: true },
@@ -186,12 +176,7 @@ export const states: Record<string, State> = {
       ['see', '.banner'],
     ],
   },
-  'forgot password: sent': {
-    title: 'Check your email',
-    path: '/forgot-password?sent',
-    mail: true,
-    email: 'ada@example.com',
-  },
+  'forgot password: sent': { title: 'Check your email', path: '/forgot-password?sent', mail: true, email: ada },
 
   'reset: form': resetForm([]),
   'reset: form, weak password': resetForm([
@@ -203,26 +188,14 @@ export const states: Record<string, State> = {
     ['type', '#password', typed],
     ['see', '.strength[data-strength]'],
   ]),
-  'reset: form with an error': resetSent(
-    rejection(400, {
-      code: 'VALIDATION_ERROR',
-      issues: [{ path: ['password'], code: 'too_guessable', message: '' }],
-    }),
-    '#password-error',
-  ),
+  'reset: form with an error': resetSent(invalid('password', 'too_guessable'), '#password-error'),
   'reset: sending': resetSent('none', '[data-busy]'),
   'reset: still sending': resetSent('none', stillSending),
   'reset: submitted before the scripts have loaded': { ...resetSent('none', '.early'), scripts: 'late' },
   'reset: scripts fail to load': { ...resetSent('none', '.not-loaded'), scripts: 'failed' },
   'reset: accepted': { ...resetSent(accepted, '.icon'), title: 'Your password has been changed' },
   'reset: link that the server rejected': {
-    ...resetSent(
-      rejection(400, {
-        code: 'VALIDATION_ERROR',
-        issues: [{ path: ['token'], code: 'invalid_or_expired', message: '' }],
-      }),
-      '.icon',
-    ),
+    ...resetSent(invalid('token', 'invalid_or_expired'), '.icon'),
     title: 'This link no longer works',
   },
   'reset: used link': { title: 'This link has already been used', path: '/reset-password', link: 'used' },
@@ -261,7 +234,9 @@ export const states: Record<string, State> = {
     title: 'Save your recovery codes',
   },
   'account: switch off, wrong': {
-    ...factorSent(invalidCode('wrong_code'), '#code-error', [['fill', '#password', typed]]),
+    ...factorSent(invalid('code', 'wrong_code', 'SECOND_FACTOR_INVALID'), '#code-error', [
+      ['fill', '#password', typed],
+    ]),
     title: 'Switch off your authenticator app',
     path: '/account?change=switchOff',
   },
@@ -285,8 +260,21 @@ function rejection(status: number, body: object, retryAfter?: number): Mock {
   }
 }
 
+function invalid(field: string, code: string, of = 'VALIDATION_ERROR'): Mock {
+  return rejection(400, { code: of, issues: [{ path: [field], code, message: '' }] })
+}
+
 function acceptance(body: object): Mock {
   return { status: 200, headers: {}, body: { ok: true, ...body } }
+}
+
+/** A page without scripts. */
+function substituted(substitute: State['substitute'], title: string): State {
+  return { title, path: '/', substitute }
+}
+
+function failing(failures: State['failures']): State {
+  return { ...landing('Something went wrong', failed), failures }
 }
 
 /** The page that exchanges a code, and stays. */
@@ -294,6 +282,10 @@ function landing(title: string, response: Mock): State {
   const isError = response === 'lost' || (response !== 'none' && response.status >= 400)
   const steps: Step[] = isError ? [['see', '.actions']] : []
   return { title, path: '/sso/callback?code=x&next=/preview/stay', mocks: { [exchange]: response }, steps }
+}
+
+function signInForm(query: string, steps: Step[] = []): State {
+  return { title: 'Sign in to {app}', path: `/sign-in${query}`, passwords: true, steps }
 }
 
 function passwordStep(steps: Step[]): State {
@@ -325,10 +317,6 @@ function resetSent(response: Mock, until: string): State {
     ['see', until],
   ]
   return { ...resetForm(steps), mocks: { [reset]: response } }
-}
-
-function invalidCode(code: 'wrong_code' | 'used_code'): Mock {
-  return rejection(400, { code: 'SECOND_FACTOR_INVALID', issues: [{ path: ['code'], code, message: '' }] })
 }
 
 function factorStep(steps: Step[]): State {

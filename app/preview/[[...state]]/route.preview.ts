@@ -1,10 +1,17 @@
-// The preview: every page in every state, in any language, width and color scheme. Only development and tests compile
-// this file (see next.config.mjs). It adds a script to a page of the app, which produces the state.
+// The page of development, with every page in every state and every mail, in any look. Only development and tests
+// compile this file (see next.config.mjs). It adds a script to a page of the app, which produces the state.
 import PQueue from 'p-queue'
+import { z } from 'zod'
+import pageStyles from '@/app/_ui/styles.css?raw'
+import type { Link } from '@/bin/local-examples'
 import { type LinkState, pathOf, type State, states } from '@/e2e/support/states'
 import { prisma } from '@/lib/database/prisma'
+import { type MailKindName, mailKinds } from '@/lib/mail/kinds'
+import { compose } from '@/lib/mail/messages'
+import { accentCss } from '@/lib/page/accent-color'
 import { escapeHtml } from '@/lib/page/escape-html'
 import { languages } from '@/lib/page/language'
+import { substitutePage } from '@/lib/page/substitute-page'
 import { issueResetToken } from '@/lib/password/reset'
 import { makeChallenge } from '@/lib/second-factor/challenge'
 import { findFactor } from '@/lib/second-factor/find'
@@ -12,50 +19,73 @@ import { env, sendsMail } from '@/lib/settings/env'
 import { exchangeSsoCode, issueSsoCode } from '@/lib/sso/exchange'
 import { createUser, findUserByEmail, signOutUser } from '@/lib/user'
 import frameScript from '../frame.inline.js?raw'
+import styles from '../overview.css?raw'
 
-type Look = { scheme?: string; language: string; width: number }
+type Look = ReturnType<typeof lookOf>
 
 const email = `reader-${process.pid}@preview.example` // the user of the reset links, for this process alone
 const tags = () => languages().map(([tag]) => tag) // of the languages
-const widths = [320, 390, 1280]
+const schemes = ['system', 'light', 'dark'] as const
+const [hexColor, plainName] = [/^#[0-9a-f]{6}$/i, /^[^"'\\<>$]{1,60}$/] // the name needs no escapes in scripts
+const widths = ['320', '390', '1280']
 const opening = new PQueue({ concurrency: 1 }) // a new link invalidates the earlier one
 const htmlHeaders = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }
+const links: Link[] = JSON.parse(process.env.DEV_LINKS || '[]') // of bin/dev.ts
 
 export async function GET(request: Request): Promise<Response> {
-  const { pathname, searchParams } = new URL(request.url)
+  const { pathname, search, searchParams } = new URL(request.url)
   if (pathname === '/preview/stay') return new Response(null, { status: 204 }) // keeps the browser on the page
   if (pathname.startsWith('/preview/late/'))
     await new Promise((resolve) => request.signal.addEventListener('abort', resolve))
   const look = lookOf(searchParams)
-  if (pathname === '/preview') return new Response(overview(availableStates(), look), { headers: htmlHeaders })
-  const state = availableStates().find((each) => pathOf(each) === pathname)
-  if (state) return opening.add(() => pageIn(states[state]!, look))
+  const names = availableNames()
+  if (pathname === '/preview') return new Response(overview(names, look, search), { headers: htmlHeaders })
+  const name = names.find((each) => pathOf(each) === pathname)
+  if (name && states[name]) return opening.add(() => pageIn(states[name]!, look))
+  if (name) return new Response(mailIn(name, look), { headers: htmlHeaders })
   return new Response(null, { status: 404, headers: { 'Content-Type': 'text/javascript' } }) // of a script that fails
 }
 
-async function pageIn({ path, link, signedIn, scripts, ...state }: State, { scheme, language }: Look) {
+async function pageIn({ path, link, signedIn, substitute, scripts, ...state }: State, look: Look) {
   const own = link ? `${path}?token=${await openLink(link)}` : path
-  const response = await fetch(env().PUBLIC_URL + own, {
-    headers: { Cookie: `language=${language}; ${signedIn ? await signInReader(signedIn) : ''}` },
-  })
+  const headers = { Cookie: `language=${look.language}; ${signedIn ? await signInReader(signedIn) : ''}` }
+  const response = substitute
+    ? new Response(substitutePage(substitute, new Headers(headers), '', 700))
+    : await fetch(env().PUBLIC_URL + own, { headers })
   const policy = response.headers.get('content-security-policy') ?? ''
   const [, nonce = ''] = policy.match(/'nonce-([^']+)'/) ?? []
   const data = escapeHtml(JSON.stringify({ ...state, path: own, scripts }))
   const script = `<script nonce="${nonce}" data-state="${data}">${frameScript}</script>`
-  let html = (await response.text()).replace('<head>', () => `<head>${script}`)
+  const accent = look.color === env().ACCENT_COLOR ? '' : accentCss(look.color)
+  const style = `<style nonce="${nonce}">${accent}:root{--radius:${look.radius / 16}rem}</style>`
+  let html = (await response.text()).replace(/<head>|(?=<title>)/, (head) => head + script)
+  html = html.replace(/(?=<\/head>|<body|<main)/, style)
   if (scripts) html = html.replaceAll('/_next/static/', `/preview/${scripts}/`)
-  if (scheme) html = inScheme(html, scheme)
   const framed = policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'")
-  return new Response(html, { headers: { ...htmlHeaders, 'Content-Security-Policy': framed } })
+  return new Response(inLook(html, look), { headers: { ...htmlHeaders, 'Content-Security-Policy': framed } })
 }
 
-/** Returns the names of the states that the app has with its settings. */
-function availableStates(): string[] {
+/** Returns the names of the states and mails that the app has with its settings. */
+function availableNames(): string[] {
   const { PASSWORD_SIGN_IN, SECOND_FACTOR } = env()
-  return Object.keys(states).filter((name) => {
+  const available = Object.keys(states).filter((name) => {
     const { passwords = PASSWORD_SIGN_IN, mail = sendsMail(), secondFactor = SECOND_FACTOR } = states[name]!
     return passwords === PASSWORD_SIGN_IN && mail === sendsMail() && secondFactor === SECOND_FACTOR
   })
+  const mails = Object.keys(sendsMail() ? mailKinds : {})
+  return [...available, ...mails.flatMap((kind) => [`mail: ${kind}`, `mail: ${kind}, text`])]
+}
+
+function mailIn(name: string, look: Look): string {
+  const { color, language, radius } = look
+  const [, kind, asText] = /^mail: ([\w-]+)(, text)?$/.exec(name)!
+  const settings = { ...env() }
+  if (color !== settings.ACCENT_COLOR) Object.assign(env(), { ACCENT_COLOR: color, ACCENT_COLOR_DARK: undefined })
+  env().CORNER_RADIUS = radius
+  const mail = { kind: kind as MailKindName, language, device: 'Firefox on Windows', requestedAt: new Date() }
+  const { subject, text, html } = compose(mail, `${settings.PUBLIC_URL}/reset-password?token=${'x'.repeat(43)}`, 7)
+  Object.assign(env(), settings)
+  return inLook(asText ? `<!doctype html><pre>${escapeHtml(`${subject}\n\n${text}`)}</pre>` : String(html), look)
 }
 
 /** Returns the cookies of the reader, who is signed in elsewhere too. */
@@ -86,56 +116,65 @@ async function readerId(): Promise<string> {
   return (await findUserByEmail(email))!.id
 }
 
-function lookOf(searchParams: URLSearchParams): Look {
-  return {
-    scheme: ['light', 'dark'].find((scheme) => scheme === searchParams.get('scheme')),
-    language: tags().find((language) => language === searchParams.get('language')) ?? 'en',
-    width: widths.find((width) => width === Number(searchParams.get('width'))) ?? 390,
-  }
+/** Returns how to show the pages. What is missing or wrong has the value of the settings. */
+function lookOf(searchParams: URLSearchParams) {
+  const { APP_NAME, ACCENT_COLOR, CORNER_RADIUS } = env()
+  const look = z.object({
+    scheme: z.enum(schemes).catch('system'),
+    language: z.enum(tags()).catch('en'),
+    width: z.enum(widths).catch('390'),
+    name: z.string().regex(plainName).catch(APP_NAME),
+    color: z.string().regex(hexColor).catch(ACCENT_COLOR),
+    radius: z.coerce.number().min(0).max(24).catch(CORNER_RADIUS),
+  })
+  return look.parse(Object.fromEntries(searchParams))
 }
 
-/** Forces a color scheme on a page. Does not change scripts, because they contain texts with their lengths. */
-function inScheme(html: string, scheme: string): string {
-  const places = /(<script\b[\s\S]*?<\/script>)|\(prefers-color-scheme:\s*(light|dark)\)|color-scheme:\s*light dark/g
-  return html.replace(places, (_, script?: string, asked?: string) => {
-    if (script) return script
-    if (asked) return asked === scheme ? '(min-width:0)' : '(max-width:0)'
-    return `color-scheme:${scheme}`
+/** Gives a page another name, and a color scheme. Its scripts have the name too. */
+function inLook(html: string, { scheme, name }: Look): string {
+  const { APP_NAME } = env()
+  const places = /\(prefers-color-scheme:\s*(light|dark)\)|color-scheme:\s*light dark/g
+  const parts = html.split(/(<script\b[\s\S]*?<\/script>)/).map((part, index) => {
+    if (index % 2 === 1) return part.replaceAll(APP_NAME, name)
+    const named = part.replaceAll(escapeHtml(APP_NAME), escapeHtml(name))
+    if (scheme === 'system') return named
+    const inScheme = (asked: string) => (asked === scheme ? '(min-width:0)' : '(max-width:0)')
+    return named.replace(places, (_, asked?: string) => (asked ? inScheme(asked) : `color-scheme:${scheme}`))
   })
+  return parts.join('')
 }
 
-function overview(names: string[], look: Look): string {
-  const address = (path: string, change: Partial<Look>) => {
-    const { scheme, language, width } = { ...look, ...change }
-    return `${path}?${new URLSearchParams({ ...(scheme && { scheme }), language, width: String(width) })}`
+/** The page of development: its links, and every state in a frame. */
+function overview(names: string[], look: Look, search: string): string {
+  const groups = [...new Set(names.map((name) => name.split(':')[0]!))]
+  const idOf = (name: string) => pathOf(name).slice('/preview/'.length)
+  const select = (key: 'scheme' | 'language' | 'width', values: readonly string[]) => {
+    const options = values.map((value) => `<option${value === look[key] ? ' selected' : ''}>${value}</option>`)
+    return `<label>${key} <select name="${key}">${options.join('')}</select></label>`
   }
-  const choices = <Key extends keyof Look>(key: Key, values: Look[Key][]) =>
-    values
-      .map((value) => {
-        const current = look[key] === value ? ' aria-current="true"' : ''
-        return `<a href="${escapeHtml(address('/preview', { [key]: value }))}"${current}>${value ?? 'system'}</a>`
-      })
-      .join(' ')
-  const frames = names.map((name) => {
-    const url = escapeHtml(address(pathOf(name), {}))
-    return `<li><a href="${url}">${escapeHtml(name)}</a>
-<iframe src="${url}" title="${escapeHtml(name)}" width="${look.width}" height="760" loading="lazy"></iframe></li>`
+  const frame = (name: string) => {
+    const url = escapeHtml(pathOf(name) + search)
+    return `<li id="${idOf(name)}"><a href="${url}">${name}</a>
+<iframe src="${url}" title="${name}" width="${look.width}" height="760" loading="lazy"></iframe></li>`
+  }
+  const sections = groups.map((group) => {
+    const frames = names.filter((name) => name.startsWith(`${group}:`)).map(frame)
+    return `<section id="${idOf(group)}"><h2>${group}</h2><ul>${frames.join('\n')}</ul></section>`
   })
+  const items = links.map(([name, url, note]) => `<li><a href="${escapeHtml(url)}">${name}</a> ${note}</li>`)
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>Every page in every state</title>
-<style>
-:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
-body{margin:0}nav{position:sticky;top:0;padding:.5rem 1rem;background:Canvas;border-bottom:1px solid GrayText}
-nav a{padding:.25rem .5rem}[aria-current]{font-weight:bold}nav span{margin-inline-end:1.5rem;white-space:nowrap}
-ul{display:flex;flex-wrap:wrap;gap:1.5rem;list-style:none;padding:1rem;margin:0}
-li a{display:block;margin-block-end:.25rem}iframe{border:1px solid GrayText;border-radius:.5rem}
-</style>
-<nav><span>Scheme: ${choices('scheme', [undefined, 'light', 'dark'])}</span> <span>Language: ${choices('language', tags())}</span> <span>Width: ${choices('width', widths)}</span></nav>
-<ul>
-${frames.join('\n')}
-</ul>
+<title>Development</title>
+<style>${pageStyles}${accentCss(env().ACCENT_COLOR)}${styles}</style>
+<h1>${escapeHtml(env().APP_NAME)} in development</h1>
+<ul class="links">${items.join('\n')}</ul>
+<nav><form onchange="this.submit()">${select('scheme', schemes)} ${select('language', tags())} ${select('width', widths)}
+<label>name <input name="name" value="${escapeHtml(look.name)}"></label>
+<label>color <input name="color" type="color" value="${look.color}"></label>
+<label>radius <input name="radius" type="number" min="0" max="24" value="${look.radius}"></label></form>
+${groups.map((group) => `<a href="#${idOf(group)}">${group}</a>`).join('\n')}</nav>
+${sections.join('\n')}
 </html>
 `
 }
