@@ -12,8 +12,8 @@ const { asciiDomain, isSaml, providerOf, providers, slugPattern } = await import
 const connections = await import('../lib/sso/manage')
 const { listConnections, updateConnection } = connections
 const { certificateText, rotateKey } = await import('../lib/sso/saml/provider')
-const { resealSecondFactors } = await import('../lib/second-factor/encryption')
-const { openSecrets } = await import('../lib/sso/sealed-secrets')
+const { reencryptSecondFactors } = await import('../lib/second-factor/encryption')
+const { decryptSecrets } = await import('../lib/sso/secrets')
 const { NewConnectionName } = await import('../lib/sso/settings-as-entered')
 
 const usageOfAll = `  Every add:
@@ -30,7 +30,7 @@ npm run connections -- update SLUG [--FLAG …]
     --metadata FILE or URL  replaces the endpoint and the certificates of a SAML provider
     --new-secret            reads a client secret from stdin, as does --client-id, or no flag at all: update SLUG < SECRET
 npm run connections -- rotate-key SLUG   makes a second key of ours for a SAML connection; --drop drops the first one
-npm run connections -- reseal          encrypts all secrets with the first key of ENCRYPTION_KEY
+npm run connections -- re-encrypt      encrypts all secrets with the first key of ENCRYPTION_KEY
 npm run connections -- list            lists all connections. --json: one object a line
 npm run connections -- show SLUG       shows a connection, and what to enter at the provider
 npm run connections -- check SLUG      sends the provider requests, and prints what is wrong
@@ -147,7 +147,7 @@ function differences(before: ListedConnection, after: ListedConnection): string[
     const text = String(value ?? 'none')
     return text.startsWith('-----BEGIN ') ? certificateText(text) : text
   }
-  const textsOf = ({ id, users, sealedSecrets, settings, ...own }: ListedConnection) =>
+  const textsOf = ({ id, users, encryptedSecrets, settings, ...own }: ListedConnection) =>
     Object.fromEntries(Object.entries({ ...own, ...settings }).map(([key, value]) => [key, textOf(value)]))
   const [old, current] = [textsOf(before), textsOf(after)]
   const changed = Object.keys({ ...old, ...current }).filter((key) => old[key] !== current[key])
@@ -159,15 +159,15 @@ async function rotate(connection: ListedConnection, { drop }: { drop?: boolean }
   await apply(await rotateKey(connection, drop ?? false), connection)
 }
 
-async function reseal(): Promise<void> {
+async function reencrypt(): Promise<void> {
   const connections = await listConnections()
   const problems: string[] = []
   for (const connection of connections)
-    await openSecrets(connection)
+    await decryptSecrets(connection)
       .then((secrets) => updateConnection(connection, { secrets }))
       .catch((error) => problems.push(`${connection.slug}: ${(error.cause ?? error).message}`))
   console.log(`Connections encrypted with the first key: ${connections.length - problems.length}.`)
-  const { done, failed } = await resealSecondFactors()
+  const { done, failed } = await reencryptSecondFactors()
   if (done > 0) console.log(`Second factors encrypted with the first key: ${done}.`)
   if (failed > 0) problems.push(`No key fits ${failed} second factors: npm run users -- remove-second-factor`)
   if (problems.length > 0) throw new Error(problems.join('\n'))
@@ -260,7 +260,7 @@ runCommand({
     ...additions,
     [`update CONNECTION${flagsOfUpdate}${flagsOfKinds}`]: update,
     'rotate-key CONNECTION --drop': rotate,
-    reseal,
+    're-encrypt': reencrypt,
     'list --json': list,
     'show CONNECTION': show,
     'check CONNECTION': check,

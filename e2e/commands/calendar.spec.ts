@@ -38,7 +38,7 @@ test('every command in the calendar of docs/sso.md has the described effect', as
       expect((await stored())!.sealed_secrets).not.toBe(before!.sealed_secrets)
       expect(await signIn(subjects.ada, ada!)).toBeNull()
     },
-    'connections reseal': async () => {
+    'connections re-encrypt': async () => {
       expect((await stored())!.sealed_secrets).not.toBe(before!.sealed_secrets)
       expect(await signIn(subjects.ada, ada!)).toBeNull()
     },

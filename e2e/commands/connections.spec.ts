@@ -269,17 +269,17 @@ test('encrypts all secrets with the first key, and lists those that it can’t d
   const user = await newFactorUser(database.sql)
   const encrypted = async () => (await database.sql('SELECT encrypted_secret FROM second_factors'))[0]!.encrypted_secret
   const all = `${next}, ${first}, ${process.env.ENCRYPTION_KEY}`
-  expect((await withKey(all, ['reseal'])).stdout).toContain(
+  expect((await withKey(all, ['re-encrypt'])).stdout).toContain(
     'encrypted with the first key: 2.\nSecond factors encrypted with the first key: 1.\nOnce every',
   )
   expect(await decrypt(await encrypted(), `totp ${user.id}`)).toBeNull()
   expect((await withKey(next!, ['check', slug])).code).toBe(0)
   expect((await withKey(first!, ['check', slug])).stderr).toContain('ENCRYPTION_KEY has changed')
   await database.sql(`UPDATE connections SET sealed_secrets = 'lost' WHERE slug = $1`, [slug])
-  const { code, stdout, stderr } = await withKey(next!, ['reseal'])
+  const { code, stdout, stderr } = await withKey(next!, ['re-encrypt'])
   expect([code, stdout]).toEqual([1, expect.stringMatching(/^Conn.* first key: 1\.\nSecond .* first key: 1\.\n$/)])
-  expect(stderr).toContain(`${slug}: The secrets can’t be opened`)
-  expect((await withKey(first!, ['reseal'])).stderr).toContain('No key fits 1 second factors')
+  expect(stderr).toContain(`${slug}: The secrets can’t be decrypted`)
+  expect((await withKey(first!, ['re-encrypt'])).stderr).toContain('No key fits 1 second factors')
   await database.drop()
 })
 
@@ -355,7 +355,7 @@ test('checks a connection, and prints what is wrong', async () => {
     ENCRYPTION_KEY: '',
     CONNECTION_SECRETS_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.ENCRYPTION_KEY}`,
   })
-  expect(newKeyFirst.stderr).toMatch(/^CONNECTION_SECRETS_KEY has a new name.*\n.*discovery_issuer/) // it could be opened
+  expect(newKeyFirst.stderr).toMatch(/^CONNECTION_SECRETS_KEY has a new name.*\n.*discovery_issuer/) // it could be decrypted
   await provider.stop()
   expect((await connections('check', slug)).stderr).toContain('provider_unreachable')
 })

@@ -124,7 +124,7 @@ test('updates what flags name, signs requests if new metadata demands it, and fe
   const fetched = ['--metadata', `${host}/metadata`]
   expect((await connections(['add', 'saml', slug, ...fetched, '--domain', domain])).code).toBe(0)
   const keys = () => sql('SELECT sealed_secrets FROM connections WHERE slug = $1', [slug])
-  const sealed = await keys()
+  const encrypted = await keys()
   const certificates = [provider.nextKey.certificate]
   body = metadataOf(provider, { certificates, attributes: ' WantAuthnRequestsSigned="true"' })
   const updated = (await update(...fetched)).stdout
@@ -139,7 +139,7 @@ test('updates what flags name, signs requests if new metadata demands it, and fe
   )
   expect((await update('--email-attribute', '')).stdout).toContain('emailAttribute: upn → none')
   expect((await update(...fetched)).stdout).toBe(`Updated ${slug}. Nothing has changed.\n`)
-  expect(await keys()).toEqual(sealed)
+  expect(await keys()).toEqual(encrypted)
   for (const [parameters, message] of [
     [[], 'Pass what is to be changed'],
     [['--client-id', 'x'], '--client-id is not a flag of a connection of the kind saml.'],

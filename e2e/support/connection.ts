@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { addConnection, type ListedConnection, listConnections, type NewConnection } from '../../lib/sso/manage'
-import { sealSecrets } from '../../lib/sso/sealed-secrets'
+import { encryptSecrets } from '../../lib/sso/secrets'
 import type { Sql } from './fixtures'
 import { clientSecret, type Provider } from './oidc-provider'
 
@@ -34,9 +34,9 @@ export async function connect(provider: Provider, overriding: Partial<NewConnect
 /** Adds a connection that provisions users to a database other than that of the tests. */
 export async function insertConnection(sql: Sql, slug: string, domain: string, { issuer }: Provider): Promise<void> {
   const [id, settings] = [randomUUID(), { issuer, clientId: 'the-client' }]
-  const sealed = await sealSecrets({ clientSecret }, { connection: id, ...settings })
+  const encrypted = await encryptSecrets({ clientSecret }, { connection: id, ...settings })
   const insert = `INSERT INTO connections (id, slug, name, kind, settings, sealed_secrets, provision)
     VALUES ($1, $2, $2, 'oidc', $3, $4, true)`
-  await sql(insert, [id, slug, settings, sealed])
+  await sql(insert, [id, slug, settings, encrypted])
   await sql('INSERT INTO connection_domains VALUES ($1, $2)', [domain, id])
 }

@@ -1,14 +1,14 @@
 import { prisma } from '../database/prisma'
-import { open, seal } from '../settings/encryption'
+import { decryptText, encryptText } from '../settings/encryption'
 
 /** Encrypts a text with the first key of ENCRYPTION_KEY. Only `decrypt` with the same `purpose` can read it. */
-export const encrypt = (text: string, purpose: string) => seal(text, 'second-factor', { purpose })
+export const encrypt = (text: string, purpose: string) => encryptText(text, 'second-factor', { purpose })
 
 /** Decrypts what `encrypt` returned. Null if the purpose differs, no key fits, or the text is anything else. */
-export const decrypt = (encrypted: string, purpose: string) => open(encrypted, 'second-factor', { purpose })
+export const decrypt = (encrypted: string, purpose: string) => decryptText(encrypted, 'second-factor', { purpose })
 
 /** Encrypts the secrets of all users with the first key. `failed` counts those that no key can decrypt. */
-export async function resealSecondFactors(): Promise<{ done: number; failed: number }> {
+export async function reencryptSecondFactors(): Promise<{ done: number; failed: number }> {
   const factors = await prisma().secondFactor.findMany({ select: { userId: true, encryptedSecret: true } })
   let done = 0
   for (const { userId, encryptedSecret } of factors) {

@@ -3,21 +3,25 @@ import { env } from './env'
 
 type Purpose = 'connection-secrets' | 'second-factor'
 
-/** Encrypts a text with the first key of ENCRYPTION_KEY (JWE). Only `open` with the same purpose and `bound` reads it. */
-export async function seal(text: string, purpose: Purpose, bound: Record<string, string>): Promise<string> {
+/** Encrypts a text with the first key of ENCRYPTION_KEY (JWE). Only `decryptText` with the same purpose and `bound` reads it. */
+export async function encryptText(text: string, purpose: Purpose, bound: Record<string, string>): Promise<string> {
   const { CompactEncrypt } = await import('jose')
   const jwe = new CompactEncrypt(new TextEncoder().encode(text))
   return jwe.setProtectedHeader({ alg: 'dir', enc: 'A256GCM', ...bound }).encrypt(keysFor(purpose)[0]!)
 }
 
-/** Decrypts what `seal` returned. Null if no key fits, `bound` differs, or the text is anything else. */
-export async function open(sealed: string, purpose: Purpose, bound: Record<string, string>): Promise<string | null> {
+/** Decrypts what `encryptText` returned. Null if no key fits, `bound` differs, or the text is anything else. */
+export async function decryptText(
+  encrypted: string,
+  purpose: Purpose,
+  bound: Record<string, string>,
+): Promise<string | null> {
   const { compactDecrypt } = await import('jose')
   const algorithms = { keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM'] }
   for (const key of keysFor(purpose)) {
-    const opened = await compactDecrypt(sealed, key, algorithms).catch(() => null)
-    if (opened && Object.entries(bound).every(([name, value]) => opened.protectedHeader[name] === value))
-      return new TextDecoder().decode(opened.plaintext)
+    const decrypted = await compactDecrypt(encrypted, key, algorithms).catch(() => null)
+    if (decrypted && Object.entries(bound).every(([name, value]) => decrypted.protectedHeader[name] === value))
+      return new TextDecoder().decode(decrypted.plaintext)
   }
   return null
 }

@@ -4,7 +4,7 @@ import { codeIsUsable, lockUsers, revokeSessions } from '../session/revoke'
 import { UsageError } from '../usage-error'
 import { type Connection, ConnectionSettings, type Row } from './connection'
 import type { Subject } from './identity'
-import { bindingOf, type Secrets, sealSecrets } from './sealed-secrets'
+import { bindingOf, encryptSecrets, type Secrets } from './secrets'
 
 const batchSize = 500
 const rowsAtOnce = 10_000
@@ -21,10 +21,10 @@ export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'pro
 export async function addConnection({ secrets, domains, settings, ...columns }: NewConnection): Promise<void> {
   const id = randomUUID()
   const { kind, ...stored } = ConnectionSettings.parse(settings)
-  const sealed = await sealSecrets(secrets, bindingOf({ id, settings }))
+  const encrypted = await encryptSecrets(secrets, bindingOf({ id, settings }))
   await transaction(async (tx) => {
     const added = await tx.connection.createMany({
-      data: [{ id, kind, settings: stored, sealedSecrets: sealed, ...columns }],
+      data: [{ id, kind, settings: stored, encryptedSecrets: encrypted, ...columns }],
       skipDuplicates: true,
     })
     if (added.count === 0) throw new UsageError(`There is already a connection ${columns.slug}.`)
@@ -97,13 +97,15 @@ export async function updateConnection(before: ListedConnection, change: Connect
   const { id, slug } = before
   const { settings = before.settings, secrets, domains = [], removedDomains = [] } = change
   const { name, provision, listed, allowPasswords, sessionHours } = change
-  const sealedSecrets = secrets ? await sealSecrets(secrets, bindingOf({ id, settings })) : before.sealedSecrets
+  const encryptedSecrets = secrets
+    ? await encryptSecrets(secrets, bindingOf({ id, settings }))
+    : before.encryptedSecrets
   const { kind: _, ...known } = before.settings
   const { kind, ...stored } = ConnectionSettings.parse(settings)
   await transaction(async (tx) => {
     const updated = await tx.connection.updateMany({
-      where: { id, kind, settings: { equals: known }, sealedSecrets: before.sealedSecrets },
-      data: { name, provision, listed, allowPasswords, sessionHours, settings: stored, sealedSecrets },
+      where: { id, kind, settings: { equals: known }, encryptedSecrets: before.encryptedSecrets },
+      data: { name, provision, listed, allowPasswords, sessionHours, settings: stored, encryptedSecrets },
     })
     if (updated.count === 0) throw new UsageError(`Another command has changed ${slug} meanwhile: run this one again.`)
     await tx.connectionDomain.deleteMany({ where: { connectionId: id, domain: { in: removedDomains } } })

@@ -3,7 +3,7 @@ import type { Connection } from './connection'
 import type { Contact, Subject } from './identity'
 import type { NewConnection } from './manage'
 import type { Ask } from './next-sign-in'
-import type { Secrets } from './sealed-secrets'
+import type { Secrets } from './secrets'
 import type { AttemptSecrets } from './sso-attempt'
 
 export type Authenticated = {

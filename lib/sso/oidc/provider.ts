@@ -38,7 +38,7 @@ function domainsOf(settings: OidcSettings, tenant: string): string {
 const advice: Partial<Record<string, string>> = {
   ...signInAdvice,
   secrets:
-    'The client secret can’t be opened: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- update SLUG < SECRET',
+    'The client secret can’t be decrypted: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- update SLUG < SECRET',
   discovery_issuer: 'The metadata names another issuer. Compare --issuer with “issuer” there, to the last slash.',
   discovery_metadata: 'The metadata lacks an authorization endpoint, a token endpoint, or the keys.',
   discovery_response: 'There is no metadata below the issuer, at /.well-known/openid-configuration.',

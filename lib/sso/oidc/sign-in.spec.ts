@@ -18,7 +18,7 @@ import { newSecret } from '../../secret'
 import { env } from '../../settings/env'
 import { ConnectionSettings, type OidcConnection } from '../connection'
 import { advice, SignInRejected } from '../rejection'
-import { bindingOf, sealSecrets } from '../sealed-secrets'
+import { bindingOf, encryptSecrets } from '../secrets'
 import { ssoUrl } from '../urls'
 import type { OidcSettings } from './settings'
 import { authenticate, authorize, emailOf, promptOf } from './sign-in'
@@ -51,7 +51,7 @@ async function connect(settings: Partial<OidcSettings> = {}): Promise<OidcConnec
     sessionHours: null,
     settings: { kind: 'oidc' as const, issuer: provider.issuer, clientId: 'the-client', ...settings },
   }
-  return { ...connection, sealedSecrets: await sealSecrets({ clientSecret }, bindingOf(connection)) }
+  return { ...connection, encryptedSecrets: await encryptSecrets({ clientSecret }, bindingOf(connection)) }
 }
 
 const newSecrets = () => ({ state: newSecret(), nonce: newSecret(), codeVerifier: newSecret(), requestId: '' })

@@ -6,7 +6,7 @@ import { soleAddress } from '../email'
 import type { Ask } from '../next-sign-in'
 import type { Provider } from '../provider'
 import { SignInRejected } from '../rejection'
-import { openSecrets } from '../sealed-secrets'
+import { decryptSecrets } from '../secrets'
 import { ssoUrl } from '../urls'
 import { oidcRejection } from './rejection'
 import { isEntra, isGoogle, type OidcSettings, separatesTenants } from './settings'
@@ -155,8 +155,8 @@ const keyCopies = new Map<string, { body: string; fetchedAt: number }>() // the 
 
 /** Returns the metadata of a provider. Fetches it hourly, in the background, and when the settings have changed. */
 async function discovered(connection: OidcConnection): Promise<Discovered> {
-  const { id, slug, settings, sealedSecrets } = connection
-  const source = JSON.stringify([settings, sealedSecrets])
+  const { id, slug, settings, encryptedSecrets } = connection
+  const source = JSON.stringify([settings, encryptedSecrets])
   const last = cache.get(id)
   const known = last?.source === source ? last : undefined
   const now = performance.now()
@@ -183,7 +183,7 @@ export async function discover(connection: OidcConnection) {
   const client = await import('openid-client')
   const { issuer, clientId, tokenAuth } = connection.settings
   if (!separatesTenants(connection.settings)) throw new SignInRejected('tenant_domains', 'unavailable')
-  const { clientSecret } = await openSecrets(connection)
+  const { clientSecret } = await decryptSecrets(connection)
   const extensions = [client.enableNonRepudiationChecks]
   // lib/sso/provider-url.ts allows http on this machine only
   if (new URL(issuer).protocol === 'http:') extensions.push(client.allowInsecureRequests)

@@ -5,7 +5,7 @@ import { UsageError } from '../../usage-error'
 import type { SamlConnection } from '../connection'
 import type { Entered, Provider } from '../provider'
 import { SignInRejected } from '../rejection'
-import { openSecrets } from '../sealed-secrets'
+import { decryptSecrets } from '../secrets'
 import { checkEntered } from '../settings-as-entered'
 import { ssoUrl } from '../urls'
 import { newKeyPair } from './key-pair'
@@ -43,7 +43,7 @@ const describe: SamlProvider['describe'] = ({ slug, settings }) => ({
 })
 
 const closedKey =
-  'Our key can’t be opened: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key SLUG'
+  'Our key can’t be decrypted: ENCRYPTION_KEY has changed. If its earlier value is lost: npm run connections -- rotate-key SLUG'
 
 const check: SamlProvider['check'] = async (connection) => {
   const failed = (check: string, advice: string) => new Error(`${connection.slug}: ${check}. ${advice}`)
@@ -124,16 +124,16 @@ function settingsOf(entered: object): SamlSettings {
   return checkEntered(SamlSettings, entered, (setting) => `The provider’s ${names[setting] ?? setting}`)
 }
 
-/** Makes a second key pair of ours, or the only one if none can be opened. With `drop`, the second one replaces the first. */
+/** Makes a second key pair of ours, or the only one if none can be decrypted. With `drop`, the second one replaces the first. */
 export async function rotateKey(connection: SamlConnection, drop = false): Promise<Entered> {
   const { slug } = connection
   const { nextCertificate, ...settings } = connection.settings
-  const secrets = await openSecrets(connection).catch(() => null)
+  const secrets = await decryptSecrets(connection).catch(() => null)
   if (drop && nextCertificate && secrets) {
     const second = { privateKey: secrets.nextPrivateKey! }
     return { settings: { ...settings, certificate: nextCertificate }, secrets: second, notes: [] }
   }
-  if (drop) throw new UsageError(`${slug} has no second key that can be opened.`)
+  if (drop) throw new UsageError(`${slug} has no second key that can be decrypted.`)
   if (nextCertificate && secrets) throw new UsageError(`${slug} has two keys: drop the first one, with --drop.`)
   const { privateKey, certificate } = await newKeyPair(slug)
   const enter = `Let the provider read ${ssoUrl(slug, 'metadata')} again, or enter there:\n${certificate}`

@@ -1,5 +1,5 @@
 import type { SamlConnection } from '../connection'
-import { openSecrets } from '../sealed-secrets'
+import { decryptSecrets } from '../secrets'
 import { ssoUrl } from '../urls'
 import { readIdentity } from './assertion'
 import { decryptAssertion, keyCiphers } from './encryption'
@@ -18,9 +18,9 @@ export function publicSettings({ slug, settings }: SamlConnection): PublicSettin
   return { ...settings, entityId: ssoUrl(slug, 'metadata'), acsUrl: ssoUrl(slug, 'acs') }
 }
 
-/** Returns all settings of a connection. Throws SignInRejected if its secrets can't be opened. */
+/** Returns all settings of a connection. Throws SignInRejected if its secrets can't be decrypted. */
 export async function withKeys(connection: SamlConnection): Promise<ServiceProviderSettings> {
-  const { privateKey, nextPrivateKey } = await openSecrets(connection)
+  const { privateKey, nextPrivateKey } = await decryptSecrets(connection)
   return { ...publicSettings(connection), privateKey: privateKey!, nextPrivateKey }
 }
 

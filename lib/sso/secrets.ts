@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { open, seal } from '../settings/encryption'
+import { decryptText, encryptText } from '../settings/encryption'
 import type { Connection } from './connection'
 import { SignInRejected } from './rejection'
 
@@ -7,16 +7,20 @@ import { SignInRejected } from './rejection'
 export type Secrets = Record<string, string>
 
 /** Encrypts secrets with the first key of ENCRYPTION_KEY, for what `bindingOf` returns. */
-export function sealSecrets(secrets: Secrets, binding: Record<string, string>): Promise<string> {
-  return seal(JSON.stringify(secrets), 'connection-secrets', binding)
+export function encryptSecrets(secrets: Secrets, binding: Record<string, string>): Promise<string> {
+  return encryptText(JSON.stringify(secrets), 'connection-secrets', binding)
 }
 
 /** Decrypts the secrets of a connection. Throws SignInRejected if no key fits, or if the binding has changed. */
-export async function openSecrets(connection: Pick<Connection, 'id' | 'settings' | 'sealedSecrets'>): Promise<Secrets> {
+export async function decryptSecrets(
+  connection: Pick<Connection, 'id' | 'settings' | 'encryptedSecrets'>,
+): Promise<Secrets> {
   try {
-    const secrets = await open(connection.sealedSecrets ?? '', 'connection-secrets', bindingOf(connection))
+    const secrets = await decryptText(connection.encryptedSecrets ?? '', 'connection-secrets', bindingOf(connection))
     if (secrets !== null) return JSON.parse(secrets)
-    throw new Error('The secrets can’t be opened: no key in ENCRYPTION_KEY sealed them for this issuer and client.')
+    throw new Error(
+      'The secrets can’t be decrypted: no key in ENCRYPTION_KEY encrypted them for this issuer and client.',
+    )
   } catch (error) {
     throw new SignInRejected('secrets', 'unavailable', error)
   }

@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import { CompactEncrypt } from 'jose'
+import { expect, test, vi } from 'vitest'
+import { deriveKey } from '../settings/encryption-keys'
+
+const [first, second, third] = [randomBytes(32), randomBytes(32), randomBytes(32)]
+const settings = { kind: 'oidc' as const, issuer: 'https://idp.example', clientId: 'x' }
+const binding = { connection: 'id', issuer: settings.issuer, clientId: settings.clientId }
+const secrets = { clientSecret: 'the secret' }
+
+/** The module in a process with these keys. */
+async function withKeys(...keys: Buffer[]) {
+  vi.resetModules()
+  vi.stubEnv('ENCRYPTION_KEY', keys.map((key) => key.toString('base64')).join(', '))
+  const { decryptSecrets, encryptSecrets } = await import('./secrets')
+  return {
+    encrypt: () => encryptSecrets(secrets, binding),
+    decrypt: (encryptedSecrets: string) => decryptSecrets({ id: 'id', settings, encryptedSecrets }),
+  }
+}
+
+const encryptedWith = (key: Uint8Array) =>
+  new CompactEncrypt(Buffer.from(JSON.stringify(secrets)))
+    .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', ...binding })
+    .encrypt(key)
+
+test('the first key encrypts, and every key decrypts', async () => {
+  const encrypted = await (await withKeys(first, second)).encrypt()
+  for (const keys of [[first], [second, first]])
+    expect(await (await withKeys(...keys)).decrypt(encrypted)).toEqual(secrets)
+  await expect((await withKeys(second, third)).decrypt(encrypted)).rejects.toMatchObject({ check: 'secrets' })
+})
+
+test('decrypts what the key itself encrypted, and encrypts with a key that is derived for connections', async () => {
+  const { decrypt } = await withKeys(second, first)
+  for (const key of [first, second, deriveKey(first, 'connection-secrets')])
+    expect(await decrypt(await encryptedWith(key))).toEqual(secrets)
+  await expect(decrypt(await encryptedWith(deriveKey(first, 'another')))).rejects.toMatchObject({ check: 'secrets' })
+  const encrypted = await (await withKeys(first)).encrypt()
+  const { compactDecrypt } = await import('jose')
+  await expect(compactDecrypt(encrypted, first)).rejects.toThrow()
+})
