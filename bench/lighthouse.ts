@@ -33,7 +33,7 @@ async function lighthouse({ only = [''] }: { only?: string[] }): Promise<void> {
     SESSION_SIGNING_KEYS: newSigningKeys(),
     RATE_LIMIT: 'in-process',
     PASSWORD_SIGN_IN: 'true',
-    SMTP_URL: 'smtp://127.0.0.1:9', // no page sends a mail
+    SMTP_URL: 'smtp://127.0.0.1:9', // no page sends an email
     MAIL_FROM: 'login@example.com',
   })
   try {

@@ -35,7 +35,7 @@ const usage = `npm run users -- COMMAND
   sign-out EMAIL                   ends all sessions of the user, who can sign in again
   unlink EMAIL CONNECTION          rejects the subject of the user at an identity provider, until it is linked again:
                                    the next other subject with this email address is linked to this user
-What sends a mail takes its --language, such as de. Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
+What sends an email takes its --language, such as de. Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
 type Flags = { 'sso-only'?: true; language?: string; issuer?: string; domain?: string; undo?: true; json?: true }
 

@@ -71,7 +71,7 @@ export async function signOutUser(userId: string): Promise<number> {
   return transaction((tx) => endSessionsOfUser(tx, userId))
 }
 
-/** Gives a user another address, ends all sessions, and mails both addresses. Null if another user has that address. */
+/** Gives a user another address, ends all sessions, and emails both addresses. Null if another user has that address. */
 export async function renameUser(user: User, email: string, language: string): Promise<number | null> {
   const other = await findUserByEmail(email)
   if (other && other.id !== user.id) return null

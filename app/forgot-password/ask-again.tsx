@@ -8,7 +8,7 @@ const waitSeconds = 60 // lib/mail/outbox.ts sends a user one link a minute
 
 type Properties = { language: string; shared: Texts['shared']; again: string; children: React.ReactNode }
 
-/** A link to the form, shown once a new mail would be sent. The same for every address. Without scripts, at once. */
+/** A link to the form, shown once a new email would be sent. The same for every address. Without scripts, at once. */
 export function AskAgain({ language, shared, again, children }: Properties) {
   const [seconds, setSeconds] = useState<number>()
   const wait = useWait(seconds ?? waitSeconds, null)

@@ -176,7 +176,7 @@ test.describe('change of the password', () => {
   const hashOf = async (sql: Sql, { id }: { id: string }) =>
     (await sql('SELECT password_hash FROM users WHERE id = $1', [id]))[0]!.password_hash
 
-  test('replaces it, ends all other sessions and unused codes, and mails a notice', async ({ sql, url }) => {
+  test('replaces it, ends all other sessions and unused codes, and emails a notice', async ({ sql, url }) => {
     const user = await newUser(sql)
     const [browser, other] = [await signIn(user), await signIn(user)]
     const [dashboard, ofOther] = [await openDashboard(browser), await openDashboard(other)]
@@ -265,7 +265,7 @@ test.describe('change of the password', () => {
   }
 })
 
-test('mails a user about a password sign-in in an unknown browser, unless it is the first', async ({ sql }) => {
+test('emails a user about a password sign-in in an unknown browser, unless it is the first', async ({ sql }) => {
   const newUser = () => newPasswordUser(sql, { cost: 4 })
   const [user, fresh, old] = [await newUser(), await newUser(), await newUser()]
   const mails = (of = user) => sql(`SELECT kind, language, device FROM mails WHERE user_id = $1`, [of.id])
@@ -293,7 +293,7 @@ test('mails a user about a password sign-in in an unknown browser, unless it is 
   await sql(`ALTER TABLE mails ADD CONSTRAINT no_new_device CHECK (kind <> 'new-device') NOT VALID`)
   await sql('DELETE FROM mails WHERE user_id = $1', [user.id])
   expect((await enter()).status).toBe(200)
-  await expect.poll(server.output).toContain('a mail about a new device could not be queued')
+  await expect.poll(server.output).toContain('an email about a new device could not be queued')
   await sql('ALTER TABLE mails DROP CONSTRAINT no_new_device')
   expect(await mails()).toEqual([])
 })

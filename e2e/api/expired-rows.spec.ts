@@ -62,7 +62,7 @@ test('deletes an SSO attempt an hour after it expired', async ({ sql }) => {
   await sql('DELETE FROM connections WHERE slug = $1', [slug])
 })
 
-test('deletes mails a week after they were requested, sent or not', async ({ user, sql }) => {
+test('deletes emails a week after they were requested, sent or not', async ({ user, sql }) => {
   await sql(
     `INSERT INTO mails (kind, user_id, language, requested_at, due_at, sent_at, gave_up_at)
      SELECT 'reset', $1, 'en', now() - age, CASE state WHEN 1 THEN now() END, CASE state WHEN 2 THEN now() END, CASE state WHEN 3 THEN now() END

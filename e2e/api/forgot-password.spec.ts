@@ -26,7 +26,7 @@ test.beforeAll(async () => {
   const own = { DATABASE_URL: database.url(), CRON_SECRET: cronSecret }
   const settings = { ...preload('cheap-hash.mjs'), ...own, ...smtp.settings }
   server = await startServer(settings)
-  second = await startServer({ ...settings, PUBLIC_URL: server.url }) // the links of mails are the same from both
+  second = await startServer({ ...settings, PUBLIC_URL: server.url }) // the links of emails are the same from both
 })
 test.afterAll(async () => {
   await Promise.all([server?.stop(), second?.stop()])
@@ -39,7 +39,7 @@ test.afterEach(async () => {
   await database.sql('DELETE FROM mails')
 })
 
-/** Looks more often than `expect.poll` does, because tests wait for many mails. */
+/** Looks more often than `expect.poll` does, because tests wait for many emails. */
 const poll = <Value>(look: () => Value | Promise<Value>, message?: string) =>
   expect.poll(look, { message, intervals: [50] })
 const logged = () => server.output() + second.output()
@@ -57,7 +57,7 @@ const forgot = (email: unknown, headers: Record<string, string> = {}, { url } = 
 const reset = (token: string, headers: Record<string, string> = {}) =>
   postTo(server.url + resetPath, { token, password: newPassword() }, { 'X-Forwarded-For': newAddress(), ...headers })
 
-/** Sends what is due, as Vercel’s cron job does. Returns how many mails were tried. */
+/** Sends what is due, as Vercel’s cron job does. Returns how many emails were tried. */
 async function sendDue(url = server.url): Promise<number> {
   const response = await fetch(`${url}/api/cron/mail`, {
     headers: { Authorization: `Bearer ${cronSecret}`, 'X-Forwarded-For': newAddress() },
@@ -80,14 +80,14 @@ const mailsOf = (user: NewUser) =>
   ])
 const wasSent = async (user: NewUser) => Boolean((await mailsOf(user))[0]?.sent_at)
 
-/** Requests a mail, and returns the token in it. */
+/** Requests an email, and returns the token in it. */
 async function tokenFor(user: NewUser): Promise<string> {
   await forgot(user.email)
-  await poll(() => wasSent(user)).toBe(true) // later than the mail arrives
+  await poll(() => wasSent(user)).toBe(true) // later than the email arrives
   return smtp.mailsTo(user.email)[0]!.token!
 }
 
-/** Sends the mails that wait for a retry. */
+/** Sends the emails that wait for a retry. */
 async function retryNow(user: NewUser): Promise<void> {
   await makeDue(user)
   await sendDue()
@@ -97,7 +97,7 @@ const makeDue = (user: NewUser) =>
 const age = (user: NewUser, interval: string) =>
   database.sql('UPDATE mails SET requested_at = requested_at - $2::interval WHERE user_id = $1', [user.id, interval])
 
-/** Requests a mail, which the mail server rejects once before its content. */
+/** Requests an email, which the mail server rejects once before its content. */
 async function forgotRejected(user: NewUser): Promise<void> {
   smtp.respondWith((stage) => (stage === 'RCPT' ? 451 : undefined))
   await forgot(user.email)
@@ -106,7 +106,7 @@ async function forgotRejected(user: NewUser): Promise<void> {
   smtp.respondWith(() => undefined)
 }
 
-/** Queues mails for new users with these addresses. */
+/** Queues emails for new users with these addresses. */
 const queueMails = (to: OwnDatabase, emails: string[], kind = 'reset') =>
   to.sql(
     `WITH created AS (INSERT INTO users (email, email_domain) SELECT email, split_part(email, '@', 2) FROM unnest($1::text[]) AS email RETURNING id)
@@ -128,7 +128,7 @@ async function whileLocked(lock: string, values: unknown[], act: (holder: pg.Cli
   }
 }
 
-/** Requests a mail, whose work then waits for what `holder` has locked. */
+/** Requests an email, whose work then waits for what `holder` has locked. */
 async function forgotWaitsFor(holder: pg.Client, user: NewUser): Promise<void> {
   const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
   await forgot(user.email)
@@ -136,7 +136,7 @@ async function forgotWaitsFor(holder: pg.Client, user: NewUser): Promise<void> {
   await poll(async () => (await database.sql(waiting, [rows[0].pid])).length).toBe(1)
 }
 
-test('mails a link that sets a password, then a notice, and stores neither address nor secret', async () => {
+test('emails a link that sets a password, then a notice, and stores neither address nor secret', async () => {
   const user = await newUser()
   const { status, body } = await forgot(user.email.toUpperCase(), { 'User-Agent': firefox })
   expect([status, body]).toEqual([200, { ok: true }])
@@ -170,7 +170,7 @@ test('mails a link that sets a password, then a notice, and stores neither addre
   expect((await reset(mail!.token!)).status).toBe(400)
 })
 
-test('sends the same response for unknown and disabled users, and no mail', async () => {
+test('sends the same response for unknown and disabled users, and no email', async () => {
   const users = [
     { id: randomUUID(), email: newEmail() },
     await newUser(', disabled_at', ', now()'),
@@ -184,7 +184,7 @@ test('sends the same response for unknown and disabled users, and no mail', asyn
   for (const user of users) expect(await mailsOf(user)).toEqual([])
 })
 
-test('mails a link to the sign-in to a user who may use no password, with the same caps, without token', async () => {
+test('emails a link to the sign-in to a user who may use no password, with the same caps, without token', async () => {
   const user = await newUser(', password_policy', `, 'never'`)
   expect((await forgot(user.email, { 'User-Agent': firefox })).body).toEqual({ ok: true })
   await poll(() => wasSent(user)).toBe(true)
@@ -212,7 +212,7 @@ test('mails a link to the sign-in to a user who may use no password, with the sa
   expect(await mailsOf(user), 'three in an hour, of both kinds').toHaveLength(3)
 })
 
-test('turns a waiting reset mail into one that leads to the sign-in, once its user is restricted to SSO', async () => {
+test('turns a waiting reset email into one that leads to the sign-in, once its user is restricted to SSO', async () => {
   const user = await newUser()
   await forgotRejected(user)
   await database.sql(`UPDATE users SET password_policy = 'never' WHERE id = $1`, [user.id])
@@ -245,7 +245,7 @@ test('rejects a text that is not exactly one address', async () => {
     expect((await forgot(email)).body.issues?.[0]?.code).toBe('invalid_type')
 })
 
-test('mails exactly the stored address, whatever form of it was given', async () => {
+test('emails exactly the stored address, whatever form of it was given', async () => {
   const domain = `b${randomUUID().slice(0, 8)}ü.example`
   const unicode = await newUser('', '', `ada@${domain}`)
   const host = new URL(`http://${domain}`).hostname
@@ -262,7 +262,7 @@ test('mails exactly the stored address, whatever form of it was given', async ()
   expect(received.flatMap(({ to }) => to).sort()).toEqual([`ada@${domain}`, `bob@${domain}`, `eve@${domain}`])
 })
 
-test('sends one mail for 50 concurrent requests at two servers', async () => {
+test('sends one email for 50 concurrent requests at two servers', async () => {
   const user = await newUser()
   const requests = Array.from({ length: 50 }, (_, index) => forgot(user.email, {}, index % 2 ? second : server))
   const responses = await Promise.all(requests)
@@ -289,7 +289,7 @@ test('waits for an earlier request of the same user, but not for a sign-in', asy
   })
 })
 
-test('mails a user once a minute, three times an hour, and once an hour after ten mails in a day', async () => {
+test('emails a user once a minute, three times an hour, and once an hour after ten emails in a day', async () => {
   const user = await newUser()
   smtp.respondWith(() => 451) // no token is issued, which would lock the user
   const lock = async () => (await database.sql('SELECT xmax FROM users WHERE id = $1', [user.id]))[0]!.xmax
@@ -397,7 +397,7 @@ test.describe('with a mail server that misbehaves', () => {
   })
 
   // the timers of this server are ten times as fast
-  test('sends one mail if the server takes 7 seconds to greet, and 12 to accept the content', async () => {
+  test('sends one email if the server takes 7 seconds to greet, and 12 to accept the content', async () => {
     const slow = await slowServer(700, 1_200)
     const email = newEmail()
     await own.sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`, [email])
@@ -407,7 +407,7 @@ test.describe('with a mail server that misbehaves', () => {
     await slow.stop()
   })
 
-  test('ends the cron job after 20 seconds, and retries a mail that takes longer within a minute', async () => {
+  test('ends the cron job after 20 seconds, and retries an email that takes longer within a minute', async () => {
     const slow = await slowServer(700, 2_000)
     await queueMails(own, [newEmail()])
     expect(await sendDue(other.url)).toBe(1)
@@ -417,7 +417,7 @@ test.describe('with a mail server that misbehaves', () => {
     await slow.stop()
   })
 
-  test('sends the mails with the lowest priority first, four at a time', async () => {
+  test('sends the emails with the lowest priority first, four at a time', async () => {
     const slow = await slowServer(0, 0)
     const emails = Array.from({ length: 12 }, () => newEmail())
     const arrived: string[] = []
@@ -459,7 +459,7 @@ test('retries a notice for a day', async () => {
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
 })
 
-test('gives a mail as priority the number of earlier requests of its address block', async () => {
+test('gives an email as priority the number of earlier requests of its address block', async () => {
   const [flooded, other] = [await newUser(), await newUser()]
   const block = newAddress().replace(/\d+$/, '')
   smtp.respondWith(() => 451)
@@ -474,7 +474,7 @@ test('gives a mail as priority the number of earlier requests of its address blo
   await poll(turns).toEqual([{ priority: 0 }, { priority: 5 }])
 })
 
-test('sends each mail once from concurrent senders of two servers', async () => {
+test('sends each email once from concurrent senders of two servers', async () => {
   const emails = Array.from({ length: 40 }, () => newEmail())
   await queueMails(database, emails, 'password-changed')
   await Promise.all([sendDue(), sendDue(second.url), sendDue(), sendDue(second.url)])
@@ -491,7 +491,7 @@ test('sends nothing after the claim has passed to another sender', async () => {
     if (stage === 'RCPT' && recipient === user.email) await new Promise<void>((resolve) => releases.push(resolve))
     return undefined
   })
-  const withdrawn = () => logged().split('"attempt":1,"msg":"a mail was withdrawn"').length - 1
+  const withdrawn = () => logged().split('"attempt":1,"msg":"an email was withdrawn"').length - 1
   const before = withdrawn()
   await forgot(user.email)
   await poll(() => releases.length).toBe(1)
@@ -526,7 +526,7 @@ test('changes nothing in a reset whose notice cannot be stored', async () => {
   expect(await state()).toEqual([{ password_hash: expect.any(String), used_at: expect.any(Date) }])
 })
 
-test('sends no link after a reset from a mail that was queued before it', async () => {
+test('sends no link after a reset from an email that was queued before it', async () => {
   const user = await newUser()
   const token = await tokenFor(user)
   await age(user, '2 minutes')
@@ -539,7 +539,7 @@ test('sends no link after a reset from a mail that was queued before it', async 
   expect(kinds.sort()).toEqual(['password-changed', 'reset'])
 })
 
-test('sends no link to a user who was disabled or restricted to SSO while the mail waited', async () => {
+test('sends no link to a user who was disabled or restricted to SSO while the email waited', async () => {
   for (const change of ['disabled_at = now()', `password_policy = 'never'`]) {
     const user = await newUser()
     await forgotRejected(user)
@@ -551,7 +551,7 @@ test('sends no link to a user who was disabled or restricted to SSO while the ma
   }
 })
 
-test('makes a waiting mail due after a new request, and adds no second one', async () => {
+test('makes a waiting email due after a new request, and adds no second one', async () => {
   const user = await newUser()
   await forgotRejected(user)
   const later = `attempts = 4, priority = 9, due_at = now() + interval '30 minutes'`
@@ -564,7 +564,7 @@ test('makes a waiting mail due after a new request, and adds no second one', asy
   expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
 })
 
-test('mails nothing and has no page without SMTP_URL', async ({ url, user, sql }) => {
+test('emails nothing and has no page without SMTP_URL', async ({ url, user, sql }) => {
   const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() }
   const body = JSON.stringify({ email: user.email })
   for (const path of [paths.forgotPassword, '/forgot-password/send'])
@@ -574,7 +574,7 @@ test('mails nothing and has no page without SMTP_URL', async ({ url, user, sql }
   expect(await sql('SELECT 1 FROM mails WHERE user_id = $1', [user.id])).toEqual([])
 })
 
-test('stores and logs no token of a mail, and logs no address', async () => {
+test('stores and logs no token of an email, and logs no address', async () => {
   const user = await newUser()
   await tokenFor(user)
   const tokens = smtp.mails.flatMap(({ token }) => token ?? [])

@@ -75,7 +75,7 @@ test('without PASSWORD_SIGN_IN, the sign-in page asks for no password', async ({
   expect(await response.text()).not.toContain('type="password"')
 })
 
-test('without mail, the forgot-password page does not exist', async ({ url }) => {
+test('without email, the forgot-password page does not exist', async ({ url }) => {
   for (const path of ['/forgot-password', '/forgot-password/', '/forgot-password?sent']) {
     const response = await fetch(url + path)
     expect(response.status, path).toBe(404)

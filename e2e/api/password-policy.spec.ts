@@ -39,12 +39,12 @@ const uses: Record<string, (user: Member, sql: Sql) => Promise<boolean>> = {
       (error) => error.details.issues[0].path[0] === 'password',
     ) as Promise<boolean>,
   'a reset': async ({ id }) => succeeds(resetPassword((await issueResetToken(id)).secret, newPassword())),
-  'a reset mail': async ({ id, email }, sql) => {
+  'a reset email': async ({ id, email }, sql) => {
     await queueResetMail([email], { language: 'en', device: null })
     const [mail] = await sql('SELECT kind FROM mails WHERE user_id = $1', [id])
     return mail!.kind === 'reset'
   },
-  'the token of a mail that was queued before': async ({ id }, sql) => {
+  'the token of an email that was queued before': async ({ id }, sql) => {
     const insert = `INSERT INTO mails (kind, user_id, language, attempts, due_at)
       VALUES ('reset', $1, 'en', 1, now() + interval '1 hour') RETURNING id, attempts`
     return issueTokenOfMail((await sql(insert, [id]))[0] as { id: string; attempts: number }, newSecret())

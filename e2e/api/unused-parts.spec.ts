@@ -36,7 +36,7 @@ async function loadedLibraries(server: Server): Promise<string[]> {
   return Object.entries(libraries).flatMap(([name, words]) => (texts.some((text) => words.test(text)) ? name : []))
 }
 
-test('loads no SSO, mail, HTTP, Redis or TOTP library for an exchange, a reset and a sign-in', async ({ user }) => {
+test('loads no SSO, email, HTTP, Redis or TOTP library for an exchange, a reset and a sign-in', async ({ user }) => {
   const server = await startServer({ ...probe, PASSWORD_SIGN_IN: 'true', SECOND_FACTOR: 'true' })
   expect((await postTo(server.url + exchangePath, { code: await newCode(user) })).status).toBe(200)
   const reset = { token: await newToken(user), password: newPassword() }

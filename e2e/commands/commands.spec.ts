@@ -26,7 +26,7 @@ const run = (command: string[], settings: Record<string, string | undefined> = {
 const failure = (code: number, message: string) => ({ code, stderr: expect.stringContaining(message) })
 
 test.describe('npm run mail', () => {
-  test('sends a test mail, prints why one fails, retries, and counts; users can be invited', async () => {
+  test('sends a test email, prints why one fails, retries, and counts; users can be invited', async () => {
     const database = await openOwnDatabase()
     const [smtp, untrusted] = [await startSmtp(), await startSmtp({ tls: true })]
     const settings = { DATABASE_URL: database.url(), ...smtp.settings }
@@ -204,7 +204,7 @@ test.describe('npm run users', () => {
     expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
   })
 
-  test('rename mails both addresses, and sends no waiting mail to the old one', async () => {
+  test('rename emails both addresses, and sends no waiting email to the old one', async () => {
     const database = await openOwnDatabase()
     const smtp = await startSmtp()
     const withMail = (...command: string[]) =>

@@ -126,7 +126,7 @@ async function useServer(): Promise<void> {
   const cron = (job: string) =>
     fetch(`${server.url}/api/cron/${job}`, { headers: { ...headers, Authorization: `Bearer ${cronSecret}` } })
   await cron('mail')
-  // The token of the mail is issued when the mail is sent. The clean-up below must find it.
+  // The token of the email is issued when the email is sent. The clean-up below must find it.
   const resetMailSent = `SELECT 1 FROM mails WHERE user_id = $1 AND kind = 'reset' AND sent_at IS NOT NULL`
   await expect.poll(() => count(resetMailSent, user!.id)).toBe(1)
   await signInThroughConnection()

@@ -26,7 +26,7 @@ test('the newest link of each user works although one of five senders was killed
   const forgot = (server: Server, email: string) =>
     postTo(server.url + paths.forgotPassword, { email }, { 'X-Forwarded-For': newAddress() })
   try {
-    // The first sender dies after the mail server has accepted a mail, and before it knows.
+    // The first sender dies after the mail server has accepted an email, and before it knows.
     const killed = await start()
     const isAccepting = new Promise<void>((resolve) =>
       smtp.beforeAccepting(async () => {
@@ -60,7 +60,7 @@ test('the newest link of each user works although one of five senders was killed
       await expect
         .poll(
           async () => {
-            // time passes for mails that wait for another attempt, not for those with a sender
+            // time passes for emails that wait for another attempt, not for those with a sender
             await sql(`UPDATE mails SET due_at = now()
               WHERE due_at > now() + interval '121 s' OR due_at BETWEEN now() + interval '1 s' AND now() + interval '61 s'`)
             await sendDue()

@@ -71,7 +71,7 @@ test('a link sets a new password and ends every session', async ({ page, user, s
   expect(posts).toHaveLength(1)
 })
 
-// What mail apps and users take for a part of a link, or lose of it.
+// What email apps and users take for a part of a link, or lose of it.
 const links = {
   'a full stop': (token: string) => `?token=${token}.`,
   'angle brackets': (token: string) => `?token=%3C${token}%3E`,
@@ -102,7 +102,7 @@ test('an incomplete link shows what to do', async ({ page, user }) => {
   await page.goto(`/reset-password?token=${(await newToken(user)).slice(0, 30)}`)
   await expect(heading(page)).toHaveText('This link isn’t valid')
   await expect(page.getByText('copy the whole link into your browser')).toBeVisible()
-  // Opened in a mail app, the page has removed the token from its address, which is all that another browser gets.
+  // Opened in an email app, the page has removed the token from its address, which is all that another browser gets.
   await open(page, user)
   const { pathname, search, hash } = new URL(page.url())
   await page.goto('about:blank')

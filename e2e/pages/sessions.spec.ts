@@ -49,7 +49,7 @@ const test = base.extend<{ newBrowser: NewBrowser }>({
   context: async ({ newBrowser }, use) => use(await newBrowser()),
 })
 
-// Another site, because 127.0.0.1 is not localhost: an identity provider, a mail, or a dashboard.
+// Another site, because 127.0.0.1 is not localhost: an identity provider, an email, or a dashboard.
 const site = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url!, 'http://localhost')
   const to = searchParams.get('to') ?? ''

@@ -16,7 +16,7 @@ import { type Smtp, startSmtp } from '../support/smtp'
 
 let database: OwnDatabase
 let smtp: Smtp
-/** Without connections, in a database of its own, because it sends the mails of its database. */
+/** Without connections, in a database of its own, because it sends the emails of its database. */
 let server: Server
 /** With connections, in the shared database. */
 let mixed: Server
@@ -62,7 +62,7 @@ async function fill(page: Page, address: string, secret: string): Promise<void> 
   await button(page).click()
 }
 
-test('a forgotten password: a link by mail, a new password, and a sign-in with it', async ({ page }) => {
+test('a forgotten password: a link by email, a new password, and a sign-in with it', async ({ page }) => {
   const complaints = complaintsOf(page.context())
   const user = await newPasswordUser(database.sql, { cost: 4 })
   const changed = newPassword()
@@ -169,7 +169,7 @@ test('asks again after a minute, even without the storage of the browser', async
   }
 })
 
-test('a form of another site sends no mail', async ({ page }) => {
+test('a form of another site sends no email', async ({ page }) => {
   const user = await newPasswordUser(database.sql, { cost: 4 })
   const other = await newPasswordUser(database.sql, { cost: 4 })
   const action = `${server.url}/forgot-password/send`

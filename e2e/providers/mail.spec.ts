@@ -98,5 +98,5 @@ test('OpenSMTPD: a recipient that it rejects is not tried again', async ({ page 
     sql('SELECT attempts, sent_at, gave_up_at IS NOT NULL AS gave_up FROM mails WHERE user_id = $1', [user!.id])
   await expect.poll(readMails, { timeout: 60_000 }).toEqual([{ attempts: 1, sent_at: null, gave_up: true }])
   expect(await sql('SELECT 1 FROM reset_tokens WHERE user_id = $1', [user!.id])).toEqual([])
-  expect(server.logged('a mail was given up')[0]).toMatchObject({ mail: 'reset', attempt: 1, smtpCode: 550 })
+  expect(server.logged('an email was given up')[0]).toMatchObject({ mail: 'reset', attempt: 1, smtpCode: 550 })
 })

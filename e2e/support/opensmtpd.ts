@@ -17,7 +17,7 @@ import { freePort } from './server'
 export type OpenSmtpd = {
   /** The settings for a server that sends through it. */
   settings: { SMTP_URL: string; MAIL_FROM: string }
-  /** The mails in the maildir of an address, the oldest first. */
+  /** The emails in the maildir of an address, the oldest first. */
   mailsTo: (email: string) => Promise<Email[]>
   output: () => string
   stop: () => Promise<void>
@@ -25,11 +25,11 @@ export type OpenSmtpd = {
 
 const nobody = 65534
 
-/** Starts OpenSMTPD, which delivers every mail for a domain to a maildir. Needs root; only one can run at a time. */
+/** Starts OpenSMTPD, which delivers every email for a domain to a maildir. Needs root; only one can run at a time. */
 export async function startOpenSmtpd(domain: string): Promise<OpenSmtpd> {
   if (process.getuid?.() !== 0) throw new Error('OpenSMTPD starts only as root. Run: sudo npm run test:providers')
   const folder = temporaryFolder('opensmtpd')
-  chmodSync(folder.path, 0o755) // mails are delivered by another user
+  chmodSync(folder.path, 0o755) // emails are delivered by another user
   const mailboxes = `${folder.path}/mailboxes`
   mkdirSync(mailboxes)
   chownSync(mailboxes, nobody, nobody)

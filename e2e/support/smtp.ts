@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { keepSecret } from './secrets'
 
-/** A mail that the server accepted. `token` is that of the link in it. */
+/** An email that the server accepted. `token` is that of the link in it. */
 export type ReceivedMail = { from: string; to: string[]; token?: string; raw: string } & Pick<
   Email,
   'subject' | 'text' | 'html' | 'headers' | 'messageId'
@@ -17,7 +17,7 @@ type Decide = (stage: 'RCPT' | 'DATA', recipient: string) => Status | Promise<St
 export type Smtp = {
   /** The settings for a server that sends through it. */
   settings: { SMTP_URL: string; MAIL_FROM: string }
-  /** The accepted mails, the newest last. */
+  /** The accepted emails, the newest last. */
   mails: ReceivedMail[]
   mailsTo: (email: string) => ReceivedMail[]
   /** Every recipient that a client named, accepted or not. */

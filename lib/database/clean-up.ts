@@ -11,7 +11,7 @@ const tables = {
   reset_tokens: ['expires_at', retentionSeconds],
   sessions: ['expires_at', retentionSeconds],
   sso_attempts: ['expires_at', 60 * 60], // until then, a late response differs from a forged one
-  mails: ['requested_at', retentionSeconds], // no mail is tried for longer than a day, and no cap counts older ones
+  mails: ['requested_at', retentionSeconds], // no email is tried for longer than a day, and no cap counts older ones
   password_attempts: ['expires_at', 0], // the window has ended
 } as const
 type Table = keyof typeof tables

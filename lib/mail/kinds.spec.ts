@@ -30,7 +30,7 @@ test.each(cases)('%s in %s has all texts, and its link in one piece', async (kin
   }
 })
 
-test('a mail has the brand: logo, both colors, corners and help link', () => {
+test('an email has the brand: logo, both colors, corners and help link', () => {
   const unbranded = { ...env() }
   vi.stubEnv('BRAND_FILES', JSON.stringify({ mailLogo: '/brand/logo.png', mailLogoDark: '/brand/logo-dark.png' }))
   Object.assign(env(), { ACCENT_COLOR: '#ffd400', ACCENT_COLOR_DARK: '#00c2ff', CORNER_RADIUS: 4, HELP_URL: '/a&b' })

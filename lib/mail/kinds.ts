@@ -3,21 +3,21 @@ import { newSecret } from '../secret'
 import { env } from '../settings/env'
 import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './outbox'
 
-/** The texts of a mail. Its link is between the paragraphs and the notes. */
+/** The texts of an email. Its link is between the paragraphs and the notes. */
 export type MailContent = { subject: string; title: string; paragraphs: string[]; button: string; notes: string[] }
 
-/** The texts of a kind of mail, as those of a new device, with more or fewer sentences. */
+/** The texts of a kind of email, as those of a new device, with more or fewer sentences. */
 type KindTexts = Omit<Texts['mail']['newDevice'], 'notYou'> &
   Partial<Record<'next' | 'expiry' | 'notYou' | 'support', string>>
 
 export type MailKind = {
   /** The delays after the first attempt, the second and so on. The last one repeats. */
   retryAfterSeconds: number[]
-  /** The time after the request at which the mail is given up, because it is of no use any more. */
+  /** The time after the request at which the email is given up, because it is of no use any more. */
   lifetimeSeconds: number
   /** Returns the link, or null to send nothing. Called when the mail server waits for the content. */
   link: (claim: MailClaim) => Promise<string | null>
-  /** Returns the number in the mail, if it has one: the outbox does not store it. */
+  /** Returns the number in the email, if it has one: the outbox does not store it. */
   number?: (claim: MailClaim) => Promise<number>
   texts: (texts: Texts['mail']) => KindTexts
   /** Which of the texts are before the link, and which after it. */
@@ -30,7 +30,7 @@ const hour = 60 * minute
 
 const signInLink = async () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
 
-/** What mails that the user waits for have in common. */
+/** What emails that the user waits for have in common. */
 const request = {
   retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute],
   lifetimeSeconds: hour,
@@ -51,7 +51,7 @@ const secondFactorNotice = (what: 'on' | 'off' | 'used' | 'codes'): MailKind => 
   texts: ({ secondFactor, changed: { requested } }) => ({ ...secondFactor, ...secondFactor[what], requested }),
 })
 
-/** Every kind of mail in the outbox. A new one is an entry here, and its texts in each language. */
+/** Every kind of email in the outbox. A new one is an entry here, and its texts in each language. */
 export const mailKinds = {
   reset: {
     ...request,

@@ -10,7 +10,7 @@ import { env } from '../settings/env'
 import { type MailContent, type MailKind, mailKinds } from './kinds'
 import type { ClaimedMail } from './outbox'
 
-/** Composes a mail of the outbox with its link and its number, in the language of the request. */
+/** Composes an email of the outbox with its link and its number, in the language of the request. */
 export function compose(
   { kind, language, device, requestedAt }: Pick<ClaimedMail, 'kind' | 'language' | 'device' | 'requestedAt'>,
   url: string,
@@ -31,7 +31,7 @@ export function compose(
   return message(texts, { ...content, paragraphs: present(paragraphs), notes: present(notes) }, url)
 }
 
-/** Composes the mail of `npm run mail -- test`. */
+/** Composes the email of `npm run mail -- test`. */
 export function composeTest(): SendMailOptions {
   const texts = textsIn('en')
   const paragraphs = [`${texts.app} can send email with these settings.`]
@@ -52,7 +52,7 @@ function message(texts: Texts, content: MailContent, url: string): SendMailOptio
     // Quoted-printable would break a link into two lines, which some mail clients do not join again.
     textEncoding: 'base64',
     date: new Date(),
-    // A new ID for each attempt: a receiver that knows an ID may drop the mail that has the valid link.
+    // A new ID for each attempt: a receiver that knows an ID may drop the email that has the valid link.
     messageId: `<${randomUUID()}@${new URL(PUBLIC_URL).hostname}>`,
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
   }

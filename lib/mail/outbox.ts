@@ -4,21 +4,21 @@ import { hashSecret } from '../secret'
 import { sendsMail } from '../settings/env'
 import type { MailKind, MailKindName } from './kinds'
 
-/** What caused a mail: the language of the request, and the kind of device that sent it. */
+/** What caused an email: the language of the request, and the kind of device that sent it. */
 export type MailRequest = { language: string; device: string | null }
 
-/** A claim of a mail: it ends when another sender claims the mail, which counts an attempt. */
+/** A claim of an email: it ends when another sender claims the email, which counts an attempt. */
 export type MailClaim = { id: string; attempts: number }
 
-/** A mail that this process has claimed. `email` is the user's current address, or the former one. */
+/** An email that this process has claimed. `email` is the user's current address, or the former one. */
 export type ClaimedMail = MailRequest &
   MailClaim & { kind: MailKindName; requestedAt: Date; ageSeconds: number; email: string }
 
-/** A claim lasts longer than the slowest attempt (see transport.ts), so that a mail has one sender at a time. */
+/** A claim lasts longer than the slowest attempt (see transport.ts), so that an email has one sender at a time. */
 const claimSeconds = 120
 
 /**
- * Queues a reset mail for the user with one of these addresses, or a mail with a link to the sign-in page if the user may
+ * Queues a reset email for the user with one of these addresses, or an email with a link to the sign-in page if the user may
  * not use a password. Returns false above the caps and without such a user: after the same statement, and no write.
  */
 export async function queueResetMail(emails: string[], { language, device }: MailRequest, priority = 0) {
@@ -56,10 +56,10 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
   })
 }
 
-/** A condition: whether a forgot-password request caused the mail. */
+/** A condition: whether a forgot-password request caused the email. */
 const isRequested = Prisma.sql`kind IN ('reset', 'sign-in')`
 
-/** A condition: whether the caps allow another such mail to the user with this ID. */
+/** A condition: whether the caps allow another such email to the user with this ID. */
 function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(
     SELECT count(*) FILTER (WHERE requested_at > now() - interval '1 minute') < 1
@@ -67,7 +67,7 @@ function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
     FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isRequested})`
 }
 
-/** Returns the CTEs that replace unsent reset mails by a notice. For a statement that follows a lock of the user. */
+/** Returns the CTEs that replace unsent reset emails by a notice. For a statement that follows a lock of the user. */
 export function noticeInsteadOfResets(userId: Prisma.Sql, request: MailRequest): Prisma.Sql {
   return Prisma.sql`
     mails_deleted AS (
@@ -86,7 +86,7 @@ export function notice(kind: MailKindName, userId: Prisma.Sql, { language, devic
     )`
 }
 
-/** Claims the oldest due mail of the lowest priority, or returns null. No other sender gets the same one. */
+/** Claims the oldest due email of the lowest priority, or returns null. No other sender gets the same one. */
 export async function claimMail(): Promise<ClaimedMail | null> {
   const [mail] = await prisma().$queryRaw<(Omit<ClaimedMail, 'requestedAt'> & { requestedAt: number })[]>`
     UPDATE mails SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${claimSeconds})
@@ -99,7 +99,7 @@ export async function claimMail(): Promise<ClaimedMail | null> {
   return mail ? { ...mail, requestedAt: dateFromEpoch(mail.requestedAt) } : null
 }
 
-/** Issues the token of a mail, unless another sender has claimed it or the user may not reset. Lock order: user, mail. */
+/** Issues the token of an email, unless another sender has claimed it or the user may not reset. Lock order: user, email. */
 export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: string): Promise<boolean> {
   const issued = await prisma().$executeRaw`
     WITH locked_user AS MATERIALIZED (
@@ -119,7 +119,7 @@ export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: stri
   return issued === 1
 }
 
-/** Returns how many recovery codes the user of a mail has left. */
+/** Returns how many recovery codes the user of an email has left. */
 export async function recoveryCodesLeft({ id }: MailClaim): Promise<number> {
   const [row] = await prisma().$queryRaw<{ left: number }[]>`
     SELECT count(*)::int AS left FROM recovery_codes
@@ -127,14 +127,14 @@ export async function recoveryCodesLeft({ id }: MailClaim): Promise<number> {
   return row!.left
 }
 
-/** Marks a claimed mail as sent, or as given up. */
+/** Marks a claimed email as sent, or as given up. */
 export async function finish({ id, attempts }: MailClaim, as: 'sent' | 'gave_up'): Promise<void> {
   await prisma().$executeRaw`
     UPDATE mails SET ${Prisma.raw(as)}_at = now(), due_at = NULL
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
 }
 
-/** Schedules the next attempt of a claimed mail. Returns false, and gives up, if that would be too late. */
+/** Schedules the next attempt of a claimed email. Returns false, and gives up, if that would be too late. */
 export async function retryLater({ id, attempts }: MailClaim, kind: MailKind): Promise<boolean> {
   const { retryAfterSeconds, lifetimeSeconds } = kind
   const delay = retryAfterSeconds[Math.min(attempts, retryAfterSeconds.length) - 1]!
@@ -149,7 +149,7 @@ export async function retryLater({ id, attempts }: MailClaim, kind: MailKind): P
   return mail?.isDue ?? true // withdrawn, or another sender's
 }
 
-/** Makes mails that wait for another attempt due now, except those that are being sent. Returns their number. */
+/** Makes emails that wait for another attempt due now, except those that are being sent. Returns their number. */
 export async function retryNow(): Promise<number> {
   return prisma().$executeRaw`
     UPDATE mails SET due_at = now() WHERE due_at > now() + make_interval(secs => ${claimSeconds})`
@@ -157,7 +157,7 @@ export async function retryNow(): Promise<number> {
 
 export type OutboxStatus = { kind: MailKindName; waiting: number; tried: number; sent: number; gaveUp: number }
 
-/** Counts the mails of the past day by kind and outcome, and those that are still to be sent. */
+/** Counts the emails of the past day by kind and outcome, and those that are still to be sent. */
 export async function outboxStatus(): Promise<OutboxStatus[]> {
   return prisma().$queryRaw<OutboxStatus[]>`
     SELECT kind, count(due_at)::int AS waiting, count(due_at) FILTER (WHERE attempts > 0)::int AS tried,

@@ -16,7 +16,7 @@ const storeMs = 1_000 // to store the outcome of an attempt
 // On globalThis, because instrumentation.ts and the routes are bundled separately.
 const globals = globalThis as typeof globalThis & { mailWorkers?: number; mailTimer?: NodeJS.Timeout }
 
-/** Prepares a server for sending mails. Outside Vercel, also sends those that are due, regularly. */
+/** Prepares a server for sending emails. Outside Vercel, also sends those that are due, regularly. */
 export async function startSending(): Promise<void> {
   await loadMailer()
   if (env().VERCEL || globals.mailTimer) return
@@ -29,10 +29,10 @@ export async function sendAfterRequest(): Promise<void> {
   await sendDueMails(env().VERCEL ? functionMs : undefined)
 }
 
-/** Sends mails, four at a time, until none is due. Never throws. Returns how many mails it tried to send. */
+/** Sends emails, four at a time, until none is due. Never throws. Returns how many emails it tried to send. */
 export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise<number> {
   const endsAt = performance.now() + withinMs
-  if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0 // the other workers send this mail
+  if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0 // the other workers send this email
   globals.mailWorkers = (globals.mailWorkers ?? 0) + 1
   let count = 0
   const others: Promise<number>[] = []
@@ -41,7 +41,7 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
       const mail = await claimMail()
       if (!mail) break
       count++
-      others.push(sendDueMails(endsAt - performance.now())) // because a delay of the next mail would reveal this one
+      others.push(sendDueMails(endsAt - performance.now())) // because a delay of the next email would reveal this one
       await sendClaimed(mail, endsAt - performance.now() - storeMs)
     }
   } catch (error) {
@@ -58,7 +58,7 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
   const address = parseEmailAddress(mail.email)
   if (mail.ageSeconds > mailKinds[kind].lifetimeSeconds || !address) {
     await finish(mail, 'gave_up')
-    return log.error({ mail: kind, attempt, code: address ? 'EXPIRED' : 'EADDRESS' }, 'a mail was given up')
+    return log.error({ mail: kind, attempt, code: address ? 'EXPIRED' : 'EADDRESS' }, 'an email was given up')
   }
   try {
     const composeWithLink = async () => {
@@ -72,21 +72,21 @@ async function sendClaimed(mail: ClaimedMail, withinMs: number): Promise<void> {
     return handleFailure(mail, error)
   }
   await finish(mail, 'sent')
-  log.info({ mail: kind, attempt }, 'a mail was sent')
+  log.info({ mail: kind, attempt }, 'an email was sent')
 }
 
 async function handleFailure(mail: ClaimedMail, error: unknown): Promise<void> {
   const { kind, attempts: attempt } = mail
   if (error instanceof Withdrawn) {
     await finish(mail, 'gave_up')
-    return log.info({ mail: kind, attempt }, 'a mail was withdrawn')
+    return log.info({ mail: kind, attempt }, 'an email was withdrawn')
   }
   const failure = error instanceof MailError ? error : null
   const line = { mail: kind, attempt, code: failure?.cause.code, smtpCode: failure?.cause.responseCode }
   const isRejected = failure?.verdict === 'rejected'
   if (isRejected) await finish(mail, 'gave_up')
-  if (isRejected || !(await retryLater(mail, mailKinds[kind]))) return log.error(line, 'a mail was given up')
-  if (failure?.verdict === 'temporary') return log.warn(line, 'a mail was not accepted: it is tried again later')
+  if (isRejected || !(await retryLater(mail, mailKinds[kind]))) return log.error(line, 'an email was given up')
+  if (failure?.verdict === 'temporary') return log.warn(line, 'an email was not accepted: it is tried again later')
   const cause = describeCause(failure?.cause ?? error)
-  log.error({ ...line, cause }, 'a mail could not be sent: it is tried again later')
+  log.error({ ...line, cause }, 'an email could not be sent: it is tried again later')
 }

@@ -9,7 +9,7 @@ const idleMs = 30_000 // a filter can take long before the server accepts the co
 const maxPlainBytes = 65_536
 const maxAttemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
 
-/** A mail that was not sent. The codes of the cause may be logged, but its message quotes the address. */
+/** An email that was not sent. The codes of the cause may be logged, but its message quotes the address. */
 export class MailError extends Error {
   override readonly name = 'MailError'
   /** `rejected`: no retry will help. `ours`: the settings or the server are wrong. `temporary`: neither. */
@@ -24,7 +24,7 @@ export class MailError extends Error {
   }
 }
 
-/** Thrown while a mail is composed, to send nothing. */
+/** Thrown while an email is composed, to send nothing. */
 export class Withdrawn extends Error {}
 
 /** Loads nodemailer (80 ms). Call it at start: the delay of a later response would reveal that there is such a user. */
@@ -37,7 +37,7 @@ export async function loadMailer() {
 }
 
 /**
- * Sends a mail to one address, within `withinMs` and a minute at most. Calls `compose` when the server waits for the
+ * Sends an email to one address, within `withinMs` and a minute at most. Calls `compose` when the server waits for the
  * content: a token that it issues invalidates the one before. Throws a MailError, or what `compose` throws.
  */
 export async function sendMail(

@@ -10,7 +10,7 @@ export function accentCss(color: string, colorInDark?: string): string {
   return `:root{${customProperties(light)}}@media (prefers-color-scheme:dark){:root{${customProperties(dark)}}}`
 }
 
-/** Returns the colors of `accentCss`, for documents that can't use custom properties, such as mails. */
+/** Returns the colors of `accentCss`, for documents that can't use custom properties, such as emails. */
 export function accentPalette(color: string, colorInDark = inDark(color)): { light: Palette; dark: Palette } {
   return { light: paletteOn(surfaces.light, color), dark: paletteOn(surfaces.dark, colorInDark) }
 }

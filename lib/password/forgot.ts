@@ -5,7 +5,7 @@ import { describeCause, log } from '../log'
 import { type MailRequest, queueResetMail } from '../mail/outbox'
 import { sendAfterRequest } from '../mail/sender'
 
-// The page has announced a mail to the user, so it must not be lost if the database is briefly unavailable.
+// The page has announced an email to the user, so it must not be lost if the database is briefly unavailable.
 const retryAfterMs = [1_000, 5_000, 10_000]
 const retriedPerBlock = 100 // in 15 minutes; each uses 30 KB while it waits
 
@@ -15,13 +15,13 @@ const countRequest = AsyncResource.bind((addressBlock: string) => requests.consu
 
 let unfinished = 0
 process.once('exit', () => {
-  if (unfinished > 0) log.error({ count: unfinished }, 'the process ended before these reset mails were queued')
+  if (unfinished > 0) log.error({ count: unfinished }, 'the process ended before these reset emails were queued')
 })
 
-/** Mails a reset link, if there is such a user. For `after()`: its time must not show in the response. Never throws. */
+/** Emails a reset link, if there is such a user. For `after()`: its time must not show in the response. Never throws. */
 export async function mailResetLink(emails: string[], request: MailRequest, clientKey: string): Promise<void> {
   unfinished++
-  // The mails of an address block (an IPv4 /24, an IPv6 /48) must not delay those of others. Counts requests, not
+  // The emails of an address block (an IPv4 /24, an IPv6 /48) must not delay those of others. Counts requests, not
   // mails: their order could otherwise reveal which users exist.
   const addressBlock = clientKey.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? clientKey.split(':', 3).join(':')
   const priority = (await countRequest(addressBlock)).consumedPoints - 1
@@ -31,10 +31,10 @@ export async function mailResetLink(emails: string[], request: MailRequest, clie
       break
     } catch (error) {
       if (ms === null || priority >= retriedPerBlock) {
-        log.error({ cause: describeCause(error) }, 'a reset mail could not be queued')
+        log.error({ cause: describeCause(error) }, 'a reset email could not be queued')
         break
       }
-      await sleep(ms) // even if the mail was queued: the caps prevent a second one
+      await sleep(ms) // even if the email was queued: the caps prevent a second one
     }
   }
   unfinished--

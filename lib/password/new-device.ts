@@ -9,7 +9,7 @@ import { accountOf } from './sign-in'
 
 const maxMailsPerDay = 10 // a program that signs in often sends no cookie
 
-/** Mails a user who signed in with the password in an unknown browser, unless it was the first sign-in. Never throws. */
+/** Emails a user who signed in with the password in an unknown browser, unless it was the first sign-in. Never throws. */
 export async function mailNewDevice(
   { userId, sessionId }: { userId: string; sessionId: string },
   knownBrowser: string | null,
@@ -30,6 +30,6 @@ export async function mailNewDevice(
           WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND kind = 'new-device')`
     if (queued > 0) await sendAfterRequest()
   } catch (error) {
-    log.error({ cause: describeCause(error) }, 'a mail about a new device could not be queued')
+    log.error({ cause: describeCause(error) }, 'an email about a new device could not be queued')
   }
 }

@@ -38,7 +38,7 @@ export async function checkCode(user: UserWithFactor, given: Given): Promise<{ p
 
 /** Returns the CTEs that use a proof of the user in `locked_user` up. `spent (user_id)` has a row if that succeeds. */
 export function spend(proof: Proof): Prisma.Sql {
-  // Lock order: user, factor, recovery code, session, mail.
+  // Lock order: user, factor, recovery code, session, email.
   if ('step' in proof)
     return Prisma.sql`
       spent AS (

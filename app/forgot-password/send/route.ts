@@ -8,7 +8,7 @@ import { isSameOrigin } from '@/lib/http/same-origin'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
 
-/** Mails a reset link to the address in the form of the forgot-password page. Works without scripts. */
+/** Emails a reset link to the address in the form of the forgot-password page. Works without scripts. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'forgot-password-page', method: 'POST', setting: 'SMTP_URL' },
   async ({ request }) => {

@@ -1,4 +1,4 @@
-// The page of development, with every page in every state and every mail, in any look. Only development and tests
+// The page of development, with every page in every state and every email, in any look. Only development and tests
 // compile this file (see next.config.mjs). It adds a script to a page of the app, which produces the state.
 import PQueue from 'p-queue'
 import { z } from 'zod'
@@ -65,7 +65,7 @@ async function pageIn({ path, link, signedIn, substitute, scripts, ...state }: S
   return new Response(inLook(html, look), { headers: { ...htmlHeaders, 'Content-Security-Policy': framed } })
 }
 
-/** Returns the names of the states and mails that the app has with its settings. */
+/** Returns the names of the states and emails that the app has with its settings. */
 function availableNames(): string[] {
   const { PASSWORD_SIGN_IN, SECOND_FACTOR } = env()
   const available = Object.keys(states).filter((name) => {

@@ -6,7 +6,7 @@ import { route } from '@/lib/http/route'
 import { mailRequestOf } from '@/lib/mail/request'
 import { mailResetLink } from '@/lib/password/forgot'
 
-/** Mails a reset link. The response is the same for every address, and is sent before any lookup. */
+/** Emails a reset link. The response is the same for every address, and is sent before any lookup. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.forgotPassword, async (call) => {
   const { request, body, respond } = call
   const emails = parseEmail(body.email)
