@@ -15,7 +15,6 @@ const people = [
   { id: 'grace', name: 'Grace Hopper', email: 'grace@example.com' },
   { id: 'eve', name: 'Eve, whose domain has no access', email: 'eve@example.org' },
 ]
-const localSlug = 'local'
 const production = process.argv.includes('--production')
 const { log } = console
 
@@ -71,11 +70,11 @@ async function addUsers(): Promise<Link> {
 async function connectLocalProvider(): Promise<Link> {
   const { ssoUrl } = await import('../lib/sso/urls')
   const { addConnection } = await import('../lib/sso/manage')
-  const options = { redirectUris: [ssoUrl(localSlug, 'callback')], people, port: await firstFreePort(4_300) }
+  const options = { redirectUris: [ssoUrl('local', 'callback')], people, port: await firstFreePort(4_300) }
   const { issuer, clientId, clientSecret } = await startLocalProvider(options)
   await disconnectLocalProvider()
   await addConnection({
-    slug: localSlug,
+    slug: 'local',
     name: 'Example Corp',
     settings: { kind: 'oidc', issuer, clientId },
     secrets: { clientSecret },
@@ -89,7 +88,7 @@ async function connectLocalProvider(): Promise<Link> {
 
 async function disconnectLocalProvider(): Promise<void> {
   const { listConnections, removeConnection } = await import('../lib/sso/manage')
-  for (const connection of await listConnections(localSlug)) await removeConnection(connection)
+  for (const connection of await listConnections('local')) await removeConnection(connection)
 }
 
 /** Runs the server until it exits or is stopped. Returns its exit code. */

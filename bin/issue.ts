@@ -15,10 +15,9 @@ npm run issue -- reset-token EMAIL   prints a password-reset link
   --create   create the user if needed
   --json     print only {"secret","url","expiresAt"}`
 
-type Flags = { create?: boolean; json?: boolean }
 const command =
   (path: string, issue: typeof issueSsoCode) =>
-  async (email: string, { create = false, json }: Flags): Promise<void> => {
+  async (email: string, { create = false, json = false }) => {
     checkAddress(email, create)
     if (create) await createUser(email)
     const user = await findUserByEmail(email)

@@ -28,21 +28,22 @@
   const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
   if (state.offline) disconnect()
 
-  // A page in a list of pages must not scroll the list. The first focus can fail, and that of the error page.
+  // A page in a list of pages must not scroll the list. The first focus can fail, with this digest.
   const { focus } = HTMLElement.prototype
-  let { failures } = state
+  let { digest } = state
   HTMLElement.prototype.focus = function () {
-    if (failures-- > 0) throw new Error('as the preview wants')
+    const error = digest && Object.assign(new Error('as the preview wants'), { digest })
+    digest = null
+    if (error) throw error
     focus.call(this, { preventScroll: top !== window })
   }
 
-  const lookMs = 50
   const isVisible = (element) => element.checkVisibility({ visibilityProperty: true })
   const find = async (selector) => {
     for (;;) {
       const found = [...document.querySelectorAll(selector)].find(isVisible)
       if (found) return found
-      await new Promise((resolve) => setTimeout(resolve, lookMs))
+      await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
   const acts = {
@@ -58,7 +59,7 @@
   }
 
   const run = async () => {
-    if (steps.length > 0 && !scripts && !state.failures) await find('html[data-ready]')
+    if (steps.length > 0 && !scripts && !state.digest) await find('html[data-ready]')
     for (const [kind, selector, value] of steps) {
       if (kind === 'disconnect') disconnect()
       else acts[kind](await find(selector), value)

@@ -28,7 +28,7 @@ for (let first = 0; first < stateNames.length; first += statesPerTest) {
     for (const name of names) {
       const page = await context.newPage()
       const found = await problemsOfState(page, name).catch((error: Error) => [error.message])
-      const complained = complaints.splice(0).filter(() => !states[name]!.failures)
+      const complained = complaints.splice(0).filter(() => !states[name]!.digest)
       problems.push(...[...found, ...complained].map((problem) => `${name}: ${problem}`))
       await page.close()
     }
@@ -37,7 +37,7 @@ for (let first = 0; first < stateNames.length; first += statesPerTest) {
 }
 
 async function problemsOfState(page: Page, name: string): Promise<string[]> {
-  const { mocks, offline, scripts, substitute, failures, steps = [] } = states[name]!
+  const { mocks, offline, scripts, substitute, digest, steps = [] } = states[name]!
   const [typed = ''] = steps.flatMap(([kind, selector, value]) =>
     (kind === 'fill' || kind === 'type') && selector === '#password' ? [value] : [],
   )
@@ -45,7 +45,7 @@ async function problemsOfState(page: Page, name: string): Promise<string[]> {
   await page.setViewportSize({ width: 320, height: 640 })
   if (/still|^(sso|reset): unavailable/.test(name)) await page.addInitScript(speedUp) // it begins after seconds
   await show(page, name)
-  if (substitute || failures) return problemsOf(page)
+  if (substitute || digest) return problemsOf(page)
   if (!scripts) await page.locator('main font').first().waitFor({ state: 'attached' })
   const problems = [...(await problemsOf(page)), ...(await page.evaluate(translationProblems, typed))]
   if (scripts || !(mocks || offline || steps.length > 0)) return problems

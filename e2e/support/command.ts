@@ -3,10 +3,7 @@ import { production } from './server'
 
 export type Ended = { code: number; stdout: string; stderr: string }
 
-/**
- * Runs a command of the production folder with text on stdin, until it exits. Starts its program
- * without npm, which takes longer than the command.
- */
+/** Runs a command of the production folder, until it exits. Starts it without npm, which is slower. */
 export function runScript(
   [script, ...parameters]: string[],
   stdin = '',

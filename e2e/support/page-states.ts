@@ -12,7 +12,7 @@ export async function show(page: Page, name: string, language = 'en'): Promise<v
   const url = await previewOf(passwords || mail ? 'all' : 'none')
   await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' }) // the state may end the loading
   await page
-    .locator(state.failures ? 'html[data-shown]' : `html[lang=${language}][data-shown]`)
+    .locator(state.digest ? 'html[data-shown]' : `html[lang=${language}][data-shown]`)
     .waitFor({ state: 'attached' })
   const title = state.title.replace('{app}', process.env.APP_NAME ?? 'Dashboard')
   const heading = language === 'en' ? { name: title, exact: true } : {}

@@ -28,8 +28,8 @@ export type State = {
   steps?: Step[]
   /** The page that the server sends in place of the path. */
   substitute?: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage'
-  /** How many pages fail, one inside the other. */
-  failures?: 1 | 2
+  /** The digest of an error that the page throws. With one that is no text, the error page fails too. */
+  digest?: string | object
   /** Whether it exists only with PASSWORD_SIGN_IN, or only without. */
   passwords?: boolean
   /** It exists only if the app sends email. */
@@ -68,8 +68,8 @@ export const states: Record<string, State> = {
   'error: unavailable': substituted('unavailablePage', 'This page isn’t available right now'),
   'error: long URL': substituted('longUrlPage', 'The web address is too long'),
   'error: sign-in of a dashboard': substituted('authorizePage', 'This sign-in can’t start'),
-  'error: page that fails': { ...failing(1), steps: [['see', '.icon.wrong + h1']] },
-  'error: crash': { ...failing(2), steps: [['see', 'main div[lang=ar]']] },
+  'error: page that fails': { ...failing('618968322'), steps: [['see', '.reference']] },
+  'error: crash': { ...failing({}), steps: [['see', 'main div[lang=ar]']] },
 
   'sso: working': landing('Signing you in', 'none'),
   'sso: still working': { ...landing('Signing you in', 'none'), steps: [['see', '.actions']] },
@@ -273,8 +273,8 @@ function substituted(substitute: State['substitute'], title: string): State {
   return { title, path: '/', substitute }
 }
 
-function failing(failures: State['failures']): State {
-  return { ...landing('Something went wrong', failed), failures }
+function failing(digest: State['digest']): State {
+  return { ...landing('Something went wrong', failed), digest }
 }
 
 /** The page that exchanges a code, and stays. */

@@ -29,6 +29,7 @@ const schemes = ['system', 'light', 'dark'] as const
 const [hexColor, plainName] = [/^#[0-9a-f]{6}$/i, /^[^"'\\<>$]{1,60}$/] // the name needs no escapes in scripts
 const widths = ['320', '390', '1280']
 const opening = new PQueue({ concurrency: 1 }) // a new link invalidates the earlier one
+const plainPage = '<!doctype html><style>:root{color-scheme:light dark}pre{white-space:pre-wrap}</style>'
 const htmlHeaders = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }
 const links: Link[] = JSON.parse(process.env.DEV_LINKS || '[]') // of bin/dev.ts
 
@@ -57,7 +58,7 @@ async function pageIn({ path, link, signedIn, substitute, scripts, ...state }: S
   const data = escapeHtml(JSON.stringify({ ...state, path: own, scripts }))
   const script = `<script nonce="${nonce}" data-state="${data}">${frameScript}</script>`
   const accent = look.color === env().ACCENT_COLOR ? '' : accentCss(look.color)
-  const style = `<style nonce="${nonce}">${accent}:root{--radius:${look.radius / 16}rem}</style>`
+  const style = `<style nonce="${nonce}">${accent}:root{--radius:${look.radius / 16}rem}nextjs-portal{display:none}</style>`
   let html = (await response.text()).replace(/<head>|(?=<title>)/, (head) => head + script)
   html = html.replace(/(?=<\/head>|<body|<main)/, style)
   if (scripts) html = html.replaceAll('/_next/static/', `/preview/${scripts}/`)
@@ -85,7 +86,7 @@ function mailIn(name: string, look: Look): string {
   const mail = { kind: kind as MailKindName, language, device: 'Firefox on Windows', requestedAt: new Date() }
   const { subject, text, html } = compose(mail, `${settings.PUBLIC_URL}/reset-password?token=${'x'.repeat(43)}`, 7)
   Object.assign(env(), settings)
-  return inLook(asText ? `<!doctype html><pre>${escapeHtml(`${subject}\n\n${text}`)}</pre>` : String(html), look)
+  return inLook(asText ? `${plainPage}<pre>${escapeHtml(`${subject}\n\n${text}`)}</pre>` : String(html), look)
 }
 
 /** Returns the cookies of the reader, who is signed in elsewhere too. */
@@ -132,11 +133,12 @@ function lookOf(searchParams: URLSearchParams) {
 
 /** Gives a page another name, and a color scheme. Its scripts have the name too. */
 function inLook(html: string, { scheme, name }: Look): string {
-  const { APP_NAME } = env()
+  const initial = /(brand-mark\W+aria-hidden\W+true\W+(?:children\W+)?)./gu
   const places = /\(prefers-color-scheme:\s*(light|dark)\)|color-scheme:\s*light dark/g
-  const parts = html.split(/(<script\b[\s\S]*?<\/script>)/).map((part, index) => {
-    if (index % 2 === 1) return part.replaceAll(APP_NAME, name)
-    const named = part.replaceAll(escapeHtml(APP_NAME), escapeHtml(name))
+  const marked = html.replace(initial, `$1${[...name][0]}`)
+  const parts = marked.split(/(<script\b[\s\S]*?<\/script>)/).map((part, index) => {
+    if (index % 2 === 1) return part.replaceAll(env().APP_NAME, name)
+    const named = part.replaceAll(escapeHtml(env().APP_NAME), escapeHtml(name))
     if (scheme === 'system') return named
     const inScheme = (asked: string) => (asked === scheme ? '(min-width:0)' : '(max-width:0)')
     return named.replace(places, (_, asked?: string) => (asked ? inScheme(asked) : `color-scheme:${scheme}`))
