@@ -51,6 +51,6 @@ function list(mails: Mail[]): string {
     const linked = escapeHtml(text).replace(/https?:\/\/\S+/g, '<a href="$&">$&</a>')
     return [`/${number}`, escapeHtml(subject), `${escapeHtml(recipients)}, ${at}`, `<pre>${linked}</pre>`]
   })
-  const note = '<p>Below, each mail with its text. A click shows its HTML.</p>'
-  return localPage('Mailbox', `Mails: ${mails.length}`, note + choicesOf(choices))
+  const note = '<p>Each email, with its text. A click shows its HTML.</p>'
+  return localPage('Mailbox', `Emails: ${mails.length}`, note + choicesOf(choices))
 }
