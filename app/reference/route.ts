@@ -5,7 +5,7 @@ import { openApiDocument, type ResponseObject, usualHeaders } from '@/lib/http/o
 import { escapeHtml } from '@/lib/page/escape-html'
 import { textsIn } from '@/lib/page/language'
 import { plainPage } from '@/lib/page/plain-page'
-import styles from './reference.css?raw'
+import styles from './reference.css.txt?raw'
 
 type Schema = z.core.JSONSchema.BaseSchema
 

@@ -2,7 +2,7 @@ import { env } from '../settings/env'
 import { accentCss } from './accent-color'
 import { brandFiles, logoHtml } from './brand-files'
 import { escapeHtml } from './escape-html'
-import pageStyles from './plain-page.css?raw'
+import pageStyles from './plain-page.css.txt?raw' // as .css, Turbopack would make it a style sheet of the app
 import type { Texts } from './texts/en'
 
 /** Returns an HTML page with the brand, without React or scripts. `main` is HTML. */
