@@ -6,11 +6,12 @@ import { project } from '../../bin/local'
 const axeSource = readFileSync(`${project}node_modules/axe-core/axe.min.js`, 'utf8')
 
 /** Returns the violations of a page, also of the size of targets (WCAG 2.2 SC 2.5.8), which axe leaves out by default. */
-export async function violationsOf(page: Page, options: axe.RunOptions = {}): Promise<string[]> {
+export async function violationsOf(page: Page, options: axe.RunOptions = {}, include = ['html']): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
+  const all: axe.RunOptions = { rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'], ...options }
   const { violations } = await page.evaluate(
-    (all) => (window as unknown as { axe: typeof axe }).axe.run(document, all),
-    { rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'], ...options } as axe.RunOptions,
+    ([all, include]) => (window as unknown as { axe: typeof axe }).axe.run({ include }, all),
+    [all, include] as const,
   )
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
 }
