@@ -13,7 +13,7 @@ const libraries = {
   nodemailer: /class SMTPConnection/,
   undici: /Proxy uri is mandatory/,
   ioredis: /MaxRetriesPerRequestError/,
-  otpauth: /Unknown OTP type/,
+  otpauth: /ABCDEFGHIJKLMNOPQRSTUVWXYZ234567/,
 }
 
 async function loadedFiles({ process }: Server): Promise<string[]> {
