@@ -1,6 +1,6 @@
 #!/bin/sh
-# deploy/build.sh FOLDER: installs the packages, builds the app, and puts what production needs into an
-# empty folder. Needs Node.js and npm.
+# deploy/build.sh FOLDER: installs the packages, builds the app, and copies what production needs into
+# an empty folder. Needs Node.js and npm.
 set -eu
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)

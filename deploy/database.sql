@@ -1,19 +1,19 @@
--- Creates the database, the role that owns it and migrates (auth_owner, for DIRECT_DATABASE_URL), and the role that
--- serves (auth_app, for DATABASE_URL). Change the names and the passwords, and run each part as its heading says.
--- The owner cannot run part 1: CREATE ROLE, CREATE DATABASE and ALTER ROLE … SET need an administrator.
+-- Creates the database and two roles. auth_owner (for DIRECT_DATABASE_URL) owns the database and runs migrations.
+-- auth_app (for DATABASE_URL) is the serving role. Change the names and the passwords. Run each part as the role in its
+-- heading. auth_owner cannot run part 1, because CREATE ROLE, CREATE DATABASE and ALTER ROLE … SET need an administrator.
 
 -- 1. As an administrator of PostgreSQL, such as postgres, in any database:
 CREATE ROLE auth_owner LOGIN PASSWORD 'owner_password';
 CREATE ROLE auth_app LOGIN PASSWORD 'app_password';
 CREATE DATABASE auth;
 ALTER DATABASE auth OWNER TO auth_owner;
--- Without a pooler the app sets these itself, for each connection. Behind a pooler, only the role can have them.
+-- Without a pooler, the app sets these for each connection. Behind a pooler, they must be set for the role.
 ALTER ROLE auth_app SET TimeZone = 'UTC';
 ALTER ROLE auth_app SET statement_timeout = '4s';
 ALTER ROLE auth_app SET idle_in_transaction_session_timeout = '10s';
-ALTER ROLE auth_app SET enable_seqscan = off; -- every lookup is by key, even if its plan was made on an empty table
+ALTER ROLE auth_app SET enable_seqscan = off; -- lookups use an index, even if the plan was made on an empty table
 
--- 2. As the same administrator, in the new database. Since PostgreSQL 15 this is the default:
+-- 2. As the same administrator, in the new database. Since PostgreSQL 15, these privileges are the default:
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT CREATE ON SCHEMA public TO auth_owner;
 
@@ -26,6 +26,6 @@ GRANT SELECT ON connections, connection_domains, widgets, widget_origins, widget
 GRANT SELECT, INSERT ON identities TO auth_app;
 GRANT SELECT, INSERT, UPDATE (claimed_at), DELETE ON sso_attempts TO auth_app;
 
--- 4. As auth_owner, only with PASSWORD_SIGN_IN=true, which has to verify passwords:
+-- 4. As auth_owner, only with PASSWORD_SIGN_IN=true, because the app then has to verify passwords:
 GRANT SELECT (password_hash, password_changed_at, created_at), UPDATE (second_factor_at) ON users TO auth_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON second_factors, recovery_codes TO auth_app;
