@@ -14,7 +14,7 @@ export async function register(): Promise<void> {
   const ignored = ignoredParameters(process.env.DATABASE_URL)
   if (ignored.length > 0)
     (await import('./lib/log')).log.warn({ parameters: ignored }, 'parameters of DATABASE_URL have no effect')
-  // Loads Prisma's query compiler, so that the first request need not wait for it. Opens no connection.
+  // Loads Prisma's query compiler, so that the first request does not wait for it. Opens no connection.
   await (await import('./lib/database/prisma')).prisma().$connect()
   if (proxySettings.some((name) => process.env[name])) await (await import('./lib/outgoing')).useProxyForFetch()
   if (process.env.SMTP_URL?.trim()) await (await import('./lib/mail/sender')).startSending()

@@ -8,21 +8,21 @@ const hasPreview = process.env.NODE_ENV === 'development' || process.env.BUILD_T
 /** @type {import('next').NextConfig} */
 const config = {
   output: process.env.VERCEL ? undefined : 'standalone', // see bin/build.ts
-  // Production has no preview of the pages.
+  // Production does not include the preview of the pages.
   pageExtensions: ['ts', 'tsx', ...(hasPreview ? ['preview.ts'] : [])],
   poweredByHeader: false,
   reactStrictMode: true,
-  agentRules: false, // Next.js would otherwise write files of its own into the project
-  // Loads pages on their first request, not at start: the server responds sooner, and the first
-  // request for each page takes 80 ms more.
-  // proxyClientMaxBodySize: Next.js keeps the body of each request to a page, which none reads.
+  agentRules: false, // otherwise, Next.js would add files to the project
+  // Loads each page on its first request, not at start. The server starts faster, but the first
+  // request for each page takes 80 ms longer.
+  // proxyClientMaxBodySize: Next.js buffers the body of each request to a page, but no page reads it.
   experimental: { preloadEntriesOnStart: false, proxyClientMaxBodySize: '1kb' },
-  // A redirect would copy the code or the token into another URL.
+  // A redirect would copy a code or a token into another URL.
   skipTrailingSlashRedirect: true,
-  // Disables the image optimizer: /_next/image would fetch any path of this server without counting
-  // it against the limit.
+  // Disables the image optimizer, because /_next/image would request any path of this server without
+  // counting the request against the rate limit.
   images: { unoptimized: true },
-  // In development, Next.js would print the URL of every request, with its code or token.
+  // Otherwise, Next.js would print the URL of every request in development, with its code or token.
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'nodemailer', 'pg', 'pino'],
   devIndicators: false, // it would cover the footer
@@ -37,7 +37,7 @@ const config = {
   },
   // Browsers and bots request this icon even if no page links to it.
   rewrites: async () => [{ source: '/favicon.ico', destination: brandFiles().icon ?? '/icon.svg' }],
-  // Browsers ignore HSTS over HTTP. Only the operator knows about subdomains.
+  // Browsers ignore HSTS over HTTP. No includeSubDomains: only the operator knows whether all subdomains use https.
   headers: async () => [
     {
       source: '/:path*',

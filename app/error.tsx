@@ -9,16 +9,16 @@ type Value = Texts['error'] & Pick<Texts, 'app' | 'shared'>
 
 const Context = createContext<Value | null>(null)
 
-/** Provides the texts to the error page, to which Next.js passes no properties of ours. */
+/** Provides the texts to the error page, because Next.js passes it only the error. */
 export function ErrorTexts({ value, children }: { value: Value; children: React.ReactNode }) {
   return <Context value={value}>{children}</Context>
 }
 
-/** Shown if a page fails to render. The log holds the same digest. */
+/** Shown if a page fails to render. The log contains the same digest. */
 export default function ErrorPage({ error, retry }: { error: Error & { digest?: string }; retry: () => void }) {
   const { app, title, body, shared } = useContext(Context)!
   useEffect(() => {
-    import('./_ui/styles.css') // Next.js sends a document without styles
+    import('./_ui/styles.css') // the document from Next.js has no styles
   }, [])
   return (
     <Screen app={app} title={title} icon="wrong" focus>

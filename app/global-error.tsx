@@ -2,7 +2,7 @@
 
 import texts from '@/lib/page/crash-texts.json'
 
-/** Shown if the layout fails to render. Has no settings, so it shows all languages, and no nonce for a style. */
+/** Shown if the layout fails to render. The settings may be missing, so it shows the text in all languages. */
 export default function GlobalError({ error }: { error: Error & { digest?: string } }) {
   return (
     <html lang="en">

@@ -15,11 +15,11 @@ const themeColors = (['light', 'dark'] as const).flatMap((scheme) => [
   [grounds[scheme], `(prefers-color-scheme: ${scheme})`],
 ])
 
-/** The frame of every page. Uses tags, because Next.js would merge `metadata` anew for every request. */
+/** The frame of every page. It uses no `metadata`, because Next.js would merge that again for every request. */
 export default async function Layout({ children }: { children: React.ReactNode }) {
   const nonce = (await headers()).get('x-nonce') ?? undefined
   const { language, direction, app, shared, error, footer } = await texts()
-  // suppressHydrationWarning, because browsers hide nonces from scripts and React finds none.
+  // suppressHydrationWarning is needed because browsers hide nonces from scripts, including React.
   return (
     <html lang={language} dir={direction} suppressHydrationWarning>
       <head>

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describeCause, log } from '@/lib/log'
 import { env } from '@/lib/settings/env'
 
-/** Resolves to what a page looks up. Its error has no cause, because Next.js prints it, and it may quote secrets. */
+/** Resolves to what a page looks up. Rejects without a cause, because Next.js prints it, and it may quote secrets. */
 export async function lookUp<Found>(what: string, found: Promise<Found>): Promise<Found> {
   try {
     return await found
@@ -12,7 +12,7 @@ export async function lookUp<Found>(what: string, found: Promise<Found>): Promis
   }
 }
 
-/** Resolves to what is looked up, or rejects after PAGE_DATABASE_TIMEOUT_MS. */
+/** Resolves like `found`, or rejects after PAGE_DATABASE_TIMEOUT_MS. */
 export function inTime<Found>(found: Promise<Found>): Promise<Found> {
   const late = sleep(env().PAGE_DATABASE_TIMEOUT_MS, null, { ref: false }).then(() => {
     throw new DOMException('the database did not respond in time', 'TimeoutError')

@@ -13,7 +13,7 @@ import { isHttps, sendsMail } from '@/lib/settings/env'
 import { askCookie } from '@/lib/sso/next-sign-in'
 import { inTime } from './look-up'
 
-/** Counts a page request against the platform limit, and responds with the page and its security headers. */
+/** Counts a page request against the rate limit, and responds with the page and its security headers. */
 export async function respond(request: NextRequest): Promise<Response> {
   const nonce = randomBytes(16).toString('base64')
   const policy = contentSecurityPolicy(nonce)
@@ -21,12 +21,12 @@ export async function respond(request: NextRequest): Promise<Response> {
   const response = (await rejectionOf(request, path, nonce)) ?? (await forwardToPage(request, path, nonce, policy))
   response.headers.set('Content-Security-Policy', policy)
   for (const [name, value] of Object.entries(fixedHeaders)) response.headers.set(name, value)
-  // These pages have a form: without a referrer, browsers before 2023 would hide which site sent it.
+  // These pages have a form. Without a referrer, browsers before 2023 would not send the form's origin.
   if (['/', '/account', '/forgot-password'].includes(path)) response.headers.set('Referrer-Policy', 'same-origin')
   return response
 }
 
-/** Returns the response that is sent in place of the page, or null. */
+/** Returns a response to send in place of the page, or null. */
 async function rejectionOf(request: NextRequest, path: string, nonce: string): Promise<Response | null> {
   const { headers, method, nextUrl } = request
   if (isCrossSite(headers)) return rejectCrossSite()
@@ -49,7 +49,7 @@ async function rejectionOf(request: NextRequest, path: string, nonce: string): P
   return needsDatabase ? unavailability(request, nonce) : null
 }
 
-/** Returns a 503 if the database does not respond in time, or else null. A page itself can't set its status. */
+/** Returns a 503 if the database does not respond in time, otherwise null. A page itself can't set its status. */
 async function unavailability({ method, headers }: NextRequest, nonce: string): Promise<Response | null> {
   const { isUsable } = await import('@/lib/database/readiness')
   try {
@@ -76,23 +76,23 @@ function hasSession(headers: Headers): boolean {
   return Boolean(cookieOf(headers, 'session') ?? cookieOf(headers, 'refresh'))
 }
 
-/** Whether the browser has a live session. The cookies can't show this: they remain after a sign-out at a dashboard. */
+/** Whether the browser has a live session. Cookies do not prove it: a sign-out at a dashboard does not delete them. */
 async function isSignedIn(headers: Headers): Promise<boolean> {
   if (!hasSession(headers)) return false
   const { findBrowserSession } = await import('@/lib/session/authorize')
   return (await findBrowserSession(headers)) !== null
 }
 
-/** Responds with the page, and blanks the secrets in its URL: Next.js would write them into the HTML. */
+/** Responds with the page. Blanks the secrets in its URL, because Next.js would write them into the HTML. */
 async function forwardToPage(request: NextRequest, path: string, nonce: string, policy: string): Promise<NextResponse> {
   const { searchParams } = request.nextUrl
   const headers = new Headers(request.headers)
   headers.set('X-Nonce', nonce)
-  headers.set('Content-Security-Policy', policy) // from which Next.js takes the nonce for its own scripts
+  headers.set('Content-Security-Policy', policy) // Next.js reads the nonce for its own scripts from it
   const url = request.nextUrl.clone()
-  // Not `notFound()` in the page: Next.js then renders in the browser only. Its own pages begin with `/_`.
+  // Not `notFound()` in the page, because Next.js would then render in the browser only. Its own pages begin with `/_`.
   if (/^\/(_|moved$)/.test(path) || (path === '/forgot-password' && !sendsMail())) url.pathname = '/not-found'
-  // Outside Vercel, bin/server.ts has done so: Next.js writes the URL that it receives into the HTML.
+  // Outside Vercel, bin/server.ts has already hidden the secrets.
   if (process.env.VERCEL) {
     const hash = hideSecrets(url.searchParams)
     headers.delete(tokenHashHeader)
@@ -102,10 +102,10 @@ async function forwardToPage(request: NextRequest, path: string, nonce: string, 
     url.href === request.nextUrl.href
       ? NextResponse.next({ request: { headers } })
       : NextResponse.rewrite(url, { request: { headers } })
-  // so that a code that one browser posts twice is recognized
+  // With this cookie, a code that one browser posts twice does not count as stolen.
   if (path === '/sso/callback' && !browserOf(request.headers))
     response.headers.append('Set-Cookie', browserCookie(null))
-  // The next sign-in asks for the user: on a shared computer, the previous user is still signed in at the provider.
+  // The provider must ask who signs in next: on a shared computer, its session of the previous user still lives.
   if (path === '/' && searchParams.has('signed-out') && !(await isSignedIn(request.headers)))
     response.headers.append('Set-Cookie', askCookie('login'))
   if (path === '/sign-in' && searchParams.has('another'))
@@ -114,7 +114,7 @@ async function forwardToPage(request: NextRequest, path: string, nonce: string, 
 }
 
 const fixedHeaders = {
-  'Cache-Control': process.env.VERCEL ? 'no-store, no-transform' : 'no-store', // elsewhere, bin/server.ts forbids it
+  'Cache-Control': process.env.VERCEL ? 'no-store, no-transform' : 'no-store', // bin/server.ts adds no-transform
   'Referrer-Policy': 'no-referrer',
   'X-Robots-Tag': 'noindex',
   'Cross-Origin-Opener-Policy': 'same-origin',

@@ -4,7 +4,7 @@ import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { applyMigrations } from '../prisma/migrate'
 
-const userCount = 10_000 // so that no user of a code reaches the limit of live sessions
+const userCount = 10_000 // enough to keep each user below the limit of live sessions
 const signInUsers = 100
 const run = randomBytes(6).toString('hex')
 
@@ -12,11 +12,11 @@ export type Database = {
   url: string
   /** Issues unused codes. The returned function returns a different one each time. */
   newCodes: (count: number) => Promise<() => string>
-  /** Issues valid reset tokens, each for a different user. */
+  /** Issues valid reset tokens, each for a different user. The returned function returns a different one each time. */
   newTokens: (count: number) => Promise<() => string>
   /** Starts sessions. The returned function returns a different one each time. */
   newSessions: (count: number) => Promise<() => { sessionId: string; userId: string }>
-  /** Gives users a password. The returned function returns what a different one signs in with each time. */
+  /** Sets passwords of users. The returned function returns the credentials of a different user each time. */
   newSignIns: () => Promise<() => { email: string; password: string }>
   end: () => Promise<void>
   /** Disconnects and drops the database. */
@@ -24,7 +24,7 @@ export type Database = {
 }
 
 /**
- * Opens a migrated database with `rows` rows per table. Reuses an existing one that has enough
+ * Opens a migrated database with `rows` rows per table. Reuses an existing database with enough
  * rows. `migrations` is the folder of another commit's migrations.
  */
 export async function openDatabase(
@@ -37,7 +37,7 @@ export async function openDatabase(
   const url = new URL(maintenanceUrl)
   url.pathname = `/${name}`
   await maintain(maintenanceUrl, `CREATE DATABASE ${name}`).catch((error) => {
-    if (error.code !== '42P04') throw error // it exists already
+    if (error.code !== '42P04') throw error // 42P04: the database already exists
   })
   if (!migrations) await applyMigrations(url.href)
   const client = new pg.Client({ connectionString: url.href })
@@ -104,13 +104,13 @@ export async function openDatabase(
   }
 }
 
-/** The text of each migration in a folder, the oldest first. */
+/** The SQL of each migration in a folder, the oldest first. */
 function statementsIn(migrations: string): string[] {
   const names = readdirSync(migrations, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   return names.map(({ name }) => readFileSync(`${migrations}/${name}/migration.sql`, 'utf8'))
 }
 
-/** A secret of 43 characters, like a real one, made from a number so that SQL can generate many. */
+/** Returns a secret of 43 characters, like a real one. It contains a number, so that SQL can generate many. */
 const secret = (number: number) => `${run}${String(number).padStart(31, '0')}`
 const secretSql = `('${run}' || lpad(number::text, 31, '0'))`
 const userIdSql = (number: string) => `lpad(to_hex(${number}), 32, '0')::uuid`
@@ -121,16 +121,16 @@ export async function maintain(maintenanceUrl: string, statement: string): Promi
   await client.query(statement).finally(() => client.end())
 }
 
-/** Fills the tables of the measured operations with used rows, spread over the last week. */
+/** Fills the tables of the measured operations with rows that were used during the last week. */
 async function fill(client: pg.Client, rows: number, log: (line: string) => void): Promise<void> {
-  const { rows: found } = await client.query('SELECT count(*)::int FROM users') // nothing deletes from it
+  const { rows: found } = await client.query('SELECT count(*)::int FROM users') // no operation deletes users
   if (found[0].count >= rows) return
   if (rows > 100_000)
     log(`Filling a database with ${rows.toLocaleString('en')} rows per table. This takes ten minutes, only once …`)
   const age = `now() - number * interval '7 days' / ${rows}`
   const series = `generate_series(0, ${rows - 1}) number`
   for (const statement of [
-    `SET session_replication_role = replica`, // no foreign key checks: the rows are consistent by construction
+    `SET session_replication_role = replica`, // disables foreign key checks
     `SET maintenance_work_mem = '512MB'`,
     `TRUNCATE users CASCADE`,
     `INSERT INTO users (id, email, email_domain) SELECT ${userIdSql('number')}, 'user-' || number || '@example.com', 'example.com'

@@ -18,7 +18,7 @@ const log = (line: string) => console.error(line)
 /** The score of a page in each category. */
 type Scores = number[]
 
-/** What is read of Lighthouse's report. A run that failed has no scores. */
+/** The parts of Lighthouse's report that are used. A failed run has no scores. */
 type Result = { categories: Record<string, { score: number | null }> }
 
 async function lighthouse({ only = [''] }: { only?: string[] }): Promise<void> {
@@ -64,7 +64,7 @@ async function lighthouse({ only = [''] }: { only?: string[] }): Promise<void> {
   }
 }
 
-/** Runs Lighthouse with its settings for a phone. A run without scores is repeated three times, then counts as 0. */
+/** Runs Lighthouse with its settings for a phone. Repeats a run without scores up to three times, then returns 0. */
 function scoresOf(program: string, chromium: string, url: string): Scores {
   for (let attempt = 0; attempt < 4; attempt++) {
     const options = [`--only-categories=${categories}`, '--output=json', `--output-path=${report}`, '--quiet']

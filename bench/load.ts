@@ -14,12 +14,12 @@ export type Load = {
 
 export type Measured = { perSecond: number; p50: number; p99: number; cpuMs: number }
 
-// The servers take turns, and the operating system may have paged out code of one that was idle.
+// The servers are measured alternately. The operating system may have paged out the code of an idle server.
 const unmeasuredShare = 1 / 5
 let sent = 0
 
 /**
- * Sends a load to a server and measures it from outside, after the first fifth: responses per second,
+ * Sends a load to a server, and measures it from outside after the first fifth: responses per second,
  * latencies in ms, and the CPU time of the server per request.
  */
 export async function measure(load: Load): Promise<Measured> {
@@ -74,10 +74,10 @@ export async function measure(load: Load): Promise<Measured> {
 
 function nextIpAddress(): string {
   const number = Math.floor(sent++ / 10)
-  return `10.${number & 255}.${(number >> 8) & 255}.${(number >> 16) & 255}` // in another address block than the one before
+  return `10.${number & 255}.${(number >> 8) & 255}.${(number >> 16) & 255}` // each in a different address block
 }
 
-/** The value below which the given share of the sorted values lies. */
+/** Returns the value below which the given share of the sorted values lies. */
 const quantile = (sorted: number[], share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
 
 export const median = (values: number[]) =>

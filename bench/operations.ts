@@ -2,16 +2,16 @@ import * as paths from '../lib/contract/paths'
 import type { Database } from './database'
 import type { Load } from './load'
 
-/** The requests of a load: where they go, and what is in each. */
+/** The requests of a load: their path, bodies and headers. */
 export type Requests = Pick<Load, 'path' | 'body' | 'headers'>
 
 type Operation = {
-  /** The path of what the floor does instead. */
+  /** The path of the floor's equivalent. */
   floor: string
   /** The number of requests in a round. */
   amount: number
   connections: number
-  /** Makes what `amount` requests send. */
+  /** Prepares `amount` requests. */
   requests: (database: Database, amount: number) => Promise<Requests>
 }
 
@@ -19,7 +19,7 @@ const fast = { floor: '/api/query', amount: 600, connections: 16 }
 const hashing = { floor: '/api/hash', amount: 8, connections: 1 }
 const pageHeaders = () => ({ 'accept-encoding': 'gzip' })
 
-/** What is measured, by name. */
+/** The measured operations, by name. */
 export const operations: Record<string, Operation> = {
   exchange: {
     ...fast,
@@ -46,7 +46,7 @@ export const operations: Record<string, Operation> = {
       const times = { authenticatedAt: issuedAt, issuedAt, expiresAt: issuedAt + 3_600 }
       const claims = { email: 'ada@example.com', connection: null, amr: null, ...times }
       const sign = () => signSessionToken({ ...next(), ...claims })
-      const tokens = Array.from({ length: amount }, sign) // before the measurement
+      const tokens = Array.from({ length: amount }, sign) // signed before the measurement
       return { path: paths.getSession, headers: () => ({ authorization: `Bearer ${tokens.pop()}` }) }
     },
   },

@@ -13,11 +13,11 @@ const verifyPath = '/api/auth/one-time-token/verify'
 const resetPath = '/api/auth/reset-password'
 
 export type BetterAuth = {
-  /** The settings of its server. */
+  /** The settings of better-auth's server. */
   settings: Record<string, string>
-  /** What it is sent for our operations. */
+  /** The requests to better-auth that correspond to our operations. */
   requests: Record<string, (amount: number) => Promise<Requests>>
-  /** Throws unless both operations do on this server what their names say. */
+  /** Throws unless both operations work on this server. */
   check: (server: Server) => Promise<void>
   /** Disconnects and drops the database. */
   drop: () => Promise<void>
@@ -51,7 +51,7 @@ export async function openBetterAuth(maintenanceUrl: string, name: string, folde
     const first = stored
     stored += count
     await client.query(insert, [first + 1, stored])
-    await client.query('ANALYZE') // or the planner might scan tables that it takes for empty
+    await client.query('ANALYZE') // without statistics, the planner might scan the tables
     let next = first
     return () => {
       if (next === first + count) throw new Error('not enough tokens were stored')
@@ -59,7 +59,7 @@ export async function openBetterAuth(maintenanceUrl: string, name: string, folde
     }
   }
 
-  /** Each is for a session of its own, as those of `/one-time-token/generate` are. */
+  /** Each token is for a different session, like the tokens from `/one-time-token/generate`. */
   const newOneTimeTokens = (count: number) =>
     tokensFrom(
       count,
@@ -74,7 +74,7 @@ export async function openBetterAuth(maintenanceUrl: string, name: string, folde
          now() + interval '1 day', now(), now()
        FROM generate_series($1::int, $2::int) number`,
     )
-  /** Each is for a different user with a password, as those of `/request-password-reset` are. */
+  /** Each token is for a different user with a password, like the tokens from `/request-password-reset`. */
   const newResetTokens = (count: number) =>
     tokensFrom(
       count,

@@ -4,8 +4,8 @@ import { type Measured, median } from './load'
 const runs = 5
 
 /**
- * Prints a Markdown table of each operation. A ratio is the product's value divided by that of the
- * row, in the same round. The rounds are five runs: the table has the median of the five, and their range.
+ * Prints a Markdown table of each operation. A ratio is the product's value divided by the value of the
+ * row, in the same round. The rounds form five runs. The table shows the median of the runs and their range.
  */
 export function reportResults(results: Map<string, Map<string, Measured[]>>, rounds: number): void {
   const lines = [
@@ -33,7 +33,7 @@ export function reportResults(results: Map<string, Map<string, Measured[]>>, rou
   console.log(lines.join('\n'))
 }
 
-/** The median of each run's median, the least and the most of them. */
+/** Returns the median, the minimum and the maximum of the runs' medians. */
 function inRuns(values: number[]): { middle: number; least: number; most: number } {
   const size = values.length / runs
   const medians = Array.from({ length: runs }, (_, run) => median(values.slice(run * size, (run + 1) * size)))
@@ -42,7 +42,7 @@ function inRuns(values: number[]): { middle: number; least: number; most: number
 
 const fixed = (ratio: number) => ratio.toFixed(2)
 
-/** Three significant figures: anything more is noise. */
+/** Rounds to three significant digits, because further digits are noise. */
 function round3(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString('en')
 }

@@ -23,7 +23,7 @@ const rounds = 25
 const warmUps = 8 // V8 needs several thousand requests to compile everything
 const log = (line: string) => console.error(line)
 
-/** A server that is measured, and what it is sent for each operation that it has. */
+/** A measured server, and its requests for each operation that it supports. */
 type Subject = { name: string; server: Server; requests: Record<string, (amount: number) => Promise<Requests>> }
 
 type Flags = { only?: string[]; rows?: string; against?: string; peers?: boolean }
@@ -67,7 +67,7 @@ async function bench({ only = [''], rows: givenRows = '100000', against, peers }
     }
 
     const database = await open('product')
-    Object.assign(process.env, { ...settings, DATABASE_URL: database.url, PUBLIC_URL: benchUrl }) // for our own tokens
+    Object.assign(process.env, { ...settings, DATABASE_URL: database.url, PUBLIC_URL: benchUrl }) // to sign tokens here
     const subjects = [
       await startProduct('product', productBuild, database),
       {
@@ -95,7 +95,7 @@ async function bench({ only = [''], rows: givenRows = '100000', against, peers }
 
 /**
  * Measures each operation of each subject in every round, in a different order each time, so that
- * other load on the machine affects all of them alike. The first rounds are not counted.
+ * other load on the machine affects all of them equally. The first rounds are not counted.
  */
 async function measureInRounds(
   selected: [string, (typeof operations)[string]][],
@@ -106,12 +106,12 @@ async function measureInRounds(
   for (let round = 1 - warmUps; round <= rounds; round++) {
     if (round % 5 === 1) log(`Round ${round} of ${rounds} …`)
     for (const [operation, { amount, connections }] of shuffled(selected)) {
-      if (round < 0 && connections === 1) continue // hashes
+      if (round < 0 && connections === 1) continue // operations with one connection, which hash, are warmed up once
       for (const { name, server, requests } of shuffled(subjects)) {
         const more = await requests[operation]?.(amount + 50)
         if (!more) continue
         const measured = measure({ ...more, server, amount, connections })
-        const result = await (round < 1 ? measured.catch(() => null) : measured) // a cold server may reject some
+        const result = await (round < 1 ? measured.catch(() => null) : measured) // a server may fail during warm-up
         if (!result || round < 1) continue
         const ofOperation = results.get(operation) ?? new Map<string, Measured[]>()
         results.set(operation, ofOperation.set(name, [...(ofOperation.get(name) ?? []), result]))

@@ -15,7 +15,7 @@ export const benchUrl = 'http://localhost'
 export type Server = { url: string; process: ChildProcess; stop: () => Promise<void> }
 
 /**
- * Builds a copy of the working tree or of a commit, and returns its folder. A copy, so that the
+ * Builds a copy of the working tree or of a commit, and returns its folder. It builds a copy so that the
  * `.next` of the project stays as it is.
  */
 export function buildProduct(commit?: string): string {
@@ -25,7 +25,7 @@ export function buildProduct(commit?: string): string {
       cwd: project,
       input: execFileSync('git', ['archive', commit], { cwd: project, maxBuffer: 1e9 }),
     })
-    // Not with the commit's own configuration: it may import packages that are no longer installed.
+    // Not with the commit's own configuration, because that may import packages that are no longer installed.
     const ofCommit = ['--schema', `${target}prisma/schema.prisma`]
     node(project, 'prisma-cli/build/index.js', 'generate', '--config', `${project}prisma/config.ts`, ...ofCommit)
     rmSync(`${target}prisma/config.ts`)
@@ -37,9 +37,9 @@ export function buildProduct(commit?: string): string {
   const all = readdirSync(target, { recursive: true, encoding: 'utf8' })
   const unused = all.filter((file) => /\.(spec|preview)\.ts$/.test(file))
   for (const part of ['bench', 'e2e', ...unused]) rmSync(target + part, { recursive: true, force: true })
-  // Without a lock file, Next.js uses the project as the root, where node_modules is.
+  // Without a lock file, Next.js uses the project folder, which has node_modules, as the root.
   rmSync(`${target}package-lock.json`, { force: true })
-  if (!existsSync(`${target}bin/build.ts`)) return build(target) // a commit from before the production folder
+  if (!existsSync(`${target}bin/build.ts`)) return build(target) // a commit that makes no production folder
   run(target, process.execPath, '--import', 'tsx', 'bin/build.ts')
   return `${target}.next/standalone/${relative(project, target)}/`
 }
@@ -53,8 +53,8 @@ export function buildFloor(): string {
 }
 
 /**
- * Builds an app of bench/peers with the floor's settings, and returns its folder. Only the packages of
- * its own are installed there: Next.js, React, pg and bcrypt are the project's.
+ * Builds an app of bench/peers with the floor's settings, and returns its folder. Installs only the packages that
+ * the project lacks. Next.js, React, pg and bcrypt are those of the project.
  */
 export function buildPeer(name: string): string {
   const target = emptyFolder(name)
@@ -66,7 +66,7 @@ export function buildPeer(name: string): string {
   return build(target)
 }
 
-/** Copies a folder of bench/ with a lock file of its own, installs its packages, and returns the copy. */
+/** Copies a folder of bench/ that has its own lock file, installs its packages, and returns the copy. */
 export function installTool(name: string, target = emptyFolder(name)): string {
   cpSync(`${project}bench/${name}`, target, { recursive: true })
   run(target, 'npm', 'ci', '--no-audit', '--no-fund')
@@ -74,7 +74,7 @@ export function installTool(name: string, target = emptyFolder(name)): string {
 }
 
 /**
- * Starts what was built: the product as `npm start` does, others with `next start`. The output goes to
+ * Starts a built app: the product as `npm start` does, other apps with `next start`. The output goes to
  * a file, which is deleted when the server stops.
  */
 export async function startServer(built: string, settings: Record<string, string>): Promise<Server> {
@@ -82,7 +82,7 @@ export async function startServer(built: string, settings: Record<string, string
   const url = `http://${address.HOST}:${address.PORT}`
   const logFile = `${folder}server-${address.PORT}.log`
   const log = openSync(logFile, 'w')
-  // An older commit has bin/server.mjs or bin/server.ts.
+  // Older commits have bin/server.mjs or bin/server.ts.
   const program = ['bin/server.js', 'bin/server.mjs', 'bin/server.ts'].find((file) => existsSync(built + file))
   const next = [`${project}node_modules/next/dist/bin/next`, 'start', '--hostname', '127.0.0.1']
   const ofProduct = [...(program?.endsWith('.ts') ? ['--import', 'tsx'] : []), built + program]
@@ -107,7 +107,7 @@ export async function startServer(built: string, settings: Record<string, string
   return { url, process: server, stop }
 }
 
-/** The CPU time that all threads of a process have used so far. Zero except on Linux. */
+/** Returns the CPU time that all threads of a process have used. Works on Linux only: elsewhere, returns 0. */
 export function cpuMsOf({ pid }: ChildProcess): number {
   if (process.platform !== 'linux') return 0
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,4 +1,4 @@
-// `npm run build`: builds the app, and from it the production folder, with the server and the commands in JavaScript.
+// `npm run build`: builds the app and the production folder, which has the server and the commands in JavaScript.
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,11 +11,11 @@ const engine = '@prisma/schema-engine-wasm'
 const { status } = spawnSync(process.execPath, [resolve('next/dist/bin/next'), 'build'], { stdio: 'inherit' })
 if (status !== 0) process.exit(1)
 
-// In a workspace, Next.js repeats the path of the project folder below `standalone`.
+// In an npm workspace, Next.js puts the app into a subfolder of `standalone`.
 const { relativeAppDir } = JSON.parse(readFileSync('.next/required-server-files.json', 'utf8'))
 const folder = `.next/standalone/${relativeAppDir}/`
-rmSync(`${folder}server.js`) // Next.js's own
-rmSync(`${folder}.env`, { force: true }) // its secrets must not leave this machine
+rmSync(`${folder}server.js`) // the server that Next.js generated
+rmSync(`${folder}.env`, { force: true }) // its secrets must stay on this machine
 for (const part of ['.next/static', 'public', 'prisma/schema.prisma', 'prisma/migrations'])
   cpSync(part, folder + part, { recursive: true })
 cpSync(dirname(resolve(engine)), `${folder}node_modules/${engine}`, { recursive: true })
@@ -31,7 +31,7 @@ async function bundle(names: string[], external: string[]): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    external, // packages that Next.js has copied, and the engine, which reads its own file
+    external, // packages that Next.js has copied, and Prisma's engine, which reads a file from its folder
     define: { 'process.env.NODE_ENV': '"production"' },
     banner: { js: banner },
     logLevel: 'warning',

@@ -1,4 +1,4 @@
-// `npm run clean-up`: deletes rows that expired more than a week ago, and logs certificates that end soon. Run it daily.
+// `npm run clean-up`: deletes old rows, and logs certificates that expire soon. Run it daily.
 import { runCommand } from './command-line'
 import { prepareCommand, withDatabase } from './local'
 

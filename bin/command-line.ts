@@ -6,24 +6,24 @@ import { lifetimes } from '../lib/contract/lifetimes'
 import { inUnits } from '../lib/page/relative-time'
 import { UsageError } from '../lib/usage-error'
 
-/** Called with the parameters, and then the values of the options. */
+/** Called with the parameters, followed by an object of the options. */
 export type Command = (...parameters: any[]) => unknown
 
 type Program = {
   usage: string
   /** A function that runs each command, such as `withDatabase`. */
   within?: (work: () => Promise<void>) => Promise<void>
-  /** Finds what a parameter of this name stands for. Others are passed as they are. */
+  /** Functions that replace a parameter by what it names, such as a user. Other parameters are passed as they are. */
   find?: Record<string, (text: string) => Promise<unknown>>
   /** The commands, such as `add SLUG [NAME] --text=TEXT --list=OF… --flag`. A parameter in brackets is optional. */
   commands: Record<string, Command>
 }
 
-/** Runs the command in the arguments of this process, and exits: with 1 if it throws, 2 for a UsageError, else 0. */
+/** Runs the command in the arguments of this process. Exits with 2 after a UsageError, 1 after other errors, or 0. */
 export function runCommand(program: Program): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error // the reader, such as `head`, has closed the pipe
+      if (error.code !== 'EPIPE') throw error // EPIPE: the reader, such as `head`, has closed the pipe
     })
   run(program).then(
     () => exitWhenPrinted(0),
@@ -71,18 +71,18 @@ function readArguments(flags: string[], wrong: (problem: string) => UsageError) 
   }
 }
 
-/** Ends the process when everything is printed: `process.exit` alone loses what a pipe has not taken yet. */
+/** Ends the process after all output is written. `process.exit` alone would lose output that is still buffered. */
 function exitWhenPrinted(code: number): void {
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
 }
 
-/** Throws UsageError unless a text is an email address. Less strict than for new users, because imported ones vary. */
+/** Throws UsageError unless a text is an email address. Checks only new ones strictly, because imported ones vary. */
 export function checkAddress(text: string, isNew: boolean): void {
   const isAddress = isNew ? parseEmailAddress(text) !== null : /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u.test(text)
   if (!isAddress) throw new UsageError('That is not an email address, like ada@example.com.')
 }
 
-/** Prints what was done, and how many sessions ended. */
+/** Prints `done`, and how many sessions ended. */
 export function reportEnded(done: string, ended: number): void {
   console.log(`${done} Sessions ended: ${ended}.`)
   if (ended === 0) return
@@ -90,7 +90,7 @@ export function reportEnded(done: string, ended: number): void {
   console.log(`Services that check only the signature accept their JWTs for up to ${lifetime}.`)
 }
 
-/** Returns the bytes of a file, or of stdin for -. */
+/** Returns the bytes of a file. `-` stands for stdin. */
 export async function readInput(file: string): Promise<Buffer> {
   const [name, input] = file === '-' ? ['stdin', buffer(process.stdin)] : [file, readFile(file)]
   return input.catch(() => {

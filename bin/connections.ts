@@ -23,17 +23,17 @@ const usageOfAll = `  Every add:
     --session-hours N   renews its sessions for N hours at most, 1 to 168; the last JWT ends up to 12 hours later
     --allow-passwords   lets users of the domains have a password too; by default they may only use SSO
 npm run connections -- update SLUG [--FLAG …]
-    takes the flags of its add, except for another issuer. What you give no flag for does not change.
-    --no-FLAG switches a flag off; an empty text removes one that is optional.
+    accepts the flags of its add, but can't change the issuer. Settings without a flag do not change.
+    --no-FLAG switches a setting off. An empty text removes an optional setting.
     --domain DOMAIN         adds a domain; --remove-domain DOMAIN removes one
     --tenant ID             replaces the list of tenants
     --metadata FILE or URL  replaces the endpoint and the certificates of a SAML provider
     --new-secret            reads a client secret from stdin, as does --client-id, or no flag at all: update SLUG < SECRET
 npm run connections -- rotate-key SLUG   makes a second key of ours for a SAML connection; --drop drops the first one
 npm run connections -- re-encrypt      encrypts all secrets with the first key of ENCRYPTION_KEY
-npm run connections -- list            lists all connections. --json: one object a line
+npm run connections -- list            lists all connections. --json: one object per line
 npm run connections -- show SLUG       shows a connection, and what to enter at the provider
-npm run connections -- check SLUG      sends the provider requests, and prints what is wrong
+npm run connections -- check SLUG      sends requests to the provider, and prints problems
 npm run connections -- disable SLUG    ends all sessions of the connection, and rejects new ones
 npm run connections -- enable SLUG     lets users sign in through a disabled connection again
 npm run connections -- remove SLUG     deletes a connection, and the links of its users to it
@@ -71,14 +71,14 @@ function domainsOf(given: string[] = []): string[] {
   return [...new Set(domains)]
 }
 
-/** Returns the common settings of all kinds that the flags name. */
+/** Returns the settings in the flags that all kinds of connections have. */
 function ownSettings({ name, provision, list: listed, 'allow-passwords': allowPasswords, ...flags }: Flags) {
   const label = NewConnectionName.optional().safeParse(name)
   if (!label.success) throw new UsageError(`--name ${label.error.issues[0]!.message}.`)
   const hours = flags['session-hours']
   if (hours && !(/^\d{1,3}$/.test(hours) && +hours >= 1 && +hours <= 168))
     throw new UsageError('--session-hours must be a whole number from 1 to 168.')
-  const sessionHours = hours === undefined ? undefined : Number(hours) || null // '' removes it
+  const sessionHours = hours === undefined ? undefined : Number(hours) || null // '' removes the setting
   return { name: label.data, provision, listed, allowPasswords, sessionHours }
 }
 
@@ -95,7 +95,7 @@ async function read(url: string): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer())
 }
 
-/** Prints what an operator has to enter at the provider. With `since`, only what has changed in an update. */
+/** Prints the values that an operator enters at the provider. With `since`, prints only those that have changed. */
 async function printEntries(connection: ListedConnection, since?: ListedConnection): Promise<void> {
   const { describe } = await providerOf(connection)
   const known = since ? describe(since).entries : {}
@@ -104,7 +104,7 @@ async function printEntries(connection: ListedConnection, since?: ListedConnecti
   for (const [label, value] of entries) console.log(`  ${label.padEnd(28)} ${value}`)
 }
 
-/** Ends the sessions that began with a password, in domains that require SSO from now on. */
+/** Ends the sessions that began with a password, in domains that now require SSO. */
 async function endPasswords(domains: string[]): Promise<void> {
   const restricted = await connections.endPasswordSessions(domains)
   if (restricted === 0) return
@@ -123,7 +123,7 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const entered = await add.settingsFrom({ slug, domains, stored }, flags, read)
   const change = { ...entered, ...ownSettings(flags), domains: added, removedDomains }
   const after = await apply(change, before)
-  // a new client at the provider has none of our values yet
+  // our values were not yet entered for a new client at the provider
   const clientOf = (settings: object) => ('clientId' in settings ? settings.clientId : null)
   await printEntries(after, clientOf(stored) === clientOf(entered.settings) ? before : undefined)
 }
@@ -196,7 +196,7 @@ async function remove(connection: ListedConnection): Promise<void> {
   await reportWithoutWayIn(connection, true)
 }
 
-/** Prints how many users can't sign in, and the command that allows it. `mayReset`: their domains permit a password. */
+/** Prints how many users can't sign in, and a command that helps them. `mayReset`: their domains permit a password. */
 async function reportWithoutWayIn({ domains }: ListedConnection, mayReset: boolean): Promise<void> {
   const count = await connections.countWithoutWayIn(domains)
   if (count === 0) return

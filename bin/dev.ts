@@ -1,4 +1,4 @@
-// `npm run dev` and, with --production, `npm run demo`: starts everything locally, without any setup.
+// `npm run dev`, and `npm run demo` with --production. Starts everything locally, without any setup.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -25,7 +25,7 @@ async function run(): Promise<number> {
   const mailbox = process.env.SMTP_URL ? null : await startMailbox()
   const release = await prepareServer(port, mailbox?.settings)
   const { DATABASE_URL, PUBLIC_URL } = process.env
-  // Elsewhere, others could be using the database or the app.
+  // Other people may use a database or an app that is not on this machine.
   const isLocal = [DATABASE_URL, PUBLIC_URL].every((url) => isLoopback(new URL(url!).hostname))
   try {
     process.env.PASSWORD_SIGN_IN ||= 'true' // so that users can sign in with a new password
@@ -48,9 +48,9 @@ async function run(): Promise<number> {
   }
 }
 
-/** Adds Ada, and a user with a password and an authenticator app, the same at every start. Returns how to sign in. */
+/** Adds Ada, and a user with a fixed password and a fixed TOTP secret. Returns how to sign in. */
 async function addUsers(): Promise<Link> {
-  // not a user of the demo provider: a user with a second factor is not linked by email
+  // not a user of the demo provider, because a user with a second factor is not linked by email
   const [email, password, secret] = ['joan@example.net', 'lantern otter meadow', 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ']
   const { hashNewPassword } = await import('../lib/password/hash')
   const { totpUri } = await import('../lib/second-factor/codes')
@@ -81,7 +81,7 @@ async function connectLocalProvider(): Promise<Link> {
     domains: ['example.com'],
     provision: true,
     listed: true,
-    allowPasswords: true, // a user of the demo can have a reset link
+    allowPasswords: true, // so that reset links work in the demo
   })
   return ['Example Corp', issuer, 'the identity provider: a tile of its portal starts a sign-in']
 }
@@ -101,8 +101,8 @@ async function serve(port: number, links: Link[]): Promise<number> {
     env: {
       ...process.env,
       PORT: String(port),
-      HOST: process.env.HOST || '127.0.0.1', // the links sign anybody in, so by default they work on this machine only
-      DEV_LINKS: JSON.stringify(links), // for the preview
+      HOST: process.env.HOST || '127.0.0.1', // by default, only this machine, because the links sign anybody in
+      DEV_LINKS: JSON.stringify(links), // for app/preview
     },
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => server.kill('SIGINT'))
@@ -116,7 +116,7 @@ async function serve(port: number, links: Link[]): Promise<number> {
   return code ?? 0
 }
 
-/** Returns a line of the log, which is JSON, as text. */
+/** Formats a line of the log, which is JSON, as readable text. */
 function readable(line: string): string {
   if (!line.startsWith('{"level":')) return line
   const { level, time, msg, requestId, ...fields } = JSON.parse(line)

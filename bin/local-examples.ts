@@ -6,10 +6,10 @@ import { firstFreePort } from './ports'
 
 const slug = 'demo'
 
-/** A link for the developer, and what is there. A path is one of the app. */
+/** A link for the developer, with a description. A path instead of a URL is a page of the app. */
 export type Link = [name: string, url: string, note: string]
 
-/** Starts the example dashboard unless DASHBOARD_URL is set. Not on the app's host: another site for browsers. */
+/** Starts the example dashboard unless DASHBOARD_URL is set. Its host differs from the app's, so it is cross-site. */
 export async function startDashboard(loginPort: number): Promise<Link[]> {
   const { DASHBOARD_URL, DASHBOARD_CALLBACK_URLS, SESSION_AUDIENCE } = process.env
   if (DASHBOARD_URL) return []
@@ -17,12 +17,12 @@ export async function startDashboard(loginPort: number): Promise<Link[]> {
   const url = `http://127.0.0.1:${port}`
   process.env.DASHBOARD_URL = url
   process.env.DASHBOARD_CALLBACK_URLS = [DASHBOARD_CALLBACK_URLS, `${url}/callback`].filter(Boolean).join(',')
-  // CHECK_SECONDS shows the effect of a sign-out at once
+  // CHECK_SECONDS=0, so that a sign-out has an effect at once
   startServer('dashboard', port, { SESSION_AUDIENCE: SESSION_AUDIENCE || 'dashboard', CHECK_SECONDS: '0' })
   return [['Dashboard', url, 'on another site, which sends its users here']]
 }
 
-/** Starts the example widget, and a customer's page with it, at two origins. One of these is approved. */
+/** Starts the example widget, and a customer's page with it at two origins. Only one origin is approved. */
 export async function startWidget(): Promise<Link[]> {
   const { addWidget, listWidgets, removeWidget } = await import('../lib/widget/manage')
   const [port, pagePort] = [await firstFreePort(4_200), await firstFreePort(4_210)]
@@ -41,7 +41,7 @@ export async function startWidget(): Promise<Link[]> {
   ]
 }
 
-/** Runs the server of an example until this process exits. */
+/** Starts the server of an example, which runs until this process exits. */
 function startServer(example: string, port: number, settings: Record<string, string>): void {
   const server = spawn(process.execPath, [`${project}examples/${example}/server.js`], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -9,7 +9,7 @@ type Options = { redirectUris: string[]; people: { id: string; name: string; ema
 
 export type LocalProvider = Awaited<ReturnType<typeof startLocalProvider>>
 
-const slowMs = 8_000 // the app waits for less
+const slowMs = 8_000 // longer than the app waits
 const failures = [
   ['access_denied', 'Cancel', 'the user refuses'],
   ['server_error', 'Error', 'this provider has a problem'],
@@ -17,7 +17,7 @@ const failures = [
   ['expired', 'Expired', 'the app has forgotten this sign-in: once, it begins again'],
 ]
 
-/** Starts an OpenID provider that asks for no password. Its host differs from the app's: another site for browsers. */
+/** Starts an OpenID provider that asks for no password. Its host differs from the app's, so it is cross-site. */
 export async function startLocalProvider({ redirectUris, people, port = 0 }: Options) {
   const server = createServer().listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -27,7 +27,7 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
 
   const configuration: Configuration = {
     clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
-    // Browsers do not send the cookie of the session back, so every sign-in asks who it is.
+    // Browsers do not send the session cookie back because of its path, so each sign-in asks for an account.
     cookies: { keys: [randomBytes(32).toString('base64url')], long: { path: '/never' } },
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false } },
@@ -47,7 +47,7 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
     },
   }
   const { warn } = console
-  console.warn = () => {} // it warns about Node.js 20, which works, and about missing storage
+  console.warn = () => {} // no warnings about Node.js 20, which works, or about missing storage
   const { Provider } = await import('oidc-provider')
   const provider = new Provider(issuer, configuration)
   console.warn = warn
@@ -67,7 +67,7 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
     const login = { accountId: isSlow ? people[0]!.id : choice! }
     const result = choice?.includes('_') ? { error: choice } : { login }
     if (choice) return provider.interactionFinished(request, response, result)
-    if (id) await provider.interactionDetails(request, response) // throws if there is no such sign-in
+    if (id) await provider.interactionDetails(request, response) // throws if the sign-in does not exist
     response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' })
     const tile = [redirectUris[0]!.replace(/callback$/, 'start'), 'Dashboard', 'starts a sign-in at the app']
     response.end(id ? accounts(request.url!, people) : localPage('Example Corp', 'Your apps', choicesOf([tile])))

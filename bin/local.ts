@@ -11,7 +11,7 @@ export const project = fileURLToPath(new URL('..', import.meta.url))
 const folder = `${project}.data/`
 const settingsFile = `${folder}settings.json`
 
-/** Completes `process.env` for a local server, and migrates its database. Returns a function that releases that. */
+/** Completes `process.env` for a local server, and migrates its database. Returns a function that stops the latter. */
 export async function prepareServer(port: number, mail: object = {}): Promise<() => Promise<void>> {
   generateClient()
   Object.assign(process.env, mail)
@@ -22,7 +22,7 @@ export async function prepareServer(port: number, mail: object = {}): Promise<()
     setDefaults(url, port)
     // for commands in other terminals
     writeFileSync(settingsFile, JSON.stringify({ PUBLIC_URL: process.env.PUBLIC_URL, ...mail }))
-    const { applyMigrations } = await import('../prisma/migrate') // imported here because it loads a WebAssembly engine
+    const { applyMigrations } = await import('../prisma/migrate') // here, because it loads a WebAssembly engine
     const applied = await applyMigrations((!embedded && DIRECT_DATABASE_URL) || url, console.log)
     if (applied.length > 0) console.log(`Migrations applied: ${applied.length}`)
   } catch (error) {
@@ -31,7 +31,7 @@ export async function prepareServer(port: number, mail: object = {}): Promise<()
   }
   return async () => {
     rmSync(settingsFile)
-    await closePool() // before the database server stops, which would break the connections
+    await closePool() // first, because stopping the server would break the connections
     await embedded?.release()
   }
 }
@@ -64,7 +64,7 @@ export function readEnvFiles(production: boolean): void {
   nextEnv.loadEnvConfig(project, !production, { info: () => {}, error: console.error })
 }
 
-/** Prisma's client is generated, not committed. A production folder includes it, but not the CLI. */
+/** Generates Prisma's client, unless it is up to date. A production folder contains the client, but not the CLI. */
 function generateClient(): void {
   const [schema, client] = [`${project}prisma/schema.prisma`, `${project}prisma/client/client.ts`]
   const cli = `${project}node_modules/prisma-cli/build/index.js`
@@ -74,16 +74,16 @@ function generateClient(): void {
   execFileSync(process.execPath, parameters, { stdio: 'pipe', encoding: 'utf8', cwd: project })
 }
 
-/** Call it in a command before importing modules that read settings or need the generated database client. */
+/** Prepares a command. Call it before importing modules that read settings or need the generated database client. */
 export function prepareCommand(): void {
   const find = (path: string) => (existsSync(`${project}public${path}`) ? path : undefined)
   const logos = { mailLogo: find('/brand/logo.png'), mailLogoDark: find('/brand/logo-dark.png') }
-  process.env.BRAND_FILES = JSON.stringify(logos) // a build has a list of all
+  process.env.BRAND_FILES = JSON.stringify(logos) // in a build, next.config.mjs lists all files
   readEnvFiles(process.env.NODE_ENV === 'production')
   generateClient()
 }
 
-/** Runs `work` of a command with the database, as the serving role. In development, with that of `npm run dev`. */
+/** Runs `work` with the database, as the role of the server. In development, uses the database of `npm run dev`. */
 export async function withDatabase(work: () => Promise<void>): Promise<void> {
   const renamed = renamedSetting(process.env)
   if (renamed) console.error(renamed)
@@ -92,7 +92,7 @@ export async function withDatabase(work: () => Promise<void>): Promise<void> {
     for (const [name, value] of Object.entries<string>(JSON.parse(readFileSync(settingsFile, 'utf8'))))
       process.env[name] ||= value
   if (NODE_ENV === 'production') {
-    // settings that no command uses
+    // required settings that no command uses
     process.env.SESSION_SIGNING_KEYS ||= newSigningKeys()
     process.env.TRUSTED_PROXIES ||= '1'
     limitInProcess()
@@ -105,13 +105,13 @@ export async function withDatabase(work: () => Promise<void>): Promise<void> {
   await work().finally(closePool)
 }
 
-/** Runs `work` of a command with the database, as the owner, who may change what the serving role may only read. */
+/** Runs `work` with the database as its owner, who may write to tables that the role of the server may only read. */
 export function withDatabaseAsOwner(work: () => Promise<void>): Promise<void> {
   if (process.env.DIRECT_DATABASE_URL) process.env.DATABASE_URL = process.env.DIRECT_DATABASE_URL
   return withDatabase(work)
 }
 
-/** Returns keys that are made on first use, and kept in .data/. */
+/** Returns keys from .data/. Creates them on first use. */
 function localKeys(name: string, make: () => string): string {
   const file = folder + name
   if (!existsSync(file)) writeFileSync(file, make(), { mode: 0o600, flag: 'wx' })

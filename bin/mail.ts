@@ -11,7 +11,7 @@ const { outboxStatus, retryNow } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
 const { MailError, sendMail } = await import('../lib/mail/transport')
 
-const usage = `npm run mail -- status         counts the mails of the past day by outcome. --json: one object a line
+const usage = `npm run mail -- status         counts the emails of the past day by outcome. --json: one object a line
 npm run mail -- retry          sends mails now whose next attempt is more than two minutes away
 npm run mail -- test ADDRESS   sends a test mail, and prints what fails`
 
@@ -46,7 +46,7 @@ async function test(address: string): Promise<void> {
   try {
     await sendMail(recipient, async () => composeTest())
   } catch (error) {
-    // Here, unlike in the log, the server's response may be shown, because the operator gave the address.
+    // The mail server's response may quote the address. The log never contains it, but this operator gave the address.
     if (!(error instanceof MailError)) throw error
     const { code = 'Not sent', message } = error.cause
     const problem = `${code}: ${message}`

@@ -1,4 +1,4 @@
-// The mailbox of `npm run dev`: an SMTP server, and a page that shows the emails that it received.
+// The mailbox of `npm run dev`: an SMTP server, and a page that shows the received emails.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -12,7 +12,7 @@ const keptMails = 50
 
 type Mail = Email & { number: number; recipients: string; at: string }
 
-/** Starts a mailbox that accepts email for every address, on this machine, until this process exits. */
+/** Starts a mailbox that accepts email for every address. It is reachable on this machine only. */
 export async function startMailbox() {
   const mails: Mail[] = []
   let count = 0
@@ -24,18 +24,18 @@ export async function startMailbox() {
       const content = await buffer(stream).catch(() => null)
       if (!content) return // the sender aborted the email
       const recipients = envelope.rcptTo.map(({ address }) => address).join()
-      const at = new Date().toLocaleString() // the browser is on this machine
+      const at = new Date().toLocaleString() // the browser has the same time zone
       mails.unshift({ ...(await PostalMime.parse(content)), number: ++count, recipients, at })
       mails.length = Math.min(mails.length, keptMails)
       done()
     },
   })
-  smtp.on('error', () => {}) // a client that disconnected
+  smtp.on('error', () => {}) // ignores clients that disconnect
   const [port, smtpPort] = [await firstFreePort(4_100), await firstFreePort(4_125)]
   smtp.listen(smtpPort, '127.0.0.1')
   const web = createServer((request, response) => {
     const mail = mails.find(({ number }) => request.url === `/${number}`)
-    // An email is shown alone and without scripts, as in a mail client.
+    // An email is shown in its own document without scripts, as in a mail client.
     const policy = `default-src 'none'; style-src 'unsafe-inline'; img-src * data:`
     const headers = { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': policy }
     response.writeHead(200, mail ? headers : { ...headers, Refresh: '5' })

@@ -11,7 +11,7 @@ NAME may contain lower-case letters, digits and underscores, for example add_con
 
 async function draft(name: string): Promise<void> {
   if (!/^[a-z0-9_]+$/.test(name)) throw new UsageError(usage)
-  // Any PostgreSQL will do. Without DATABASE_URL, starts the one of the tests, which needs no network.
+  // Any PostgreSQL server works. Without DATABASE_URL, starts the embedded server of the tests, which needs no network.
   const { DATABASE_URL } = process.env
   const embedded = DATABASE_URL ? null : await startEmbeddedPostgres(`${project}.data/test-postgres`, console.error)
   const sql = await draftMigration(DATABASE_URL || embedded!.url).finally(() => embedded?.release())

@@ -1,4 +1,4 @@
-// The server outside Vercel. It does what neither Next.js nor a reverse proxy does (docs/decisions/0003-own-server.md).
+// The server outside Vercel. docs/decisions/0003-own-server.md explains what it adds to Next.js and a reverse proxy.
 import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -12,35 +12,35 @@ import { forwardedClientKey } from '../lib/http/forwarded-client'
 import { hideSecretsOfPage } from '../lib/page/hide-secrets'
 
 const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
-/** Only Next.js or Vercel may send these: they skip a route, change its path, or select its response. */
+/** Headers that only Next.js or Vercel may send, because they skip a route, change its path, or select its response. */
 const internalHeader =
   /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
-/** The cookies of lib/session/cookie.ts, and the language. Next.js would parse those of other apps too. */
+/** The cookies of lib/session/cookie.ts, and the language. Cookies of other apps are not passed to Next.js. */
 const ownCookie = /(?<=^|; ?)(__Host-)?(session|refresh|browser|known|challenge|ask|again|language)=[^;]*/g
 
 /** Serves on PORT and HOST. On SIGTERM, finishes the requests in progress and ends the process. */
 async function serve(dev: boolean): Promise<void> {
   const dir = fileURLToPath(new URL('..', import.meta.url))
   Object.assign(process.env, { NODE_ENV: dev ? 'development' : 'production', NEXT_TELEMETRY_DISABLED: '1' })
-  process.env.VERCEL = '' // an env file pulled from Vercel sets it, and any client could then forge Vercel's headers
+  process.env.VERCEL = '' // An env file from Vercel sets VERCEL. Any client could then forge Vercel's headers.
   nextEnv.loadEnvConfig(process.cwd(), dev, { info: () => {}, error: console.error })
   process.chdir(dir)
-  // Without a listener, writing to a log whose reader has ended is an uncaught exception.
+  // Without a listener, logging after the reader of the log has ended would throw an uncaught exception.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   if (!dev)
-    // next.config.mjs is a part of the build
+    // the build contains the values of next.config.mjs
     process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = JSON.stringify(
       JSON.parse(readFileSync('.next/required-server-files.json', 'utf8')).config,
     )
 
   const [port, trustedProxies] = [Number(process.env.PORT || 3000), Number(process.env.TRUSTED_PROXIES || 0)]
-  const timeouts = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 } // a proxy keeps less
+  const timeouts = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 } // more than a proxy's
   const server = createServer({ maxHeaderSize: 64 * 1024, ...timeouts })
   server.timeout = 60_000 // ends connections of clients that stopped reading a response
   server.maxConnections = 4_000
   server.maxRequestsPerSocket = 1_000 // limits the requests that a client can pipeline
-  // Next.js does not get HOST: it would send its rewrites to 127.0.0.1 as requests to another server. Upgrades are
-  // for hot reload: in production, it would never close their sockets.
+  // Next.js does not receive HOST, because it would then send its rewrites to 127.0.0.1 as requests to another server.
+  // It receives upgrades for hot reload only, because it would never close their sockets in production.
   const app = next({ dev, dir, port, hostname: 'localhost', httpServer: dev ? server : createServer() })
   if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
@@ -49,19 +49,19 @@ async function serve(dev: boolean): Promise<void> {
   async function stop(acceptMs: number) {
     if (isStopping) return
     isStopping = true
-    if (dev || !server.listening) process.exit() // connections for hot reload never end
+    if (dev || !server.listening) process.exit() // connections for hot reload never close
     const isTooLate = new Promise((resolve) => setTimeout(resolve, 30_000, true))
     await sleep(acceptMs)
-    await new Promise(setImmediate) // just after connections were accepted: those that wait now would be reset
+    await new Promise(setImmediate) // accepts queued connections first, which close() would reset
     server.close()
     do if (await Promise.race([isTooLate, sleep(50)])) break
     while (inProgress > 0)
-    server.closeAllConnections() // Node.js does not count a connection without any request as idle
-    await Promise.race([isTooLate, app.close()]) // after the callbacks of `after()`
+    server.closeAllConnections() // close() keeps connections that have sent no request
+    await Promise.race([isTooLate, app.close()]) // waits for callbacks of `after()`
     await globalThis.flushSpans?.() // see lib/tracing.ts
     process.exit()
   }
-  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // so that the proxy can notice
+  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // so that the proxy notices it first
   for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev.ts was killed
   await app.prepare()
   const handle = app.getRequestHandler()
@@ -74,13 +74,13 @@ async function serve(dev: boolean): Promise<void> {
     if (isStopping && url.startsWith(getHealth)) return reject(response, 503, 'This process is about to stop.')
     const isTooLong = url.length > 8 * 1024 || url.split('&', 101).length > 100
     if (isTooLong && !headers.accept?.includes('text/html')) return reject(response, 414, 'The URL is too long.')
-    if (isTooLong) request.url = '/long-url' // a page of app/page-proxy.ts
+    if (isTooLong) request.url = '/long-url' // app/page-proxy.ts responds with a page
     try {
       decodeURIComponent(url.split('?', 1)[0] ?? '')
     } catch {
       return reject(response, 400, 'The path of the URL is malformed.') // Next.js would respond with 500
     }
-    if (!methods.has(request.method ?? '')) request.method = 'DELETE' // Next.js fails on others, and no route accepts it
+    if (!methods.has(request.method ?? '')) request.method = 'DELETE' // Next.js fails on other methods
     hideSecretsOfPage(request)
     if (!dev) {
       for (const name in headers) if (internalHeader.test(name)) delete headers[name]
@@ -99,13 +99,13 @@ async function serve(dev: boolean): Promise<void> {
     if (!isAdmitted) reject(response.setHeader('Retry-After', 5), 503, 'Too many requests are waiting.')
   }
   server.on('request', (request, response) => {
-    // The response to a pipelined request has no socket until earlier responses were sent.
+    // The response to a pipelined request gets its socket after the earlier responses were sent.
     if (response.socket) respond(request, response)
     else response.once('socket', () => respond(request, response))
   })
   await once(server.listen({ port, host: process.env.HOST || '127.0.0.1', backlog: 1_024 }), 'listening')
   console.log(`Listening on http://localhost:${port}`)
-  process.send?.('listening') // to tests and the benchmark
+  process.send?.('listening') // for tests and the benchmark
 }
 
 function reject(response: ServerResponse, status: number, text: string): void {
@@ -113,7 +113,7 @@ function reject(response: ServerResponse, status: number, text: string): void {
   response.end(`${text}\n`)
 }
 
-/** Forbids proxies to change a page, which may hold a secret. Last, because Next.js would not compress such a page. */
+/** Adds no-transform to pages, which may contain secrets. Adds it last, because Next.js would not compress them. */
 function forbidTransform(response: ServerResponse): void {
   const writeHead = response.writeHead.bind(response) as (...parameters: unknown[]) => ServerResponse
   response.writeHead = (...parameters: unknown[]) => {
@@ -123,10 +123,10 @@ function forbidTransform(response: ServerResponse): void {
   }
 }
 
-/** Starts a request after earlier ones if its client has 16 in progress. Returns false if 256 already wait. */
+/** Queues a request if its client has 16 in progress. Returns false if 256 of its requests are already queued. */
 function limitPerClient(): (client: string, response: ServerResponse, start: () => void) => boolean {
   const clients = new Map<string, { running: number; waiting: Set<() => void> }>()
-  const outside = new AsyncResource('Server') // so that no request runs in the asynchronous context of another
+  const outside = new AsyncResource('Server') // so that no request runs in the async context of another one
   const arrived: (() => void)[] = []
   const startAll = () => void arrived.splice(0).map((start) => start())
   return (client, response, start) => {
@@ -141,8 +141,8 @@ function limitPerClient(): (client: string, response: ServerResponse, start: () 
         for (const next of requests.waiting) return next()
         if (requests.running === 0) clients.delete(client)
       })
-      // Requests that start together reach PostgreSQL together, and one iteration of the event loop continues all of
-      // them. After two iterations, the requests that followed the last responses have arrived.
+      // Requests that start together send their statements together, so one iteration of the event loop handles all
+      // results. Waits for two iterations, until the requests that follow the last responses have arrived.
       const count = arrived.push(() => !response.destroyed && start())
       if (count === 1) outside.runInAsyncScope(() => setImmediate(() => setImmediate(startAll)))
     }

@@ -18,24 +18,24 @@ const { createUser, findUserByEmail } = users
 const { importUsers, readUsers } = await import('../lib/user-import')
 
 const usage = `npm run users -- COMMAND
-  add EMAIL                        adds a user without a password. --sso-only: one who may only use SSO, in any domain
+  add EMAIL                        adds a user without a password. --sso-only: the user may only use SSO, in any domain
   allow-password EMAIL             lets a user have a password although SSO is required, for emergencies
   allow-password --domain DOMAIN   the same for all users of a domain. --undo: undoes either
   delete EMAIL                     deletes the user, with sessions, password and links to identity providers
   disable EMAIL                    ends all sessions of the user, and rejects new ones
   enable EMAIL                     lets a disabled user sign in again
   import FILE.csv                  adds all users or none: lines of email,password_hash (bcrypt). - for stdin
-  invite EMAIL                     mails the user a link to choose a password. Adds the user if needed
-  link EMAIL CONNECTION SUBJECT    links the user to a subject at an identity provider, which can then sign in
+  invite EMAIL                     emails the user a link to choose a password. Adds the user if needed
+  link EMAIL CONNECTION SUBJECT    links the user to a subject at an identity provider, with which the user can sign in
                                    --issuer: of the subject, if the connection has several tenants of Entra ID
-  list                             lists all users, and who is disabled or may only use SSO. --json: one object a line
-  remove-second-factor EMAIL       lets the user sign in with the password alone, ends all sessions, mails a notice
-  rename OLD NEW                   gives the user another email address, ends all sessions, mails both addresses
+  list                             lists all users, and marks who is disabled or may only use SSO. --json: one per line
+  remove-second-factor EMAIL       lets the user sign in with the password alone, ends all sessions, emails a notice
+  rename OLD NEW                   gives the user another email address, ends all sessions, emails both addresses
   show EMAIL                       shows a user, the last sign-in and the live sessions. --json: as an object
   sign-out EMAIL                   ends all sessions of the user, who can sign in again
   unlink EMAIL CONNECTION          rejects the subject of the user at an identity provider, until it is linked again:
                                    the next other subject with this email address is linked to this user
-What sends an email takes its --language, such as de. Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
+Commands that send an email accept its --language, such as de. Uses DIRECT_DATABASE_URL, else DATABASE_URL.`
 
 type Flags = { 'sso-only'?: true; language?: string; issuer?: string; domain?: string; undo?: true; json?: true }
 
@@ -120,7 +120,7 @@ async function link(user: User, connection: ListedConnection, subject: string, f
   console.log(`Linked ${user.email} to the subject ${subject} at ${connection.slug}.`)
 }
 
-/** The issuer that the ID tokens or assertions of a connection name. */
+/** Returns the issuer in the ID tokens or assertions of a connection. */
 async function issuerOf(connection: ListedConnection): Promise<string> {
   if (isSaml(connection)) return connection.settings.issuer
   const { discover } = await import('../lib/sso/oidc/sign-in')

@@ -9,13 +9,13 @@ const { slugPattern } = await import('../lib/sso/connection')
 const widgets = await import('../lib/widget/manage')
 
 const usage = `npm run widgets -- COMMAND
-  add SLUG                    adds a widget, and prints its token, which is shown only once. --name: by default the slug
-                              --origin URL: of pages that may use it; repeat it for several
-  list                        lists all widgets. --json: one object a line
-  show SLUG                   shows a widget, its origins, and the ends of its tokens
+  add SLUG                    adds a widget, and prints its token only once. --name: its label, by default the slug
+                              --origin URL: pages of this origin may use it. Repeat it for several
+  list                        lists all widgets. --json: one object per line
+  show SLUG                   shows a widget, its origins, and the last four characters of its tokens
   add-origin SLUG ORIGIN      lets pages of this origin use the widget
   remove-origin SLUG ORIGIN   rejects pages of this origin
-  rotate SLUG                 prints a new token. The old one stops working, or works for --keep TIME: 30m, 12h, 7d
+  rotate SLUG                 prints a new token. The old one stops working. --keep 30m, 12h or 7d delays that
   revoke SLUG HINT            revokes the token that ends with these four characters
   disable SLUG                rejects all pages. Earlier JWTs are valid for up to 15 minutes
   enable SLUG                 lets pages use a disabled widget again

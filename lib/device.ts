@@ -1,4 +1,4 @@
-const maxHeaderLength = 512 // browsers send less, and the time of the patterns grows with its square
+const maxHeaderLength = 512 // more than browsers send; the time of the patterns grows with the square of the length
 const browsers = {
   'Edg(e|A|iOS)?/': 'Edge',
   'OPR/|Opera': 'Opera',
@@ -23,7 +23,7 @@ export function deviceIn(text: string, device: string): string {
   return system ? text.replace('{browser}', browser).replace('{system}', system) : browser
 }
 
-/** Returns the kind of device in a `User-Agent` header, in our own words, such as “Firefox on Windows”, or null. */
+/** Returns the kind of device in a `User-Agent` header, such as “Firefox on Windows”, or null. Quotes no header. */
 export function deviceOf(userAgent: string | null): string | null {
   const text = userAgent?.slice(0, maxHeaderLength) ?? ''
   const find = (names: Record<string, string>) =>

@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto'
 import type { SigningKeys } from './settings/signing-keys'
 
-/** Signs a JWT (RFC 7519) with ES256. jose would wait for the threads of bcrypt, and use four times the CPU time. */
+/** Signs a JWT (RFC 7519) with ES256. jose would wait for bcrypt's threads, and use four times the CPU time. */
 export function signJwt(typ: string, claims: object, { kid, privateKey }: SigningKeys): string {
   const base64url = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
   const signingInput = `${base64url({ alg: 'ES256', typ, kid })}.${base64url(claims)}`

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { errorCode, loggableMessages } from './database/errors'
 
-/** Writes JSON lines. Log nothing that a client sent, except the fields that lib/http/route.ts validates. */
+/** Writes JSON lines. Never log a client's input, except fields that lib/http/route.ts validates. */
 export const log = pino({
   level: process.env.LOG_LEVEL || 'info',
   base: null,
@@ -9,7 +9,7 @@ export const log = pino({
   formatters: { level: (label) => ({ level: label }) },
 })
 
-/** Returns the parts of an error that may be logged. A message may quote parameters: only the driver's are safe. */
+/** Returns the parts of an error that may be logged. A message may quote parameters, so only a few of `pg` are. */
 export function describeCause(cause: unknown): { name: string; code?: string; reason?: string; at?: string } {
   if (!(cause instanceof Error)) return { name: typeof cause }
   const code = errorCode(cause) ?? (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)
@@ -17,7 +17,7 @@ export function describeCause(cause: unknown): { name: string; code?: string; re
   return { name: cause.name, ...(code && { code }), ...(reason && { reason }), at: framesOf(cause) }
 }
 
-/** Returns where an error was thrown. Its stack begins with its message, which may contain lines like frames. */
+/** Returns the stack frames of an error, without its message, which may contain lines that look like frames. */
 function framesOf({ stack = '', message }: Error): string {
   const frames = stack.replace(message, '').match(/(?<=^\s+)at .+/gm) ?? []
   return frames.slice(0, 5).join(' < ')

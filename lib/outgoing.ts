@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici'
 // Node's default of 250 ms for each address is too short to connect to a server on another continent.
 const connectAttemptMs = 2_000
 
-/** A response that is not read: larger than its caller allows, or compressed. */
+/** Thrown for a response that is larger than the caller allows, or compressed. */
 export class ResponseRejected extends Error {
   override name = 'ResponseRejected'
   constructor(readonly reason: 'size' | 'encoding') {
@@ -18,7 +18,7 @@ export type RequestOptions = Pick<RequestInit, 'method' | 'headers'> & {
   signal: AbortSignal
 }
 
-/** Sends a request, through the proxy of HTTPS_PROXY if that is set. Follows no redirects. Throws errors of undici. */
+/** Sends a request, through HTTPS_PROXY if that is set. Does not follow redirects. Throws errors of undici. */
 export async function sendRequest(url: string, options: RequestOptions): Promise<Dispatcher.ResponseData> {
   const { method = 'GET', body, signal } = options
   const given = Object.fromEntries(new Headers(options.headers))
@@ -30,7 +30,7 @@ export async function sendRequest(url: string, options: RequestOptions): Promise
 
 /** Sends a request, and reads an uncompressed response of at most `maxBytes`. Throws ResponseRejected. */
 export async function fetchBounded(url: string, options: RequestOptions, maxBytes: number): Promise<Response> {
-  // Not `fetch`, which decompresses any response: 5 KB can take seconds, and `signal` does not stop it.
+  // Not `fetch`, which decompresses every response. 5 KB can take seconds to decompress, and `signal` does not stop it.
   const { statusCode, headers, body } = await sendRequest(url, options)
   const chunks: Buffer[] = []
   let bytes = 0
@@ -54,7 +54,7 @@ export async function useProxyForFetch(): Promise<void> {
 
 let shared: Dispatcher | undefined
 
-/** Loads undici for the first request, because most processes send none. */
+/** Loads undici on the first request, because most processes send no requests. */
 async function dispatcher(): Promise<Dispatcher> {
   const { EnvHttpProxyAgent } = await import('undici')
   const connect = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: connectAttemptMs, lookup: lookUpOnce }
@@ -64,7 +64,7 @@ async function dispatcher(): Promise<Dispatcher> {
 
 const lookUps = new Map<string, Promise<LookupAddress[]>>()
 
-/** Shares one lookup per name: the system does two at a time, and each without a response takes ten seconds. */
+/** Shares one lookup per name. The system runs two at a time, and one without a response takes ten seconds. */
 const lookUpOnce: LookupFunction = (hostname, _options, callback) => {
   const lookUp = () => dns.promises.lookup(hostname, { all: true }).finally(() => lookUps.delete(hostname))
   const found = lookUps.get(hostname) ?? lookUp()

@@ -5,7 +5,7 @@ export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Returns the SHA-256 of a secret, to store in its place. A secret with 256 bits of entropy needs no slow hash. */
+/** Returns the SHA-256 of a secret, for storing. A secret with 256 bits of entropy needs no slow hash. */
 export function hashSecret(secret: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(secret, 'utf8').digest())
 }
@@ -15,7 +15,7 @@ const idBytes = 16
 const signedBytes = idBytes + 4
 const macBytes = 16
 
-/** Signs an ID (32 hex digits) and a 32-bit number for a context, with the first key: 48 characters of base64url. */
+/** Signs an ID (32 hex digits) and a 32-bit number for `context` with the first key: 48 characters of base64url. */
 export function signId([key]: Uint8Array[], id: string, number: number, context = ''): string {
   const signed = Buffer.alloc(signedBytes)
   signed.write(id, 'hex')
@@ -23,7 +23,7 @@ export function signId([key]: Uint8Array[], id: string, number: number, context 
   return Buffer.concat([signed, mac(key!, signed, context)]).toString('base64url')
 }
 
-/** Returns the ID and the number that one of the keys signed for this context, or null. */
+/** Returns the signed ID and number, or null if none of the keys has signed the text for this context. */
 export function readSignedId(keys: Uint8Array[], text: string, context = ''): { id: string; number: number } | null {
   if (!/^[\w-]{48}$/.test(text)) return null
   const bytes = Buffer.from(text, 'base64url')

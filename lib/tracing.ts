@@ -4,7 +4,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node'
 
-// The only attributes that are exported. Others can contain full URLs, and so a code or a token.
+// The only attributes that are exported. Others can contain full URLs with a code or a token.
 const exportedAttributes =
   /^(http\.(method|route|status_code)|net\.peer\.(name|port)|next\.(route|rsc|segment|span_type)|operation\.name)$/
 
@@ -14,14 +14,14 @@ declare global {
   var flushSpans: (() => Promise<void>) | undefined
 }
 
-/** Exports spans as the OTEL_EXPORTER_OTLP_… settings say. Defines `flushSpans`, which exports those that wait. */
+/** Exports spans as the OTEL_EXPORTER_OTLP_… settings say. Defines `flushSpans`, which exports queued spans at once. */
 export function startTracing(): void {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'authentication-completion' }))
     .merge(detectResources({ detectors: [envDetector] })) // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
   const spanProcessors = [new BatchSpanProcessor(new FilteringExporter())]
   const provider = new NodeTracerProvider({ resource, spanProcessors })
-  // every trace starts here, because any client could send a `traceparent`
+  // Every trace starts here. A `traceparent` is ignored, because any client could send one.
   provider.register({ propagator: null })
   globalThis.flushSpans = () => Promise.race([provider.forceFlush().catch(() => {}), sleep(flushMs)])
 }
@@ -32,7 +32,7 @@ class FilteringExporter extends OTLPTraceExporter {
   }
 }
 
-/** Returns the span without parts that may contain secrets: the name (may be a URL), other attributes, messages. */
+/** Returns a span without parts that may contain secrets: its name (possibly a URL), other attributes, and messages. */
 function withoutSecrets(span: ReadableSpan): ReadableSpan {
   const { message: _, ...status } = span.status
   const events = span.events.map((event) => ({

@@ -2,14 +2,14 @@ import { emailDomain, emailForms, parseEmailAddress } from './contract/email-add
 import { mayUsePassword, transaction } from './database/prisma'
 import { UsageError } from './usage-error'
 
-const maxUsers = 50_000 // more would not end within the time of one transaction
+const maxUsers = 50_000 // more would exceed the time limit of a transaction
 const maxProblems = 20
 const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/
 const header = 'email,password_hash'
 
 type ImportedUser = { email: string; emailDomain: string; passwordHash: string | null }
 
-/** Reads CSV (RFC 4180): `email` or `email,password_hash` (bcrypt). Throws UsageError that names wrong lines. */
+/** Reads CSV (RFC 4180) of `email` or `email,password_hash` (bcrypt). Throws UsageError with invalid lines. */
 export function readUsers(csv: string): ImportedUser[] {
   const users = new Map<string, ImportedUser>()
   const problems: string[] = []
@@ -33,7 +33,7 @@ export function readUsers(csv: string): ImportedUser[] {
   return [...users.values()]
 }
 
-/** Adds users. Returns those whose domain permits no password. Throws UsageError if any exists: then it adds none. */
+/** Adds users. Returns those whose domain permits no password. If any user exists, throws UsageError and adds none. */
 export async function importUsers(users: ImportedUser[]): Promise<string[]> {
   const forms = users.flatMap(({ email }) => emailForms(email)!)
   return transaction(async (tx) => {

@@ -8,12 +8,12 @@ export type User = {
   id: string
   email: string
   disabledAt: Date | null
-  ssoOnly: boolean // the user's policy, or the connection of the domain, permits no password
+  ssoOnly: boolean // whether the user's policy or the domain's connection permits no password
 }
 
 /** Returns the user with an email address, ignoring case and the form of its domain, or null. */
 export async function findUserByEmail(email: string): Promise<User | null> {
-  const forms = emailForms(email) ?? [email.toLowerCase()] // an imported address can be of another form
+  const forms = emailForms(email) ?? [email.toLowerCase()] // an imported address may be invalid
   const [user] = await findUsers(Prisma.sql`email = ANY (${forms}) ORDER BY email = ${forms[0]!} DESC LIMIT 1`)
   return user ?? null
 }
@@ -30,16 +30,16 @@ async function findUsers(where: Prisma.Sql): Promise<User[]> {
   return rows.map((row) => ({ ...row, disabledAt: row.disabledAt === null ? null : dateFromEpoch(row.disabledAt) }))
 }
 
-/** Creates a user without a password. Returns whether it did: not if a user already has that email address. */
+/** Creates a user without a password. Returns false if a user already has that email address. */
 export async function createUser(email: string, { ssoOnly = false } = {}): Promise<boolean> {
-  if (await findUserByEmail(email)) return false // perhaps with a domain in Unicode
+  if (await findUserByEmail(email)) return false // finds an address with a Unicode domain too
   const stored = emailForms(email)?.[1] ?? email.toLowerCase()
   const user = { email: stored, emailDomain: emailDomain(stored), ...(ssoOnly && { passwordPolicy: 'never' }) }
   const created = await prisma().user.createMany({ data: [user], skipDuplicates: true })
   return created.count === 1
 }
 
-/** Disables a user: ends all sessions, whose number it returns, and invalidates the codes and the reset token. */
+/** Disables a user. Ends all sessions, and invalidates codes and the reset token. Returns how many sessions ended. */
 export async function disableUser(userId: string): Promise<number> {
   return transaction(async (tx) => {
     const ended = await endSessionsOfUser(tx, userId)
@@ -49,12 +49,12 @@ export async function disableUser(userId: string): Promise<number> {
   })
 }
 
-/** Lets a disabled user sign in again. Earlier sessions stay ended. */
+/** Allows a disabled user to sign in again. Ended sessions stay ended. */
 export async function enableUser(userId: string): Promise<void> {
   await prisma().user.update({ where: { id: userId }, data: { disabledAt: null } })
 }
 
-/** Allows a user or a domain a password in spite of the connection, or undoes that. Returns how many users changed. */
+/** Allows passwords for a user or a domain where SSO is required, or undoes that. Returns how many users changed. */
 export async function allowPassword(of: { userId: string } | { domain: string }, isAllowed = true): Promise<number> {
   const users = 'userId' in of ? Prisma.sql`id = ${of.userId}` : Prisma.sql`email_domain = ${of.domain}`
   for (let total = 0; ; ) {
@@ -71,7 +71,7 @@ export async function signOutUser(userId: string): Promise<number> {
   return transaction((tx) => endSessionsOfUser(tx, userId))
 }
 
-/** Gives a user another address, ends all sessions, and emails both addresses. Null if another user has that address. */
+/** Changes a user's address, ends all sessions, and notifies both addresses. Null if another user has `email`. */
 export async function renameUser(user: User, email: string, language: string): Promise<number | null> {
   const other = await findUserByEmail(email)
   if (other && other.id !== user.id) return null
@@ -87,7 +87,7 @@ export async function renameUser(user: User, email: string, language: string): P
   })
 }
 
-/** Deletes a user, with all that refers to it. Returns how many live sessions and identities were deleted. */
+/** Deletes a user with all related data. Returns how many live sessions and identities were deleted. */
 export async function deleteUser(userId: string): Promise<{ sessions: number; identities: number }> {
   return transaction(async (tx) => {
     const sessions = await endSessionsOfUser(tx, userId)
@@ -97,10 +97,10 @@ export async function deleteUser(userId: string): Promise<{ sessions: number; id
   })
 }
 
-/** A session of the past weeks, perhaps ended. `connection` is the slug, unless the connection was removed. */
+/** A session of the past weeks, which may have ended. `connection` is a slug, or null if the connection was removed. */
 export type UserSession = Awaited<ReturnType<typeof sessionsOfUser>>[number]
 
-/** Returns the sessions of a user, the newest first, without those that dashboards got from them. */
+/** Returns the sessions of a user, the newest first. Omits dashboards' sessions. */
 async function sessionsOfUser(userId: string) {
   type Way = { method: 'password' | 'sso' | 'code'; connection: string | null; device: string | null }
   type Row = { id: string; isLive: boolean; times: [number, number, number | null] } & Way

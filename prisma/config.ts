@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'prisma-cli/config'
 
-// `prisma generate` would download an engine that it does not use, unless there is a program for it.
+// Without this setting, `prisma generate` would download an engine that it does not use.
 process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath
 
-// Only for `generate`. The other commands of the CLI need that engine.
+// Use it only for `generate`. The other commands of the CLI need the engine.
 export default defineConfig({ schema: fileURLToPath(new URL('schema.prisma', import.meta.url)) })

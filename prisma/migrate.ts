@@ -1,4 +1,4 @@
-// Migrations with Prisma's schema engine as WebAssembly, from npm. The Prisma CLI would download a binary.
+// Applies migrations with Prisma's schema engine as WebAssembly from npm. The Prisma CLI would download a binary.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,15 +10,15 @@ import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg'
 import pg from 'pg'
 import { emailDomain } from '../lib/contract/email-address'
 
-const prisma = fileURLToPath(new URL('../prisma', import.meta.url)) // in the production folder, this code is in bin
+const prisma = fileURLToPath(new URL('../prisma', import.meta.url)) // in the production folder, this code is in bin/
 const folder = `${prisma}/migrations`
 const schema = `${prisma}/schema.prisma`
 const connectMs = 10_000
-const lockKey = 72707369 // the advisory lock of Prisma's own `migrate deploy`
+const lockKey = 72707369 // the advisory lock that `prisma migrate deploy` uses
 const lockRetryMs = 250
 const filters = { externalTables: [], externalEnums: [] }
 
-// Once: the bindings keep views of the memory of their first instance.
+// Instantiated only once, because the bindings hold views of the first instance's memory.
 const engineFile = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg')
 const { instance } = await WebAssembly.instantiate(readFileSync(engineFile.replace(/\.js$/, '.wasm')), {
   './schema_engine_bg.js': bindings as never,
@@ -27,8 +27,8 @@ bindings.__wbg_set_wasm(instance.exports)
 ;(instance.exports.__wbindgen_start as () => void)()
 
 /**
- * Applies the pending migrations and returns their names. Concurrent runs wait for each other. Throws if one fails, has
- * failed before, or was edited. Keeps the records of `prisma migrate deploy`, which can't make ascii_domains.
+ * Applies the pending migrations and returns their names. Concurrent runs wait for each other. Throws if a migration
+ * fails, has failed before, or was edited. Uses the same table as `prisma migrate deploy`, which lacks ascii_domains.
  */
 export async function applyMigrations(url: string, report: (progress: string) => void = () => {}): Promise<string[]> {
   const connection = openConnection(url, report)
@@ -57,7 +57,7 @@ function readMigrations() {
   return { baseDir: folder, lockfile, shadowDbInitScript: '', migrationDirectories }
 }
 
-/** Waits until no other run is migrating. Polls: a waiting statement would block CREATE INDEX CONCURRENTLY. */
+/** Waits until no other run is migrating. Polls, because a waiting statement would block CREATE INDEX CONCURRENTLY. */
 async function lock(connection: pg.Pool, report: (progress: string) => void): Promise<void> {
   for (let reported = false; ; reported = true) {
     const { rows } = await connection.query('SELECT pg_try_advisory_lock($1) AS taken', [lockKey])
@@ -67,15 +67,15 @@ async function lock(connection: pg.Pool, report: (progress: string) => void): Pr
   }
 }
 
-/** The error message with the name of the migration, but without the engine's stack trace. */
+/** Returns the error message with the name of the migration and without the engine's stack trace. */
 function describe({ name, code, message }: Error & { code?: string }): string {
   const migration = message.match(/migration_name="([^"]+)"/)?.[1]
   const text = message.replace(/^external connector error\n/, '').replace(/\n +0: .*/s, '')
   if (migration) return `The migration ${migration} failed: ${text.trim()}`
-  return text.trim() || code || name // for a host with several IP addresses, the message is empty
+  return text.trim() || code || name // the message is empty for a host with several IP addresses
 }
 
-/** Returns the SQL for the changes in schema.prisma since the last migration. `url`: any PostgreSQL, for the engine. */
+/** Returns the SQL for changes in schema.prisma since the last migration. `url` is any PostgreSQL, for the engine. */
 export async function draftMigration(url: string): Promise<string> {
   const connection = openConnection(url)
   const git = (...parameters: string[]) => execFileSync('git', parameters, { cwd: prisma, encoding: 'utf8' }).trim()
@@ -92,7 +92,7 @@ export async function draftMigration(url: string): Promise<string> {
   }
 }
 
-/** Opens a single connection: an advisory lock belongs to one. Removes the timeout, which is meant for the service. */
+/** Opens a single connection, because it owns the advisory lock. Removes the statement timeout of the service. */
 function openConnection(url: string, report: (line: string) => void = () => {}): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -101,20 +101,20 @@ function openConnection(url: string, report: (line: string) => void = () => {}):
     idleTimeoutMillis: 0, // an idle timeout would close the connection and release the lock
     keepAlive: true,
     onConnect: async (client) => {
-      client.on('notice', ({ severity, message }) => severity === 'WARNING' && report(message!)) // of a migration
+      client.on('notice', ({ severity, message }) => severity === 'WARNING' && report(message!)) // from a migration
       await client.query('SET statement_timeout = 0')
     },
   })
-  // Keeps the connection, and with it the lock, after an error. The engine causes one if the database has no tables.
+  // Keeps the connection and its lock after an error. The engine causes an error if the database has no tables.
   pool.query = async (...query: any): Promise<any> => {
     const client = await pool.connect()
     return client.query(...(query as [any])).finally(() => client.release())
   }
-  pool.on('error', () => {}) // if the idle connection is lost, the next query fails
+  pool.on('error', () => {}) // after the loss of the idle connection, the next query fails
   return pool
 }
 
-/** Starts the engine. Prisma's adapter would split a migration at semicolons, and hide PostgreSQL's message. */
+/** Starts the engine. Replaces `executeScript`, which would split migrations at semicolons and hide error messages. */
 async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
   const options = { datamodels: [[schema, readFileSync(schema, 'utf8')]] as [string, string][] }
   const factory = new PrismaPg(pool)
@@ -133,7 +133,7 @@ async function startEngine(pool: pg.Pool): Promise<bindings.SchemaEngine> {
   return bindings.SchemaEngine.new(options, () => {}, bindMigrationAwareSqlAdapterFactory(factory))
 }
 
-/** Makes the table `pg_temp.ascii_domains (domain, ascii)` of the domains of users that are not in ASCII. */
+/** Creates the table `pg_temp.ascii_domains (domain, ascii)` with the users' domains that are not in ASCII. */
 async function makeAsciiDomains(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query(
     `SELECT DISTINCT substring(email FROM '[^@]*$') AS domain FROM users WHERE email ~ '[^ -~]'`,

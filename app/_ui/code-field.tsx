@@ -11,7 +11,7 @@ type Properties = {
   orRecoveryCode?: boolean
 }
 
-/** A second factor: a code of the authenticator app or a recovery code. Its name is that of the field in requests. */
+/** A field for a code of the authenticator app, or for a recovery code. `name` is the name of the request field. */
 export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
   const [name, setName] = useState<'code' | 'recoveryCode'>('code')
   const isCode = name === 'code'
@@ -39,7 +39,7 @@ export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
   )
 }
 
-/** Returns the error of a code that the server rejected, or else that the password is needed again. */
+/** Returns the error for a rejected code. An expired sign-in gets an error that asks for the password again. */
 export function codeProblem(outcome: Outcome & { kind: 'rejected' }, texts: Texts['secondFactor']): Problem {
   const { code, issue } = outcome
   if (code === 'SECOND_FACTOR_LOCKED') return { field: 'code', text: texts.issues.locked }

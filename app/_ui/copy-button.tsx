@@ -11,12 +11,12 @@ export function CopyButton({ text, shared: { copy, copied }, ...button }: Proper
       <button
         type="button"
         onClick={async ({ currentTarget: { previousSibling } }) => {
-          setCopiedText(undefined) // so that a second copy is announced too
+          setCopiedText(undefined) // so that screen readers announce a second copy too
           try {
             await navigator.clipboard.writeText(text)
             setCopiedText(text)
           } catch {
-            getSelection()!.selectAllChildren(previousSibling!) // to copy by hand, as on plain http
+            getSelection()!.selectAllChildren(previousSibling!) // the user can then copy it by hand, as on plain http
           }
         }}
         {...button}

@@ -1,5 +1,5 @@
-// Holds back forms that are submitted before the page is ready: the browser would send them, and lose their input.
-// If the scripts fail to load, a form that works without them is sent after all.
+// Delays forms that are submitted before the page is ready. The browser would otherwise send them and lose the input.
+// If the scripts fail to load, a form that works without scripts is sent.
 ;(() => {
   const slowLoadMs = 10_000
   const brokenLoadMs = 1_000 // leaves time for an early exchange to succeed

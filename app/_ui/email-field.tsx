@@ -5,7 +5,7 @@ export function EmailField(properties: Omit<React.ComponentProps<typeof Field>, 
   return <Field id="email" type="email" maxLength={254} autoComplete="username" {...properties} />
 }
 
-/** Whether a text looks like an email address. The server decides. */
+/** Whether a text looks like an email address. The server makes the exact check. */
 export function isAddress(text: string): boolean {
   return /^[^@\s]+@[^@\s]+$/.test(text)
 }

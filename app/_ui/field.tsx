@@ -3,14 +3,14 @@ type Properties = React.ComponentProps<'input'> & {
   id: string
   label: string
   hint?: string
-  /** What is wrong, and the word before it for screen readers. */
+  /** The error. `prefix` is the word that screen readers say before the error. */
   error?: string | false | null
   prefix: string
   /** Rendered in the field, after the input. */
   button?: React.ReactNode
 }
 
-/** A field for an email address or a password, with what is wrong with it. `children` are below the input. */
+/** A field for an email address or a password, with its error. `children` are rendered below the input. */
 export function Field({ id, label, hint, error, prefix, button, children, ...input }: Properties) {
   return (
     <div className={error ? 'field invalid' : 'field'}>

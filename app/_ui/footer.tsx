@@ -2,7 +2,7 @@ import { languages } from '@/lib/page/language'
 import type { Texts } from '@/lib/page/texts/en'
 import { env } from '@/lib/settings/env'
 
-/** Links that the settings name, and the other languages. language-switch.inline.js switches to them. */
+/** The links from the settings, and the list of languages (see language-switch.inline.js). */
 export function Footer({ language, texts }: { language: string; texts: Texts['footer'] }) {
   const { HELP_URL, PRIVACY_URL, TERMS_URL } = env()
   const links = [

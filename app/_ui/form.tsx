@@ -8,12 +8,12 @@ import { takeFocus } from './screen'
 import { isRetryable, markPageReady, maxRetries, useAttempts } from './use-attempts'
 import { useWait, WaitText } from './wait'
 
-const longWaitSeconds = 60 // after the last retry
+const longWaitSeconds = 60 // after `maxRetries` failed retries
 
-/** What is wrong with a field. A new object for each attempt. */
+/** The error of a field. Each attempt creates a new object. */
 export type Problem = { field: 'email' | 'password' | 'code'; text: string }
 
-/** The state of a form: its attempts, the wait for the next one, and what is wrong with a field, which gets the focus. */
+/** The state of a form: its attempts, the wait before a retry, and the error of a field. That field gets the focus. */
 export function useForm(isUsable = true, first: Problem | null = null) {
   const { step, retries, setStep, track } = useAttempts(isUsable)
   const [problem, setProblem] = useState(first)
@@ -30,7 +30,7 @@ export function useForm(isUsable = true, first: Problem | null = null) {
     if (problem) input(problem.field)?.focus()
   }, [problem])
 
-  /** Makes an attempt, unless a field is wrong. Returns null without an attempt, such as after a second click. */
+  /** Makes an attempt unless a field has an error. Returns null if it made none, for example after a second click. */
   async function send<Sent extends Outcome>(wrong: Problem | null, attempt: () => Promise<Sent>): Promise<Sent | null> {
     if (isSending.current || (canRetry && !wait.isOver)) return null
     setProblem(wrong)
@@ -60,14 +60,14 @@ type Properties = PageTexts & {
   tab?: string
   intro?: React.ReactNode
   submit: string
-  /** Where the browser sends the form without scripts, and what early-submit.inline.js does then. */
+  /** Where the browser sends the form without scripts. `scripts` is the attribute for early-submit.inline.js. */
   action: string
   scripts?: 'data-needs-script' | 'data-prefers-script'
   onSubmit: () => void
   children: React.ReactNode
 }
 
-/** A form that stays, with what was typed, after every error. Shows an error at its field, or else above the form. */
+/** A form that keeps its input after an error. Shows the error at its field, or above the form if it has no field. */
 export function Form({ form, app, language, shared, texts, title, intro, submit, onSubmit, ...rest }: Properties) {
   const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
   const { tab = title, action, scripts, children } = rest
@@ -112,7 +112,7 @@ export function Form({ form, app, language, shared, texts, title, intro, submit,
         }}
         onInput={({ target }) => {
           setProblem(null)
-          // the wait may be for this address alone
+          // the rate limit may apply to the previous address only
           if (step.kind === 'limited' && (target as HTMLInputElement).name === 'email') setStep({ kind: 'ready' })
         }}
       >

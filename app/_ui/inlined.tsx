@@ -13,9 +13,9 @@ const styles = isServer || process.env.NODE_ENV === 'development' ? pageStyles :
 
 type Properties = { nonce?: string; secrets: string; brandStyles: string }
 
-/** The scripts and styles in the head of every page. Imported, because React would send properties a second time. */
+/** The scripts and styles in the head of every page. Imported, because React would send properties twice. */
 export function Inlined({ nonce, secrets, brandStyles }: Properties) {
-  // suppressHydrationWarning, because browsers hide nonces from scripts and React finds none.
+  // suppressHydrationWarning is needed because browsers hide nonces from scripts, including React.
   return (
     <>
       <script

@@ -1,6 +1,6 @@
-// Keeps the email address that the user typed, for other pages of this tab. It is in no URL, cookie or request.
+// Stores the typed email address in sessionStorage, for other pages of this tab. It is not passed in a URL or a cookie.
 ;(() => {
-  // Nothing is kept where the browser blocks the storage.
+  // Stores nothing if the browser blocks sessionStorage.
   const inStorage = (work) => {
     try {
       return work(sessionStorage)
@@ -23,7 +23,7 @@
       place.replaceChildren(...parts.flatMap((part) => [part, document.createElement('wbr')]))
       place.translate = false
     }
-    // not on a phone, where it would open the keyboard
+    // not on a phone, where the focus would open the keyboard
     if (document.activeElement !== document.body || !matchMedia('(hover: hover) and (pointer: fine)').matches) return
     const fields = [...document.querySelectorAll('main input:not(.part *)')]
     fields.find((input) => !input.value && input.getClientRects().length > 0)?.focus()

@@ -1,4 +1,4 @@
-// Switches the language of the pages: the list in the footer.
+// Switches the language of the pages when the user selects one in the footer.
 document.addEventListener('change', ({ target }) => {
   if (target.id !== 'language') return
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is missing from older browsers

@@ -2,10 +2,10 @@
 
 import { useSyncExternalStore } from 'react'
 
-const formats = new Map<string, Intl.DateTimeFormat>() // it takes longer to create one than to use it a hundred times
+const formats = new Map<string, Intl.DateTimeFormat>() // creating one takes longer than using it a hundred times
 const maxFormats = 100 // clients choose the locale
 
-/** Formats an instant (ISO 8601) for a locale: in UTC on the server, in the user's time zone once scripts run. */
+/** Formats an instant (ISO 8601) for a locale. The server uses UTC. Scripts replace that by the user's time zone. */
 export function LocalTime({ instant, locale }: { instant: string; locale: string }) {
   const text = useSyncExternalStore(
     () => () => {},

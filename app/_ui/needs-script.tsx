@@ -4,14 +4,14 @@ import { Icon } from './icon'
 type Properties = {
   shared: Texts['shared']
   texts: { noScript: string; notLoaded: string }
-  /** The text without scripts, if they would not help. */
+  /** The text for a browser without scripts. By default, it asks the user to enable them. */
   noScript?: { title: string; body: string }
-  /** A link that replaces the content. Without it, the content stays: the user may have typed into it. */
+  /** A link that replaces the content. Without a link, the content stays, because it may be a form with input. */
   fallback?: React.ReactNode
   children: React.ReactNode
 }
 
-/** Content that needs scripts, or instructions if they are disabled or fail to load (app/layout.tsx, styles.css). */
+/** Content that needs scripts, and what is shown instead if they are disabled or fail to load (see styles.css). */
 export function NeedsScript({ shared, texts, noScript, fallback, children }: Properties) {
   const Heading = fallback ? 'h1' : 'h2'
   return (

@@ -2,13 +2,13 @@ import { useEffect, useState } from 'react'
 import type { Texts } from '@/lib/page/texts/en'
 import { Field } from './field'
 
-/** Other properties are passed to the field. Uncontrolled, to keep what was typed before this script loaded. */
+/** Other properties are passed to the field. The input is uncontrolled, to keep text from before hydration. */
 type Properties = Omit<React.ComponentProps<typeof Field>, 'id' | 'type' | 'button'> & {
   texts: Texts['passwordField']
   pending: boolean
 }
 
-/** A password that the user can reveal (GOV.UK Design System). Hidden again while it is sent, and when restored. */
+/** A password field with a button that shows the password. The form's submission and the Back button hide it again. */
 export function PasswordField({ texts, pending, children, ...field }: Properties) {
   const [visible, setVisible] = useState(false)
   const [toggled, setToggled] = useState(false)

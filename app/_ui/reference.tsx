@@ -10,9 +10,9 @@ type Properties = {
   shared: Pick<Texts['shared'], 'requestId' | 'copy' | 'copied'>
 }
 
-/** The reference for support, with a button that copies it. Nothing without an ID. */
+/** The reference for support, with a button that copies it. Renders nothing without an ID. */
 export function Reference({ id: given, shared }: Properties) {
-  const [inUrl, setInUrl] = useState<string>() // only if it can't be a text of an attacker
+  const [inUrl, setInUrl] = useState<string>() // only an ID, because an attacker can write the URL
   useEffect(() => setInUrl(/^#([\da-f-]{32,36})$/.exec(location.hash)?.[1]), [])
   const id = given === '#' ? inUrl : given
   return (

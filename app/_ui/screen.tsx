@@ -13,7 +13,7 @@ type Properties = {
 
 /** One state of a page: what happened, what it means, and what to do next. */
 export function Screen({ app, title, tab = title, icon, focus, children }: Properties) {
-  // Without `focus`, live regions have to stay in the document to be announced.
+  // Without `focus`, the key stays the same, because screen readers do not announce a live region that is replaced.
   return (
     <div key={focus ? title : null} className={focus ? 'arriving' : undefined}>
       <title>{`${tab} – ${app}`}</title>

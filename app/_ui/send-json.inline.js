@@ -1,4 +1,4 @@
-// Sends a request and limits its time. Inlined, because some requests wait for no other script.
+// Sends a request with a time limit. Inlined, because some requests are sent before the other scripts load.
 ;(() => {
   const postMs = 30_000 // longer than any response of the server takes
 
@@ -10,7 +10,7 @@
   }
 
   window.sendJson = (path, body) => {
-    // Sent, so that a request without a response has an ID too. Undefined on plain http.
+    // Made here, so that a request without a response has an ID too. Undefined on plain http.
     const requestId = crypto.randomUUID?.()
     const headers = { Accept: 'application/json', ...(requestId && { 'X-Request-Id': requestId }) }
     const isForm = body instanceof URLSearchParams

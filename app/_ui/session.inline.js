@@ -1,10 +1,10 @@
-// Inlined in the home page of a signed-in user: renews the session, opens `next`, signs out.
+// Inlined in the home page of a signed-in user. Renews the session, opens `next`, and signs the user out.
 ;(() => {
   const { refreshPath, renew, next } = document.currentScript.dataset
   const lockMs = 30_000 // longer than a navigation takes to leave this page
   const loopMs = 10_000
 
-  // One lock for everything that changes the session cookies, so that no late response restores deleted ones.
+  // One lock for all requests that change the session cookies. A slow response could otherwise restore deleted ones.
   const alone = (work) => (navigator.locks ? navigator.locks.request('session', work) : work())
   let isSigningOut = false
 
@@ -19,7 +19,7 @@
     })
   })
 
-  // A dashboard that also rejects the renewed session would redirect the user back at once.
+  // A dashboard that rejects the renewed session redirects the user back here. That must not become a loop.
   const goOn = () => {
     const isLoop = Date.now() - Number(sessionStorage.getItem('went-on')) < loopMs
     if (!next || isLoop) return
@@ -30,10 +30,10 @@
   if (renew === undefined) return
   alone(() => window.sendJson(refreshPath, {}).response.then((response) => response.json()))
     .then(({ ok, code }) => {
-      if (isSigningOut) return // leaving would cancel the form
+      if (isSigningOut) return // a navigation would cancel the sign-out
       const [navigation] = performance.getEntriesByType('navigation')
       if (ok) goOn()
-      else if (code === 'REFRESH_INVALID' && navigation?.type !== 'reload') location.reload() // signed out meanwhile
+      else if (code === 'REFRESH_INVALID' && navigation?.type !== 'reload') location.reload() // the session has ended
     })
     .catch(() => {}) // the next page that needs the session renews it
 })()

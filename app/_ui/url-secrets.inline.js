@@ -1,4 +1,4 @@
-// Takes the secrets out of the URL before any other script runs. The page's scripts find them in `window.urlSecrets`.
+// Moves the secrets from the URL to `window.urlSecrets` before any other script runs.
 ;(() => {
   const marks = document.documentElement.dataset
   const query = new URLSearchParams(location.search)
@@ -6,7 +6,7 @@
   const secrets = {}
   for (const name of document.currentScript.dataset.secrets.split(' ')) {
     const value = query.get(name) || fragment.get(name)
-    // Like lib/page/hide-secrets.ts: characters that can't be part of a secret came from the text around a link.
+    // As in lib/page/hide-secrets.ts: removes other characters, which come from the text around a copied link.
     const secret = value?.replace(/[^\w-]/g, '').slice(0, 43)
     if (secret) secrets[name] = secret
     if (secret && !query.get(name)) marks.fragment = '' // the server did not see the secret
@@ -19,12 +19,12 @@
     const url = new URL(location)
     url.search = query
     url.hash = fragment
-    // For a reload, Back, or a tab that the browser discarded. A code has expired by then.
+    // Stores the token for a reload, for Back, and for a discarded tab. A code would have expired by then.
     const { token } = secrets
     history.replaceState(token ? { token, inFragment: 'fragment' in marks } : null, '', url)
   } else if (history.state?.token) restore(history.state)
 
-  /** Opens a link again after a reload, so that the server looks it up again. */
+  /** Opens the link of a token again after a reload, so that the server looks the link up again. */
   function restore({ token, inFragment }) {
     if (inFragment) {
       secrets.token = token

@@ -3,13 +3,13 @@ import type { Outcome } from '@/lib/page/post'
 
 const stillWorkingMs = 4_000
 
-/** After so many retries, a page stops offering an immediate one. */
+/** The number of retries after which a page offers no immediate retry any more. */
 export const maxRetries = 3
 
-/** The state of a page that posts a secret. `again` marks a retry. */
+/** The state of a page that posts a form or a secret. `again` marks a retry. */
 export type Step = Outcome | { kind: 'ready' | 'no-secret' } | { kind: 'sending' | 'slow'; again: boolean }
 
-/** Returns the state of such a page. `retries` counts the retries of the current attempt. */
+/** Returns the state of a page. `retries` counts the retries of the current attempt. */
 export function useAttempts(hasSecret: boolean) {
   const [step, setStep] = useState<Step>(hasSecret ? { kind: 'ready' } : { kind: 'no-secret' })
   const [retries, setRetries] = useState(0)
@@ -17,7 +17,7 @@ export function useAttempts(hasSecret: boolean) {
   /** Shows the progress and the outcome of an attempt. */
   async function track<Tracked extends Outcome>(pending: Promise<Tracked>, again = false): Promise<Tracked> {
     if (!again) setRetries(0)
-    else if (step.kind !== 'offline') setRetries(retries + 1) // while offline, nothing was sent
+    else if (step.kind !== 'offline') setRetries(retries + 1) // an offline browser sent nothing
     setStep({ kind: 'sending', again })
     const timer = setTimeout(() => setStep({ kind: 'slow', again }), stillWorkingMs)
     const outcome = await pending
@@ -34,7 +34,7 @@ export function isRetryable(step: Step): step is Outcome & { kind: 'limited' | '
   return step.kind === 'limited' || step.kind === 'unavailable' || step.kind === 'offline'
 }
 
-/** Marks the page as interactive, for early-submit.inline.js. Returns whether the user submitted a form before. */
+/** Marks the page as interactive, for early-submit.inline.js. Returns whether the user has already submitted a form. */
 export function markPageReady(): boolean {
   const page = document.documentElement.dataset
   const submittedEarly = 'submittedEarly' in page

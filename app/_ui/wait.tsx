@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { inRelativeTime } from '@/lib/page/relative-time'
 import type { Texts } from '@/lib/page/texts/en'
 
-/** How long a retry has to wait: seconds, and until the browser is online. */
+/** How long a retry has to wait: until `seconds` is 0 and the browser is online. */
 type Wait = { seconds: number; online: boolean; isOver: boolean }
 
 /** Counts down to the earliest retry. `attempt` is any value that differs for each attempt. */

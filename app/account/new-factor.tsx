@@ -11,7 +11,7 @@ export function NewSecret({ texts, shared, secret = '', uri = '' }: Properties) 
   const [modules, setModules] = useState<boolean[][]>([])
   useEffect(() => {
     const draw = async () => setModules((await import('uqr')).encode(uri, { border: 4 }).data)
-    draw().catch(() => {}) // the link and the key are shown too
+    draw().catch(() => {}) // without the QR code, the user can use the link or the key
   }, [uri])
   const dark = modules.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))
   return (

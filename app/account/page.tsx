@@ -16,7 +16,7 @@ import { PasswordForm } from './password-form'
 import { SecondFactor } from './second-factor'
 import type { Change } from './second-factor-change'
 
-/** The account of a user. Without a valid JWT, leads to the start page, which renews the session or asks to sign in. */
+/** A user's account. Without a valid JWT, redirects to the home page, which renews the session or links to sign-in. */
 export default async function AccountPage({ searchParams }: PageProps<'/account'>) {
   const requestHeaders = await headers()
   const token = cookieOf(requestHeaders, 'session')

@@ -6,7 +6,7 @@ import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = {
   texts: Texts['passwordField'] & Pick<Texts['account'], 'current' | 'change'>
-  /** From `label` to `minLength`: the field of the new password. */
+  /** The properties from `label` to `minLength` are for the field of the new password. */
   label: string
   hint: string
   prefix: string
@@ -16,7 +16,7 @@ type Properties = {
   errors: { current: string | null; password: string | null }
 }
 
-/** Replaces the password. A plain form: scripts only show the password as it is typed. */
+/** The form that changes the password. It works without scripts, which only add a button that shows the password. */
 export function PasswordForm({ texts, label, hint, prefix, email, minLength, errors }: Properties) {
   return (
     <form className="form" method="post" action="/account/update">

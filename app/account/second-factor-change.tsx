@@ -23,7 +23,7 @@ const changes = {
   switchOff: paths.removeSecondFactor,
 }
 
-/** Changes the second factor of a user. Setting it up needs the password, and then a code of the new secret. */
+/** Changes the second factor of a user. To set it up, the user enters the password, then a code of the new secret. */
 export function SecondFactorChange({ app, language, shared, texts, email, change }: Properties) {
   const [started, setStarted] = useState<Content | null>(null)
   const form = useForm()
@@ -38,7 +38,7 @@ export function SecondFactorChange({ app, language, shared, texts, email, change
     )
     if (outcome?.kind === 'rejected') {
       const { code } = outcome
-      // Reloads the account page, which shows changes of another tab, and renews the session.
+      // Opens the account page again. It shows changes that another tab made, and renews the session.
       if (code === 'SECOND_FACTOR_CONFLICT' || code === 'SESSION_INVALID') return location.replace('/account')
       if (code === 'CHALLENGE_INVALID') setStarted(null)
       const isPassword = code === 'SIGN_IN_INVALID'

@@ -4,11 +4,11 @@ import { useLayoutEffect, useState } from 'react'
 import { useWait, WaitText } from '@/app/_ui/wait'
 import type { Texts } from '@/lib/page/texts/en'
 
-const waitSeconds = 60 // lib/mail/outbox.ts sends a user one link a minute
+const waitSeconds = 60 // lib/mail/outbox.ts sends a user at most one link per minute
 
 type Properties = { language: string; shared: Texts['shared']; again: string; children: React.ReactNode }
 
-/** A link to the form, shown once a new email would be sent. The same for every address. Without scripts, at once. */
+/** A link back to the form. Scripts disable it until a new email can be sent, independently of the address. */
 export function AskAgain({ language, shared, again, children }: Properties) {
   const [seconds, setSeconds] = useState<number>()
   const wait = useWait(seconds ?? waitSeconds, null)

@@ -8,7 +8,7 @@ import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = PageTexts & { texts: Texts['forgot']; sentNoAddress: boolean }
 
-/** Asks for the email address. Without scripts, the browser sends the form; `sentNoAddress` if it sent no address. */
+/** Asks for the email address. `sentNoAddress`: a form that was sent without scripts had no valid address. */
 export function ForgotForm({ app, language, shared, texts, sentNoAddress }: Properties) {
   const noAddress = (): Problem => ({ field: 'email', text: texts.invalidEmail })
   const form = useForm(true, sentNoAddress ? noAddress() : null)

@@ -5,7 +5,7 @@ import { env, sendsMail } from '@/lib/settings/env'
 import { AskAgain } from './ask-again'
 import { ForgotForm } from './forgot-form'
 
-/** Asks for the email address, then shows that a link was sent, for every address. Works without scripts. */
+/** Asks for the email address. Then shows the same confirmation for every address. Works without scripts. */
 export default async function ForgotPasswordPage({ searchParams }: PageProps<'/forgot-password'>) {
   if (!sendsMail()) notFound() // as for a path that page-proxy.ts did not recognize
   const { sent, invalid } = await searchParams
@@ -17,7 +17,7 @@ export default async function ForgotPasswordPage({ searchParams }: PageProps<'/f
       <Screen app={app} title={title} icon="mail">
         <p>
           {before}
-          {/* The server doesn't know the address. kept-email.inline.js fills it in. */}
+          {/* kept-email.inline.js inserts the address, which is not part of the request. */}
           <strong id="kept-email" className="account" suppressHydrationWarning>
             {address}
           </strong>

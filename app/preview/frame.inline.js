@@ -15,12 +15,12 @@
     return Promise.resolve(new Response(JSON.stringify(body), { status, headers }))
   }
 
-  // The page stays. A navigation that begins while it loads could end the loading.
+  // Cancels navigations, so that the page stays. One that begins while the page loads could stop the loading.
   window.navigation?.addEventListener('navigate', (event) => {
     if (/^\/(preview\/stay|api\/)/.test(new URL(event.destination.url).pathname)) event.preventDefault()
   })
 
-  // The other pages of the preview share the storage.
+  // A mock, because all pages of the preview share the real storage.
   const getItem = (name) => (name === 'email' && state.email) || null
   const storage = { getItem, setItem: () => {}, removeItem: () => {} }
   Object.defineProperty(window, 'sessionStorage', { value: storage })
@@ -28,7 +28,7 @@
   const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
   if (state.offline) disconnect()
 
-  // A page in a list of pages must not scroll the list. The first focus can fail, with this digest.
+  // A page in a frame must not scroll the list. If the state has a digest, the first focus fails with it.
   const { focus } = HTMLElement.prototype
   let { digest } = state
   HTMLElement.prototype.focus = function () {

@@ -17,7 +17,7 @@ ${each(operations, section)}
 <h2>Headers of every response, unless it says otherwise</h2>
 <dl>${usualHeaders.map((name) => term(inCode(name), headersByName[name]!.description)).join('')}</dl>`
 
-/** A readable form of /openapi.json, in English. */
+/** Shows /openapi.json as a page, in English. */
 export function GET({ headers }: Request): Response {
   const html = plainPage(textsIn('en'), headers.get('x-nonce')!, 'API reference', main, styles)
   return new Response(html, { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
@@ -34,7 +34,7 @@ ${request ? `<h3>Request body</h3>${body(request, requestExample)}` : ''}
 <h3>Responses</h3><dl>${each(responses, (status, own) => response(status, own, operation))}</dl></section>`
 }
 
-/** Describes a response: its error codes, when it occurs, and its unusual headers. */
+/** Describes a response: its error codes, when it occurs, and its headers except the usual ones. */
 function response(status: string, own: ResponseObject, operation: Operation): string {
   const codes = errorsOf(operation).filter((code) => errors[code].status === Number(status))
   const { description, headers = {} } = { ...components.responses[codes[0]!], ...own }
@@ -50,7 +50,7 @@ function body(schema: z.ZodType, example?: object): string {
   return `<dl>${fields(z.toJSONSchema(schema, { io: 'input' }))}</dl><pre>${escapeHtml(JSON.stringify(example, null, 2))}</pre>`
 }
 
-/** Describes the fields of an object. A field of a nested one has the names of both. */
+/** Describes the fields of an object. The name of a nested field begins with the name of its object. */
 function fields({ properties = {}, required = [] }: Schema, path = ''): string {
   return each(properties as Record<string, Schema>, (name, field) => {
     const title = `${inCode(path + name)} ${typeOf(field)}${required.includes(name) ? '' : ', optional'}`

@@ -5,7 +5,7 @@ import type { Texts } from '@/lib/page/texts/en'
 import { formatIssue } from '@/lib/password/format'
 import type { Question } from './strength-worker'
 
-const debounceMs = 350 // rates the password when typing pauses
+const debounceMs = 350 // the pause in typing after which the password is rated
 
 type Rating = keyof Texts['reset']['strength']
 
@@ -16,12 +16,12 @@ type Properties = {
   /** Words that make a password easy to guess for this user. */
   app: string
   email: string | null
-  /** What is wrong with the submitted password, until it changes. */
+  /** The error of the submitted password. It is removed when the password changes. */
   problem: Problem | null
   pending: boolean
 }
 
-/** The field for a new password, with its strength. The user can reveal it, so there is no second field to compare. */
+/** The field for a new password, with its strength. The user can show the password, so it is not entered twice. */
 export function NewPasswordField({ texts, prefix, minLength, app, email, problem, pending }: Properties) {
   const [password, setPassword] = useState('')
   const [wantsAdvice, setWantsAdvice] = useState(false)
@@ -34,7 +34,7 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
   }, [problem])
 
   useEffect(() => {
-    // The server checks more than this rating does, so a rejected password gets no rating.
+    // The server checks more than this rating does, so a password that it rejected gets no rating.
     if (!password || password === rejected) return setRating(null)
     let isLatest = true
     const timer = setTimeout(async () => {
@@ -83,7 +83,7 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
   )
 }
 
-/** Whether the user types. A pasted password, or one from a password manager, needs no advice. */
+/** Whether the user typed. A password that was pasted or inserted by a password manager needs no advice. */
 function isByHand({ inputType }: InputEvent): boolean {
   return Boolean(inputType) && inputType !== 'insertFromPaste' && inputType !== 'insertReplacementText'
 }
@@ -98,7 +98,7 @@ function judge(question: Question): Promise<Rating> {
   return new Promise((resolve, reject) => {
     port1.onmessage = ({ data }) => resolve(data)
     asked.onerror = ({ error }) => {
-      worker = undefined // the next password tries again
+      worker = undefined // the next rating loads it again
       reject(error)
     }
     asked.postMessage(question, [port2])

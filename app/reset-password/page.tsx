@@ -10,7 +10,7 @@ import { env } from '@/lib/settings/env'
 import { ResetForm } from './reset-form'
 import { ResetResult } from './reset-result'
 
-/** The target of the link in a reset email: `?token=…`. A GET consumes nothing, because mail scanners open links. */
+/** The page that a reset link opens: `?token=…`. A GET does not use the token up, because email scanners open links. */
 export default async function ResetPasswordPage({ searchParams }: PageProps<'/reset-password'>) {
   const hasToken = (await searchParams).token !== undefined
   const link = hasToken ? await openedLink() : null
@@ -31,7 +31,7 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
   )
 }
 
-/** Returns the state of the opened link, or null if the database does not respond in time: the form works without it. */
+/** Returns the state of the opened link. Null if the database does not respond in time: the form works without it. */
 async function openedLink(): Promise<ResetLink | null> {
   const hash = (await headers()).get(tokenHashHeader)
   if (!hash) return null

@@ -19,7 +19,7 @@ type Properties = PageTexts & {
   signInUrl: string
   forgotPasswordUrl?: string
   hasToken: boolean
-  /** The account's address. Null if the link could not be looked up. */
+  /** The email address of the account. Null if the link could not be looked up. */
   email: string | null
 }
 
@@ -45,14 +45,14 @@ export function ResetForm(properties: Properties) {
     forgetSecret('token')
     if (outcome.kind !== 'done') return
     if (email) window.keep('email', email)
-    history.replaceState(null, '', '/reset-password/done') // can be reloaded, and removes the token from the history
+    history.replaceState(null, '', '/reset-password/done') // this URL can be reloaded, and has no token
   }
 
-  // A layout effect, to correct the first paint: the server can't see a token in the fragment.
+  // A layout effect corrects the page before the first paint. The server can't see a token in the fragment.
   useLayoutEffect(() => {
     const has = urlSecret('token') !== null
     if (has !== hasToken) setStep(has ? { kind: 'ready' } : { kind: 'no-secret' })
-    markPageReady() // if there is no form
+    markPageReady() // here too, because there may be no form
   }, [])
 
   const ending = passwordIssue(step) ? null : endingOf(step)
@@ -85,7 +85,7 @@ export function ResetForm(properties: Properties) {
         scripts="data-needs-script"
         onSubmit={submit}
       >
-        {/* A password manager saves the new password under this name, or one that it knows. */}
+        {/* A password manager saves the new password under this user name. */}
         <input type="text" name="username" autoComplete="username" value={email ?? ''} hidden readOnly />
         <NewPasswordField {...{ texts, minLength, app, email, problem, pending }} prefix={shared.errorPrefix} />
       </Form>
@@ -103,7 +103,7 @@ function passwordIssue(step: Step): Issue | undefined {
 }
 
 function messageOf({ code }: Issue, texts: Texts['reset'], password: string, names: string): string {
-  // a shorter word, such as `com`, is part of many passwords by chance
+  // Shorter words, such as `com`, are part of many passwords by chance.
   const words = names.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu)
   const includesName = words?.some((word) => password.toLowerCase().includes(word))
   if (code === 'too_guessable' && includesName) return texts.personal

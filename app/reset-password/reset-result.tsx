@@ -3,7 +3,7 @@ import { Reference } from '@/app/_ui/reference'
 import { Actions, Screen } from '@/app/_ui/screen'
 import type { Texts } from '@/lib/page/texts/en'
 
-/** How a reset ends: `dead` is a link that the server rejected when the password was sent. */
+/** How a reset ends. `dead`: the server rejected the token when the password was sent. */
 export type Ending = 'done' | 'used' | 'expired' | 'invalid' | 'dead' | 'noToken' | 'unknown' | 'failed'
 
 type Properties = {
@@ -13,18 +13,18 @@ type Properties = {
   signInUrl: string
   forgotPasswordUrl?: string
   ending: Ending
-  /** Whether it replaces what the server rendered. */
+  /** Whether this screen replaces the content that the server rendered. */
   focus?: boolean
   requestId?: string
 }
 
 const icons: { [ending in Ending]?: IconName } = { done: 'good', unknown: 'unclear', failed: 'wrong', noToken: 'mail' }
 
-/** Every screen of the reset page except its form. */
+/** All screens of the reset page except the form. */
 export function ResetResult(properties: Properties) {
   const { app, texts, shared, signInUrl, forgotPasswordUrl, ending, focus, requestId } = properties
   const { title, body } = texts[ending]
-  // Not after a server error: the link in the email may still work, and a new one would invalidate it.
+  // After a server error, the link in the email may still work, and a new link would invalidate it.
   const canNeedLink = ending !== 'done' && ending !== 'failed'
   const links: [string, string][] = [[signInUrl, shared.signIn]]
   if (canNeedLink && forgotPasswordUrl) links.unshift([forgotPasswordUrl, texts.newLink])

@@ -13,7 +13,7 @@ import continueScript from './continue.inline.js?raw'
 import { SecondFactorForm } from './second-factor-form'
 import { SignInForm } from './sign-in-form'
 
-/** Where a user signs in (`?next=`), or goes to a provider (`?connection=`). Only a password needs scripts. */
+/** The page to sign in, or to continue to a provider (`?connection=`). Only the password form needs scripts. */
 export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>) {
   const parameters = await searchParams
   const { app, language, home, passwordField, secondFactor, shared, signIn, sso } = await texts()
@@ -45,7 +45,7 @@ export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>
 
   const { another, error, step } = parameters
   const isStart = [another, error, step].every((parameter) => parameter === undefined)
-  // There, kept-email.inline.js forgets the address, and page-proxy.ts makes the provider ask who it is.
+  // At this URL, kept-email.inline.js deletes the address, and page-proxy.ts makes the provider ask who signs in.
   const anotherUrl = `/sign-in?another${next ? `&next=${encodeURIComponent(next)}` : ''}`
   const challenged = isStart ? await lookUp('a challenge', findBrowserChallenge(await headers())) : null
   if (challenged) {

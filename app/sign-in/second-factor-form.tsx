@@ -15,7 +15,7 @@ type Properties = PageTexts & {
   anotherUrl: string
 }
 
-/** Asks for the second factor of a user who has given the password. */
+/** Asks for the second factor after the password was verified. */
 export function SecondFactorForm(properties: Properties) {
   const { app, language, shared, texts, challenge, email, destination, anotherUrl } = properties
   const form = useForm()
@@ -30,7 +30,7 @@ export function SecondFactorForm(properties: Properties) {
     const isDone = outcome.kind === 'done'
     const againUrl = `/sign-in?step=password&error=expired${location.search.replace('?', '&')}`
     window.keep('email', isDone ? null : email)
-    location.replace(isDone ? destination : againUrl) // so that Back skips this page
+    location.replace(isDone ? destination : againUrl) // `replace` makes the Back button skip this page
   }
 
   return (

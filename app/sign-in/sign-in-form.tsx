@@ -13,19 +13,19 @@ type Properties = PageTexts & {
   texts: Texts['signIn']
   /** Null if users sign in through an identity provider only. */
   passwordTexts: Texts['passwordField'] | null
-  /** Whether to ask for the email address alone first, because it may belong to a connection. */
+  /** Whether to ask for the email address before the password, because it may belong to a connection. */
   emailFirst: boolean
-  /** What was wrong with the address that the browser itself sent, before or without scripts, or with the second factor. */
+  /** The error of a form that was sent without scripts, or of the second factor. */
   rejection: string | null
   next: string | null
   destination: string
   forgotPasswordUrl?: string
 }
 
-/** What the form asks for. The step `password` follows `email`. */
+/** What the form asks for. The stage `password` follows `email`. */
 type Stage = 'email' | 'password' | 'both'
 
-/** Asks for the email address, and then, unless that leads to an identity provider, for the password. */
+/** Asks for the email address, and for the password unless the address leads to an identity provider. */
 export function SignInForm(properties: Properties) {
   const { app, language, texts, shared, passwordTexts, emailFirst, rejection, next, destination } = properties
   const [stage, setStage] = useState<Stage>(emailFirst ? 'email' : 'both')
@@ -43,7 +43,7 @@ export function SignInForm(properties: Properties) {
     if (outcome?.kind !== 'done') return
     if (outcome.code === 'SECOND_FACTOR_REQUIRED') return location.replace(signInPageUrl('/sign-in', next))
     window.keep('email', null)
-    location.replace(destination) // so that Back skips this page
+    location.replace(destination) // `replace` makes the Back button skip this page
   }
 
   async function find(email: string, wrong: Problem | null): Promise<void> {
@@ -103,7 +103,7 @@ export function SignInForm(properties: Properties) {
             )
           }
         />
-        {/* There from the start, so that a password manager fills both fields. Without a name, it isn't sent. */}
+        {/* Rendered from the start, so that password managers fill both fields. Without a name, it isn't sent. */}
         {passwordTexts && (
           <div hidden={!asksPassword}>
             <PasswordField
@@ -125,7 +125,7 @@ export function SignInForm(properties: Properties) {
   )
 }
 
-/** Asks for the password at once: for users who have one although their domain has a connection. */
+/** Returns the URL of the password step, for users with a password in a domain that has a connection. */
 function passwordStep(next: string | null): string {
   return `/sign-in?${new URLSearchParams(next ? { step: 'password', next } : { step: 'password' })}`
 }

@@ -6,7 +6,7 @@ import { deletedSessionCookies } from '@/lib/session/cookie'
 import { presentedSessionIds } from '@/lib/session/find'
 import { endSessions } from '@/lib/session/revoke'
 
-/** Signs out the browser that posts the form. Accepts posts from this site only. */
+/** Signs out the browser that posts the form. Accepts forms from this site only. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sign-out-page', method: 'POST' },
   async ({ request, setCookies }) => {
@@ -15,7 +15,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
     try {
       await endSessions(await presentedSessionIds(request.headers))
     } catch (error) {
-      // The user is signed out anyway: the cookies are this browser's only copies of the tokens.
+      // Deleting the cookies signs the user out anyway, because this browser has no other copy of the tokens.
       log.error({ route: 'sign-out-page', cause: describeCause(error) }, 'a session could not be ended')
     }
     return seeOther('/?signed-out')

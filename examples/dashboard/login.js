@@ -1,14 +1,14 @@
-// All requests to the login. This file depends on no framework: copy it into your dashboard.
+// All requests to the login. Copy this file into your dashboard: it needs no framework.
 import { createHash, randomBytes } from 'node:crypto'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 
-// PUBLIC_URL and SESSION_AUDIENCE of the login
+// the settings PUBLIC_URL and SESSION_AUDIENCE of the login
 export const { LOGIN_URL = 'http://localhost:3000', SESSION_AUDIENCE = 'dashboard' } = process.env
 
 /** Returns a value that cannot be guessed. */
 export const newSecret = () => randomBytes(32).toString('base64url')
 
-/** Begins a sign-in. Keep `state` and `codeVerifier` in the session of this browser, then redirect it to `url`. */
+/** Begins a sign-in. Store `state` and `codeVerifier` in the browser's session, then redirect the browser to `url`. */
 export function beginSignIn(callbackUrl) {
   const [state, codeVerifier] = [newSecret(), newSecret()]
   const query = new URLSearchParams({
@@ -30,7 +30,7 @@ export function renewTokens(refreshToken) {
   return requestTokens('/api/auth/refresh', { refreshToken }, 'REFRESH_INVALID')
 }
 
-/** Throws at 429, at 5xx and without a response. That is no sign-out: keep the tokens and try again later. */
+/** Throws after 429, after 5xx and without a response. The session may still live: keep the tokens, and retry later. */
 async function requestTokens(path, body, invalidCode) {
   const { ok, code, token, refreshToken } = await post(path, body)
   if (code === invalidCode) return null
@@ -41,19 +41,19 @@ async function requestTokens(path, body, invalidCode) {
 const keys = createRemoteJWKSet(new URL(`${LOGIN_URL}/.well-known/jwks.json`))
 const expected = { issuer: LOGIN_URL, audience: SESSION_AUDIENCE, algorithms: ['ES256'], typ: 'JWT' }
 
-/** Returns the claims of a session JWT. Throws if it is not genuine, has expired, or is for another audience. */
+/** Returns the claims of a session JWT. Throws if its signature is invalid, it has expired, or its audience differs. */
 export async function verifySession(token) {
   return (await jwtVerify(token, keys, expected)).payload
 }
 
-/** Returns false once the session has ended: after a sign-out anywhere, a new password, a disabled user. */
+/** Returns false if the session has ended: after a sign-out or a password change, or because the user was disabled. */
 export async function isAlive(token) {
   const { ok, code } = await ask('/api/auth/session', { headers: { Authorization: `Bearer ${token}` } })
   if (!ok && code !== 'SESSION_INVALID') throw new Error(`/api/auth/session: ${code}`)
   return ok
 }
 
-/** Ends the session, and with it the session of the browser at the login. Throws if it may still be alive. */
+/** Ends the session and the browser's session at the login. Throws if they may still be alive. */
 export async function signOut(refreshToken) {
   const { ok, code } = await post('/api/auth/sign-out', { refreshToken })
   if (!ok) throw new Error(`/api/auth/sign-out: ${code}`)

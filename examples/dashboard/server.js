@@ -1,4 +1,4 @@
-// A dashboard on another host than the login. Keeps all tokens on the server.
+// A dashboard on another host than the login. It stores all tokens on the server.
 import { createServer } from 'node:http'
 import * as login from './login.js'
 
@@ -6,11 +6,11 @@ const { PORT = '4000', OWN_URL = `http://127.0.0.1:${PORT}`, CHECK_SECONDS = '60
 const callbackUrl = `${OWN_URL}/callback`
 const pages = ['/', '/reports']
 const isHttps = OWN_URL.startsWith('https:')
-// The prefix needs https. Without it, ports share cookies, so each port has a name of its own.
+// The prefix needs https. On plain http, servers on different ports share cookies, so the name contains the port.
 const cookieName = isHttps ? '__Host-dashboard' : `dashboard-${PORT}`
 
-// The sessions of browsers, by the value of their cookie: `attempts` to sign in, by `state`, and `tokens` of a user who
-// is signed in. In memory: several processes need a store that they share.
+// The sessions of browsers, by the value of their cookie. `attempts` are sign-ins in progress, by `state`. A session
+// with `tokens` is signed in. They are in memory, so several processes would need a shared store instead.
 const sessions = new Map()
 
 /** Stores a session under a new cookie. */
@@ -30,7 +30,7 @@ function startSignIn({ request, response, session }) {
   redirect(response, url)
 }
 
-/** The callback: the attempt has to be one of this browser, and the response one of our login (RFC 9207). */
+/** Handles the callback. Checks that this browser began the sign-in, and that our login responded (RFC 9207). */
 async function finishSignIn({ response, id, session, query }) {
   const [state, code] = [query.get('state'), query.get('code')]
   const attempt = session?.attempts.get(state)
@@ -38,12 +38,12 @@ async function finishSignIn({ response, id, session, query }) {
   const isValid = attempt && code && query.get('iss') === login.LOGIN_URL
   const tokens = isValid ? await login.exchangeCode(code, attempt.codeVerifier) : null
   if (!tokens) return send(response, 400, 'You weren’t signed in', '<a href="/">Sign in again</a>')
-  sessions.delete(id) // a new cookie, because someone else may know the one from before the sign-in
+  sessions.delete(id) // a new cookie, because an attacker may have set the old one
   store(response, { attempts: session.attempts, tokens, checkedAt: Date.now() }, 7 * 24 * 3600)
   redirect(response, attempt.returnTo)
 }
 
-/** Returns the claims of a signed-in session, or undefined if it has ended. Throws while the login can't tell. */
+/** Returns the claims of a signed-in session, or undefined if it has ended. Throws if the login does not respond. */
 async function currentClaims(session) {
   const { token, claims } = session.tokens
   const expiresSoon = claims.exp * 1000 < Date.now() + 60_000
@@ -54,7 +54,7 @@ async function currentClaims(session) {
   return session.tokens?.claims
 }
 
-/** Renews the tokens, once for all requests that wait for it. A renewal that fails keeps them. */
+/** Renews the tokens. Concurrent requests share one renewal. If it throws, the session still has the old tokens. */
 async function renew(session) {
   if (!session.tokens) return
   session.renewal ??= login.renewTokens(session.tokens.refreshToken).finally(() => delete session.renewal)
@@ -71,7 +71,7 @@ async function showPage(call) {
   send(call.response, 200, 'Dashboard', `<nav>${links.join(' ')}</nav><dl>${rows.join('')}</dl>${form}`)
 }
 
-/** Accepts only the form of this dashboard: browsers send `Origin` with every POST. */
+/** Signs out. Accepts only the form of this dashboard, by the `Origin` that browsers send with every POST. */
 async function signOut({ request, response, id, session }) {
   if (request.headers.origin !== OWN_URL) return send(response, 403, 'Not from this site')
   if (session?.tokens) await login.signOut(session.tokens.refreshToken)
@@ -87,7 +87,7 @@ function send(response, status, title, html = '') {
   response.writeHead(status, {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',
-    // form-action has the login because the sign-out redirects there
+    // form-action includes the login because the sign-out redirects there
     'Content-Security-Policy': `default-src 'none'; form-action 'self' ${login.LOGIN_URL}; frame-ancestors 'none'`,
   })
   response.end(`<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>${html}</html>\n`)

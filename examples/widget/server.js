@@ -8,7 +8,7 @@ const script = readFileSync(new URL('widget.js', import.meta.url))
 const keys = createRemoteJWKSet(new URL('/.well-known/widget-jwks.json', LOGIN_URL))
 const options = { issuer: `${LOGIN_URL}/widget`, audience: 'widget', typ: 'widget+jwt', algorithms: ['ES256'] }
 
-/** Resolves to the claims of a widget JWT: `widget` and the `origin` of the page. Rejects any other token. */
+/** Resolves to the claims of a widget JWT: `widget` and the `origin` of the page. Rejects for any other token. */
 export async function verifyWidget(token, origin) {
   const { payload } = await jwtVerify(token, keys, options)
   if (payload.origin !== origin) throw new Error('the JWT is for a page of another origin')

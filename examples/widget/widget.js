@@ -1,16 +1,16 @@
-// An embeddable widget. A customer of an approved origin adds it to the body of a page, where it appears:
+// An embeddable widget. Customers with an approved origin add this tag to a page, at the place of the widget:
 // <script src="https://widgets.example.com/widget.js" data-login="https://login.example.com" data-token="wgt_…" async></script>
 ;(() => {
   const script = document.currentScript
   const { login, token: widgetToken } = script.dataset
   const api = new URL(script.src).origin
-  const final = ['WIDGET_TOKEN_INVALID', 'ORIGIN_REJECTED'] // another request would get the same response
+  const final = ['WIDGET_TOKEN_INVALID', 'ORIGIN_REJECTED'] // after these, a retry would fail too
   const maxTries = 3
-  let session = null // the JWT, and until when to use it, by the clock that nobody sets
+  let session = null // the JWT, and until when to use it. performance.now() ignores changes of the clock
   let pending = null
   let stopped = false
 
-  /** Resolves to a JWT for this page, or to null if there is none. Callers at the same time share one request. */
+  /** Resolves to a JWT for this page, or to null without one. Concurrent calls share one request. */
   function getToken() {
     if (session && performance.now() < session.until) return Promise.resolve(session.jwt)
     pending ??= startSession().finally(() => (pending = null))
@@ -28,7 +28,7 @@
       const body = await response?.json().catch(() => null)
       if (response?.ok) {
         const { iat, exp } = JSON.parse(atob(body.token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/')))
-        session = { jwt: body.token, until: performance.now() + (exp - iat - 60) * 1_000 } // until a minute before its end
+        session = { jwt: body.token, until: performance.now() + (exp - iat - 60) * 1_000 } // a minute early
         return session.jwt
       }
       stopped = final.includes(body?.code)

@@ -3,8 +3,8 @@ import { invalid, invalidEmailMessage } from './errors'
 
 const maxLength = 254 // RFC 5321 §4.5.3.1.3, without the angle brackets
 const maxLocalBytes = 64
-const maxDomainLength = 253 // RFC 1035 §2.3.4, as text
-// No quoted local parts, comments and IP addresses: no sign-up form produces them, and parsers disagree about them.
+const maxDomainLength = 253 // RFC 1035 §2.3.4, for the domain as text
+// Rejects quoted local parts, comments and IP addresses. Sign-up forms reject them, and parsers disagree about them.
 const localPart = /^[^\s@<>()[\]\\,;:"\p{C}]+$/u
 const hostName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 
@@ -24,7 +24,7 @@ type EmailForms = [given: string, ascii: string, unicode: string]
 
 /** Returns the forms in which a user’s address may be stored, in lower case. Null unless it is exactly one address. */
 export function emailForms(text: string): EmailForms | null {
-  const given = text.toLowerCase() // before the conversion, which maps a capital ẞ to “ss”
+  const given = text.toLowerCase() // first, because the conversion maps a capital ẞ to “ss”
   const ascii = parseEmailAddress(given)
   return ascii === null ? null : [given, ascii, inUnicode(ascii)]
 }
@@ -36,33 +36,33 @@ export function parseEmail(text: string): EmailForms {
   return forms
 }
 
-/** Returns the domain of a stored email address: in ASCII, or as it is if it can't be converted. */
+/** Returns the domain of a stored email address in ASCII. If it can't be converted, returns it unchanged. */
 export function emailDomain(email: string): string {
   const domain = email.slice(email.lastIndexOf('@') + 1)
   return domainInAscii(domain) ?? domain
 }
 
-/** Returns an email address whose domain is in ASCII with its domain in Unicode. */
+/** Converts the ASCII domain of an email address to Unicode. */
 export function inUnicode(address: string): string {
   const domain = address.lastIndexOf('@') + 1
   return address.slice(0, domain) + domainInUnicode(address.slice(domain))
 }
 
-/** Returns a host name in ASCII (RFC 5891) and lower case. Null if it is none, or if it only decodes like another. */
+/** Returns a host name in ASCII (RFC 5891) and lower case. Null if it is invalid or a non-canonical encoding. */
 export function domainInAscii(text: string): string | null {
-  if (text.length > maxDomainLength) return null // the time of the conversion grows with its square
-  // domainToASCII stops at a slash, and accepts percent-encoding, other full stops, joiners and symbols such as emoji.
+  if (text.length > maxDomainLength) return null // the time of the conversion grows with the square of the length
+  // domainToASCII stops at a slash, and decodes percent signs. It accepts other full stops, joiners and emoji.
   if (/[\0-,/:-@[-`{-\x7F]|[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Join_Control}]/u.test(text)) return null
-  const ascii = domainToASCII(text.toLowerCase()) // before the conversion, which maps a capital ẞ to “ss”
+  const ascii = domainToASCII(text.toLowerCase()) // first, because the conversion maps a capital ẞ to “ss”
   if (ascii.length > maxDomainLength || !hostName.test(ascii) || /^[\d.]+$/.test(ascii)) return null
   return domainToASCII(domainInUnicode(ascii)) === ascii ? ascii : null
 }
 
 function domainInUnicode(ascii: string): string {
-  return domainToUnicode(ascii).toLowerCase() // domainToUnicode returns capitals for Cherokee
+  return domainToUnicode(ascii).toLowerCase() // domainToUnicode returns Cherokee letters in upper case
 }
 
-/** Returns a text with A–Z in lower case. No other letters, because some of them become ASCII in lower case. */
+/** Returns a text with A–Z in lower case. Leaves other letters, because some have an ASCII letter as lower case. */
 export function foldCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }

@@ -3,7 +3,7 @@ import { lifetimes } from './lifetimes'
 const codeLifetime = lifetimes.code === 60 ? 'one minute' : `${lifetimes.code} seconds`
 const onceInOneBrowser = `Each sign-in works once, for ${codeLifetime}, in the browser where you started it.`
 
-/** Every error of the service: its code, its HTTP status, and the message for users. */
+/** Every error of the service, with its code, its HTTP status, and its message for users. */
 export const errors = {
   SSO_EXCHANGE_INVALID: { status: 400, message: `This sign-in can’t be used. ${onceInOneBrowser}` },
   SIGN_IN_INVALID: { status: 400, message: 'The email address or the password is wrong.' },
@@ -35,7 +35,7 @@ export const errors = {
   SERVICE_UNAVAILABLE: { status: 503, message: 'Temporarily unavailable. Nothing was changed; try again shortly.' },
 } as const
 
-/** More specific messages, used in place of the default message of their code. */
+/** Messages that replace the default message of a code where more is known. */
 export const invalidTokenMessage = 'This link is unknown, was already used, or has expired. Request a new one.'
 export const tooManyPasswordsMessage =
   'There were too many sign-ins with wrong passwords. Wait as long as the Retry-After header says.'
@@ -49,23 +49,23 @@ export const outcomeUnknownMessage =
 /** The stable `code` of an error response. */
 export type ErrorCode = keyof typeof errors
 
-/** One problem with one field, at `path`. `code` is stable, for programs. `message` is for users and may change. */
+/** One problem with the field at `path`. `code` is for programs, and stable. `message` is for users, and may change. */
 export type Issue = { path: (string | number)[]; code: string; message: string }
 
-/** The right password of a user with a second factor, for `signInSecondFactor`. */
+/** Proves that the password of a user with a second factor was correct. `signInSecondFactor` accepts it. */
 export type Challenge = { challenge: string; expiresAt: string; methods: ('totp' | 'recovery-code')[] }
 
 type Details = {
   message?: string
   issues?: Issue[]
   retryAfterSeconds?: number
-  /** Set if the request may have taken effect despite the error. */
+  /** Set if the request may have had its effect despite the error. */
   outcome?: 'unknown'
   challenge?: Challenge
   cause?: unknown
 }
 
-/** Throw it to send an error response. The client receives the message; the `cause` is only logged. */
+/** Throw it to send an error response. The client receives the message. The `cause` is only logged. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
 

@@ -5,29 +5,29 @@ export const lifetimes = {
   resetToken: 60 * 60,
   /** A session JWT and its cookie. A JWT never outlives its session. */
   sessionToken: 12 * 60 * 60,
-  /** A session and its refresh tokens, counted from the sign-in. Never extended. */
+  /** A session and its refresh tokens, from the sign-in. Never extended. */
   session: 7 * 24 * 60 * 60,
   /** A sign-in at the identity provider, from our redirect to its response. */
   signIn: 20 * 60,
   /** The cookie that binds a sign-in to the browser in which it began. */
   browser: 30 * 60,
-  /** Between the password and the second factor of a sign-in, and between a new TOTP secret and its first code. */
+  /** The time to enter the second factor after the password, or the first code of a new TOTP secret. */
   secondFactorStep: 10 * 60,
   widgetToken: 15 * 60,
   /** The cookie of a browser in which a user has signed in with a password. */
   knownBrowser: 180 * 24 * 60 * 60,
 } as const
 
-/** How long the previous refresh token still returns the current one, for parallel requests and lost responses. */
+/** How long the previous refresh token still returns the current token, for parallel requests and lost responses. */
 export const refreshGraceSeconds = 10
 
-/** How many live sessions a user can have (ASVS 7.1.2). When another starts, the oldest ends. */
+/** How many live sessions a user can have (ASVS 7.1.2). Another session ends the oldest one. */
 export const maxLiveSessions = 100
 
-/** How many wrong TOTP codes in a row lock the second factor of a user, until a recovery code or an operator unlocks it. */
+/** After this many wrong TOTP codes in a row, only a recovery code or an operator unlocks the second factor. */
 export const maxSecondFactorFailures = 100
 
-/** How many wrong passwords may be tried within a window. The next attempt has to wait. */
+/** How many wrong passwords are allowed within a window. Further attempts are rejected until it ends. */
 export const passwordLimits = {
   windowSeconds: 15 * 60,
   perAccountAndNetwork: 10,

@@ -4,7 +4,7 @@ import { maxSecondFactorFailures, passwordLimits, refreshGraceSeconds } from './
 import * as paths from './paths'
 import * as schemas from './schemas'
 
-/** One operation of the API, as its route and the OpenAPI document need it. */
+/** One operation of the API, for its route and the OpenAPI document. */
 export type Operation = {
   /** Identifies the operation in the log. */
   name: string
@@ -18,7 +18,7 @@ export type Operation = {
   response: z.ZodType
   responseDescription: string
   responseExample: object
-  /** Unless this setting is set, or `true`, the path is 404. */
+  /** Without this setting, or if it is `false`, the path responds with 404. */
   setting?: 'PASSWORD_SIGN_IN' | 'SECOND_FACTOR' | 'SMTP_URL' | 'WIDGET_SIGNING_KEYS'
   /** Which cookies the operation sets. `deletes` applies to errors too. */
   cookies?: 'sets' | 'sets for browsers' | 'deletes'
@@ -28,13 +28,13 @@ export type Operation = {
   /** How long any cache may store the response, in seconds. If set, any origin may read it. */
   publicSeconds?: number
   mediaType?: string
-  /** Whether pages of every site may call the operation (CORS), which reads no cookie and has its own rate limit. */
+  /** Whether pages of every site may call the operation (CORS). It reads no cookies, and has its own rate limit. */
   crossOrigin?: boolean
   /** The errors specific to the operation. `errorsOf` adds the common ones. */
   errors?: readonly ErrorCode[]
-  /** In which cases a body that matches the schema gets a 400. */
+  /** The cases in which a body that matches the schema gets a 400. */
   badRequest?: string
-  /** Issues of its VALIDATION_ERROR, other than a body that is not JSON. */
+  /** Examples of issues in its VALIDATION_ERROR, except for a body that is not JSON. */
   issueExamples?: Record<string, Issue>
 }
 

@@ -16,7 +16,7 @@ const newPassword = text.describe(
 
 const currentPassword = text.describe('The password of the user, which counts as an attempt to sign in.')
 
-/** The schema of a request body. Ignores unknown fields, and checks only types: a wrong value has its own error. */
+/** Returns the schema of a request body. It ignores unknown fields, and checks types, not values. */
 function body<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object(shape, { error: 'The body must be a JSON object.' })
 }
@@ -57,12 +57,12 @@ export const RemoveSecondFactorRequest = body({ password: currentPassword, ...pr
 
 export const ForgotPasswordRequest = body({ email })
 
-/** Without a token, the operation uses the cookies of the browser. */
+/** Without a token in the body, the operation uses the cookies of the browser. */
 export const RefreshTokenRequest = body({
   refreshToken: text.optional().describe('The newest refresh token. Browsers leave it out: they send it as a cookie.'),
 })
 
-/** One of the two is required. */
+/** At least one of the two fields is required. */
 export const EndSessionsRequest = body({
   sessionId: text.optional().describe('A session of the user. Any other is ignored.'),
   others: z
@@ -88,7 +88,7 @@ export const SessionTokensResponse = success({
   refreshToken: matching(/^[\w-]{48}$/, 'The refresh token. Each rotation replaces it.'),
 })
 
-/** The response of a refresh. A refresh by cookie must not show the refresh token to a script. */
+/** The response of a refresh. Without a token in the request, it has none, so that no script reads a cookie's token. */
 export const RefreshResponse = SessionTokensResponse.extend({
   refreshToken: SessionTokensResponse.shape.refreshToken
     .optional()

@@ -2,21 +2,21 @@ import { lifetimes } from '../contract/lifetimes'
 import { Prisma, prisma } from './prisma'
 
 const batchSize = 1_000
-/** A used code must be recognized for as long as the session that it started can live. */
+/** A used code must be recognized until the session that it started has expired. */
 const retentionSeconds = lifetimes.session
 
-/** The column from which the retention of a row counts, and the retention in seconds. */
+/** For each table, the column with the beginning of a row's retention, and the retention in seconds. */
 const tables = {
   exchange_codes: ['expires_at', retentionSeconds],
   reset_tokens: ['expires_at', retentionSeconds],
   sessions: ['expires_at', retentionSeconds],
-  sso_attempts: ['expires_at', 60 * 60], // until then, a late response differs from a forged one
-  mails: ['requested_at', retentionSeconds], // no email is tried for longer than a day, and no cap counts older ones
-  password_attempts: ['expires_at', 0], // the window has ended
+  sso_attempts: ['expires_at', 60 * 60], // for this time, an expired sign-in is told from a forged one
+  mails: ['requested_at', retentionSeconds], // more than a day: retries and caps need newer ones
+  password_attempts: ['expires_at', 0], // the end of the window
 } as const
 type Table = keyof typeof tables
 
-/** Deletes up to `limit` expired rows. Every sign-in attempt calls it, so that an attacker can't fill its table. */
+/** Deletes up to `limit` expired rows. Every sign-in attempt calls it, so that an attacker can't fill the table. */
 export function deleteExpired(table: Table, limit: number): Promise<number> {
   const [column, seconds] = tables[table]
   const [rows, time] = [Prisma.raw(table), Prisma.raw(column)]
@@ -26,7 +26,7 @@ export function deleteExpired(table: Table, limit: number): Promise<number> {
       ORDER BY ${time} LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
 
-/** Deletes the expired rows of all tables, within a time limit. Returns the numbers. Concurrent runs share the work. */
+/** Deletes the expired rows of all tables within a time limit. Returns how many. Concurrent runs share the work. */
 export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {
   const endsAt = performance.now() + withinMs
   const deleted: Record<string, number> = {}

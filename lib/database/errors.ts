@@ -7,7 +7,7 @@ export class NothingChanged extends Error {
     this.name = 'NothingChanged'
   }
 
-  /** For the `catch` of a statement that has no effect unless a later one is executed. */
+  /** For the `catch` of a statement that has no effect without a later statement. */
   static rethrow(cause: Error): never {
     throw cause.name === 'NothingChanged' ? cause : new NothingChanged(cause)
   }
@@ -19,7 +19,7 @@ export function asUnavailable(error: unknown): ApiError | null {
   const details = causes.map((cause) => `${errorCode(cause) ?? ''} ${cause.message}`)
   const is = (pattern: RegExp) => details.some((detail) => pattern.test(detail))
   if (!is(rolledBack) && !is(maybeCommitted)) return null
-  // By name: pages and routes are separate bundles with a class each, and share one pool.
+  // By name, because the bundles of pages and routes share one pool, but have two classes of this name.
   const nothingChanged = is(rolledBack) || causes.some(({ name }) => name === 'NothingChanged')
   const unknown = { outcome: 'unknown', message: outcomeUnknownMessage } as const
   return new ApiError('SERVICE_UNAVAILABLE', { ...(!nothingChanged && unknown), cause: error })
@@ -29,7 +29,7 @@ const anyOf = (...patterns: string[]) => new RegExp(patterns.join('|'))
 const rolledBack = anyOf(
   'ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH',
   'timeout exceeded when trying to connect|Connection terminated due to connection timeout', // from the pool
-  '\\bP2028\\b', // from Prisma: the transaction did not start in time, or ended before COMMIT
+  '\\bP2028\\b', // from Prisma: the transaction did not start in time, or ended before COMMIT was sent
   '\\b57014\\b', // statement_timeout
   // read-only, idle in transaction, serialization, deadlock, resources, locks, shutdown, start-up, system, login
   '\\b(25006|25P03|40001|40P01|53\\d{3}|55P03|57P0[1345]|58\\d{3}|28\\d{3})\\b',
@@ -37,8 +37,8 @@ const rolledBack = anyOf(
 // 57P02: another PostgreSQL process crashed, perhaps just after this one committed.
 const maybeCommitted = anyOf(
   '\\b57P02\\b|ECONNRESET|EPIPE|ETIMEDOUT',
-  'ConnectionClosed|SocketTimeout', // Prisma's words for ECONNRESET and ETIMEDOUT
-  'Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error', // of pg
+  'ConnectionClosed|SocketTimeout', // Prisma's names for ECONNRESET and ETIMEDOUT
+  'Connection terminated|Connection ended|Query read timeout|Client has encountered a connection error', // from pg
 )
 
 function causesOf(error: unknown): Error[] {
@@ -56,7 +56,7 @@ export const loggableMessages = anyOf(
 
 type Wrapped = { meta?: { driverAdapterError?: { cause: { kind: string; originalCode?: string } } } }
 
-/** Returns PostgreSQL’s SQLSTATE or the code of Node.js, even if Prisma wrapped the error, or else Prisma’s code. */
+/** Returns PostgreSQL’s SQLSTATE or Node.js’s code, even from inside a Prisma error. Otherwise, Prisma’s code. */
 export function errorCode(error: Error & { code?: unknown }): string | undefined {
   const driverError = (error as Wrapped).meta?.driverAdapterError?.cause
   const code = driverError ? (driverError.originalCode ?? driverError.kind) : error.code

@@ -7,9 +7,9 @@ import { NothingChanged } from './errors'
 const connectMs = 3_000
 const setUpMs = 1_000
 const statementMs = 4_000 // PostgreSQL cancels the statement and rolls back
-const idleInTransactionMs = 10_000 // frees the locks of a process that froze
+const idleInTransactionMs = 10_000 // releases the locks of a frozen process
 
-export const resultMs = 6_000 // for a result: after it, the outcome is unknown
+export const resultMs = 6_000 // the wait for a result: after this time, the outcome is unknown
 
 // enable_seqscan: see docs/decisions/0016-subqueries-instead-of-joins.md. TimeZone: Prisma sends times without a zone.
 const setUp = `
@@ -51,13 +51,13 @@ function createPool(): pg.Pool {
     query_timeout: resultMs,
     keepAlive: true,
     allowExitOnIdle: true,
-    // Poolers reject start-up parameters, and SET would affect their other clients (see docs/deploy.md).
+    // Poolers reject start-up parameters, and SET would affect other clients of the pooler (see docs/deploy.md).
     onConnect: async (client) => {
       if (env().DATABASE_POOLED) return
       await client.query({ text: setUp, query_timeout: setUpMs } as pg.QueryConfig).catch(NothingChanged.rethrow)
     },
   })
-  // keeps the function alive until its idle connections are closed
+  // On Vercel, keeps the function alive until its idle connections are closed.
   if (env().VERCEL) attachDatabasePool(pool)
   pool.on('error', (error) => log.warn({ cause: describeCause(error) }, 'an idle database connection was lost'))
   return pool

@@ -18,7 +18,7 @@ export function prisma(): PrismaClient {
   return globals.prismaClient
 }
 
-/** Executes `work` in one transaction. Any error rolls back. One of the database before COMMIT is a NothingChanged. */
+/** Executes `work` in one transaction. Any error rolls back. A database error before COMMIT becomes NothingChanged. */
 export async function transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
   let mayBeCommitted = false
   try {
@@ -34,15 +34,15 @@ export async function transaction<Result>(work: (tx: Transaction) => Promise<Res
   }
 }
 
-/** Returns the time that a raw statement returned as `extract(epoch …)`. Prisma would read a timestamp as UTC. */
+/** Converts `extract(epoch …)` of a raw statement to a date. Prisma would read a timestamp without its time zone. */
 export function dateFromEpoch(seconds: number): Date {
   return new Date(Math.round(seconds * 1_000))
 }
 
-/** A condition on a row that is found by its key. Because of `IS TRUE`, no plan uses the index of `expires_at`. */
+/** A condition on a row that is found by its key. `IS TRUE` prevents plans that use the index of `expires_at`. */
 export const isUnexpired = Prisma.sql`(expires_at > now()) IS TRUE`
 
-/** A condition on a row of `users`: whether its policy, or else the connection of its domain, allows a password. */
+/** A condition on a row of `users`: whether a password is allowed, by its policy or by the connection of its domain. */
 export const mayUsePassword = Prisma.sql`
   CASE password_policy WHEN 'allowed' THEN true WHEN 'never' THEN false ELSE (
     SELECT allow_passwords FROM connections
@@ -53,13 +53,13 @@ export const mayUsePassword = Prisma.sql`
 export const beganWithPassword = Prisma.sql`coalesce(method = 'password', connection_id IS NULL)`
 
 function createClient(): PrismaClient {
-  // Each connection plans a statement once, by this name. Names are never removed, so the text must be constant.
+  // Each connection prepares a statement once under this name. Names are never removed, so texts must be constant.
   const named = { statementNameGenerator: ({ sql }: { sql: string }) => hash('sha256', sql).slice(0, 16) }
   const adapter = new Adapter(databasePool(), env().DATABASE_PREPARED_STATEMENTS ? named : {})
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }
 
-/** Closes the connection in place of ROLLBACK: Prisma would reuse one on which ROLLBACK was never sent. */
+/** Closes the connection instead of a ROLLBACK. Prisma would reuse the connection even if ROLLBACK was never sent. */
 class Adapter extends PrismaPg {
   override async connect() {
     const adapter = await super.connect()
@@ -68,7 +68,7 @@ class Adapter extends PrismaPg {
       const transaction = await start(isolationLevel)
       const endsAt = performance.now() + resultMs
       const { client } = transaction as unknown as { client: Client }
-      const release = transaction.rollback.bind(transaction) // it sends nothing
+      const release = transaction.rollback.bind(transaction) // sends no ROLLBACK
       const close = () => {
         void client.end()
         return release()
@@ -78,7 +78,7 @@ class Adapter extends PrismaPg {
         await client.query({ text: 'COMMIT', query_timeout: withinMs } as QueryConfig)
         return release()
       }
-      // With `usePhantomQuery`, Prisma calls these two instead of sending COMMIT or ROLLBACK.
+      // With `usePhantomQuery`, Prisma calls these functions instead of sending COMMIT or ROLLBACK.
       return Object.assign(transaction, {
         options: { usePhantomQuery: true },
         commit: () => commit().catch((error) => close().then(() => Promise.reject(error))),

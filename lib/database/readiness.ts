@@ -7,9 +7,9 @@ const remedies: Record<string, string> = {
   '42501': 'the role may not read _prisma_migrations: run part 3 of deploy/database.sql',
 }
 
-/** Returns whether the database is writable and migrated. If not, logs what to do. Throws if it is unreachable. */
+/** Whether the database is writable and migrated. If not, logs what to do. Throws if the database is unreachable. */
 export async function isUsable(): Promise<boolean> {
-  const migrations: string[] = JSON.parse(process.env.MIGRATIONS!) // of this version, from next.config.mjs
+  const migrations: string[] = JSON.parse(process.env.MIGRATIONS!) // this version's, from next.config.mjs
   try {
     const [database] = await prisma().$queryRaw<{ isReadOnly: boolean; pending: string[] }[]>`
       SELECT current_setting('transaction_read_only')::bool AS "isReadOnly",

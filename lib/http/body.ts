@@ -4,7 +4,7 @@ import { ApiError, type Issue, invalid } from '../contract/errors'
 const maxBodyBytes = 16 * 1024
 const bodyTimeoutMs = 10_000
 
-/** Validates a JSON body. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, or a VALIDATION_ERROR without values. */
+/** Validates a JSON body. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE or VALIDATION_ERROR (without values). */
 export async function parseJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
   const parsed = schema.safeParse(parseText(await readBody(request, 'application/json')))
   if (parsed.success) return parsed.data
@@ -32,7 +32,7 @@ async function readBody(request: Request, expectedType: string, maxBytes = maxBo
   let timedOut = false
   const timer = setTimeout(() => {
     timedOut = true
-    reader.cancel().catch(() => {}) // ends the pending read
+    reader.cancel().catch(() => {}) // cancels the pending read
   }, bodyTimeoutMs)
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { env } from '../settings/env'
 import { route } from './route'
 
-/** Returns the handlers of a job that Vercel’s cron calls, with CRON_SECRET as a bearer token. Others receive 404. */
+/** Returns the handlers of a job that Vercel’s cron calls. Responds with 404 without CRON_SECRET as a bearer token. */
 export function cronRoute(name: string, work: () => Promise<object>) {
   return route({ name, method: 'GET' }, async () => Response.json({ ok: true, ...(await work()) }), isCron)
 }
@@ -10,7 +10,7 @@ export function cronRoute(name: string, work: () => Promise<object>) {
 function isCron({ method, headers }: Request): boolean {
   const { CRON_SECRET: secret } = env()
   if (method !== 'GET' || secret === undefined) return false
-  // Hashes have equal lengths, as timingSafeEqual requires.
+  // Compares hashes, because timingSafeEqual requires equal lengths.
   const hash = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(hash(headers.get('authorization') ?? ''), hash(`Bearer ${secret}`))
 }

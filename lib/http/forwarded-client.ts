@@ -11,9 +11,9 @@ export function addressKey(entry: string): string {
   return `${groups.join(':')}::/64`
 }
 
-/** Returns the client in `X-Forwarded-For`: the last entry before trusted proxies. Clients can forge earlier ones. */
+/** Returns the client in `X-Forwarded-For`: the last entry before trusted proxies. Clients can forge all others. */
 export function forwardedClientKey(forwardedFor: string, trustedProxies: number): string {
   const entries = forwardedFor.split(',').map((entry) => entry.trim())
-  // Fewer entries than trusted proxies: the request bypassed them, so the address of the socket is used.
+  // A request with fewer entries bypassed the proxies, so the address of its socket is used.
   return addressKey(entries.at(-1 - trustedProxies) ?? entries.at(-1) ?? '')
 }

@@ -4,7 +4,7 @@ import { allowedMethods, errorsOf, type Operation, operations } from '../contrac
 import * as schemaModule from '../contract/schemas'
 import { windowSeconds } from './rate-limit/limit'
 
-/** The JSON Schemas by name: of requests and responses, and of errors by their code. */
+/** The named JSON Schemas of requests, responses and errors. The name of an error's schema is its code. */
 const registry = z.registry<{ id: string }>()
 for (const [id, schema] of Object.entries(schemaModule)) if (schema instanceof z.ZodType) registry.add(schema, { id })
 for (const code of Object.keys(errors) as ErrorCode[]) registry.add(schemaModule.errorSchema(code), { id: code })
@@ -54,7 +54,7 @@ function cookiePattern(value: string, seconds: string, names = 'session|refresh'
   return `^(__Host-)?(${names})=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax(; Secure)?$`
 }
 
-/** The errors that do not share their status with another: their description and extra headers. */
+/** The description and extra headers of each error that shares its status with no other error. */
 const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: string[]]>> = {
   NOT_FOUND: ['For every other path under /api.'],
   METHOD_NOT_ALLOWED: ['For every other method.', 'Allow'],
@@ -73,10 +73,10 @@ const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: 
   ],
 }
 
-// ORIGIN_REJECTED is described at the only operation that has it.
+// ORIGIN_REJECTED is described at the only operation that returns it.
 const sharedCodes = (Object.keys(sharedErrors) as ErrorCode[]).filter((code) => code !== 'ORIGIN_REJECTED')
 
-/** The fields of an error's example, other than the common ones. */
+/** The additional fields in the examples of some errors. */
 const moreExamples: Partial<Record<ErrorCode, object>> = {
   SECOND_FACTOR_INVALID: { issues: [{ path: ['code'], code: 'wrong_code', message: 'This code is wrong.' }] },
   SECOND_FACTOR_REQUIRED: {
@@ -168,7 +168,7 @@ function successOf(operation: Operation) {
   return { description: responseDescription, headers, content: { [mediaType ?? 'application/json']: content } }
 }
 
-/** An operation that deletes cookies does so even if it fails later. */
+/** Describes an error response. An operation that deletes cookies deletes them even if it fails. */
 function errorOf(code: ErrorCode, operation: Operation) {
   if (errors[code].status === 400) return badRequestOf(operation)
   const { cookies, crossOrigin } = operation
@@ -178,7 +178,7 @@ function errorOf(code: ErrorCode, operation: Operation) {
   return { ...response, headers: { ...response.headers, ...own } }
 }
 
-/** Several error codes can share status 400. */
+/** Describes the 400 of an operation, which several error codes can share. */
 function badRequestOf(operation: Operation) {
   const { badRequest, issueExamples = {}, crossOrigin } = operation
   const codes = errorsOf(operation).filter((code) => errors[code].status === 400)

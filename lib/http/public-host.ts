@@ -1,11 +1,11 @@
 import { log } from '../log'
 import { env } from '../settings/env'
 
-/** The header with which app/page-proxy.ts names the URL to app/moved/route.ts. */
+/** The header in which app/page-proxy.ts passes the URL to app/moved/route.ts. */
 export const movedToHeader = 'x-moved-to'
 
 const marker = 'moved'
-// URLs with these are not redirected: secrets, and targets of forms, whose page's policy forbids another host.
+// URLs with these parameters are not redirected. They contain secrets, or `form-action` forbids another host.
 const stayWith = ['code', 'token', 'sent', 'invalid', 'error']
 const hostPattern = /^[a-z0-9-]{1,40}(\.[a-z0-9-]{1,40}){0,9}(:\d{1,5})?$/ // no secret has this form
 
@@ -13,13 +13,13 @@ const hostPattern = /^[a-z0-9-]{1,40}(\.[a-z0-9-]{1,40}){0,9}(:\d{1,5})?$/ // no
 const globals = globalThis as typeof globalThis & { hasWarnedOfHost?: boolean }
 
 /**
- * Returns the URL at PUBLIC_URL for a request to another host, such as www, or null: the way back, to PUBLIC_URL, would
- * lack the cookies. Redirects once: if the host still differs, the proxy changes `Host`, and one warning is logged.
+ * Returns the URL at PUBLIC_URL for a request to another host, such as www, otherwise null. Cookies of the other host
+ * would be missing later at PUBLIC_URL. If the host still differs after a redirect, returns null and logs one warning.
  */
 export function urlAtPublicHost(headers: Headers, { pathname, search, searchParams }: URL): string | null {
   const { PUBLIC_URL } = env()
   const given = `http://${headers.get('host') ?? ''}`
-  // Cookies know no port, and some proxies leave it out.
+  // Ignores the port, because cookies do not depend on it, and some proxies remove it.
   if (!URL.canParse(given) || new URL(given).hostname === new URL(PUBLIC_URL).hostname) return null
   if (process.env.VERCEL_ENV === 'preview' || stayWith.some((name) => searchParams.has(name))) return null
   if (!searchParams.has(marker)) return `${PUBLIC_URL}${pathname}${search}${search ? '&' : '?'}${marker}`

@@ -15,7 +15,7 @@ const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as 
 type Handler = (request: Request, context?: { params: Promise<object> }) => Promise<Response>
 type Handlers = Record<(typeof methods)[number], Handler>
 
-/** A route outside the contract, such as a form post, has only a name and a method. */
+/** A route outside the contract, such as the target of a form, has only a name and a method. */
 type Definition = Pick<Operation, 'name' | 'method'> & Partial<Operation>
 
 type Call<Route extends Definition> = {
@@ -35,7 +35,7 @@ export type AddToLog = (
   fields: Partial<Record<'userId' | 'sessionId' | 'factor' | 'connection' | 'widget' | 'check' | 'advice', string>>,
 ) => void
 
-/** Returns the handlers of a route. Each counts a request, turns errors into responses, sets headers and logs one line. */
+/** Returns the handlers of a route. A handler counts the request, converts errors, sets headers and logs one line. */
 export function route<Route extends Definition>(
   definition: Route,
   handle: (call: Call<Route>) => Promise<Response>,
@@ -47,7 +47,7 @@ export function route<Route extends Definition>(
     if (!crossOrigin && !publicSeconds && isCrossSite(request.headers)) return rejectCrossSite()
     const startedAt = performance.now()
     const requestId = requestIdOf(request)
-    // Requests from pages of other sites must not use up the limit of the visitor's network.
+    // Counted separately, so that pages of other sites can't use up the rate limit of their visitors.
     const verdict = await countRequest(crossOrigin ? `${name} ${clientKey(request)}` : clientKey(request))
     const added = {}
     const cookies: string[] = []
@@ -79,7 +79,7 @@ export function route<Route extends Definition>(
       ...(crossOrigin && crossOriginHeaders),
       ...(crossOrigin && origin && { 'Access-Control-Allow-Origin': origin }),
     }
-    // A publicly cacheable response must not carry headers about one request.
+    // A publicly cacheable response must not contain headers about one request.
     const isPublic = response.headers.get('cache-control')?.startsWith('public')
     if (!isPublic) for (const [header, value] of Object.entries(headers)) response.headers.set(header, value)
     for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
@@ -91,14 +91,14 @@ export function route<Route extends Definition>(
     else log.info(line)
     return response
   }
-  // Not counted: a browser hides the response to a request whose preflight fails.
+  // Not counted, because a page can't read a 429 if the preflight failed.
   const preflight: Handler = async (request, context) =>
     isAvailable(request) ? new Response(null, { status: 204, headers: preflightHeaders }) : handler(request, context)
   const handlers = Object.fromEntries(methods.map((method) => [method, handler])) as Handlers
   return crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
 }
 
-/** For every response to another site, so that a rejected page can read the error. A success allows only its origin. */
+/** Headers for other sites. Every page can read an error. A successful response replaces `*` by the page's origin. */
 const crossOriginHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
@@ -118,13 +118,13 @@ function success({ publicSeconds, mediaType = 'application/json' }: Definition, 
   return Response.json(content, { headers: { 'Content-Type': mediaType, ...publicHeaders } })
 }
 
-/** Redirects with 303, so that no browser repeats a body. The next site receives no URL of ours as referrer. */
+/** Redirects with 303, so that browsers do not send the body again. The next site receives no referrer. */
 export function seeOther(location: string): Response {
   return new Response(null, { status: 303, headers: { Location: location, 'Referrer-Policy': 'no-referrer' } })
 }
 
 const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
-  // otherwise the server would read the rest of the body
+  // otherwise, the server would read the rest of the body
   PAYLOAD_TOO_LARGE: { Connection: 'close' },
   UNSUPPORTED_MEDIA_TYPE: { 'Accept-Post': 'application/json' },
   SESSION_INVALID: { 'WWW-Authenticate': 'Bearer' }, // RFC 9110 §11.6.1

@@ -3,24 +3,24 @@ import { newSecret } from '../secret'
 import { env } from '../settings/env'
 import { issueTokenOfMail, type MailClaim, recoveryCodesLeft } from './outbox'
 
-/** The texts of an email. Its link is between the paragraphs and the notes. */
+/** The texts of an email. The link follows the paragraphs, and the notes follow the link. */
 export type MailContent = { subject: string; title: string; paragraphs: string[]; button: string; notes: string[] }
 
-/** The texts of a kind of email, as those of a new device, with more or fewer sentences. */
+/** The texts of a kind of email. Some kinds have more or fewer sentences than the email about a new device. */
 type KindTexts = Omit<Texts['mail']['newDevice'], 'notYou'> &
   Partial<Record<'next' | 'expiry' | 'notYou' | 'support', string>>
 
 export type MailKind = {
-  /** The delays after the first attempt, the second and so on. The last one repeats. */
+  /** The delays after the first attempt, the second attempt and so on. The last delay repeats. */
   retryAfterSeconds: number[]
-  /** The time after the request at which the email is given up, because it is of no use any more. */
+  /** The time after the request at which the email is useless and is given up. */
   lifetimeSeconds: number
-  /** Returns the link, or null to send nothing. Called when the mail server waits for the content. */
+  /** Returns the link, or null to send nothing. It is called when the mail server waits for the content. */
   link: (claim: MailClaim) => Promise<string | null>
-  /** Returns the number in the email, if it has one: the outbox does not store it. */
+  /** Returns the number in the text of the email, if there is one. The outbox does not store the number. */
   number?: (claim: MailClaim) => Promise<number>
   texts: (texts: Texts['mail']) => KindTexts
-  /** Which of the texts are before the link, and which after it. */
+  /** The names of the texts before the link. `notes` are those after it. */
   paragraphs: (keyof KindTexts)[]
   notes: (keyof KindTexts)[]
 }
@@ -30,14 +30,14 @@ const hour = 60 * minute
 
 const signInLink = async () => new URL(env().SIGN_IN_URL, env().PUBLIC_URL).href
 
-/** What emails that the user waits for have in common. */
+/** The common properties of emails that the user has requested. */
 const request = {
   retryAfterSeconds: [minute, 5 * minute, 15 * minute, 30 * minute],
   lifetimeSeconds: hour,
   paragraphs: ['body'],
   notes: ['expiry', 'requested', 'notYou'],
 } satisfies Partial<MailKind>
-/** What notices about a change of the account have in common. */
+/** The common properties of notices about changes of the account. */
 const notice = {
   retryAfterSeconds: [...request.retryAfterSeconds, 2 * hour, 12 * hour],
   lifetimeSeconds: 24 * hour,
@@ -51,7 +51,7 @@ const secondFactorNotice = (what: 'on' | 'off' | 'used' | 'codes'): MailKind => 
   texts: ({ secondFactor, changed: { requested } }) => ({ ...secondFactor, ...secondFactor[what], requested }),
 })
 
-/** Every kind of email in the outbox. A new one is an entry here, and its texts in each language. */
+/** Every kind of email in the outbox. A new kind needs an entry here, and its texts in each language. */
 export const mailKinds = {
   reset: {
     ...request,

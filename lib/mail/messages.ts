@@ -52,7 +52,7 @@ function message(texts: Texts, content: MailContent, url: string): SendMailOptio
     // Quoted-printable would break a link into two lines, which some mail clients do not join again.
     textEncoding: 'base64',
     date: new Date(),
-    // A new ID for each attempt: a receiver that knows an ID may drop the email that has the valid link.
+    // Each attempt has a new ID. With the old ID, a receiver could drop the email with the valid link as a duplicate.
     messageId: `<${randomUUID()}@${new URL(PUBLIC_URL).hostname}>`,
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
   }
@@ -60,12 +60,12 @@ function message(texts: Texts, content: MailContent, url: string): SendMailOptio
 
 const font = `font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif`
 
-/** Tables and inline styles, because mail clients ignore most of CSS. No script, no tracking, no image but the logo. */
+/** Returns HTML with tables and inline styles, because mail clients ignore most of CSS. The only image is the logo. */
 function html({ language, direction, app, footer, mail }: Texts, content: MailContent, url: string, help = ''): string {
   const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, PUBLIC_URL } = env()
   const { mailLogo, mailLogoDark } = brandFiles()
-  const name = escapeHtml(app) // shown by a client that loads no images
-  // Outlook takes the height from the attribute.
+  const name = escapeHtml(app) // shown by clients that load no images
+  // Outlook uses only the attribute for the height.
   const logoSize = ' height="40" style="display:block;height:auto;max-height:40px;max-width:100%;border:0"'
   const logo = mailLogo && logoHtml(name, PUBLIC_URL + mailLogo, mailLogoDark && PUBLIC_URL + mailLogoDark, logoSize)
   const { light, dark } = accentPalette(ACCENT_COLOR, ACCENT_COLOR_DARK)

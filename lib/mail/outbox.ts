@@ -4,26 +4,26 @@ import { hashSecret } from '../secret'
 import { sendsMail } from '../settings/env'
 import type { MailKind, MailKindName } from './kinds'
 
-/** What caused an email: the language of the request, and the kind of device that sent it. */
+/** The language of the request that caused an email, and the kind of device that sent the request. */
 export type MailRequest = { language: string; device: string | null }
 
-/** A claim of an email: it ends when another sender claims the email, which counts an attempt. */
+/** A sender's claim of an email. Each claim increases `attempts`, so an older claim is recognized as ended. */
 export type MailClaim = { id: string; attempts: number }
 
 /** An email that this process has claimed. `email` is the user's current address, or the former one. */
 export type ClaimedMail = MailRequest &
   MailClaim & { kind: MailKindName; requestedAt: Date; ageSeconds: number; email: string }
 
-/** A claim lasts longer than the slowest attempt (see transport.ts), so that an email has one sender at a time. */
+/** A claim lasts longer than the slowest attempt (see transport.ts), so that only one sender at a time has an email. */
 const claimSeconds = 120
 
 /**
- * Queues a reset email for the user with one of these addresses, or an email with a link to the sign-in page if the user may
- * not use a password. Returns false above the caps and without such a user: after the same statement, and no write.
+ * Queues a reset email for the user with one of these addresses. If the user may not use a password, its link leads to
+ * the sign-in page. Returns false above the caps and without such a user. In both cases, it only executes one SELECT.
  */
 export async function queueResetMail(emails: string[], { language, device }: MailRequest, priority = 0) {
   return transaction(async (tx) => {
-    // Takes no lock, because PostgreSQL writes it to disk: waiting behind thousands of requests would reveal a user.
+    // No lock, because PostgreSQL writes locks to disk, and under load, the duration would reveal that a user exists.
     const [candidate] = await tx.$queryRaw<{ id: string | null; isAllowed: boolean }[]>`
       WITH candidate AS MATERIALIZED (
         SELECT (SELECT id FROM users WHERE email = ANY (${emails}) AND disabled_at IS NULL
@@ -31,7 +31,7 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
       )
       SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
     if (!candidate?.id || !candidate.isAllowed) return false
-    // Not FOR UPDATE, which would make sign-ins wait. The next statement counts: this one's snapshot is too old.
+    // Not FOR UPDATE, which would block sign-ins. The caps are checked again next, because this snapshot is too old.
     const [user] = await tx.$queryRaw<{ id: string; mayReset: boolean }[]>`
       SELECT id, ${mayUsePassword} AS "mayReset" FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return false
@@ -59,7 +59,7 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
 /** A condition: whether a forgot-password request caused the email. */
 const isRequested = Prisma.sql`kind IN ('reset', 'sign-in')`
 
-/** A condition: whether the caps allow another such email to the user with this ID. */
+/** A condition: whether the caps allow another requested email to the user with this ID. */
 function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(
     SELECT count(*) FILTER (WHERE requested_at > now() - interval '1 minute') < 1
@@ -67,7 +67,7 @@ function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
     FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isRequested})`
 }
 
-/** Returns the CTEs that replace unsent reset emails by a notice. For a statement that follows a lock of the user. */
+/** Returns the CTEs that replace unsent reset emails by a notice. Lock the user in an earlier statement. */
 export function noticeInsteadOfResets(userId: Prisma.Sql, request: MailRequest): Prisma.Sql {
   return Prisma.sql`
     mails_deleted AS (
@@ -86,7 +86,7 @@ export function notice(kind: MailKindName, userId: Prisma.Sql, { language, devic
     )`
 }
 
-/** Claims the oldest due email of the lowest priority, or returns null. No other sender gets the same one. */
+/** Claims the oldest due email of the lowest `priority`, or returns null. Concurrent senders get different emails. */
 export async function claimMail(): Promise<ClaimedMail | null> {
   const [mail] = await prisma().$queryRaw<(Omit<ClaimedMail, 'requestedAt'> & { requestedAt: number })[]>`
     UPDATE mails SET attempts = attempts + 1, due_at = now() + make_interval(secs => ${claimSeconds})
@@ -134,7 +134,7 @@ export async function finish({ id, attempts }: MailClaim, as: 'sent' | 'gave_up'
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL`
 }
 
-/** Schedules the next attempt of a claimed email. Returns false, and gives up, if that would be too late. */
+/** Schedules the next attempt of a claimed email. If that would be too late, gives the email up and returns false. */
 export async function retryLater({ id, attempts }: MailClaim, kind: MailKind): Promise<boolean> {
   const { retryAfterSeconds, lifetimeSeconds } = kind
   const delay = retryAfterSeconds[Math.min(attempts, retryAfterSeconds.length) - 1]!
@@ -146,10 +146,10 @@ export async function retryLater({ id, attempts }: MailClaim, kind: MailKind): P
     )
     WHERE id = ${id} AND attempts = ${attempts} AND due_at IS NOT NULL
     RETURNING due_at IS NOT NULL AS "isDue"`
-  return mail?.isDue ?? true // withdrawn, or another sender's
+  return mail?.isDue ?? true // without a row, the email was withdrawn or claimed by another sender
 }
 
-/** Makes emails that wait for another attempt due now, except those that are being sent. Returns their number. */
+/** Makes all emails that wait for a retry due now. Does not affect claimed emails. Returns the number of emails. */
 export async function retryNow(): Promise<number> {
   return prisma().$executeRaw`
     UPDATE mails SET due_at = now() WHERE due_at > now() + make_interval(secs => ${claimSeconds})`
@@ -157,7 +157,7 @@ export async function retryNow(): Promise<number> {
 
 export type OutboxStatus = { kind: MailKindName; waiting: number; tried: number; sent: number; gaveUp: number }
 
-/** Counts the emails of the past day by kind and outcome, and those that are still to be sent. */
+/** Counts the emails of the past day by kind and outcome, including queued emails. */
 export async function outboxStatus(): Promise<OutboxStatus[]> {
   return prisma().$queryRaw<OutboxStatus[]>`
     SELECT kind, count(due_at)::int AS waiting, count(due_at) FILTER (WHERE attempts > 0)::int AS tried,

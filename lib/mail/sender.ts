@@ -9,30 +9,30 @@ import { loadMailer, MailError, sendMail, Withdrawn } from './transport'
 
 const maxWorkers = 4
 const intervalMs = 15_000
-const functionMs = 20_000 // a function may run for 30 s on Vercel, and has used some of them to respond
-const leastAttemptMs = 5_000 // with less time, an attempt is not worth beginning
-const storeMs = 1_000 // to store the outcome of an attempt
+const functionMs = 20_000 // a Vercel function may run for 30 s, and part of that has passed
+const leastAttemptMs = 5_000 // no attempt starts with less time left
+const storeMs = 1_000 // the time to store the outcome of an attempt
 
 // On globalThis, because instrumentation.ts and the routes are bundled separately.
 const globals = globalThis as typeof globalThis & { mailWorkers?: number; mailTimer?: NodeJS.Timeout }
 
-/** Prepares a server for sending emails. Outside Vercel, also sends those that are due, regularly. */
+/** Prepares a server for sending emails. Outside Vercel, starts a timer that sends due emails. */
 export async function startSending(): Promise<void> {
   await loadMailer()
   if (env().VERCEL || globals.mailTimer) return
   globals.mailTimer = setInterval(() => void sendDueMails(), intervalMs).unref()
 }
 
-/** For `after()`: sends what a request queued, a little later. A delay of the next request would reveal a user. */
+/** For `after()`: sends queued emails after a random delay. Otherwise, a slower next request would reveal a user. */
 export async function sendAfterRequest(): Promise<void> {
   await sleep(500 + Math.random() * 1_000)
   await sendDueMails(env().VERCEL ? functionMs : undefined)
 }
 
-/** Sends emails, four at a time, until none is due. Never throws. Returns how many emails it tried to send. */
+/** Sends emails until none is due, up to four at a time. Never throws. Returns how many emails it tried to send. */
 export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise<number> {
   const endsAt = performance.now() + withinMs
-  if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0 // the other workers send this email
+  if ((globals.mailWorkers ?? 0) >= maxWorkers) return 0 // the other workers send all due emails
   globals.mailWorkers = (globals.mailWorkers ?? 0) + 1
   let count = 0
   const others: Promise<number>[] = []
@@ -41,7 +41,7 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
       const mail = await claimMail()
       if (!mail) break
       count++
-      others.push(sendDueMails(endsAt - performance.now())) // because a delay of the next email would reveal this one
+      others.push(sendDueMails(endsAt - performance.now())) // a delayed next email would reveal this one
       await sendClaimed(mail, endsAt - performance.now() - storeMs)
     }
   } catch (error) {

@@ -4,15 +4,15 @@ import type { SendMailOptions, SMTPTransportOptions } from 'nodemailer'
 import { env, isLoopback } from '../settings/env'
 
 const connectMs = 5_000
-const greetingMs = 15_000 // servers that watch for spam greet after six seconds or more
-const idleMs = 30_000 // a filter can take long before the server accepts the content
+const greetingMs = 15_000 // some servers delay the greeting by six seconds or more, against spam
+const idleMs = 30_000 // a filter of the server may take long to check the content
 const maxPlainBytes = 65_536
-const maxAttemptMs = 60_000 // an attempt ends before its claim does (see outbox.ts)
+const maxAttemptMs = 60_000 // shorter than a claim (see outbox.ts)
 
-/** An email that was not sent. The codes of the cause may be logged, but its message quotes the address. */
+/** The error of an email that was not sent. Log only the codes of its cause, because the message quotes the address. */
 export class MailError extends Error {
   override readonly name = 'MailError'
-  /** `rejected`: no retry will help. `ours`: the settings or the server are wrong. `temporary`: neither. */
+  /** `rejected`: no retry will help. `ours`: our settings or our mail server failed. `temporary`: a retry may help. */
   readonly verdict: 'rejected' | 'ours' | 'temporary'
 
   constructor(override readonly cause: Error & { code?: string; command?: string; responseCode?: number }) {
@@ -24,10 +24,10 @@ export class MailError extends Error {
   }
 }
 
-/** Thrown while an email is composed, to send nothing. */
+/** Thrown by `compose` to send nothing. */
 export class Withdrawn extends Error {}
 
-/** Loads nodemailer (80 ms). Call it at start: the delay of a later response would reveal that there is such a user. */
+/** Loads nodemailer (80 ms). Call it at start, because a later delay of a response would reveal that a user exists. */
 export async function loadMailer() {
   const [{ createTransport }, { default: MailComposer }] = await Promise.all([
     import('nodemailer'),
@@ -37,8 +37,8 @@ export async function loadMailer() {
 }
 
 /**
- * Sends an email to one address, within `withinMs` and a minute at most. Calls `compose` when the server waits for the
- * content: a token that it issues invalidates the one before. Throws a MailError, or what `compose` throws.
+ * Sends an email to one address, within `withinMs` but at most a minute. Calls `compose` when the server waits for the
+ * content, because a new token invalidates the previous token. Throws a MailError, or the error of `compose`.
  */
 export async function sendMail(
   address: string,
@@ -52,7 +52,7 @@ export async function sendMail(
     yield await new MailComposer(message).compile().build()
   }
   const transport = createTransport(smtpOptions())
-  // nodemailer reads a message before it names the recipient, but the result of a `processFunc` only after DATA.
+  // nodemailer reads a message before it sends the recipient, but calls a `processFunc` only after DATA.
   transport.use('stream', ({ message }, done) => {
     message.processFunc(() => Readable.from(content()))
     done()
@@ -61,7 +61,7 @@ export async function sendMail(
   try {
     await transport.sendMail({ from: env().MAIL_FROM, to, signal })
   } catch (error) {
-    throw (error as MailError['cause']).code === 'ESTREAM' ? error : new MailError(error as Error) // ESTREAM: of `compose`
+    throw (error as MailError['cause']).code === 'ESTREAM' ? error : new MailError(error as Error) // ESTREAM: from `compose`
   }
 }
 
@@ -86,7 +86,7 @@ function smtpOptions(): SMTPTransportOptions {
   }
 }
 
-/** A socket that receives no more than a mail server sends before STARTTLS: empty lines block nodemailer for seconds. */
+/** Returns a socket that limits the data before STARTTLS: many empty lines would block nodemailer for seconds. */
 function boundedSocket(): Socket {
   const socket = new Socket()
   socket.on('data', () => {

@@ -1,10 +1,10 @@
-/** The backgrounds that the accent must contrast with: the card, which is the whole page on a phone. */
+/** The backgrounds of the card, which the accent color must contrast with. On a phone, the card is the whole page. */
 export const surfaces = { light: '#ffffff', dark: '#222327' }
 
 /** The backgrounds around the card: `--ground` of app/_ui/styles.css. */
 export const grounds = { light: '#f4f3ef', dark: '#131416' }
 
-/** Returns CSS custom properties of accent colors (`#rrggbb`). Links get the contrast of WCAG 2.2 AA. */
+/** Returns CSS custom properties for accent colors (`#rrggbb`). Links have the contrast that WCAG 2.2 AA demands. */
 export function accentCss(color: string, colorInDark?: string): string {
   const { light, dark } = accentPalette(color, colorInDark)
   return `:root{${customProperties(light)}}@media (prefers-color-scheme:dark){:root{${customProperties(dark)}}}`
@@ -15,7 +15,7 @@ export function accentPalette(color: string, colorInDark = inDark(color)): { lig
   return { light: paletteOn(surfaces.light, color), dark: paletteOn(surfaces.dark, colorInDark) }
 }
 
-/** The default for dark pages is lighter, because the default color would have a contrast of 2.7 there. */
+/** Returns the color for dark pages. The default color is replaced, because its contrast would be only 2.7 there. */
 function inDark(color: string): string {
   return color === '#0b6e4f' ? '#6fd3a0' : color
 }
@@ -27,13 +27,13 @@ function paletteOn(surface: string, color: string) {
   const accent = isLost(color, surface) ? opposite : color
   const onAccent = contrast(accent, '#ffffff') >= 4.5 ? '#ffffff' : '#000000' // one of the two always reaches 4.5
   const accentEdge = contrast(accent, surface) >= 3 ? accent : withContrast(accent, surface, 3.2) // SC 1.4.11
-  // A step away from the color of the label. A color that is nearly black or white can only come closer to it.
+  // A shade with more contrast to the label. A color that is nearly black or white gets a shade with less contrast.
   const isExtreme = contrast(accent, onAccent) > 16
   const accentHover = mix(accent, (onAccent === '#ffffff') === isExtreme ? '#ffffff' : '#000000', 14)
   return { surface, accent, accentHover, accentEdge, onAccent, accentText: withContrast(accent, surface, 5) }
 }
 
-/** Whether a gray is so close to the surface that a button would look disabled, such as black on a dark page. */
+/** Whether a gray is too similar to the surface, such as black on a dark page. A button would look disabled. */
 function isLost(color: string, surface: string): boolean {
   const rgb = parse(color)
   return Math.max(...rgb) - Math.min(...rgb) < 24 && contrast(color, surface) < 1.6
@@ -46,7 +46,7 @@ function customProperties({ surface, accent, accentHover, accentEdge, onAccent, 
   )
 }
 
-/** Darkens or brightens a color, and then mixes it with white, until it has the contrast with the surface. */
+/** Darkens or brightens a color until it has the contrast with the surface. If necessary, then mixes it with white. */
 function withContrast(color: string, surface: string, minContrast: number): string {
   const brightest = format(parse(color).map((value) => (value * 255) / Math.max(...parse(color), 1)))
   const way = surface === surfaces.dark ? [color, brightest, '#ffffff'] : [color, '#000000']

@@ -1,6 +1,6 @@
 type Name = 'logo' | 'logoDark' | 'mailLogo' | 'mailLogoDark' | 'icon' | 'touchIcon' | 'font'
 
-/** Returns the URL paths of public/brand/. next.config.mjs lists them: a function on Vercel can't read that folder. */
+/** Returns the URL paths of the files in public/brand/. The build lists them: functions on Vercel can't read it. */
 export function brandFiles(): Partial<Record<Name, string>> {
   return JSON.parse(process.env.BRAND_FILES ?? '{}')
 }

@@ -4,13 +4,13 @@ import { secretNames, tokenHashHeader } from './url-secret'
 
 /** Blanks the secrets in the query of a page, and returns the SHA-256 of its `token`, in hex, or null. */
 export function hideSecrets(query: URLSearchParams): string | null {
-  // Like url-secrets.inline.js: characters that can't be part of a token came from the text around a link.
+  // As in url-secrets.inline.js: removes other characters, which come from the text around a copied link.
   const token = (query.get('token') ?? '').replace(/[^\w-]/g, '').slice(0, 43)
   for (const name of secretNames) if (query.getAll(name).some(Boolean)) query.set(name, '')
   return token ? createHash('sha256').update(token).digest('hex') : null
 }
 
-/** Hides the secrets in the URL of a page from Next.js, which writes the URL into the HTML. Passes the hash on. */
+/** Hides the secrets in a page's URL from Next.js, which writes the URL into the HTML. Adds a header with the hash. */
 export function hideSecretsOfPage(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
   delete request.headers[tokenHashHeader]
   const [path = '', ...parts] = (request.url ?? '').split('?')

@@ -13,9 +13,9 @@ type Language = keyof typeof textsOf
 
 const isLanguage = (tag: string): tag is Language => Object.hasOwn(textsOf, tag)
 
-const made: Partial<Record<Language, Texts>> = {} // reused for every request
+const made: Partial<Record<Language, Texts>> = {} // created once per language
 
-const maxHeaderLength = 512 // browsers send less; a longer header is cut
+const maxHeaderLength = 512 // more than browsers send; the rest is ignored
 
 /** Returns the tag of each language and its name in that language, for a list. */
 export function languages(): [tag: string, name: string][] {
@@ -38,14 +38,14 @@ export function languageOf(requestHeaders: Headers): Language {
   return isLanguage(chosen) ? chosen : preferredLanguage(requestHeaders.get('accept-language'))
 }
 
-/** Returns the first regional form of the page's language in `Accept-Language`, such as en-GB, to format dates. */
+/** Returns the locale for dates: the first regional form of the page's language in `Accept-Language`, such as en-GB. */
 export function localeOf(requestHeaders: Headers): string {
   const language = languageOf(requestHeaders)
   const header = requestHeaders.get('accept-language')?.slice(0, maxHeaderLength) ?? ''
   return new RegExp(`\\b${language}-(?:[a-z]{2}|\\d{3})\\b`, 'i').exec(header)?.[0] ?? language
 }
 
-/** Returns the texts in a language, or in English if it is not supported any more. */
+/** Returns the texts in a language, or in English if the language is no longer supported. */
 export function textsIn(language: string): Texts {
   const tag = isLanguage(language) ? language : 'en'
   made[tag] ??= textsOf[tag](env().APP_NAME, env().PASSWORD_MIN_LENGTH)

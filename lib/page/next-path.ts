@@ -1,14 +1,14 @@
 import { authorize } from '../contract/paths'
 
 const maxLength = 2_048
-const maxParameterLength = 1_900 // leaves room for a path, the slug of a connection, and a code
-/** The limit for the authorization request of a dashboard: its `state` can have 1,000 characters, and a URL 8 KiB. */
+const maxParameterLength = 1_900 // leaves space in the URL for a path, the slug of a connection, and a code
+/** The limit for a dashboard's authorization request, whose `state` may have 1,000 characters. A URL may have 8 KiB. */
 const maxAuthorizeLength = 7_500
-const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // the time to parse a host grows with the square of its length
+const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // parsing takes time proportional to the square of the length
 
 /**
- * Returns where `?next=` leads: a path of this site, or a URL of the dashboard's origin. Null for anything else, for
- * what a browser or a proxy might read as another site, for paths that are not pages, and for what is too long.
+ * Returns the destination in `?next=`: a path of this site, or a URL of the dashboard's origin. Returns null for other
+ * sites, for texts that a browser or proxy might take for another site, for paths that are not pages, and if too long.
  */
 export function nextDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
   if (typeof next !== 'string' || longHost.test(next) || /[\\\p{Cc}]/u.test(next)) return null
@@ -17,7 +17,7 @@ export function nextDestination(next: unknown, origin: string, dashboardUrl: str
   const { href, origin: targetOrigin, username, password, pathname, search, hash } = new URL(next, origin)
   if (username || password || (targetOrigin === origin && !isAllowedPath(pathname))) return null
   const destination = targetOrigin === origin ? pathname + search + hash : href
-  // Encoding can make the path longer than the limit.
+  // checked again, because encoding can make the path longer
   const limit = isAuthorize(destination) ? maxAuthorizeLength : maxParameterLength
   return `${new URLSearchParams({ next: destination })}`.length > limit ? null : destination
 }
@@ -41,7 +41,7 @@ function isAuthorize(next: string): boolean {
   return next.startsWith(`${authorize}?`)
 }
 
-/** Returns the URL of the sign-in page, after which the user goes to `next`. Only our own page reads that parameter. */
+/** Returns the URL of the sign-in page. Adds `next`, the destination after it, only to our own page. */
 export function signInPageUrl(signInUrl: string, next: string | null): string {
   return next && signInUrl === '/sign-in' ? `/sign-in?next=${encodeURIComponent(next)}` : signInUrl
 }

@@ -7,7 +7,7 @@ export type Outcome = { requestId?: string } & (
   | { kind: 'limited' | 'unavailable'; waitSeconds: number }
 )
 
-/** The parts of a response that pages need. Nothing else is kept, so no tokens. */
+/** The parts of a response that pages need. Tokens are not among them. */
 export type Content = { secret?: string; uri?: string; enrolment?: string; recoveryCodes?: string[]; returnTo?: string }
 
 export type Sent = { requestId?: string; response: Promise<Response> }
@@ -20,13 +20,13 @@ declare global {
     sendJson: (path: string, body: unknown) => Sent
     /** Returns a signal that aborts a request after a time limit. Defined in app/_ui/send-json.inline.js. */
     abortAfter: (ms: number) => AbortSignal
-    /** Return and set the email address that this tab keeps, if any. Defined in app/_ui/kept-email.inline.js. */
+    /** Return and set a value in the storage of this tab. Defined in app/_ui/kept-email.inline.js. */
     kept: (name: 'email' | 'asked') => string | null
     keep: (name: 'email' | 'asked', value: string | null) => void
   }
 }
 
-/** Posts JSON, or a form, to a route of this site, without retries. Never throws. */
+/** Posts JSON or a form to a route of this site. Never retries or throws. */
 export async function post(path: string, body: unknown): Promise<Outcome> {
   if (!navigator.onLine) return { kind: 'offline' }
   try {
@@ -36,7 +36,7 @@ export async function post(path: string, body: unknown): Promise<Outcome> {
   }
 }
 
-/** Returns the outcome of a request. Never throws: without a valid response, the outcome is unknown. */
+/** Returns the outcome of a request. Never throws. Without a valid response, the outcome is unknown. */
 export async function outcomeOf({ requestId: sentId, response: pending }: Sent): Promise<Outcome> {
   const response = await pending.catch(() => null)
   if (!response) return { kind: 'unknown', requestId: sentId }
@@ -46,7 +46,7 @@ export async function outcomeOf({ requestId: sentId, response: pending }: Sent):
   const waitSeconds = Number(response.headers.get('retry-after')) || 5
   if (ok || code === 'SECOND_FACTOR_REQUIRED')
     return { kind: 'done', code, secret, uri, enrolment, recoveryCodes, returnTo }
-  // a firewall in front may send one too
+  // by status, because a firewall may have sent the response
   if (response.status === 429) return { kind: 'limited', waitSeconds, requestId }
   if (!code || outcome === 'unknown') return { kind: 'unknown', requestId }
   if (code === 'SERVICE_UNAVAILABLE') return { kind: 'unavailable', waitSeconds, requestId }

@@ -3,7 +3,7 @@ import { textsFor } from './language'
 import { plainPage } from './plain-page'
 import { inRelativeTime } from './relative-time'
 
-/** Returns an HTML page, without React or scripts, in place of the requested one. Only `rateLimitedPage` has a wait. */
+/** Returns an HTML page without React or scripts that replaces the requested page. `rateLimitedPage` needs a wait. */
 export function substitutePage(
   name: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage',
   requestHeaders: Headers,
@@ -16,7 +16,7 @@ export function substitutePage(
     longUrlPage: ['/sign-in', texts.shared.signInAgain],
     authorizePage: ['/', texts.shared.home],
   }
-  // Reloads the current URL without naming it in the HTML, because it may contain a secret.
+  // An empty href reloads the current URL, which may contain a secret, without writing it into the HTML.
   const [href, text] = links[name] ?? ['', texts.rateLimitedPage.reload]
   const paragraph = escapeHtml(body.replace('{when}', inRelativeTime(resetSeconds, texts.language)))
   return plainPage(texts, nonce, title, `<p>${paragraph}</p><a class="button" href="${href}">${escapeHtml(text)}</a>`)

@@ -1,7 +1,7 @@
 /** The parameters that hold secrets. app/_ui/url-secrets.inline.js removes them before any other script runs. */
 export const secretNames = ['code', 'token'] as const
 
-/** The SHA-256 of the `token` in a page's URL, in hex. The code that renders the page gets only this. */
+/** The header with the SHA-256 of the `token` in a page URL, in hex. The code that renders the page gets only this. */
 export const tokenHashHeader = 'x-token-hash'
 
 type SecretName = (typeof secretNames)[number]
@@ -14,9 +14,9 @@ declare global {
 
 let secrets: Partial<Record<SecretName, string>> = {}
 
-/** Returns a secret that the page was opened with, or null. The first call hides all of them from other scripts. */
+/** Returns a secret from the page's URL, or null. The first call hides all such secrets from other scripts. */
 export function urlSecret(name: SecretName): string | null {
-  // not a copy: app/_ui/url-secrets.inline.js has the same object, from which `forgetSecret` must delete
+  // not a copy, because `forgetSecret` must delete from the object that app/_ui/url-secrets.inline.js uses
   secrets = window.urlSecrets ?? secrets
   delete window.urlSecrets
   return secrets[name] ?? null

@@ -6,24 +6,24 @@ import { NothingChanged } from '../database/errors'
 import { isUnexpired, Prisma, prisma } from '../database/prisma'
 import { env } from '../settings/env'
 
-/** Who tries a password or a code, and for which account. `browser` is the ID of a browser known to the account. */
+/** Who tries a password or a code, and for which account. `browser` is the ID of a browser that signed in before. */
 export type Attempt = { account: string; subnet: string; browser: string | null } | { secondFactorOf: string }
 
-/** The counters of an attempt, and the end of the latest window among them, in seconds since 1970. */
+/** The counters of an attempt, and the latest end of their windows, in seconds since 1970. */
 export type Counted = { keys: string[]; endsAt: number }
 
 type Counter = { key: string; count: number; isCounted: boolean; endsAt: number; waitSeconds: number }
 
-// Each attempt adds three rows at most, so the table can't keep growing.
+// An attempt adds at most three rows, so this limits the table.
 const deletedPerAttempt = 10
 
-/** Counts an attempt, before any work for it, and for unknown accounts alike. Throws RATE_LIMITED. */
+/** Counts an attempt. Call it before any other work, for unknown accounts too. Throws RATE_LIMITED. */
 export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const counters = countersOf(attempt)
   const keys = counters.map(({ key }) => key)
   const limits = counters.map(({ limit }) => String(limit))
-  // One statement counts everything, or nothing if a limit is reached: rejected attempts of one network must not use up
-  // the limit of an account. It takes the rows in one order, so that two can't deadlock.
+  // One statement increases all counters, or none if a limit is reached: rejected attempts of a network must not use up
+  // the limit of an account. It locks the rows in a fixed order, so that two statements can't deadlock.
   const rows = await prisma().$queryRaw<Counter[]>`
     WITH reached AS MATERIALIZED (
       SELECT key, stored.count + 1 AS count, expires_at, false AS is_counted
@@ -50,7 +50,7 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
   const counted = { keys, endsAt: rows[0]!.endsAt }
   if (exceeded.length === 0) return counted
-  // Concurrent attempts were counted since the statement began.
+  // Concurrent attempts were counted after the statement's snapshot.
   if (rows.some(({ isCounted }) => isCounted)) await releaseAttempt(counted)
   throw new ApiError('RATE_LIMITED', {
     message: 'account' in attempt ? tooManyPasswordsMessage : tooManyCodesMessage,
@@ -63,7 +63,7 @@ export function keysOf(attempt: Attempt): string[] {
   return countersOf(attempt).map(({ key }) => key)
 }
 
-/** Returns the CTE that subtracts a successful attempt. Changes no window that began after it was counted. */
+/** Returns the CTE that subtracts a successful attempt. Does not change windows that began after it was counted. */
 export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
   return Prisma.sql`
     refunded AS (
@@ -76,7 +76,7 @@ export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql =
     )`
 }
 
-/** Subtracts an attempt and deletes its rows, whose number the limit of a network would otherwise not bound. */
+/** Subtracts an attempt, and deletes rows with a count of 0. No rate limit would otherwise limit their number. */
 export async function releaseAttempt(counted: Counted): Promise<void> {
   try {
     await prisma().$executeRaw`WITH ${refundAttempt(counted)} SELECT 1 FROM refunded`
@@ -85,10 +85,10 @@ export async function releaseAttempt(counted: Counted): Promise<void> {
         SELECT key_hash FROM password_attempts
         WHERE key_hash = ANY (ARRAY(SELECT decode(key, 'hex') FROM unnest(${counted.keys}::text[]) AS given (key))) AND count = 0
         ORDER BY key_hash FOR UPDATE))`
-  } catch {} // it stays counted
+  } catch {} // the attempt stays counted
 }
 
-/** A known browser shares no counter with strangers, who could lock the user out. All of an account share one limit. */
+/** Returns the counters of an attempt. Recognized browsers have their own, so that others can't lock the user out. */
 function countersOf(attempt: Attempt) {
   const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser, perSecondFactor } = passwordLimits
   if ('secondFactorOf' in attempt) return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]
@@ -102,7 +102,7 @@ function countersOf(attempt: Attempt) {
   ]
 }
 
-/** A keyed hash, so that the table does not show who tried to sign in, or from where. */
+/** Returns a counter. Its key is an HMAC, so that the table does not show who tried to sign in, or from where. */
 function counter(limit: number, ...what: string[]) {
   const { attemptKey } = env().SESSION_SIGNING_KEYS
   return { key: createHmac('sha256', attemptKey).update(JSON.stringify(what)).digest('hex'), limit }

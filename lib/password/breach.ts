@@ -6,26 +6,26 @@ import { env } from '../settings/env'
 const timeLimitMs = 2_000
 const slowMs = 1_000
 const pauseMs = 30_000
-const maxBytes = 512 * 1024 // a response has some thousand lines of 40 bytes at most
-const firstLine = /^[\dA-F]{35}:\d/ // the rest of a SHA-1, and how often the password was found
+const maxBytes = 512 * 1024 // a response has a few thousand lines of at most 40 bytes
+const firstLine = /^[\dA-F]{35}:\d/ // the rest of a SHA-1, and a count
 
 let pausedUntil = 0
 
-/** Returns whether the range API knows a password, by five digits of its SHA-1. False if the check is off or fails. */
+/** Whether the range API lists a password. Sends only five digits of its SHA-1. False if the check is off or fails. */
 export async function isBreached(password: string): Promise<boolean> {
   const { PASSWORD_BREACH_CHECK, PASSWORD_BREACH_URL } = env()
   if (!PASSWORD_BREACH_CHECK || performance.now() < pausedUntil) return false
   const digest = createHash('sha1').update(password, 'utf8').digest('hex').toUpperCase()
-  await import('undici') // before the timeout begins
+  await import('undici') // loaded before the timeout begins
   const startedAt = performance.now()
   try {
     const signal = AbortSignal.timeout(timeLimitMs)
-    const headers = { 'Add-Padding': 'true' } // hides the length of the response; padding lines have a count of 0
+    const headers = { 'Add-Padding': 'true' } // hides the length of the response. Padding lines have a count of 0.
     const url = `${PASSWORD_BREACH_URL}/range/${digest.slice(0, 5)}`
     const response = await fetchBounded(url, { headers, signal }, maxBytes)
     if (response.status !== 200) throw new Error(`status ${response.status}`)
     const lines = await response.text()
-    if (!firstLine.test(lines)) throw new Error('no list of hashes') // a login page of a network, for example
+    if (!firstLine.test(lines)) throw new Error('no list of hashes') // for example, the login page of a network
     if (performance.now() - startedAt > slowMs) pause()
     return new RegExp(`^${digest.slice(5)}:[1-9]`, 'm').test(lines)
   } catch (error) {
@@ -34,7 +34,7 @@ export async function isBreached(password: string): Promise<boolean> {
   }
 }
 
-/** Skips the API for a while, so that the hashing queue moves. Logs one warning, even if several requests failed. */
+/** Skips the API for a while, so that requests do not wait for it. Logs one warning for several failures. */
 function pause(error?: unknown): void {
   const isFirst = performance.now() >= pausedUntil
   pausedUntil = performance.now() + pauseMs

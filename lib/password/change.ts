@@ -29,7 +29,7 @@ export async function changePassword(session: LiveSession, passwords: Passwords,
   const changed = Prisma.sql`(SELECT id FROM changed)`
   const count = await transaction(async (tx) => {
     await lockUsers(tx, [userId])
-    // statement_timestamp(), because now() is from before the wait for the user.
+    // statement_timestamp(), because now() is the time before the wait for the lock.
     return tx.$executeRaw`
       WITH changed AS (
         UPDATE users SET password_hash = ${newHash}, password_changed_at = statement_timestamp()

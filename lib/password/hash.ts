@@ -10,9 +10,9 @@ import { countGuesses } from './strength'
 
 const bcryptCost = 12
 
-// A hash occupies a core and one of libuv's four threads for 250 ms. One core and one thread stay free for requests.
+// A hash uses a core and one of libuv's four threads for 250 ms. One core and one thread stay free for requests.
 const concurrency = Math.max(1, Math.min(availableParallelism() - 1, 3))
-const maxWaiting = 24 * concurrency // six seconds of hashing, the longest that a user should wait for a sign-in
+const maxWaiting = 24 * concurrency // six seconds of hashing: nobody should wait longer for a sign-in
 
 const queue = new PQueue({ concurrency })
 
@@ -25,7 +25,7 @@ function passwordError(code: PasswordIssueCode, message: string): ApiError {
   return invalid(['password'], code, message)
 }
 
-/** Returns the error of a password that is too short, too long, or has characters that cannot be hashed faithfully. */
+/** Returns the error of a password that is too short, too long, or has characters that can't be hashed exactly. */
 export function passwordFormatError(password: string): ApiError | undefined {
   const { PASSWORD_MIN_LENGTH } = env()
   const code = formatIssue(password, PASSWORD_MIN_LENGTH)
@@ -36,7 +36,7 @@ export function passwordFormatError(password: string): ApiError | undefined {
   if (code) return passwordError(code, 'Remove the invisible control character and try again.')
 }
 
-/** Hashes a password in a valid format. `context` is easy to guess. Throws VALIDATION_ERROR or SERVICE_UNAVAILABLE. */
+/** Hashes a password in a valid format. `context`: words to avoid. Throws VALIDATION_ERROR or SERVICE_UNAVAILABLE. */
 export async function hashNewPassword(password: string, context: string[]): Promise<string> {
   const normalized = toNfc(password)
   if (countGuesses(normalized, context) < minGuesses) {
@@ -48,15 +48,15 @@ export async function hashNewPassword(password: string, context: string[]): Prom
   return inQueue(() => bcrypt.hash(normalized, bcryptCost))
 }
 
-const dummyHash = `$2b$${bcryptCost}$${'.'.repeat(53)}` // nobody knows its password
+const dummyHash = `$2b$${bcryptCost}$${'.'.repeat(53)}` // no password has this hash
 
-/** Returns null unless a password matches, as typed or in NFC. `upgraded` is a new hash if the stored is cheaper. */
+/** Returns null unless a password matches as typed or in NFC. `upgraded` is a new hash if the old cost is too low. */
 export function verifyPassword(password: string, stored: string | null): Promise<{ upgraded: string | null } | null> {
   return inQueue(async () => {
     const hash = verifiableHash(stored)
     const isCheaper = hash !== null && bcrypt.getRounds(hash) < bcryptCost
     const forms = [...new Set([password, toNfc(password)])]
-    // The dummy hash makes no failure take less time than that of an unknown user.
+    // With the dummy hash, every failure takes at least the time of an unknown user.
     for (const form of forms) {
       const isComparable = hash !== null && isHashable(form)
       if (isComparable && (await bcrypt.compare(form, hash)))
@@ -67,7 +67,7 @@ export function verifyPassword(password: string, stored: string | null): Promise
   })
 }
 
-/** Returns a hash as bcrypt can verify it, or null. `$2a$`, `$2b$` and PHP's `$2y$` are one algorithm up to 72 bytes. */
+/** Returns a hash in bcrypt's form, or null. Up to 72 bytes, PHP's `$2y$` and `$2a$` equal `$2b$`. */
 function verifiableHash(stored: string | null): string | null {
   const isKnown = stored !== null && /^\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}$/.test(stored)
   return isKnown ? `$2b${stored.slice(3)}` : null

@@ -3,13 +3,13 @@ import { lifetimes } from '../contract/lifetimes'
 import { readSignedId, signId } from '../secret'
 import { env } from '../settings/env'
 
-/** Returns the cookie that makes a browser known to an account. Keeps its ID, by which its attempts are counted. */
+/** Returns a cookie by which the browser is recognized later. The ID by which its attempts are counted stays. */
 export function makeKnownBrowser(account: string, browser: string | null, now: number): string {
   const id = browser ?? randomBytes(16).toString('hex')
   return signId(env().SESSION_SIGNING_KEYS.knownBrowserKeys, id, now + lifetimes.knownBrowser, account)
 }
 
-/** Returns the browser of an unexpired cookie of this account, and the time of its last sign-in. */
+/** Reads the browser's ID and the time of its last sign-in from an unexpired cookie of this account. Otherwise null. */
 export function readKnownBrowser(cookie: string | null, account: string): { id: string; signedInAt: number } | null {
   const read = cookie && readSignedId(env().SESSION_SIGNING_KEYS.knownBrowserKeys, cookie, account)
   if (!read || read.number * 1000 <= Date.now()) return null

@@ -7,9 +7,9 @@ import { sendsMail } from '../settings/env'
 import { readKnownBrowser } from './known-browser'
 import { accountOf } from './sign-in'
 
-const maxMailsPerDay = 10 // a program that signs in often sends no cookie
+const maxMailsPerDay = 10 // for programs, which sign in often and send no cookie
 
-/** Emails a user who signed in with the password in an unknown browser, unless it was the first sign-in. Never throws. */
+/** Emails a user after a sign-in with the password in a new browser, except after the first sign-in. Never throws. */
 export async function mailNewDevice(
   { userId, sessionId }: { userId: string; sessionId: string },
   knownBrowser: string | null,
@@ -19,7 +19,7 @@ export async function mailNewDevice(
   try {
     const { email } = await prisma().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } })
     const signedInAt = readKnownBrowser(knownBrowser, accountOf(email))?.signedInAt ?? null
-    // Session rows are kept for longer than a session lasts: with a younger password, no row means no earlier sign-in.
+    // After a recent password change, all later sessions are still stored, so no other session means a first sign-in.
     const queued = await prisma().$executeRaw`
       INSERT INTO mails (kind, user_id, language, device)
       SELECT 'new-device', id, ${language}, ${device} FROM users

@@ -10,9 +10,9 @@ import { hashNewPassword, passwordFormatError } from './hash'
 
 const invalidToken = () => invalid(['token'], 'invalid_or_expired', invalidTokenMessage)
 
-const maxAttempts = 30 // a rejected password uses up one: it costs a strength check, and perhaps a hash
+const maxAttempts = 30 // a rejected password counts, because checking it takes CPU time
 
-/** Conditions on a row of `reset_tokens`: whether the token works, and has attempts left. */
+/** Conditions on a row of `reset_tokens`: whether the token is valid, and also has attempts left. */
 const isValidToken = Prisma.sql`used_at IS NULL AND ${isUnexpired}
   AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)`
 const isUsableToken = Prisma.sql`${isValidToken} AND attempts < ${maxAttempts}`
@@ -35,7 +35,7 @@ const unknownRequest: MailRequest = { language: 'en', device: null }
 export async function resetPassword(token: string, password: string, request = unknownRequest) {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
-  // Counted before the work: concurrent requests would otherwise all pass the limit. A wrong format does not count.
+  // Counted first, because concurrent requests would otherwise all pass the limit. A wrong format is not counted.
   const [user] = await prisma().$queryRaw<{ userId: string; email: string }[]>`
     UPDATE reset_tokens SET attempts = attempts + ${formatError ? 0 : 1} WHERE token_hash = ${tokenHash} AND ${isUsableToken}
     RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(NothingChanged.rethrow)
@@ -44,7 +44,7 @@ export async function resetPassword(token: string, password: string, request = u
 
   const { userId, email } = user
   const passwordHash = await hashNewPassword(password, [email, env().APP_NAME]).catch(async (error) => {
-    // a user whom a full queue rejects must not run out of attempts
+    // an attempt that a full queue rejected is not counted
     if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE')
       await prisma().$executeRaw`
         UPDATE reset_tokens SET attempts = attempts - 1
@@ -54,7 +54,7 @@ export async function resetPassword(token: string, password: string, request = u
   const claimed = Prisma.sql`(SELECT user_id FROM claimed)`
   const changed = await transaction(async (tx) => {
     await lockUsers(tx, [userId])
-    // statement_timestamp(), because now() is from before the wait for the user.
+    // statement_timestamp(), because now() is the time before the wait for the lock.
     return tx.$executeRaw`
       WITH claimed AS (
         UPDATE reset_tokens SET used_at = statement_timestamp() WHERE token_hash = ${tokenHash} AND ${isValidToken}
@@ -66,11 +66,11 @@ export async function resetPassword(token: string, password: string, request = u
       ), ${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, request)}
       SELECT 1 FROM changed`
   })
-  if (!changed) throw invalidToken() // a concurrent request used it
+  if (!changed) throw invalidToken() // a concurrent request used the token
   return { userId }
 }
 
-/** The state of a reset link when it is opened. A `live` one is valid, and has the email address of its account. */
+/** The state of a reset link when it is opened. A `live` link is valid. Its email address is that of the account. */
 export type ResetLink = { kind: 'live'; email: string } | { kind: 'used' | 'expired' | 'invalid' }
 
 /** Returns the state of a reset link, by the SHA-256 of its token. Changes nothing. */

@@ -14,19 +14,19 @@ import { type Counted, consumeAttempt, refundAttempt, releaseAttempt } from './a
 import { verifyPassword } from './hash'
 import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 
-/** Who signs in: the network, the browser, its cookie `__Host-known`, and the language of notices. */
+/** The client of a sign-in: its network, its sessions, its cookie `__Host-known`, and the language of notices. */
 export type Client = MailRequest & { subnet: string; knownBrowser: string | null; sessionIds: string[] }
 
 export type SignIn = SessionTokens & { userId: string; sessionId: string; knownBrowser: string }
 type StoredUser = { userId: string; email: string; passwordHash: string; hasSecondFactor: boolean }
 
-/** Starts a session. Throws as in the contract, after the same work whether or not there is such a user. */
+/** Starts a session. Throws as in the contract. A failure takes the same work whether or not the user exists. */
 export async function signIn(email: string, password: string, client: Client): Promise<SignIn> {
   const emails = parseEmail(email)
   const tried = await attemptOf(emails[1], emails, client)
   const attempt = await consumeAttempt(tried)
 
-  // Reads again, because a reset (which wins) or another sign-in (by an upgrade) may have changed the hash meanwhile.
+  // Reads twice, because a reset or a concurrent sign-in, which upgrades the hash, may have changed the hash meanwhile.
   for (let look = 0; look < 2; look++) {
     const user = await verify(emails, password, attempt)
     if (!user) break
@@ -40,7 +40,7 @@ export async function signIn(email: string, password: string, client: Client): P
   throw new ApiError('SIGN_IN_INVALID')
 }
 
-/** Returns what an attempt is counted by. A browser counts as known if it signed in with the present password. */
+/** Returns what an attempt is counted by. A browser is recognized if it has signed in with the current password. */
 export async function attemptOf(account: string, emails: string[], { subnet, knownBrowser }: Client) {
   const known = readKnownBrowser(knownBrowser, account)
   if (!known) return { account, subnet, browser: null }
@@ -50,7 +50,7 @@ export async function attemptOf(account: string, emails: string[], { subnet, kno
   return { account, subnet, browser: changed ? null : known.id }
 }
 
-/** Returns the user if the password is right, or null. Releases the attempt if it throws. */
+/** Returns the user if the password is correct, otherwise null. Releases the attempt if it throws. */
 async function verify(emails: string[], password: string, attempt: Counted) {
   try {
     const [user] = await prisma().$queryRaw<StoredUser[]>`
@@ -80,7 +80,7 @@ export async function checkPassword({ userId, email }: LiveSession, password: st
   return { passwordHash: user.passwordHash, attempt }
 }
 
-/** Returns the form of an email address by which attempts are counted. An invalid one (from an import) is kept. */
+/** Returns the form of an email address by which attempts are counted. An invalid imported address is not converted. */
 export function accountOf(email: string): string {
   return emailForms(email)?.[1] ?? email
 }
@@ -93,7 +93,7 @@ function start({ userId, email, passwordHash }: StoredUser, client: Client, atte
   return startPasswordSession(randomUUID(), condition, ['pwd'], client, attempt)
 }
 
-/** Starts the session of the user for whom `condition` holds, if the CTE `spent (user_id)` has that user. Else null. */
+/** Starts a session of the user who meets `condition`, if the CTE `spent (user_id)` has that user. Otherwise, null. */
 export async function startPasswordSession(
   sessionId: string,
   condition: Prisma.Sql,
@@ -102,7 +102,7 @@ export async function startPasswordSession(
   attempt: Counted,
   spend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`,
 ) {
-  // Locks the user first, as a reset does: if both run at once, the later one sees the changes of the earlier one.
+  // Locks the user first, as a reset does. If both run concurrently, the later one sees the changes of the earlier one.
   const [row] = await prisma().$queryRaw<Omit<StoredSession, 'sessionId' | 'connection' | 'generation'>[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT id AS user_id, email FROM users WHERE ${condition} FOR KEY SHARE
@@ -116,7 +116,7 @@ export async function startPasswordSession(
       authenticated_at AS "authenticatedAt", amr
     FROM started`
   if (!row) return null
-  // A second statement: the first may have waited for the lock, and not see a connection that was added meanwhile.
+  // A second statement, because the first one may have waited for the lock. It misses a connection added meanwhile.
   const isForbidden = await prisma().$executeRaw`
     UPDATE sessions SET revoked_at = now()
     WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`

@@ -1,12 +1,12 @@
 import { ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common'
 
-// A check blocks the event loop, and its cost grows with the square of the length.
+// A check blocks the event loop, for a time that grows with the square of the length.
 const maxCheckedCharacters = 36
-// The substitutions tried for `P4$$w0rd`. zxcvbn's default of 100 costs five times as much, and hardly catches more.
+// How many readings of `P4$$w0rd` are tried. zxcvbn's default of 100 takes five times as long, with little effect.
 const maxLeetSpellings = 16
 
-// Built when the module loads, so that no request waits for it.
+// Created when the module loads, so that no request waits for it.
 const zxcvbn = new ZxcvbnFactory({
   dictionary,
   graphs: adjacencyGraphs,
@@ -14,7 +14,7 @@ const zxcvbn = new ZxcvbnFactory({
   maxLength: maxCheckedCharacters,
 })
 
-/** Returns how many guesses an attacker needs who knows `context`, such as the email address. Large: load lazily. */
+/** Returns how many guesses an attacker needs who knows `context`, such as the email address. This module is large. */
 export function countGuesses(password: string, context: string[]): number {
   const parts = [/@/, /[^\p{L}\p{N}]+/u].flatMap((separator) => context.flatMap((text) => text.split(separator)))
   const words = [...context, ...parts].flatMap((word) => (word.length > 2 ? word.slice(0, maxCheckedCharacters) : []))

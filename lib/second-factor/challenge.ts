@@ -6,12 +6,12 @@ import { cookieOf } from '../session/cookie'
 import { env } from '../settings/env'
 import { findFactor, type UserWithFactor } from './find'
 
-// 16 bytes of user ID, 16 of session ID, 4 of expiry, 30 of MAC: for a multiple of 3, base64 has one encoding only
+// 16 bytes of user ID, 16 of session ID, 4 of expiry and 30 of MAC. A multiple of 3 has only one encoding in base64.
 const idBytes = 16
 const signedBytes = 2 * idBytes + 4
 const macBytes = 30
 
-/** Returns the challenge that proves a right password, for ten minutes or until the password or factor changes. */
+/** Returns a challenge, which proves that the password was correct. It ends with a change of password or factor. */
 export function makeChallenge(user: UserWithFactor): Challenge {
   const signed = Buffer.alloc(signedBytes)
   const expiresAt = Math.ceil(user.now) + lifetimes.secondFactorStep
@@ -25,7 +25,7 @@ export function makeChallenge(user: UserWithFactor): Challenge {
   }
 }
 
-/** A user with a valid challenge, the ID of the one session that it can start, and its end in seconds since 1970. */
+/** The user of a valid challenge, the ID of the one session that it can start, and its expiry in seconds since 1970. */
 type Challenged = UserWithFactor & { sessionId: string; expiresAt: number }
 
 /** Returns the user of a challenge that is still valid, or null. */
@@ -41,7 +41,7 @@ export async function findChallenged(challenge: string): Promise<Challenged | nu
   return isValid ? { ...user, sessionId: sessionId!, expiresAt } : null
 }
 
-/** Returns the valid challenge in a browser's cookie and its user, or null. For the sign-in page. */
+/** Returns the valid challenge in a browser's cookie and the user's email address, or null. For the sign-in page. */
 export async function findBrowserChallenge(headers: Headers): Promise<{ challenge: string; email: string } | null> {
   const challenge = cookieOf(headers, 'challenge')
   const user = challenge && (await findChallenged(challenge))

@@ -13,7 +13,7 @@ import { findFactor, isUnchanged } from './find'
 
 const purposeOf = ({ userId, familyId }: LiveSession) => `enrolment ${userId} ${familyId}`
 
-/** Makes a TOTP secret, and stores nothing: `enrolment` contains it, encrypted. Throws SECOND_FACTOR_CONFLICT. */
+/** Creates a TOTP secret. It is not stored, but `enrolment` contains it, encrypted. Throws SECOND_FACTOR_CONFLICT. */
 export async function startEnrolment(session: LiveSession, { password }: { password: string }, client: Client) {
   const user = await findFactor(session.userId)
   if (user?.enabledAt) throw new ApiError('SECOND_FACTOR_CONFLICT')
@@ -45,7 +45,7 @@ export async function confirmEnrolment(session: LiveSession, given: Enrolment, c
   const encrypted = await encrypt(secret, `totp ${userId}`)
   const enrolled = Prisma.sql`(SELECT id FROM enrolled)`
   const changed = await transaction(async (tx) => {
-    // Locks before the statement that sets the column: a sign-in waits for this lock, and then sees the new value.
+    // Locks the user in an earlier statement. A sign-in that waits for this lock then sees the new value.
     await lockUsers(tx, [userId])
     return tx.$executeRaw`
       WITH enrolled AS (
@@ -84,7 +84,7 @@ export async function removeSecondFactor(session: LiveSession, given: Proof, cli
   await executeWithProof(removal(session.userId, client, session.familyId), session, given, client)
 }
 
-/** Switches the second factor off, for an operator. Returns how many sessions ended, or null if it is off. */
+/** Switches the second factor off, for an operator. Returns how many sessions ended, or null if it was already off. */
 export async function removeSecondFactorOf(userId: string, language: string): Promise<number | null> {
   return transaction(async (tx) => {
     await lockUsers(tx, [userId])
@@ -93,7 +93,7 @@ export async function removeSecondFactorOf(userId: string, language: string): Pr
   })
 }
 
-/** Returns the statement that deletes the second factor. It returns how many sessions ended. */
+/** Returns a statement that deletes the second factor. Its row count is the number of ended sessions. */
 function removal(userId: string, request: MailRequest, spared: string | null = null): Prisma.Sql {
   const user = Prisma.sql`${userId}::uuid`
   return Prisma.sql`
@@ -104,7 +104,7 @@ function removal(userId: string, request: MailRequest, spared: string | null = n
     SELECT id FROM revoked`
 }
 
-/** Verifies the password and the code. Then uses the code up and executes a statement, in one transaction. */
+/** Verifies the password and the code. Then, in one transaction, uses the code up and executes a statement. */
 async function executeWithProof(statement: Prisma.Sql, session: LiveSession, proof: Proof, client: Client) {
   const { password, ...given } = proof
   const user = await findFactor(session.userId)

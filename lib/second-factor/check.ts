@@ -8,13 +8,13 @@ import { hashRecoveryCode, stepsOfCode } from './codes'
 import { decrypt } from './encryption'
 import { findFactor, type UserWithFactor } from './find'
 
-/** What a user enters as the second factor: exactly one of the two. */
+/** The input for the second factor. Exactly one of the two fields is set. */
 export type Given = { code?: string | undefined; recoveryCode?: string | undefined }
 
-/** What `spend` takes: the time step of a right TOTP code, or the hash of a recovery code that may be right. */
+/** The input of `spend`: the time step of a correct TOTP code, or the hash of a recovery code that `spend` verifies. */
 export type Proof = { step: number } | { codeHash: Uint8Array<ArrayBuffer> }
 
-/** Counts an attempt, and compares a TOTP code. `spend` compares a recovery code. Throws as in the contract. */
+/** Counts an attempt, and verifies a TOTP code. `spend` verifies a recovery code later. Throws as in the contract. */
 export async function checkCode(user: UserWithFactor, given: Given): Promise<{ proof: Proof; attempt: Counted }> {
   const { userId } = user
   const secret = given.code === undefined ? '' : await decrypt(user.encryptedSecret ?? '', `totp ${userId}`)
@@ -26,7 +26,7 @@ export async function checkCode(user: UserWithFactor, given: Given): Promise<{ p
     WHERE user_id = ${userId} AND failures < ${maxSecondFactorFailures}
     RETURNING last_step AS "lastStep", extract(epoch FROM now())::float8 AS now`.catch(NothingChanged.rethrow)
   if (!counted) {
-    if (!(await findFactor(userId))?.enabledAt) throw invalidCode(given) // switched off meanwhile
+    if (!(await findFactor(userId))?.enabledAt) throw invalidCode(given) // the second factor was switched off meanwhile
     log.warn({ userId }, 'a second factor is locked: a recovery code unlocks it, or npm run users')
     throw new ApiError('SECOND_FACTOR_LOCKED')
   }
@@ -36,7 +36,7 @@ export async function checkCode(user: UserWithFactor, given: Given): Promise<{ p
   return { proof: { step }, attempt }
 }
 
-/** Returns the CTEs that use a proof of the user in `locked_user` up. `spent (user_id)` has a row if that succeeds. */
+/** Returns the CTEs that use up a proof of the user in `locked_user`. `spent (user_id)` has a row if that succeeds. */
 export function spend(proof: Proof): Prisma.Sql {
   // Lock order: user, factor, recovery code, session, email.
   if ('step' in proof)
@@ -56,7 +56,7 @@ export function spend(proof: Proof): Prisma.Sql {
     ), unlocked AS (UPDATE second_factors SET failures = 0 WHERE user_id = (SELECT user_id FROM spent))`
 }
 
-/** Returns the error for a proof that could not be used up: a used code, or a wrong recovery code. */
+/** Returns the error for a proof that could not be used up, because the code was already used or is wrong. */
 export async function unspendable(userId: string, given: Given, proof: Proof): Promise<ApiError> {
   if ('step' in proof) return invalidCode(given, true)
   const where = { userId, codeHash: proof.codeHash }

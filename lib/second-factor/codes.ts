@@ -6,17 +6,17 @@ const totp = { algorithm: 'SHA1', digits: 6, period: 30 } as const
 
 /** Returns a new TOTP secret (RFC 6238): 20 random bytes in base32. */
 export async function newTotpSecret(): Promise<string> {
-  const { Secret } = await import('otpauth') // here, because most processes need none
+  const { Secret } = await import('otpauth') // here, because most processes do not need it
   return new Secret({ size: 20 }).base32
 }
 
-/** Returns the URI that authenticator apps read as a QR code. Some apps split its label at any colon. */
+/** Returns the URI that authenticator apps read from a QR code. Some apps split the label at any colon. */
 export async function totpUri(secret: string, email: string): Promise<string> {
   const { TOTP } = await import('otpauth')
   return new TOTP({ ...totp, issuer: env().APP_NAME.replaceAll(':', ''), label: email, secret }).toString()
 }
 
-/** Returns the time steps whose code this is, of the three around `now` (in seconds). Accepts Arabic-Indic digits. */
+/** Returns which of the three time steps around `now` (in seconds) have this code. Accepts Arabic-Indic digits. */
 export async function stepsOfCode(secret: string, text: string, now: number): Promise<number[]> {
   const digitOf = (character: string) => String(character.charCodeAt(0) & 15)
   const token = text.replace(/[\s-]/g, '').replace(/[\u0660-\u0669\u06f0-\u06f9]/g, digitOf)

@@ -10,14 +10,14 @@ import { findChallenged } from './challenge'
 import { checkCode, type Given, spend, unspendable } from './check'
 import { isUnchanged } from './find'
 
-/** Starts a session for a challenge and a code: exactly one concurrent call succeeds. Throws as in the contract. */
+/** Starts a session for a challenge and a code. Only one of concurrent calls succeeds. Throws as in the contract. */
 export async function signInWithSecondFactor(challenge: string, given: Given, client: Client): Promise<SignIn> {
   const user = await findChallenged(challenge)
   if (!user) throw new ApiError('CHALLENGE_INVALID')
   const { proof, attempt } = await checkCode(user, given)
 
   const tried = await attemptOf(accountOf(user.email), [user.email], client)
-  // The password attempt was counted before the challenge was made, so its windows end by `endsAt` at the latest.
+  // The password attempt was counted before the challenge was created, so its windows end at `endsAt` or earlier.
   const endsAt = user.expiresAt - lifetimes.secondFactorStep + passwordLimits.windowSeconds
   const counted = { keys: [...attempt.keys, ...keysOf(tried)], endsAt: Math.max(attempt.endsAt, endsAt) }
   const isTotp = 'step' in proof
@@ -30,7 +30,7 @@ export async function signInWithSecondFactor(challenge: string, given: Given, cl
     counted,
     isTotp ? spend(proof) : Prisma.sql`${spend(proof)}, ${used}`,
   ).catch((error) => {
-    // unique_violation: the challenge has already started a session
+    // 23505, unique_violation: the challenge has already started a session
     throw errorCode(error) === '23505' ? new ApiError('CHALLENGE_INVALID') : error
   })
   if (session) return { ...session, knownBrowser: makeKnownBrowser(tried.account, tried.browser, session.startedAt) }

@@ -6,7 +6,7 @@ import { findRefreshableSession, findSession, type LiveSession } from './find'
 
 const maxStateLength = 1_000
 
-/** Reads an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3), or returns why it must not redirect. */
+/** Reads an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). A text is the reason why it must not redirect. */
 export function readAuthorizeRequest(search: string, callbackUrls: string[]) {
   const query = new URLSearchParams(search)
   const [redirectUri, ...others] = query.getAll('redirect_uri')
@@ -24,7 +24,7 @@ export async function findBrowserSession(headers: Headers): Promise<LiveSession 
   return (token && (await findSession(token))) || (refreshToken && (await findRefreshableSession(refreshToken))) || null
 }
 
-/** Issues the code for a session of a dashboard. Null if the browser's session has ended, or belongs to a dashboard. */
+/** Issues a code for a dashboard's session. Returns null if `sessionId` has ended or is a dashboard's session. */
 export async function issueDashboardCode(sessionId: string, redirectUri: string, codeChallenge: Uint8Array) {
   const code = newSecret()
   const issued = await prisma().$executeRaw`

@@ -10,7 +10,7 @@ export function cookieName(name: CookieName): string {
   return isHttps() ? `__Host-${name}` : name
 }
 
-/** Returns the `Set-Cookie` values that store the tokens of a session out of reach of scripts. */
+/** Returns the `Set-Cookie` values that store the tokens of a session. Scripts can't read them. */
 export function sessionCookies({ token, tokenSeconds, refreshToken, sessionSeconds }: SessionTokens): string[] {
   return [setCookie('session', token, tokenSeconds), setCookie('refresh', refreshToken, sessionSeconds)]
 }
@@ -20,12 +20,12 @@ export function deletedSessionCookies(): string[] {
   return [setCookie('session', '', 0), setCookie('refresh', '', 0)]
 }
 
-/** Returns the `Set-Cookie` value that identifies a browser during a sign-in. Extends the current cookie, if any. */
+/** Returns the `Set-Cookie` value that identifies a browser during a sign-in. Keeps the current ID, if there is one. */
 export function browserCookie(current: string | null): string {
   return setCookie('browser', current ?? newSecret(), lifetimes.browser)
 }
 
-/** Returns the identity that `browserCookie` gave to the browser of a request, or null. */
+/** Returns the ID in the cookie from `browserCookie`, or null. */
 export function browserOf(headers: Headers): string | null {
   const value = cookieOf(headers, 'browser')
   return value && /^[\w-]{43}$/.test(value) ? value : null
@@ -36,7 +36,7 @@ export function knownBrowserCookie(value: string): string {
   return setCookie('known', value, lifetimes.knownBrowser)
 }
 
-/** Returns the cookie that stores a challenge, so that the page asks again after a reload, or that deletes it. */
+/** Returns the cookie that stores a challenge, so that the page can be reloaded. Null deletes the cookie. */
 export function challengeCookie(challenge: string | null): string {
   return setCookie('challenge', challenge ?? '', challenge ? lifetimes.secondFactorStep : 0)
 }
@@ -48,7 +48,7 @@ export function cookieOf(headers: Headers, name: CookieName): string | null {
   return cookies.find((cookie) => cookie.startsWith(prefix))?.slice(prefix.length) || null
 }
 
-/** Returns the `Set-Cookie` value that stores a cookie out of reach of scripts, for this host only. */
+/** Returns a `Set-Cookie` value. The cookie is for this host only, and scripts can't read it. */
 export function setCookie(name: CookieName, value: string, seconds: number): string {
   const secure = isHttps() ? '; Secure' : ''
   return `${cookieName(name)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`

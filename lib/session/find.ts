@@ -5,14 +5,14 @@ import { cookieOf } from './cookie'
 import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
 
-/** A session that has not ended, nor has its parent. `familyId` is the parent's ID, or its own without a parent. */
+/** A session that has not ended, and whose parent has not ended. `familyId` is the parent's ID, if any, or its own. */
 export type LiveSession = { sessionId: string; familyId: string; userId: string; email: string; endsAt: Date }
 
 /** A condition on a row of `sessions`: whether its user is enabled, and may use a password if it began with one. */
 export const isUserAllowed = Prisma.sql`(
   SELECT disabled_at IS NULL AND (NOT ${beganWithPassword} OR ${mayUsePassword}) FROM users WHERE users.id = user_id)`
 
-/** Returns the live session of a request with a session JWT. Throws SESSION_INVALID if there is none. */
+/** Returns the live session of the session JWT in a request. Throws SESSION_INVALID if there is none. */
 export async function requireSession(headers: Headers): Promise<LiveSession & { tokenExpiresAt: Date }> {
   const token = bearerOf(headers) ?? cookieOf(headers, 'session')
   const session = token ? await findSession(token) : null
@@ -50,7 +50,7 @@ async function findLive(sessionId: string, condition: Prisma.Sql): Promise<LiveS
   return row ? { ...row, endsAt: dateFromEpoch(row.endsAt) } : null
 }
 
-/** Returns a condition: whether a session has no parent, or one that has not ended. `parentId` is a column. */
+/** Returns a condition: whether a session has no parent, or its parent has not ended. `parentId` is a column. */
 export function isParentLive(parentId: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${parentId} IS NULL
     OR (SELECT revoked_at IS NULL AND ${isUnexpired} FROM sessions AS parent WHERE parent.id = ${parentId}))`
@@ -61,7 +61,7 @@ export function sessionIdsOfBrowser(headers: Headers): Promise<string[]> {
   return idsOf([cookieOf(headers, 'session')], [cookieOf(headers, 'refresh')])
 }
 
-/** Returns the IDs of the sessions of all valid credentials of a request, which a sign-out ends. */
+/** Returns the IDs of all sessions for which a request has valid credentials. A sign-out ends them. */
 export function presentedSessionIds(headers: Headers, refreshToken: string | null = null): Promise<string[]> {
   return idsOf([bearerOf(headers), cookieOf(headers, 'session')], [refreshToken, cookieOf(headers, 'refresh')])
 }

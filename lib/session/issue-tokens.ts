@@ -2,7 +2,7 @@ import { lifetimes } from '../contract/lifetimes'
 import { signSessionToken } from './jwt'
 import { makeRefreshToken } from './refresh-token'
 
-/** The tokens of a session for the client, with their remaining lifetimes in seconds. */
+/** The tokens that a client receives, with their remaining lifetimes in seconds. */
 export type SessionTokens = { token: string; tokenSeconds: number; refreshToken: string; sessionSeconds: number }
 
 /** A session as the statements return it. Times are in seconds since 1970, by the database's clock. */
@@ -18,7 +18,7 @@ export type StoredSession = {
   endsAt: number
 }
 
-/** Makes the tokens of a session. The JWT never outlives the session. */
+/** Creates the tokens of a session. The JWT never outlives the session. */
 export function issueTokens({ generation, now, endsAt, ...session }: StoredSession): SessionTokens {
   const sessionSeconds = endsAt - now
   const tokenSeconds = Math.min(lifetimes.sessionToken, sessionSeconds)

@@ -29,7 +29,7 @@ let publicKeys: JWTVerifyGetKey | undefined
 
 /** Returns the claims of a session JWT, or null if it is invalid or expired. Does not detect revoked sessions. */
 export async function verifySessionToken(token: string) {
-  // imported here, because an exchange rarely needs it
+  // here, because an exchange rarely needs it
   const { createLocalJWKSet, jwtVerify } = await import('jose')
   publicKeys ??= createLocalJWKSet({ keys: env().SESSION_SIGNING_KEYS.published }) // caches the imported keys
   try {

@@ -8,7 +8,7 @@ type ListedSession = z.output<typeof SessionsResponse>['sessions'][number]
 
 type Row = Omit<ListedSession, 'createdAt' | 'lastUsedAt'> & { times: [created: number, used: number] }
 
-/** Returns the live sessions of a user, newest first. A session and those that dashboards got from it count as one. */
+/** Returns the live sessions of a user, newest first. Omits dashboards' sessions, which have a parent in the list. */
 export async function listSessions({ userId, familyId }: LiveSession): Promise<ListedSession[]> {
   const rows = await prisma().$queryRaw<Row[]>`
     SELECT id, device, id = ${familyId} AS current, json_strip_nulls(json_build_object(

@@ -1,10 +1,10 @@
 import { readSignedId, signId, uuidOf } from '../secret'
 import { env } from '../settings/env'
 
-/** The session of a refresh token, and how often its token had been rotated. */
+/** The session of a refresh token, and how many rotations preceded the token. */
 type Refresh = { sessionId: string; generation: number }
 
-/** Returns the refresh token of a session at one generation. Always the same one, so nothing of it is stored. */
+/** Returns the refresh token of a generation of a session. The result is always the same, so it is not stored. */
 export function makeRefreshToken({ sessionId, generation }: Refresh): string {
   return signId(env().SESSION_SIGNING_KEYS.refreshKeys, sessionId.replaceAll('-', ''), generation)
 }

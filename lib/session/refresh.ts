@@ -16,8 +16,8 @@ export async function refreshSession(refreshToken: string | null) {
     rotated_at IS NULL OR rotated_at <= now() - make_interval(secs => ${refreshGraceSeconds}))`
   const rotates = Prisma.sql`generation = ${generation} AND ${isSettled}`
   const isReuse = Prisma.sql`(generation > ${generation} + 1 OR generation = ${generation} + 1 AND ${isSettled})`
-  // One statement on one row: concurrent refreshes wait for the row, and each sees the change of the one before. A
-  // generation above the stored one is from the time before the database was restored.
+  // One statement on one row. Concurrent refreshes wait for the row, and each sees the changes of the previous one. A
+  // token with a generation above the stored one was issued before the database was restored from a backup.
   const [row] = await prisma().$queryRaw<(StoredSession & { reused: boolean })[]>`
     UPDATE sessions SET
       generation = CASE WHEN ${rotates} THEN generation + 1 ELSE generation END,

@@ -3,8 +3,8 @@ import type { LiveSession } from './find'
 
 /** Returns the CTE that revokes the sessions selected by `where`. `revoked (id)` has one row per session. */
 export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
-  // Locks the sessions in a fixed order, which UPDATE does not: a sign-out of two sessions and a reset could deadlock.
-  // No index has this order: the planner might read a whole index instead of sorting a few rows.
+  // Locks the sessions in a fixed order. Without it, a sign-out of two sessions and a reset could deadlock.
+  // No index has this order, because the planner might then read the whole index instead of sorting a few rows.
   return Prisma.sql`
     revoked AS (
       UPDATE sessions SET revoked_at = now() WHERE id = ANY (ARRAY(
@@ -13,7 +13,7 @@ export function revokeSessions(where: Prisma.Sql): Prisma.Sql {
     )`
 }
 
-/** Revokes sessions by ID, and their parents: signing out of one dashboard ends the sessions of all dashboards. */
+/** Revokes sessions by ID, and their parents. So a sign-out at one dashboard ends the sessions at all dashboards. */
 export async function endSessions(ids: string[]): Promise<void> {
   const idsAndParents = Prisma.sql`
     SELECT unnest(${ids}::uuid[]) UNION ALL SELECT parent_id FROM sessions WHERE id = ANY (${ids}::uuid[])`
@@ -21,12 +21,12 @@ export async function endSessions(ids: string[]): Promise<void> {
   await prisma().$executeRaw`WITH ${revoked} SELECT 1 FROM revoked`
 }
 
-/** Locks users, so that `endAllSessions` after it sees a starting session. Lock order: user, code, session. */
+/** Locks users. A later `endAllSessions` then sees sessions that were starting. Lock order: user, code, session. */
 export async function lockUsers(tx: Transaction, userIds: string[]): Promise<void> {
   await tx.$executeRaw`SELECT 1 FROM users WHERE id = ANY (${userIds}::uuid[]) ORDER BY id FOR UPDATE`
 }
 
-/** A margin, because an exchange that waited for a lock checks the expiry at the time when it began. */
+/** One minute ago: an exchange that waits for a lock checks the expiry as of its beginning. */
 const longExpired = Prisma.sql`now() - interval '1 minute'`
 
 /** A condition: whether a session can start with a code. For `IS TRUE`, see isUnexpired. */
@@ -35,7 +35,7 @@ export const codeIsUsable = Prisma.sql`used_at IS NULL AND (expires_at > ${longE
 /** Returns the CTEs that revoke a user's sessions, except `spared` and its children, and delete the usable codes. */
 export function endAllSessions(userId: Prisma.Sql, spared: string | null = null): Prisma.Sql {
   const isSpared = spared ? Prisma.sql`AND ${spared}::uuid NOT IN (id, coalesce(parent_id, id))` : Prisma.empty
-  // The pair of columns makes the planner use the index of both.
+  // The comparison of a pair makes the planner use the index of both columns.
   return Prisma.sql`
     ${revokeSessions(Prisma.sql`user_id = ${userId} ${isSpared}`)}, codes_deleted AS (
       DELETE FROM exchange_codes
@@ -43,13 +43,13 @@ export function endAllSessions(userId: Prisma.Sql, spared: string | null = null)
     )`
 }
 
-/** Executes `endAllSessions` after a lock of the user. Returns the number of ended sessions. */
+/** Locks the user and executes `endAllSessions`. Returns the number of ended sessions. */
 export async function endSessionsOfUser(tx: Transaction, userId: string, spared?: string): Promise<number> {
   await lockUsers(tx, [userId])
   return tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`, spared)} SELECT id FROM revoked`
 }
 
-/** Revokes all sessions of a user except this one with its parent and children, and deletes unused codes. */
+/** Revokes all sessions of a user except this session, its parent and their children. Deletes unused codes. */
 export async function endOtherSessions({ userId, familyId }: LiveSession): Promise<void> {
   await transaction((tx) => endSessionsOfUser(tx, userId, familyId))
 }

@@ -2,14 +2,14 @@ import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { Prisma } from '../database/prisma'
 import { revokeSessions } from './revoke'
 
-const revokedPerStart = 1_000 // more than concurrent sign-ins, which do not see each other, can add
+const revokedPerStart = 1_000 // more than concurrent sign-ins can exceed the limit by
 
-/** The IDs of the browser's sessions, and the kind of its device, if known. */
+/** The IDs of a browser's sessions, and the kind of its device, if known. */
 export type Holder = { sessionIds: string[]; device?: string | null }
 
-/** Returns the CTEs that start the session of `claimed`, and revoke those of the browser and the user's oldest ones. */
+/** Returns the CTEs that start a session for `claimed`. They revoke the browser's and excess sessions. */
 export function startSession(sessionId: string, { sessionIds, device = null }: Holder, isOfDashboard = false) {
-  // Sorted by revoked_at too, although it is null in each row, because the index has this order.
+  // Sorted by revoked_at too, which is null in each row, because the index begins with it.
   const replaced = Prisma.sql`
     SELECT unnest(${sessionIds}::uuid[]) UNION ALL (
       SELECT id FROM sessions
@@ -17,7 +17,7 @@ export function startSession(sessionId: string, { sessionIds, device = null }: H
         AND id <> ALL (${sessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
-  // A dashboard's session has the authentication of its parent, and replaces its earlier one from that parent.
+  // A dashboard's session has the authentication data of its parent. Each parent has only one per dashboard.
   const ofParent = (column: Prisma.Sql) =>
     Prisma.sql`(SELECT ${column} FROM sessions AS parent WHERE parent.id = claimed.parent_id)`
   const replaces = Prisma.sql`

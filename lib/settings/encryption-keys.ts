@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto'
 
 const keyBytes = 32
 
-/** Parses 256-bit keys in base64 or base64url, separated by commas. The first one encrypts; all decrypt. */
+/** Parses 256-bit keys in base64 or base64url, separated by commas. Only the first key encrypts. All keys decrypt. */
 export function parseEncryptionKeys(text: string): Uint8Array[] {
   return text.split(',').map((part) => {
     const key = new Uint8Array(Buffer.from(part.trim(), 'base64'))

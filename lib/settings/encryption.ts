@@ -3,14 +3,14 @@ import { env } from './env'
 
 type Purpose = 'connection-secrets' | 'second-factor'
 
-/** Encrypts a text with the first key of ENCRYPTION_KEY (JWE). Only `decryptText` with the same purpose and `bound` reads it. */
+/** Encrypts a text as JWE with the first key of ENCRYPTION_KEY. `decryptText` needs the same purpose and `bound`. */
 export async function encryptText(text: string, purpose: Purpose, bound: Record<string, string>): Promise<string> {
   const { CompactEncrypt } = await import('jose')
   const jwe = new CompactEncrypt(new TextEncoder().encode(text))
   return jwe.setProtectedHeader({ alg: 'dir', enc: 'A256GCM', ...bound }).encrypt(keysFor(purpose)[0]!)
 }
 
-/** Decrypts what `encryptText` returned. Null if no key fits, `bound` differs, or the text is anything else. */
+/** Decrypts the result of `encryptText`. Returns null if `bound` differs, no key matches, or the text is invalid. */
 export async function decryptText(
   encrypted: string,
   purpose: Purpose,
@@ -29,7 +29,7 @@ export async function decryptText(
 function keysFor(purpose: Purpose): Uint8Array[] {
   const { ENCRYPTION_KEY } = env()
   if (!ENCRYPTION_KEY) throw new Error('ENCRYPTION_KEY is not set. Create it with: openssl rand -base64 32')
-  // before 0.2.0, the secrets of connections were encrypted with the key itself
+  // Before 0.2.0, the secrets of connections were encrypted directly with the key.
   const earlier = purpose === 'connection-secrets' ? ENCRYPTION_KEY : []
   return [...ENCRYPTION_KEY.map((key) => deriveKey(key, purpose)), ...earlier]
 }

@@ -9,13 +9,13 @@ const isOrigin = (url: string) => new URL(url).href === `${new URL(url).origin}/
 const origin = httpUrl
   .refine(isOrigin, 'must be an origin, like https://login.example.com, without a path')
   .transform((value) => new URL(value).origin)
-/** The # is optional, because it begins a comment if it is unquoted in an env file. */
+/** The # is optional, because an unquoted # begins a comment in an env file. */
 const color = (example: string) =>
   z
     .string()
     .regex(/^#?[0-9a-f]{6}$/i, `must be a color like ${example}`)
     .transform((value) => value.replace(/^#?/, '#'))
-/** The target of a link on a page: a URL, or a path of this site. */
+/** The target of a link on a page: a URL or a path of this site. */
 const linkTarget = z.union([httpUrl, z.string().regex(/^\/(?![/\\])/)], {
   error: 'must be a URL that begins with https://, or a path that begins with /',
 })
@@ -26,7 +26,7 @@ const postgresUrl = z
   .refine(lacks('schema'), 'must not have the parameter schema: the tables are in the schema public')
   .refine(lacks('options'), 'must not have the parameter options: give the settings to the role (deploy/database.sql)')
 
-/** The parameters of DATABASE_URL that `pg` understands, and one of Prisma's. */
+/** The parameters of DATABASE_URL that `pg` supports, and one of Prisma's parameters. */
 const knownParameters = [
   ['host', 'port', 'user', 'password', 'application_name', 'fallback_application_name', 'client_encoding'],
   ['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat', 'pgbouncer'],
@@ -42,7 +42,7 @@ function parametersOf(url = ''): URLSearchParams {
   return URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
 }
 
-/** A setting with its own parser, whose error describes the problem without the value. */
+/** A setting with its own parser. The parser's errors must not contain the value. */
 function parsedBy<Result>(parse: (text: string) => Result) {
   return z.string().transform((text, context): Result => {
     try {
@@ -54,7 +54,7 @@ function parsedBy<Result>(parse: (text: string) => Result) {
   })
 }
 
-/** OAuth 2.0 redirect URIs (RFC 6749 §3.1.2): each without a fragment, and https unless it is on this machine. */
+/** OAuth 2.0 redirect URIs (RFC 6749 §3.1.2). They have no fragment, and use https unless the host is this machine. */
 const callbackUrls = z
   .string()
   .transform((list) => list.split(',').map((url) => url.trim()))
@@ -139,13 +139,13 @@ export function parseEnv(source: Given): Env {
   const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()))
   const vercelHost = given.VERCEL_ENV === 'production' ? given.VERCEL_PROJECT_PRODUCTION_URL : given.VERCEL_URL
   given.PUBLIC_URL ??= vercelHost && `https://${vercelHost}`
-  given.ENCRYPTION_KEY ??= given.CONNECTION_SECRETS_KEY // its name before 0.2.0
-  // Prisma's parameter for a pooler in transaction mode.
+  given.ENCRYPTION_KEY ??= given.CONNECTION_SECRETS_KEY // the old name, before 0.2.0
+  // This parameter of Prisma stands for a pooler in transaction mode.
   if (parametersOf(given.DATABASE_URL).get('pgbouncer') === 'true') given.DATABASE_POOLED ??= 'true'
-  // PgBouncer loses prepared statements before 1.21, and from 1.21 to 1.23 by default.
+  // PgBouncer does not support prepared statements before 1.21. From 1.21 to 1.23, support is off by default.
   given.DATABASE_PREPARED_STATEMENTS ??= String(given.DATABASE_POOLED !== 'true')
   given.PASSWORD_BREACH_CHECK ??= String(given.NODE_ENV === 'production')
-  // What Vercel's marketplace sets for an Upstash Redis, with its REDIS_URL.
+  // Vercel's marketplace sets these variables and REDIS_URL for an Upstash Redis.
   if (given.KV_REST_API_URL && given.RATE_LIMIT !== 'redis') {
     given.UPSTASH_REDIS_REST_URL ??= given.KV_REST_API_URL
     given.UPSTASH_REDIS_REST_TOKEN ??= given.KV_REST_API_TOKEN
@@ -167,13 +167,13 @@ export function parseEnv(source: Given): Env {
 /** Settings as texts. */
 type Given = Record<string, string | undefined>
 
-/** Returns the warning about an old name of a setting that is still in use, or null. */
+/** Returns a warning if a setting is set under its old name, or null. */
 export function renamedSetting(source: Given): string | null {
   const isOld = source.CONNECTION_SECRETS_KEY?.trim() && !source.ENCRYPTION_KEY?.trim()
   return isOld ? 'CONNECTION_SECRETS_KEY has a new name: set ENCRYPTION_KEY to its value' : null
 }
 
-/** Returns the names of settings that are present but empty. Without VERCEL, which bin/server.ts empties. */
+/** Returns the names of settings that are present but empty. Omits VERCEL, which bin/server.ts sets to ''. */
 export function emptySettings(source: Given): string[] {
   return Object.keys(Settings.shape).filter((name) => name !== 'VERCEL' && source[name]?.trim() === '')
 }
@@ -181,18 +181,18 @@ export function emptySettings(source: Given): string[] {
 function problemsInProduction({ NODE_ENV, PUBLIC_URL, TRUSTED_PROXIES, VERCEL }: Given) {
   if (NODE_ENV !== 'production' || !PUBLIC_URL || !URL.canParse(PUBLIC_URL)) return []
   const { protocol, hostname } = new URL(PUBLIC_URL)
-  if (isLoopback(hostname)) return [] // it has no network
+  if (isLoopback(hostname)) return [] // no network is involved
   return [
     // http exposes codes, passwords and session cookies to the network.
     protocol === 'http:' && 'PUBLIC_URL must begin with https:// in production, unless its host is localhost',
-    // TLS needs a proxy: without the setting, all users would share its address.
+    // https needs a proxy. Without this setting, all users would be counted under the proxy's IP address.
     !VERCEL &&
       Number(TRUSTED_PROXIES ?? 0) === 0 &&
       'TRUSTED_PROXIES must be at least 1 in production: the number of reverse proxies in front of the server',
   ]
 }
 
-/** Whether a host is this machine. Expects a hostname of a `URL`: in lower case, with IPv6 in brackets. */
+/** Whether a host is this machine. Expects the `hostname` of a `URL`, which is in lower case, with IPv6 in brackets. */
 export function isLoopback(hostname: string): boolean {
   return /^(.+\.)?localhost$|^127(\.\d{1,3}){3}$|^\[::1\]$/.test(hostname)
 }
@@ -203,7 +203,7 @@ const rateLimitSettings: Record<string, string[]> = {
   'in-process': [],
 }
 
-/** Several processes must share a counter. In production, counting in process must be explicit. */
+/** Several processes must share their counters, so production needs a store or the explicit value `in-process`. */
 function rateLimitProblems(given: Given): string[] {
   const isSet = (name: string) => given[name] !== undefined
   const kinds = Object.keys(rateLimitSettings)
@@ -218,16 +218,16 @@ function rateLimitProblems(given: Given): string[] {
   return [...missing, `${setting} conflicts with ${others.join(' and ')}: remove one or the other`]
 }
 
-/** Returns problems of settings that are valid alone, but not together. `env` is undefined if one is invalid. */
+/** Returns problems of settings that are valid alone, but not together. `env` is undefined if a setting is invalid. */
 function conflicts({ SMTP_URL, MAIL_FROM }: Given, env: Env | undefined) {
   const kids = env?.SESSION_SIGNING_KEYS.published.map(({ kid }) => kid)
   return [
     SMTP_URL && !MAIL_FROM && 'MAIL_FROM is missing: SMTP_URL is set',
     MAIL_FROM && !SMTP_URL && 'SMTP_URL is missing: MAIL_FROM is set',
-    // A script of our own origin could sign in to such a dashboard, and read its refresh token.
+    // Scripts of our own origin could sign in to such a dashboard, and read its refresh token.
     env?.DASHBOARD_CALLBACK_URLS.some((url) => new URL(url).origin === env.PUBLIC_URL) &&
       'DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: a dashboard there uses the cookies',
-    // Everybody gets a widget JWT from a public page. A service that checks only signatures must not take it for a session.
+    // Anybody can get a widget JWT. A service that checks only the signature must not accept it as a session JWT.
     env?.WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids?.includes(kid)) &&
       'WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS',
     env?.SECOND_FACTOR && !env.PASSWORD_SIGN_IN && 'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
@@ -235,17 +235,17 @@ function conflicts({ SMTP_URL, MAIL_FROM }: Given, env: Env | undefined) {
   ]
 }
 
-/** Whether users reach this service over https: unless PUBLIC_URL begins with `http://`. On Vercel it may be unset. */
+/** Whether users reach this service over https. False only if PUBLIC_URL begins with `http://`: Vercel may unset it. */
 export function isHttps(): boolean {
   return !process.env.PUBLIC_URL?.trim().toLowerCase().startsWith('http://')
 }
 
-/** Whether this service sends email, and so has a forgot-password page. */
+/** Whether this service sends email. Only then, it has a forgot-password page. */
 export function sendsMail(): boolean {
   return env().SMTP_URL !== undefined
 }
 
-/** Exits unless the settings are valid: Next.js would keep running, and respond 500 to every request. */
+/** Exits unless the settings are valid. Next.js would otherwise run, and respond to every request with 500. */
 export function stopUnlessConfigured(): void {
   try {
     env()

@@ -5,7 +5,7 @@ import { deriveKey } from './encryption-keys'
 
 type PublicJwk = z.infer<typeof PublicJwkSchema>
 
-/** The key that signs, its ID, the public keys for the JWKS, and derived secrets. */
+/** The key that signs, its ID, the public keys for the JWKS, and secrets derived from the keys. */
 export type SigningKeys = ReturnType<typeof parseSigningKeys>
 
 const P256Jwk = z.looseObject({
@@ -14,20 +14,20 @@ const P256Jwk = z.looseObject({
   x: z.string(),
   y: z.string(),
   d: z.string().optional(),
-  role: z.literal('previous').optional(), // of our own: the key is not the next one of `rotateSigningKeys`
+  role: z.literal('previous').optional(), // our own member: `rotateSigningKeys` does not use this key as the next one
 })
 type P256Jwk = z.infer<typeof P256Jwk>
 
 const KeySet = z.object({ keys: z.array(P256Jwk).min(1) })
 
-/** Parses a JWK Set (RFC 7517) of ES256 keys. The first, private one signs. Throws an error that has no key in it. */
+/** Parses a JWK Set (RFC 7517) of ES256 keys. The first key, a private key, signs. Thrown errors contain no key. */
 export function parseSigningKeys(json: string) {
   const { keys } = parseKeySet(json)
   const [first] = keys
   if (!first?.d) throw new Error('the first key must be a private one, because it signs')
   const published = keys.map((jwk) => publicJwk(importKey(jwk)))
   const privateKeys = keys.map(({ d }, index) => ({ d, kid: published[index]!.kid })).filter(({ d }) => d)
-  // One per purpose (HKDF, RFC 5869), so that no key has two uses. The first one makes values, and all verify them.
+  // Derives separate keys for each purpose (HKDF, RFC 5869). Only the first of them signs, and all verify.
   const derived = (purpose: string) => privateKeys.map(({ d }) => deriveKey(Buffer.from(d!, 'base64url'), purpose))
   const signInKeys = derived('sign-in-v1')
   return {
@@ -35,11 +35,11 @@ export function parseSigningKeys(json: string) {
     privateKey: crypto.createPrivateKey({ key: first as JsonWebKey, format: 'jwk' }),
     published,
     refreshKeys: derived('refresh-v1'),
-    // for SSO attempts, by the `kid` that they store
+    // for SSO attempts, which store the `kid`
     signInKeys: Object.fromEntries(privateKeys.map(({ kid }, index) => [kid, signInKeys[index]!])),
     knownBrowserKeys: derived('known-browser-v1'),
     challengeKeys: derived('second-factor-v1'),
-    // so that the database and Redis do not show who is counted
+    // These keep the database and Redis from showing who is counted.
     attemptKey: derived('password-attempts-v1')[0]!,
     rateLimitKey: derived('rate-limit-v1')[0]!,
   }
@@ -52,7 +52,7 @@ export function newSigningKeys(): string {
 
 export type RotationStep = 'publish' | 'sign' | 'drop'
 
-/** Takes the next step of a rotation: adds a key that does not sign yet, lets it sign, or drops the previous one. */
+/** Makes the next step of a rotation: adds a key that does not sign yet, makes it sign, or removes the previous key. */
 export function rotateSigningKeys(json: string): { step: RotationStep; json: string } {
   parseSigningKeys(json)
   const { keys } = parseKeySet(json)
@@ -65,13 +65,13 @@ export function rotateSigningKeys(json: string): { step: RotationStep; json: str
   return result('publish', [current!, newSigningKey()])
 }
 
-/** Whether a key that does not sign will be the next to sign. */
+/** Whether a key that does not sign yet will be the next signing key. */
 export function isNext({ d, role }: Pick<P256Jwk, 'd' | 'role'>): boolean {
   return d !== undefined && role !== 'previous'
 }
 
 function newSigningKey(): JsonWebKey {
-  // Via DER: in Node 20, exporting a KeyObject that was just generated can deadlock with the garbage collector.
+  // Through DER, because exporting a newly generated KeyObject in Node 20 can deadlock with the garbage collector.
   const { privateKey } = crypto.generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'der' },
@@ -99,12 +99,12 @@ function importKey(jwk: P256Jwk): crypto.KeyObject {
     if (!jwk.d || signsFor(crypto.createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' }), publicKey))
       return publicKey
   } catch {
-    // falls through, because OpenSSL's message would not help
+    // continues below, because OpenSSL's message would not help
   }
   throw new Error('a key in the set is damaged: x, y and d do not belong together')
 }
 
-/** Signs and verifies, because OpenSSL does not check that x and y match the private key. */
+/** Checks a key pair by a signature, because OpenSSL does not check that x and y match the private key. */
 function signsFor(privateKey: crypto.KeyObject, publicKey: crypto.KeyObject): boolean {
   const text = Buffer.from('any text')
   return crypto.verify('sha256', text, publicKey, crypto.sign('sha256', text, privateKey))

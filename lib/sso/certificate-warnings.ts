@@ -3,7 +3,7 @@ import { isSaml } from './connection'
 import { listConnections } from './manage'
 import { expiringCertificates } from './saml/provider'
 
-/** Logs the connections whose certificates end within 30 days. Call it daily. */
+/** Logs the connections whose certificates expire within 30 days. Call it daily. */
 export async function logExpiringCertificates(): Promise<void> {
   for (const { slug, settings } of (await listConnections()).filter(isSaml).filter(({ disabledAt }) => !disabledAt))
     for (const { whose, endsAt } of expiringCertificates(settings)) {

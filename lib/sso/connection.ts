@@ -5,7 +5,7 @@ import { OidcSettings } from './oidc/settings'
 import type { Provider } from './provider'
 import { SamlSettings } from './saml/settings'
 
-/** The kinds of identity providers. The code for a protocol is loaded when it is needed. */
+/** The kinds of identity providers. The code for a protocol is loaded on first use. */
 export const providers = {
   oidc: async (): Promise<Provider> => (await import('./oidc/provider')).oidc,
   saml: async (): Promise<Provider> => (await import('./saml/provider')).saml,
@@ -14,7 +14,7 @@ export const providers = {
 export const ConnectionSettings = z.discriminatedUnion('kind', [OidcSettings, SamlSettings])
 type ConnectionSettings = z.output<typeof ConnectionSettings>
 
-export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/ // it is a segment of a path
+export const slugPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/ // a segment of a path
 
 export type Row = Prisma.ConnectionGetPayload<object>
 
@@ -34,7 +34,7 @@ export function isSaml<Of extends Connection>(connection: Of): connection is Of 
   return connection.settings.kind === 'saml'
 }
 
-/** Returns an enabled connection by its slug, which may be any text, or null. */
+/** Returns the enabled connection with a slug, or null. The slug may be any text. */
 export async function findConnection(slug: string): Promise<Connection | null> {
   if (!slugPattern.test(slug)) return null
   const row = await prisma().connection.findFirst({
@@ -57,7 +57,7 @@ export async function findConnectionOfEmail(email: string): Promise<string | nul
   return row && !row.connection.disabledAt ? row.connection.slug : null
 }
 
-/** Returns the connections that the sign-in page lists. `gt: ''` holds for every row: PostgreSQL then reads by key. */
+/** Returns the connections that the sign-in page lists. `gt: ''` excludes no row, but makes PostgreSQL read by key. */
 export async function signInChoices(): Promise<{ listed: { slug: string; name: string }[]; any: boolean }> {
   const rows = await prisma().connection.findMany({
     where: { slug: { gt: '' }, disabledAt: null },
@@ -74,13 +74,13 @@ export function domainOf(email: string): string | null {
   return at < 0 ? null : asciiDomain(email.slice(at + 1))
 }
 
-/** Returns a domain of several labels in ASCII and lower case, or null if it is none. */
+/** Returns a domain in ASCII and lower case, or null if the text is not a domain of several labels. */
 export function asciiDomain(text: string): string | null {
   const domain = domainInAscii(text)
   return domain?.includes('.') ? domain : null
 }
 
-/** Returns the path at which a sign-in with a connection starts. A parameter can give the reason. */
+/** Returns the path at which a sign-in through a connection starts. `reason` is a parameter that explains the start. */
 export function startPath(slug: string, next?: string | null, reason?: 'unsolicited' | 'again' | 'again=new'): string {
   const query = [...(next ? [`next=${encodeURIComponent(next)}`] : []), ...(reason ? [reason] : [])].join('&')
   return `/api/auth/sso/${slug}/start${query && `?${query}`}`

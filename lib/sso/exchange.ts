@@ -14,11 +14,11 @@ import { SignInRejected } from './rejection'
 
 const doubleSubmitSeconds = 10
 
-/** What a code is bound to. Its session can be renewed until `renewableUntil`, and for `sessionHours`. */
+/** What a code is bound to. Its session can be renewed until `renewableUntil` and for at most `sessionHours`. */
 type Bounds = {
-  browser?: string // the value of the cookie `__Host-browser`: the code works in that browser only
+  browser?: string // the value of the cookie `__Host-browser` of the only browser that can use the code
   browserHash?: Uint8Array
-  /** The code works while the connection is enabled and the user stays linked to that identity. */
+  /** The code works only while the connection is enabled and the user is linked to that identity. */
   identity?: Subject & { connectionId: string }
   renewableUntil?: Date | undefined
   sessionHours?: number | null
@@ -36,7 +36,7 @@ export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise
       least(to_timestamp(${renewableUntil ? renewableUntil.getTime() / 1_000 : null}), now() + make_interval(hours => ${sessionHours})),
       now() + make_interval(secs => ${lifetimes.code}))
     RETURNING extract(epoch FROM expires_at)::float8 AS "expiresAt"`
-  // A second statement, which sees an `unlink` that the insert waited for. A later `unlink` deletes the code.
+  // A second statement sees an `unlink` for which the insert waited. A later `unlink` deletes the code.
   if (identity) {
     const where = { userId, connectionId: identity.connectionId, issuer: identity.issuer }
     const linked = await prisma().identity.findFirst({ where, select: { subject: true } })
@@ -46,25 +46,25 @@ export async function issueSsoCode(userId: string, bounds: Bounds = {}): Promise
   return { secret, expiresAt: dateFromEpoch(row!.expiresAt) }
 }
 
-/** The client that presents a code: a browser, or a dashboard's server with the PKCE verifier (RFC 7636). */
+/** The client that sends a code: a browser, or a dashboard's server with the PKCE verifier (RFC 7636). */
 type Presenter = Holder & { browser: string | null; codeVerifier?: string }
 
 type Row = Omit<StoredSession, 'userId' | 'sessionId' | 'generation'> & { userId: string | null; isKnown: boolean }
 
-/** Exchanges a code, once, and ends the browser's earlier sessions. Throws SSO_EXCHANGE_INVALID for any reason. */
+/** Exchanges a code, which works once, and ends the browser's earlier sessions. Throws SSO_EXCHANGE_INVALID. */
 export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const sessionId = randomUUID()
   const codeHash = hashSecret(code)
   const browserHash = presenter.browser ? hashSecret(presenter.browser) : null
   const challenge = presenter.codeVerifier === undefined ? null : hashSecret(presenter.codeVerifier)
-  // A dashboard's code needs its verifier. Other codes have no challenge and no parent.
+  // A dashboard's code needs its verifier. Other codes have neither a challenge nor a parent.
   const isVerified = challenge
     ? Prisma.sql`code_challenge = ${challenge} AND ${isParentLive(Prisma.sql`exchange_codes.parent_id`)}`
     : Prisma.sql`code_challenge IS NULL`
   const method = challenge
     ? Prisma.sql`(SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)`
     : Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`
-  // Locks the user first, as a reset does: if both run at once, the later one sees the changes of the earlier one.
+  // Locks the user first, as a reset does. If both run concurrently, the later one sees the changes of the earlier one.
   const [row] = await prisma().$queryRaw<Row[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT email FROM users
@@ -96,9 +96,9 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
 type Hash = Uint8Array | null
 type RejectedCode = { sessionId: string | null; isElsewhere: boolean; isUnverified: boolean; revoked: boolean }
 
-/** Ends the session that a used code started (RFC 6749 §4.1.2), unless the same browser presents it again. */
+/** Ends the session that a used code started (RFC 6749 §4.1.2), unless the same browser has sent the code again. */
 async function endReusedSession(codeHash: Hash, browserHash: Hash, challenge: Hash, heldSessionIds: string[]) {
-  // A second statement: the rejected claim can't see a session that was starting at that time.
+  // A second statement, because the rejected claim could not see a session that was starting at that time.
   const [code] = await prisma().$queryRaw<RejectedCode[]>`
     WITH code AS MATERIALIZED (
       SELECT session_id, browser_hash IS NOT NULL AND browser_hash IS DISTINCT FROM ${browserHash} AS is_elsewhere,

@@ -3,36 +3,36 @@ import { prisma, type Transaction, transaction } from '../database/prisma'
 import { asciiDomain, type Connection, domainOf } from './connection'
 import { SignInRejected } from './rejection'
 
-/** The user as the identity provider identifies it. `isEmail`: the letter case of the subject may change. */
+/** The user at the identity provider. `isEmail`: the provider may change the letter case of the subject. */
 export type Subject = { issuer: string; subject: string; isEmail?: boolean }
 
-/** The email from the provider, to link or create a user. `domains`: those that the tenant vouches for, if not all. */
+/** The email from the provider, to link or create a user. `domains`: the tenant vouches only for these, if set. */
 export type Contact = { email: string; isVerified: boolean; hostedDomain?: string | null; domains?: string[] }
 
-const locks = { subject: 71_001, email: 71_002 } // classes of advisory locks
+const locks = { subject: 71_001, email: 71_002 } // the classes of two advisory locks
 
-/** Returns the user of an identity. Links or creates one for its email if the connection may. Throws SignInRejected. */
+/** Returns the user of an identity. If allowed, links the user with its email or creates one. Throws SignInRejected. */
 export async function userOfIdentity(connection: Connection, identity: Subject, contact: () => Promise<Contact>) {
   const known = await findUser(prisma(), connection, identity)
   if (known) return enabled(known)
 
   const email = await linkableEmail(connection, await contact())
   const user = await transaction(async (tx) => {
-    // Always in this order. These locks serialize first sign-ins of one subject, and of one address.
+    // These locks, always in this order, serialize the first sign-ins of one subject and of one address.
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.subject}, hashtext(${`${connection.id} ${foldCase(identity.subject)}`}))`
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${locks.email}, hashtext(${email}))`
     return (await findUser(tx, connection, identity)) ?? link(tx, connection, identity, email)
   })
-  // thrown here, because an error in the transaction would close its connection
+  // thrown here, because an error inside the transaction would close its database connection
   if (user instanceof SignInRejected) throw user
   return enabled(user)
 }
 
-/** `userId` is null if an operator has unlinked the identity. */
+/** `userId` is null if an operator has unlinked the subject. */
 type KnownUser = { userId: string | null; isDisabled: boolean }
 
 async function findUser(tx: Transaction, { id: connectionId }: Connection, { issuer, subject, isEmail }: Subject) {
-  // The collation C folds A–Z only, as foldCase does.
+  // The collation C converts only A–Z, as foldCase does.
   const [known, another] = await tx.$queryRaw<(KnownUser & { isExact: boolean })[]>`
     SELECT user_id AS "userId", subject = ${subject} AS "isExact",
       (SELECT disabled_at FROM users WHERE users.id = user_id) IS NOT NULL AS "isDisabled"
@@ -40,25 +40,25 @@ async function findUser(tx: Transaction, { id: connectionId }: Connection, { iss
     WHERE connection_id = ${connectionId} AND issuer = ${issuer} AND lower(subject COLLATE "C") = ${foldCase(subject)}
       AND (subject = ${subject} OR ${isEmail === true})
     ORDER BY subject = ${subject} DESC LIMIT 2`
-  // The subjects of two people at the provider may differ in letter case only.
+  // The subjects of two people may differ in letter case only, so an inexact match must be the only one.
   return known && (known.isExact || !another) ? known : null
 }
 
-/** Whether a known subject is the one that the provider named. */
+/** Whether a stored subject is the one from the provider. */
 export function isSameSubject({ subject, isEmail }: Subject, known: string): boolean {
   return subject === known || (isEmail === true && foldCase(subject) === foldCase(known))
 }
 
 async function link(tx: Transaction, connection: Connection, { issuer, subject }: Subject, email: string) {
-  // Locks the user: a second factor that is being set up is then on, or is set up for a user who is linked already.
+  // Locks the user, so that a concurrent set-up of a second factor is either complete or happens after the link.
   const [found] = await tx.$queryRaw<(KnownUser & { isLinked: boolean; hasSecondFactor: boolean })[]>`
     SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled", second_factor_at IS NOT NULL AS "hasSecondFactor",
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"
     FROM users WHERE email = ANY (${[email, inUnicode(email)]}) ORDER BY email = ${email} DESC LIMIT 1
     FOR KEY SHARE`
-  // Another person has got the address. An operator decides whether the user may be linked.
+  // The address may belong to another person now. An operator decides whether to link the user.
   if (found?.isLinked) return new SignInRejected('identity_other_subject', 'no_access')
-  // The provider must not replace the second factor: only an operator can link the user.
+  // A sign-in at the provider must not bypass the second factor, so only an operator can link the user.
   if (found?.hasSecondFactor) return new SignInRejected('identity_second_factor', 'no_access')
   if (!found && !connection.provision) return new SignInRejected('identity_not_provisioned', 'no_access')
   if (found?.isDisabled) return found
@@ -68,13 +68,13 @@ async function link(tx: Transaction, connection: Connection, { issuer, subject }
   return { userId, isDisabled: false }
 }
 
-/** Returns the address that may identify a user, in lower case. Throws SignInRejected otherwise. */
+/** Returns the address in lower case if it may identify a user. Otherwise, throws SignInRejected. */
 async function linkableEmail(connection: Connection, contact: Contact): Promise<string> {
   const { email, isVerified, hostedDomain, domains } = contact
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
   const address = parseEmailAddress(email)
   const domain = address && domainOf(address)
-  // ASCII only: other letters can look like another address, or become one in lower case.
+  // ASCII only, because other letters can look like those of another address, or become them in lower case.
   if (!domain || /[^ -~]/.test(address)) throw new SignInRejected('email_malformed', 'no_access')
   if (!(await owns(connection, domain))) throw new SignInRejected('email_domain', 'no_access')
   if (domains && !domains.includes(domain)) throw new SignInRejected('email_tenant', 'no_access')

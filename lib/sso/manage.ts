@@ -32,7 +32,7 @@ export async function addConnection({ secrets, domains, settings, ...columns }: 
   })
 }
 
-/** Ends password sessions of users who may not use a password, after the commit that forbids it. Returns the number. */
+/** Ends password sessions of users who can't use a password. Call it after the change. Returns how many users. */
 export async function endPasswordSessions(domains: string[]): Promise<number> {
   let count = 0
   for (const domain of domains) {
@@ -49,7 +49,7 @@ export async function endPasswordSessions(domains: string[]): Promise<number> {
 
 type Work = (tx: Transaction, userIds: string[]) => Promise<number>
 
-/** Locks the users that a query returns, and works on them, in a transaction per batch. Returns the sum of results. */
+/** Calls `work` for the users that a query returns, with their locks, in a transaction per batch. Returns the total. */
 async function inBatches(usersAfter: (id: string) => Prisma.Sql, work: Work): Promise<number> {
   let sum = 0
   for (let last: string | undefined = lowestId; last; ) {
@@ -75,7 +75,7 @@ export async function countWithoutWayIn(domains: string[]): Promise<number> {
   return row!.count
 }
 
-/** Adds domains to a connection. It may have them already. */
+/** Adds domains to a connection, which may already have them. */
 async function claimDomains(tx: Transaction, id: string, domains: string[]): Promise<void> {
   const claimed = await tx.$queryRaw<{ domain: string }[]>`
     INSERT INTO connection_domains (domain, connection_id) SELECT unnest(${domains}::text[]), ${id}
@@ -86,13 +86,13 @@ async function claimDomains(tx: Transaction, id: string, domains: string[]): Pro
   if (taken.length > 0) throw new UsageError(`Another connection has ${taken.join(', ')}.`)
 }
 
-/** Fields that are missing or null do not change. `domains` are added. */
+/** Settings that are missing or null do not change. `domains` are added. */
 export type ConnectionChange = Partial<Omit<NewConnection, 'slug' | 'secrets'>> & {
   secrets?: Secrets | null
   removedDomains?: string[]
 }
 
-/** Throws UsageError if a domain is taken, none is left, or `before` is out of date. Then `endPasswordSessions`. */
+/** Throws UsageError if a domain is taken, none is left, or `before` is outdated. Then call `endPasswordSessions`. */
 export async function updateConnection(before: ListedConnection, change: ConnectionChange): Promise<void> {
   const { id, slug } = before
   const { settings = before.settings, secrets, domains = [], removedDomains = [] } = change
@@ -119,7 +119,7 @@ export type ListedConnection = Connection & Pick<Row, 'listed' | 'disabledAt'> &
 
 type Named = Pick<Connection, 'id' | 'slug'>
 
-/** Returns all connections, by slug; or the one with a slug. */
+/** Returns all connections in the order of their slugs, or only the connection with `slug`. */
 export async function listConnections(slug: string | null = null): Promise<ListedConnection[]> {
   const rows = await prisma().connection.findMany({
     where: slug === null ? {} : { slug },
@@ -142,7 +142,7 @@ export async function enableConnection({ id }: Pick<ListedConnection, 'id'>): Pr
   await prisma().connection.updateMany({ where: { id }, data: { disabledAt: null } })
 }
 
-/** Disables a connection, so that later exchanges are rejected, and then ends its sessions. Returns their number. */
+/** Disables a connection, which rejects later exchanges. Then ends its sessions, and returns their number. */
 export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<number> {
   await prisma().$executeRaw`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
   const usersAfter = (last: string) => Prisma.sql`
@@ -150,10 +150,10 @@ export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): P
   return inBatches(usersAfter, (tx, userIds) => endSessionsOf(tx, id, userIds))
 }
 
-/** Disables a connection and deletes it, with its identities. Returns how many sessions it ended. */
+/** Disables a connection, then deletes it with its identities. Returns how many sessions ended. */
 export async function removeConnection(connection: Pick<ListedConnection, 'id'>): Promise<number> {
   const ended = await disableConnection(connection)
-  // In batches, because the foreign key would delete all SSO attempts in one statement, and there can be millions.
+  // In batches, because the foreign key would delete all SSO attempts in one statement. There can be millions.
   const deleteSome = () => prisma().$executeRaw`
     DELETE FROM sso_attempts WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM sso_attempts WHERE connection_id = ${connection.id} LIMIT ${rowsAtOnce}))`
@@ -162,7 +162,7 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
   return ended
 }
 
-/** Unlinks a user's subject, which is rejected until `linkUser`, and ends its sessions. Null if there is no subject. */
+/** Unlinks a user's subject and ends its sessions. `linkUser` can link it again. Returns null without a subject. */
 export async function unlinkUser(userId: string, connectionId: string) {
   return transaction(async (tx) => {
     await lockUsers(tx, [userId])
@@ -173,13 +173,13 @@ export async function unlinkUser(userId: string, connectionId: string) {
   })
 }
 
-/** Returns the issuers of a subject that has signed in through a connection. */
+/** Returns the issuers for which a connection has an identity with this subject. */
 export async function issuersOf(connectionId: string, subject: string): Promise<string[]> {
   const rows = await prisma().identity.findMany({ where: { connectionId, subject }, select: { issuer: true } })
   return rows.map(({ issuer }) => issuer)
 }
 
-/** Links a user to a subject, even one that was unlinked. Throws UsageError if either has another link. */
+/** Links a user to a subject, which may be unlinked. Throws UsageError if the user or the subject has another link. */
 export async function linkUser(userId: string, { id, slug }: Named, { issuer, subject }: Subject): Promise<void> {
   await transaction(async (tx) => {
     await lockUsers(tx, [userId])
@@ -200,7 +200,7 @@ export async function linkUser(userId: string, { id, slug }: Named, { issuer, su
   })
 }
 
-/** Ends the sessions of locked users that began with a connection, and deletes its codes. Returns the number. */
+/** Ends the sessions of locked users that began at a connection, and deletes its codes. Returns how many ended. */
 async function endSessionsOf(tx: Transaction, connectionId: string, userIds: string[]): Promise<number> {
   return tx.$executeRaw`
     WITH ${revokeSessions(Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId}`)},

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isHttps, isLoopback } from '../settings/env'
 
-/** A URL of an identity provider. http only where there is no network: with https, PUBLIC_URL is on one. */
+/** A URL of an identity provider. http is allowed only on this machine, and only if PUBLIC_URL uses http too. */
 export const ProviderUrl = z
   .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
   .refine((value) => /^https:/i.test(value) || (!isHttps() && isLoopback(hostOf(value))), 'must begin with https://')

@@ -16,25 +16,25 @@ export type Authenticated = {
 
 export type Flags = Record<string, string | boolean | (string | boolean)[] | undefined>
 
-/** What an operator entered. `secrets` is null if they do not change. `notes` are shown to the operator. */
+/** The input of an operator. `secrets` is null if they do not change. `notes` are shown to the operator. */
 export type Entered = Pick<NewConnection, 'settings'> & { secrets: Secrets | null; notes: string[] }
 
-/** A kind of identity provider: what a sign-in and `npm run connections` need of it. */
+/** A kind of identity provider, with the functions for sign-ins and for `npm run connections`. */
 export type Provider<Of extends Connection = Connection> = {
-  response: 'query' | 'form' // a response is the query of the callback, or a form that another site posts
-  /** Returns the provider's URL to which the browser is redirected, with what to ask for. Throws SignInRejected. */
+  response: 'query' | 'form' // the query of the callback, or a cross-site form post
+  /** Returns the provider's URL to which the browser is redirected. Throws SignInRejected. */
   authorize(connection: Of, secrets: AttemptSecrets, ask?: Ask | null): Promise<string>
-  /** Verifies the response to the claimed sign-in that has these secrets. Throws SignInRejected. */
+  /** Verifies the response to a sign-in, which must be claimed and have these secrets. Throws SignInRejected. */
   authenticate(connection: Of, response: URLSearchParams, secrets: AttemptSecrets): Promise<Authenticated>
-  /** Returns lines about a connection, and what to enter at the provider, by label. */
+  /** Returns lines about a connection, and the values to enter at the provider, by label. */
   describe(connection: Of): { settings: string[]; entries: Record<string, string> }
-  /** Sends requests to the provider. Returns the results and possible problems. Throws if nobody can sign in. */
+  /** Sends test requests to the provider. Returns the results and possible problems. Throws if nobody can sign in. */
   check(connection: Of): Promise<{ summary: string; problems: string[] }>
-  /** How `npm run connections -- add` and `update` make the settings and secrets of a connection. */
+  /** How `npm run connections -- add` and `update` create the settings and secrets of a connection. */
   add: {
     usage: string
     flags: NonNullable<ParseArgsConfig['options']>
-    /** What an update leaves out is taken from `stored`. `domains` are those after it. `read` takes - for stdin. */
+    /** An update keeps settings in `stored` without a flag. `domains` are those after it. `read` reads stdin for -. */
     settingsFrom(
       entry: { slug: string; domains: string[]; stored?: Of['settings'] },
       flags: Flags,

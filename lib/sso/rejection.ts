@@ -1,4 +1,4 @@
-/** What the page `/sso/callback?error=…` can explain. The first four are errors of the provider (RFC 6749 §4.1.2.1). */
+/** The errors that `/sso/callback?error=…` explains. The first four come from the provider (RFC 6749 §4.1.2.1). */
 export type SignInError =
   | 'access_denied'
   | 'login_required'
@@ -11,11 +11,11 @@ export type SignInError =
   | 'connection_unavailable'
   | 'unavailable'
 
-/** Rejects a sign-in. The browser receives `error`, the log `check`. The cause may contain tokens: never log it. */
+/** A rejected sign-in. `error` is for the browser, `check` for the log. Never log the cause: it may contain tokens. */
 export class SignInRejected extends Error {
   override name = 'SignInRejected'
-  account: string | undefined // the name at the provider: show it to the user, but never log it
-  next: string | null = null // where the user wanted to go, if the sign-in is known and of this browser
+  account: string | undefined // the name at the provider. Show it to the user, but never log it.
+  next: string | null = null // the destination, if this browser began the sign-in
 
   constructor(
     readonly check: string,

@@ -3,15 +3,15 @@ import { decryptText, encryptText } from '../settings/encryption'
 import type { Connection } from './connection'
 import { SignInRejected } from './rejection'
 
-/** The secrets of a connection: with OpenID Connect our client secret, with SAML our private keys. */
+/** The secrets of a connection: our client secret for OpenID Connect, or our private keys for SAML. */
 export type Secrets = Record<string, string>
 
-/** Encrypts secrets with the first key of ENCRYPTION_KEY, for what `bindingOf` returns. */
+/** Encrypts secrets with the first key of ENCRYPTION_KEY, and binds them to values from `bindingOf`. */
 export function encryptSecrets(secrets: Secrets, binding: Record<string, string>): Promise<string> {
   return encryptText(JSON.stringify(secrets), 'connection-secrets', binding)
 }
 
-/** Decrypts the secrets of a connection. Throws SignInRejected if no key fits, or if the binding has changed. */
+/** Decrypts the secrets of a connection. Throws SignInRejected if no key matches, or if the binding has changed. */
 export async function decryptSecrets(
   connection: Pick<Connection, 'id' | 'settings' | 'encryptedSecrets'>,
 ): Promise<Secrets> {

@@ -3,10 +3,10 @@ import { UsageError } from '../usage-error'
 
 type NameOf = (setting: string) => string
 
-const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u // line breaks, escapes, changes of direction
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u // line breaks, terminal escapes, changes of text direction
 const noInvisible = 'must contain no control or invisible characters'
 
-/** Returns entered settings. Rejects characters that a terminal or a reader could misread. Throws UsageError. */
+/** Validates an operator's settings. Rejects characters that can mislead a terminal or a reader. Throws UsageError. */
 export function checkEntered<Of extends object>(schema: z.ZodType<Of>, entered: object, nameOf: NameOf) {
   const asEntered = schema.superRefine((settings, { addIssue }) => {
     for (const [name, value] of Object.entries(settings)) {

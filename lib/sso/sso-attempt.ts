@@ -6,10 +6,10 @@ import { hashSecret, newSecret } from '../secret'
 import { env } from '../settings/env'
 import { SignInRejected } from './rejection'
 
-/** The secrets of one sign-in. `state` goes through the browser; the others are derived from it. */
+/** The secrets of one sign-in. The browser transports `state`. The others are derived from it. */
 export type AttemptSecrets = ReturnType<typeof secretsOf>
 
-// A provider whose responses never name a request would make the browser start again and again.
+// A provider whose responses never name a request would cause a loop of starts.
 const unsolicitedPerMinute = 3
 
 /** Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` must have been validated. */
@@ -24,7 +24,7 @@ export async function startAttempt(connectionId: string, browser: string, next: 
   return secretsOf(state, kid)
 }
 
-/** Throws SignInRejected if a browser has just begun several sign-ins without a response. Call it before another start. */
+/** Throws SignInRejected if a browser has just begun several sign-ins without a response. Call it before a start. */
 export async function rejectLoop(connectionId: string, browser: string): Promise<void> {
   const [row] = await prisma().$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
@@ -40,10 +40,10 @@ type Presented = {
   state: string | null
   connectionId: string
   browser: string | null
-  mayLackCookies?: boolean // for a cross-site POST: bind the code to `browserHash`
+  mayLackCookies?: boolean // for a cross-site POST. Then bind the code to `browserHash`.
 }
 
-/** Uses up a sign-in, once. Throws SignInRejected, also if the browser or the connection differs from the start. */
+/** Uses up a sign-in. Throws SignInRejected if it is invalid, or if the browser or the connection is not the same. */
 export async function claimAttempt({ state, connectionId, browser, mayLackCookies }: Presented) {
   if (!state) throw new SignInRejected('state_missing', 'attempt_invalid')
   const stateHash = hashSecret(state)

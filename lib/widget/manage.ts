@@ -6,7 +6,7 @@ import { isTokenLive } from './session'
 
 const maxOrigins = 50
 
-/** Throws UsageError unless a text is an origin as browsers send it (RFC 6454): https, or http on this machine. */
+/** Throws UsageError unless a text is an origin in a browser's form (RFC 6454), with https, or http on this machine. */
 export function demandOrigin(text: string): void {
   const example = 'an origin, like https://www.example.com'
   if (!URL.canParse(text) || !/^https?:/i.test(text)) throw new UsageError(`“${text}” is not ${example}.`)
@@ -21,7 +21,7 @@ export function demandOrigin(text: string): void {
 export async function createWidgetToken(widgetId: string, tx: Prisma.TransactionClient): Promise<string> {
   const token = `wgt_${newSecret()}`
   const hint = token.slice(-4)
-  if (hint.startsWith('-')) return createWidgetToken(widgetId, tx) // `revoke` would read it as a flag
+  if (hint.startsWith('-')) return createWidgetToken(widgetId, tx) // `revoke` would parse it as a flag
   await tx.widgetToken.create({ data: { widgetId, tokenHash: hashSecret(token), hint } })
   return token
 }
@@ -40,7 +40,7 @@ export async function addWidget(slug: string, name: string, origins: string[]): 
 
 export type ListedWidget = Awaited<ReturnType<typeof listWidgets>>[number]
 
-/** Returns all widgets, by slug; or the one with a slug. */
+/** Returns all widgets in the order of their slugs, or only the widget with `slug`. */
 export async function listWidgets(slug?: string) {
   const widgets = await prisma().widget.findMany({
     where: { slug },
@@ -57,7 +57,7 @@ export async function listWidgets(slug?: string) {
   return widgets.map(({ origins, ...widget }) => ({ ...widget, origins: origins.map(({ origin }) => origin) }))
 }
 
-/** Approves an origin. Throws UsageError for what `demandOrigin` rejects, and above 50 origins. */
+/** Approves an origin. Throws UsageError if `demandOrigin` rejects it, or for more than 50 origins. */
 export async function addOrigin({ id, origins }: ListedWidget, origin: string): Promise<void> {
   demandOrigin(origin)
   if (origins.length >= maxOrigins && !origins.includes(origin))
@@ -65,12 +65,12 @@ export async function addOrigin({ id, origins }: ListedWidget, origin: string): 
   await prisma().widgetOrigin.createMany({ data: [{ widgetId: id, origin }], skipDuplicates: true })
 }
 
-/** Returns whether the origin was approved. */
+/** Removes an approved origin. Returns whether it was approved. */
 export async function removeOrigin({ id }: ListedWidget, origin: string): Promise<boolean> {
   return (await prisma().widgetOrigin.deleteMany({ where: { widgetId: id, origin } })).count === 1
 }
 
-/** Returns a new token of a widget. Its current tokens expire after `keepSeconds`, or earlier. */
+/** Creates a token of a widget, and returns it. The current tokens expire after `keepSeconds` or earlier. */
 export function rotateToken({ id }: ListedWidget, keepSeconds: number): Promise<string> {
   return transaction(async (tx) => {
     await tx.$executeRaw`
@@ -86,14 +86,14 @@ export async function revokeTokens({ id }: ListedWidget, hint: string): Promise<
     UPDATE widget_tokens SET revoked_at = now() WHERE widget_id = ${id} AND hint = ${hint} AND ${isTokenLive}`
 }
 
-/** Returns the number of tokens of a widget that work, by the database's clock. */
+/** Returns the number of valid tokens of a widget, by the database's clock. */
 export async function countLiveTokens({ id }: ListedWidget): Promise<number> {
   const [row] = await prisma().$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM widget_tokens WHERE widget_id = ${id} AND ${isTokenLive}`
   return row!.count
 }
 
-/** Disables a widget: its tokens get no JWT. Or enables it again. */
+/** Disables a widget, so that it gets no more JWTs, or enables it again. */
 export async function setDisabled({ id }: ListedWidget, isDisabled: boolean): Promise<void> {
   const since = isDisabled ? Prisma.sql`coalesce(disabled_at, now())` : Prisma.sql`NULL`
   await prisma().$executeRaw`UPDATE widgets SET disabled_at = ${since} WHERE id = ${id}`

@@ -5,10 +5,10 @@ import { hashSecret } from '../secret'
 import { env } from '../settings/env'
 import type { SigningKeys } from '../settings/signing-keys'
 
-/** A widget whose token was presented. `now` is in seconds since 1970, by the database's clock. */
+/** The widget of a token. `now` is in seconds since 1970, by the database's clock. */
 type PresentedWidget = { id: string; slug: string; isApproved: boolean; now: number }
 
-/** A condition: whether a widget token works. */
+/** A condition on a row of `widget_tokens`: whether the token is valid. */
 export const isTokenLive = Prisma.sql`revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
 
 /** Returns the widget of a live token, and whether it is approved for an origin. Null for other tokens. */
@@ -22,7 +22,7 @@ export async function findPresentedWidget(widgetToken: string, origin: string | 
   return row ?? null
 }
 
-/** Returns a JWT for a page of an approved origin. Its type, issuer and keys are its own (RFC 8725 §3.11). */
+/** Returns a JWT for a page of an approved origin. It has its own type, issuer and keys (RFC 8725 §3.11). */
 export function signWidgetToken({ id, slug, now }: PresentedWidget, origin: string, keys: SigningKeys) {
   const exp = now + lifetimes.widgetToken
   const claims = { iss: `${env().PUBLIC_URL}/widget`, aud: 'widget', sub: id, widget: slug, origin, iat: now, exp }

@@ -36,7 +36,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   },
 )
 
-/** Returns the name of the page's text: why the password was not changed, or that the outcome is unknown. */
+/** Returns the name of the text that explains why the password was not changed, or that the outcome is unknown. */
 function problemOf(error: unknown): string {
   if (error instanceof ApiError) {
     const { code, details } = error

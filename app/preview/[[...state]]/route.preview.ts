@@ -1,5 +1,5 @@
-// The page of development, with every page in every state and every email, in any look. Only development and tests
-// compile this file (see next.config.mjs). It adds a script to a page of the app, which produces the state.
+// The page of development shows every state of every page, and every email, in any look. Only development and tests
+// compile this file (see next.config.mjs). It adds a script to a page of the app. The script produces the state.
 import PQueue from 'p-queue'
 import { z } from 'zod'
 import pageStyles from '@/app/_ui/styles.css?raw'
@@ -23,15 +23,15 @@ import styles from '../overview.css?raw'
 
 type Look = ReturnType<typeof lookOf>
 
-const email = `reader-${process.pid}@preview.example` // the user of the reset links, for this process alone
-const tags = () => languages().map(([tag]) => tag) // of the languages
+const email = `reader-${process.pid}@preview.example` // the user of the previews, one per process
+const tags = () => languages().map(([tag]) => tag) // the language tags
 const schemes = ['system', 'light', 'dark'] as const
-const [hexColor, plainName] = [/^#[0-9a-f]{6}$/i, /^[^"'\\<>$]{1,60}$/] // the name needs no escapes in scripts
+const [hexColor, plainName] = [/^#[0-9a-f]{6}$/i, /^[^"'\\<>$]{1,60}$/] // a plain name needs no escaping in scripts
 const widths = ['320', '390', '1280']
 const opening = new PQueue({ concurrency: 1 }) // a new link invalidates the earlier one
 const plainPage = '<!doctype html><style>:root{color-scheme:light dark}pre{white-space:pre-wrap}</style>'
 const htmlHeaders = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }
-const links: Link[] = JSON.parse(process.env.DEV_LINKS || '[]') // of bin/dev.ts
+const links: Link[] = JSON.parse(process.env.DEV_LINKS || '[]') // from bin/dev.ts
 
 export async function GET(request: Request): Promise<Response> {
   const { pathname, search, searchParams } = new URL(request.url)
@@ -44,7 +44,7 @@ export async function GET(request: Request): Promise<Response> {
   const name = names.find((each) => pathOf(each) === pathname)
   if (name && states[name]) return opening.add(() => pageIn(states[name]!, look))
   if (name) return new Response(mailIn(name, look), { headers: htmlHeaders })
-  return new Response(null, { status: 404, headers: { 'Content-Type': 'text/javascript' } }) // of a script that fails
+  return new Response(null, { status: 404, headers: { 'Content-Type': 'text/javascript' } }) // for a failing script
 }
 
 async function pageIn({ path, link, signedIn, substitute, scripts, ...state }: State, look: Look) {
@@ -89,7 +89,7 @@ function mailIn(name: string, look: Look): string {
   return inLook(asText ? `${plainPage}<pre>${escapeHtml(`${subject}\n\n${text}`)}</pre>` : String(html), look)
 }
 
-/** Returns the cookies of the reader, who is signed in elsewhere too. */
+/** Signs the user of the previews in on three devices, and returns the cookies of one. */
 async function signInReader(by: 'password' | 'sso' | 'factor'): Promise<string> {
   const id = await readerId()
   await signOutUser(id)
@@ -117,7 +117,7 @@ async function readerId(): Promise<string> {
   return (await findUserByEmail(email))!.id
 }
 
-/** Returns how to show the pages. What is missing or wrong has the value of the settings. */
+/** Returns the look from the query. A missing or invalid value is replaced by a default. */
 function lookOf(searchParams: URLSearchParams) {
   const { APP_NAME, ACCENT_COLOR, CORNER_RADIUS } = env()
   const look = z.object({
@@ -131,7 +131,7 @@ function lookOf(searchParams: URLSearchParams) {
   return look.parse(Object.fromEntries(searchParams))
 }
 
-/** Gives a page another name, and a color scheme. Its scripts have the name too. */
+/** Replaces the name of the app in a page and its scripts, and forces the color scheme. */
 function inLook(html: string, { scheme, name }: Look): string {
   const initial = /(brand-mark\W+aria-hidden\W+true\W+(?:children\W+)?)./gu
   const places = /\(prefers-color-scheme:\s*(light|dark)\)|color-scheme:\s*light dark/g
@@ -146,7 +146,7 @@ function inLook(html: string, { scheme, name }: Look): string {
   return parts.join('')
 }
 
-/** The page of development: its links, and every state in a frame. */
+/** Returns the page of development: its links, and a frame for each state. */
 function overview(names: string[], look: Look, search: string): string {
   const groups = [...new Set(names.map((name) => name.split(':')[0]!))]
   const idOf = (name: string) => pathOf(name).slice('/preview/'.length)

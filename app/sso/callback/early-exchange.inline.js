@@ -1,4 +1,4 @@
-// Inlined, so that sign-in waits for no other script: posts the code, then goes to the destination.
+// Posts the code, then opens the destination. Inlined, so that the sign-in does not wait for other scripts.
 ;(() => {
   const { code } = window.urlSecrets
   const lookUpMs = 5_000
@@ -8,15 +8,15 @@
   window.earlyExchange = exchange
   exchange.response
     .then(async (response) => {
-      // A rejected code, such as one that a second click used: the page asks who is signed in.
+      // The code was rejected, for example because a second click had used it. The page asks who is signed in.
       if (response.status === 400) {
         const signal = window.abortAfter(lookUpMs)
         window.earlyLookUp = fetch(sessionPath, { cache: 'no-store', signal }).catch(() => null)
       }
       const { ok } = await response.clone().json()
       if (!ok) return
-      document.documentElement.dataset.ready = '' // nothing else needs to load
+      document.documentElement.dataset.ready = '' // the page needs no other script
       location.replace(destination)
     })
-    .catch(() => {}) // the page shows the outcome, see sso-landing.tsx
+    .catch(() => {}) // sso-landing.tsx shows the outcome
 })()

@@ -22,7 +22,7 @@ const icons: Partial<Record<string, IconName>> = {
   attempt_invalid: 'link',
 }
 
-/** The landing page of a sign-in: `?code=…` or `?error=…`, perhaps with `&next=…`. The browser posts the code. */
+/** The landing page of a sign-in: `?code=…` or `?error=…`, optionally with `&next=…`. The browser posts the code. */
 export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/callback'>) {
   const { code, error, next } = await searchParams
   const { app, language, shared, sso } = await texts()
@@ -78,7 +78,7 @@ export default async function SsoCallbackPage({ searchParams }: PageProps<'/sso/
   )
 }
 
-/** Known codes only: `error` and `error_description` can hold an attacker's text, which is never shown. */
+/** Whether an error is one of our codes. Other text in the URL may come from an attacker, so it is never shown. */
 function isKnown<Texts extends object>(error: unknown, known: Texts): error is keyof Texts & string {
   return typeof error === 'string' && Object.hasOwn(known, error)
 }

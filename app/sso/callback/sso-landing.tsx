@@ -14,10 +14,10 @@ import { inRelativeTime } from '@/lib/page/relative-time'
 import type { Texts } from '@/lib/page/texts/en'
 import { forgetSecret, urlSecret } from '@/lib/page/url-secret'
 
-const lastRetryMs = 0.75 * lifetimes.code * 1_000 // after the page was opened: a later retry might find the code expired
-const readingMs = 1_500 // time to read who is signed in
+const lastRetryMs = 0.75 * lifetimes.code * 1_000 // at a later retry, the code might have expired
+const readingMs = 1_500 // time for the user to read who is signed in
 const lookUpMs = 5_000
-const otherTabMs = 2_000 // for another tab that used the same code to get its session
+const otherTabMs = 2_000 // another tab that used the same code may still get its session
 
 const icons = {
   rejected: 'link',
@@ -50,7 +50,7 @@ type Properties = PageTexts & {
 // module state, because React runs effects twice in development
 let firstAttempt: Promise<Outcome> | undefined
 
-/** Exchanges the code from the URL for a session, whose cookie the response sets, and goes to the destination. */
+/** Exchanges the code in the URL. The response sets the session cookies. Then opens the destination. */
 export function SsoLanding(properties: Properties) {
   const { app, language, texts, shared, destination, signInUrl, hasCode, hasSession } = properties
   const { step, retries, setStep, track } = useAttempts(hasCode)
@@ -61,7 +61,7 @@ export function SsoLanding(properties: Properties) {
   const waitSeconds = 'waitSeconds' in step ? step.waitSeconds : 0
   const wait = useWait(canRetry ? waitSeconds : 0, step)
 
-  /** Continues with a session that this browser already has, such as after Back or a second click. */
+  /** Continues with an existing session of this browser, for example after Back or a second click. */
   async function goOnIfSignedIn(isLast = false): Promise<void> {
     const email = await signedInAs()
     if (signsInAgain.current) return
@@ -75,7 +75,7 @@ export function SsoLanding(properties: Properties) {
 
   async function exchange(code: string): Promise<Outcome> {
     const outcome = await post(paths.exchangeSsoCode, { code })
-    // replace, so that Back skips this page
+    // `replace` makes the Back button skip this page
     if (outcome.kind === 'done') location.replace(destination)
     return outcome
   }
@@ -90,7 +90,7 @@ export function SsoLanding(properties: Properties) {
     await track(checked, again)
   }
 
-  // A layout effect, to correct the first paint: the server can't see a code in the fragment.
+  // A layout effect corrects the page before the first paint. The server can't see a code in the fragment.
   useLayoutEffect(() => {
     markPageReady()
     const code = urlSecret('code')
@@ -141,7 +141,7 @@ export function SsoLanding(properties: Properties) {
       <Screen
         app={app}
         title={done ? texts.done : texts.working}
-        tab={kind === 'ready' ? shared.signIn : undefined} // without scripts, this title stays
+        tab={kind === 'ready' ? shared.signIn : undefined} // a browser without scripts keeps this title
         icon={done ? 'good' : 'busy'}
         focus={'again' in step ? step.again : done}
       >
@@ -186,7 +186,7 @@ export function SsoLanding(properties: Properties) {
 /** Returns the email address of this browser's session, or null. Never throws. */
 async function signedInAs(): Promise<string | null> {
   const early = window.earlyLookUp
-  delete window.earlyLookUp // a later call asks again
+  delete window.earlyLookUp // a later call sends a new request
   try {
     const request = { cache: 'no-store', signal: window.abortAfter(lookUpMs) } as const
     const response = await (early ?? fetch(paths.getSession, request))
@@ -197,7 +197,7 @@ async function signedInAs(): Promise<string | null> {
   }
 }
 
-/** Whether the request was not processed and the code will still be valid after the wait. */
+/** Whether the request was certainly not processed, and the code will still be valid after the wait. */
 function canRetryInTime(outcome: Outcome): boolean {
   if (!isRetryable(outcome)) return false
   return outcome.kind === 'offline' || performance.now() + outcome.waitSeconds * 1000 <= lastRetryMs

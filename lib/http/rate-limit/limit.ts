@@ -6,10 +6,10 @@ import { describeCause, log } from '../../log'
 import { env } from '../../settings/env'
 
 export const windowSeconds = 15 * 60
-const maxWaitMs = 400 // countRequest promises less than half a second
+const maxWaitMs = 400 // so that countRequest takes less than half a second
 const retryIntervalMs = 2_000
 
-/** Counts one request under a key, as rate-limiter-flexible does: over the limit, it rejects with the result. */
+/** Counts one request under a key, like rate-limiter-flexible. Rejects with the result if the limit is exceeded. */
 export type Consume = RateLimiterAbstract['consume']
 
 export type LimiterOptions = { keyPrefix: string; points: number; duration: number }
@@ -23,16 +23,16 @@ const connections = {
 
 type Store = { consume: Promise<Consume>; failing: boolean; lastTriedAt: number }
 
-/** On globalThis, because pages and routes are separate bundles of one process and share the counters. */
+/** On globalThis, because pages and routes are separate bundles, but must share the counters. */
 const globals = globalThis as typeof globalThis & { rateLimitMemory?: Consume; rateLimitStore?: Store }
 
-/** Counts a request of a client, within half a second. Never throws: while the store fails, counts in this process. */
+/** Counts a request of a client within half a second. Never throws. While the store fails, counts in this process. */
 export async function countRequest(client: string): Promise<Verdict> {
   const { RATE_LIMIT, RATE_LIMIT_REQUESTS: points } = env()
   const options = { keyPrefix: 'platform-limit', points, duration: windowSeconds }
   if (!globals.rateLimitMemory) {
     const memory = new RateLimiterMemory(options)
-    // Bound: otherwise the timer of a new client would retain its request's Next.js context (26 KB) for the window.
+    // Bound, because a new client's timer would otherwise retain the request's Next.js context (26 KB) until it fires.
     globals.rateLimitMemory = AsyncResource.bind((key) => memory.consume(key))
   }
   if (RATE_LIMIT !== 'in-process')
@@ -43,7 +43,7 @@ export async function countRequest(client: string): Promise<Verdict> {
   return (!store?.failing && (await attempt)) || verdictOf(globals.rateLimitMemory(client))
 }
 
-/** Returns the headers that describe the limit (draft-ietf-httpapi-ratelimit-headers-10). */
+/** Returns the headers that describe the rate limit (draft-ietf-httpapi-ratelimit-headers-10). */
 export function rateLimitHeaders({ remaining, resetSeconds }: Verdict): Record<string, string> {
   return {
     'RateLimit-Policy': `"platform";q=${env().RATE_LIMIT_REQUESTS};w=${windowSeconds}`,
@@ -51,12 +51,12 @@ export function rateLimitHeaders({ remaining, resetSeconds }: Verdict): Record<s
   }
 }
 
-/** Returns null if the store fails, is too slow or returns no number. Logs the reason once per outage. */
+/** Counts in the store. Returns null if it fails, is too slow or returns no number. Logs the reason once per outage. */
 async function countInStore(store: Store, client: string): Promise<Verdict | null> {
   const isRetry = store.failing
   store.lastTriedAt = performance.now()
   try {
-    // Keyed, because a plain hash of an IP address can be reversed by hashing every IP address.
+    // An HMAC, because hashing all IP addresses would reverse a plain hash.
     const key = createHmac('sha256', env().SESSION_SIGNING_KEYS.rateLimitKey).update(client).digest('base64url')
     const counted = store.consume.then((consume) => verdictOf(consume(key)))
     const verdict = await Promise.race([counted, sleep(maxWaitMs, null, { ref: false })])
@@ -65,7 +65,7 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
     if (isRetry) store.failing = false
     return verdict
   } catch (error) {
-    // Some messages end with the command, which holds the hashes of clients.
+    // Some messages end with the command, which contains hashes of clients.
     const reason = String(error).split(/, (?:command was|with args)/)[0]
     if (!store.failing) log.warn({ reason, cause: describeCause(error) }, 'Redis is unavailable: each process counts')
     store.failing = true
@@ -82,7 +82,7 @@ async function verdictOf(consumed: Promise<RateLimiterRes>): Promise<Verdict> {
   })
   if (!Number.isInteger(remaining + msBeforeNext) || remaining >= env().RATE_LIMIT_REQUESTS)
     throw new TypeError('Redis returned no count')
-  // At least 1, and no more than a window has, after the clock was set back.
+  // Between 1 and the length of a window, even if the clock was set back.
   const resetSeconds = Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), windowSeconds)
   return { allowed, remaining, resetSeconds }
 }

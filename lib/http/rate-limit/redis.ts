@@ -3,12 +3,12 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { env } from '../../settings/env'
 import type { Consume, LimiterOptions } from './limit'
 
-/** Connects to the plain Redis of REDIS_URL, and again whenever the connection is lost. */
+/** Connects to the Redis server at REDIS_URL. Connects again whenever the connection is lost. */
 export async function connectRedis(options: LimiterOptions): Promise<Consume> {
   const redis = new Redis(env().REDIS_URL!, {
     lazyConnect: true,
     enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false, // this process has counted these requests itself
+    autoResendUnfulfilledCommands: false, // this process has counted these requests in memory
     commandTimeout: 400,
     socketTimeout: 2_000, // ends a connection that died silently
   })
@@ -20,6 +20,6 @@ export async function connectRedis(options: LimiterOptions): Promise<Consume> {
   const limiter = new RateLimiterRedis({ storeClient: redis, ...options })
   return (key) =>
     limiter.consume(key).catch((error: unknown) => {
-      throw redis.status === 'ready' ? error : lastError // a command does not know why there is no connection
+      throw redis.status === 'ready' ? error : lastError // only lastError has the reason
     })
 }

@@ -4,7 +4,7 @@ import { RateLimiterRes } from 'rate-limiter-flexible'
 import { env } from '../../settings/env'
 import type { Consume, LimiterOptions } from './limit'
 
-/** Connects to an Upstash Redis over HTTP. Its client sends commands of the same moment in one request. */
+/** Connects to an Upstash Redis over HTTP. Its client sends concurrent commands in one request. */
 export function connectUpstash({ keyPrefix, points, duration }: LimiterOptions): Consume {
   const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token } = env()
   const signal = () => AbortSignal.timeout(400)
@@ -19,7 +19,7 @@ export function connectUpstash({ keyPrefix, points, duration }: LimiterOptions):
   return async (key) => {
     const { success, remaining, reset } = await limiter.limit(String(key))
     const result = new RateLimiterRes(remaining, reset - Date.now())
-    // The limiter blocks a client for a result without a number too, and for too long after the clock was set back.
+    // The limiter also blocks a client after a result without a number, and too long if the clock was set back.
     if (Number.isNaN(remaining) || result.msBeforeNext > duration * 1000) blockedUntil.clear()
     if (!success) throw result
     return result

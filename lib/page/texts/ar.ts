@@ -2,7 +2,7 @@ import { lifetimes } from '../../contract/lifetimes'
 import { inUnits } from '../relative-time'
 import type { Texts } from './en'
 
-// In the nominative, as in “دقيقتان”: the texts say “مدة صلاحيته …”, never “لمدة …”.
+// In the nominative, such as “دقيقتان”, because the texts use “مدة صلاحيته …”, not “لمدة …”.
 const codeLifetime = lifetimes.code === 60 ? 'دقيقة واحدة' : inUnits(lifetimes.code, 'ar')
 const signInLifetime = inUnits(lifetimes.signIn, 'ar')
 const tokenLifetime = lifetimes.resetToken === 60 * 60 ? 'ساعة واحدة' : inUnits(lifetimes.resetToken, 'ar')
@@ -338,7 +338,7 @@ export const ar = (app: string, passwordMinLength: number): Texts => ({
   mail: {
     link: 'إذا لم يعمل الزر، فيُرجى نسخ العنوان التالي ولصقه في المتصفح:',
     device: `${isolated('{browser}')} على ${isolated('{system}')}`,
-    // The subjects end with the name and do without isolates, which mail filters may distrust.
+    // The subjects end with the name, and contain no isolates, because mail filters may distrust them.
     reset: {
       subject: `اختيار كلمة مرور جديدة لحسابك في ${app}`,
       title: 'اختيار كلمة مرور جديدة',

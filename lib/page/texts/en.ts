@@ -6,7 +6,7 @@ const codeLifetime = lifetimes.code === 60 ? 'one minute' : inUnits(lifetimes.co
 const signInLifetime = inUnits(lifetimes.signIn, 'en')
 const tokenLifetime = inUnits(lifetimes.resetToken, 'en')
 
-/** All texts of the pages. Every other language has the same keys: see `Texts`. */
+/** All texts of the pages. Every other language has the same keys (see `Texts`). */
 export const en = (app: string, passwordMinLength: number) => ({
   language: 'en',
   name: 'English',

@@ -55,7 +55,7 @@ const check: OidcProvider['check'] = async (connection) => {
     const { emailClaim } = connection.settings
     const { metadata, configuration } = await discover(connection)
     const { code_challenge_methods_supported: challenges, scopes_supported: scopes } = metadata
-    // A provider authenticates the client before it looks at the code. This code is not one of the provider's.
+    // Sends an invalid code. A provider authenticates the client before it checks the code.
     const { genericGrantRequest } = await import('openid-client')
     const grant = { code: newSecret(), code_verifier: newSecret(), redirect_uri: ssoUrl(connection.slug, 'callback') }
     const rejection = await genericGrantRequest(configuration, 'authorization_code', grant).catch(oidcRejection)
@@ -102,7 +102,7 @@ const add: OidcProvider['add'] = {
     if (!issuer || !clientId) throw new UsageError('--issuer and --client-id are required.')
     if (stored && issuer !== stored.issuer)
       throw new UsageError(`${slug} is ${stored.issuer}. Another issuer has other users: add it as another connection.`)
-    // trust in one claim does not apply to another one
+    // the trust in one claim does not apply to another claim
     const trusted = flags['email-claim'] === undefined ? stored?.trustClaim : undefined
     const given = {
       kind: 'oidc',
@@ -132,7 +132,7 @@ const add: OidcProvider['add'] = {
   },
 }
 
-/** Reads ID, or ID=DOMAIN,DOMAIN. */
+/** Parses values of the form ID or ID=DOMAIN,DOMAIN. */
 function tenantsFrom(given: string[]): Pick<OidcSettings, 'tenants' | 'tenantDomains'> {
   const pairs = given.map((text) => text.split('=')).map(([id, list]) => [id!.trim().toLowerCase(), list] as const)
   const tenants = [...new Set(pairs.map(([id]) => id))]

@@ -2,7 +2,7 @@ import { type SignInError, SignInRejected } from '../rejection'
 
 type Cause = Error & { code?: string; error?: string; cause?: unknown }
 
-/** Our checks for the errors of RFC 6749, and for claims. Any other error could contain any text. */
+/** Our checks for the errors of RFC 6749, and for claims. Other errors are not logged, because they can be any text. */
 const knownChecks = [
   ['token_invalid_request', 'token_invalid_client', 'token_invalid_grant', 'token_unauthorized_client'],
   ['token_invalid_scope', 'provider_access_denied', 'provider_login_required', 'provider_temporarily_unavailable'],
@@ -17,7 +17,7 @@ const steps = {
 }
 type Step = keyof typeof steps
 
-/** The messages of oauth4webapi that one code covers, and our code for each. The messages quote no values. */
+/** The messages of oauth4webapi with the code OAUTH_INVALID_RESPONSE, and our check for each. They quote no values. */
 const invalidResponses: [RegExp, string][] = [
   [/signature verification failed/, 'id_token_signature'],
   [/"alg" header/, 'id_token_alg'],
@@ -28,7 +28,7 @@ const invalidResponses: [RegExp, string][] = [
   [/no authorization code/, 'response_code'],
 ]
 
-/** Our checks for the codes of openid-client that mean that a response is invalid. */
+/** Our checks for openid-client's codes of invalid responses. */
 const invalidCodes: Record<string, (step: Step, cause: unknown) => string> = {
   OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED: (step) => (step === 'discovery' ? 'discovery_issuer' : 'user_info_sub'),
   OAUTH_HTTP_REQUEST_FORBIDDEN: () => 'provider_http',
@@ -42,11 +42,11 @@ const invalidCodes: Record<string, (step: Step, cause: unknown) => string> = {
   OAUTH_INVALID_RESPONSE: (step, cause) => (step === 'response' ? checkOf(cause) : steps[step].unusable),
 }
 
-/** Translates an error of openid-client in a step of the sign-in into a check for the log, and an error for the page. */
+/** Converts an error of openid-client in a step of the sign-in to a check for the log and an error for the page. */
 export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInRejected {
   if (thrown instanceof SignInRejected) return thrown
   const { code = '', error: oauthError = '', cause } = thrown as Cause
-  if (cause instanceof SignInRejected) return cause // thrown while openid-client fetched
+  if (cause instanceof SignInRejected) return cause // thrown by our own fetch function
   const reject = (check: string, error: SignInError) => new SignInRejected(check, error, thrown)
   if (isTimeout(thrown)) return reject('provider_timeout', 'temporarily_unavailable')
   switch (code) {

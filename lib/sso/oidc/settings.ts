@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { hostOf, ProviderUrl } from '../provider-url'
 
-const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad' // of all personal Microsoft accounts
+const personalTenant = '9188040d-6c67-4c5b-b112-36a304b66dad' // the tenant of all personal Microsoft accounts
 
 const issuer = ProviderUrl.refine((value) => !/[?#]/.test(value), 'must not contain ? or #').refine(
   (value) => !value.includes('/.well-known/'),
@@ -13,13 +13,13 @@ export const OidcSettings = z
     kind: z.literal('oidc'),
     issuer,
     clientId: z.string().min(1).max(255),
-    tenants: z.array(z.guid()).min(1).optional(), // of Entra ID, for an issuer that serves several
-    /** The domains for which each tenant vouches, by tenant ID in lower case. If missing, all of the connection. */
+    tenants: z.array(z.guid()).min(1).optional(), // allowed tenants of Entra ID, for an issuer that serves several
+    /** The domains for which each tenant vouches, by tenant ID in lower case. By default, all of the connection. */
     tenantDomains: z.record(z.guid(), z.array(z.string()).min(1)).optional(),
-    /** How the client authenticates. By default, as the provider's metadata lists, and Basic if it lists both. */
+    /** How the client authenticates. By default, a method in the provider's metadata. If both are listed, Basic. */
     tokenAuth: z.enum(['post', 'basic'], { error: 'must be post or basic' }).optional(),
-    emailClaim: z.string().min(1).max(255).optional(), // with the email address, if it is not `email`
-    trustClaim: z.boolean().optional(), // users can't edit that claim, so it may link and create them
+    emailClaim: z.string().min(1).max(255).optional(), // the claim with the address, if it is not `email`
+    trustClaim: z.boolean().optional(), // that claim may link and create users, who can't edit it
   })
   .refine(({ issuer, tenants }) => tenants || !isEntra(issuer) || namesTenant(issuer), {
     path: ['tenants'],
@@ -36,12 +36,12 @@ export const OidcSettings = z
 
 export type OidcSettings = z.output<typeof OidcSettings>
 
-/** Whether each of several tenants has its domains. Otherwise, one tenant could claim addresses of another. */
+/** Whether each of several tenants has its own domains. Otherwise, one tenant could claim addresses of another. */
 export function separatesTenants({ tenants = [], tenantDomains = {} }: OidcSettings): boolean {
   return tenants.length <= 1 || tenants.every((tenant) => tenantDomains[tenant.toLowerCase()])
 }
 
-/** Whether the issuer is Entra ID, whose `sub` differs per app and whose `oid` is the user. */
+/** Whether the issuer is Entra ID, where `sub` differs per app, and `oid` identifies the user. */
 export function isEntra(issuer: string): boolean {
   return hostOf(issuer) === 'login.microsoftonline.com'
 }

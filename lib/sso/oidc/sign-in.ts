@@ -15,17 +15,17 @@ const timeoutSeconds = 5 // for each request to the provider
 const clockToleranceSeconds = 60
 const discoveryMs = 60 * 60 * 1000
 const failedDiscoveryMs = 5_000
-// While a provider can't be reached, the last good metadata and keys are used, and fetched again every minute.
+// While a provider can't be reached, the last good metadata and keys are used. They are requested again every minute.
 const renewalMs = 60_000
 const staleMs = 24 * 60 * 60 * 1000
 const renewedKeysTimeoutMs = 2_000
-// OpenID Connect Core §2. PostgreSQL stores neither NUL nor half a surrogate pair.
+// `subjectPattern`: OpenID Connect Core §2, without NUL and lone surrogates, which PostgreSQL can't store.
 const registeredAmr = 'face fpt geo hwk iris kba mca mfa otp pin pwd rba retina sc sms swk tel user vbm wia'.split(' ')
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
-// The library copies metadata and keys: 240 KB block the process for 0.1 s. Real ones have up to 7 KB and 15 KB.
+// The library copies metadata and keys, and 240 KB block the process for 0.1 s. Real ones have up to 7 KB and 15 KB.
 const maxMetadataBytes = 32 * 1024
 const maxKeysBytes = 64 * 1024
-const maxResponseBytes = 256 * 1024 // a token with hundreds of groups
+const maxResponseBytes = 256 * 1024 // enough for a token with hundreds of groups
 
 type OidcProvider = Provider<OidcConnection>
 
@@ -45,11 +45,11 @@ export const authorize: OidcProvider['authorize'] = async (connection, secrets, 
   try {
     return client.buildAuthorizationUrl(configuration, parameters).href
   } catch (error) {
-    throw oidcRejection(error, 'discovery') // such as an endpoint without https
+    throw oidcRejection(error, 'discovery') // for example, an endpoint without https
   }
 }
 
-/** Google and Entra ID list no prompts. Google has no `login`, which others must have (OpenID Connect Core §15.1). */
+/** Returns the `prompt`. Google and Entra ID list none. Google lacks `login`, which OpenID Connect (§15.1) demands. */
 export function promptOf(ask: Ask, { issuer, prompt_values_supported: listed }: ServerMetadata): string | undefined {
   const unlisted = isGoogle(issuer) ? ['select_account'] : isEntra(issuer) ? ['select_account', 'login'] : ['login']
   const supported = Array.isArray(listed) ? listed : unlisted
@@ -86,10 +86,10 @@ export const authenticate: OidcProvider['authenticate'] = async (connection, fie
 type Claims = Record<string, unknown>
 type UserInfo = () => Promise<Claims>
 
-/** Makes the checks that openid-client leaves to its callers. */
+/** Makes the checks that openid-client does not make. */
 function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void {
   const { azp, iat, tid } = claims
-  // openid-client looks at azp only if there are several audiences
+  // openid-client checks azp only if there are several audiences
   if (azp !== undefined && azp !== clientId) throw new SignInRejected('id_token_azp', 'response_invalid')
   if (Number(iat) > Date.now() / 1000 + clockToleranceSeconds)
     throw new SignInRejected('id_token_iat', 'response_invalid')
@@ -97,7 +97,7 @@ function checkClaims(claims: Claims, { clientId, tenants }: OidcSettings): void 
     throw Object.assign(new SignInRejected('id_token_tid', 'no_access'), { account: accountIn(claims) })
 }
 
-/** Returns how the user authenticated, or null unless all values that the provider lists are registered (RFC 8176). */
+/** Returns the `amr` values: how the user authenticated. Returns null unless all values are registered (RFC 8176). */
 function amrOf({ amr }: Claims): string[] | null {
   const isRegistered = Array.isArray(amr) && amr.length > 0 && amr.every((value) => registeredAmr.includes(value))
   return isRegistered ? [...new Set<string>(amr)] : null
@@ -108,7 +108,7 @@ function accountIn(claims: Claims): string | undefined {
   return ['email', 'preferred_username', 'upn'].flatMap((name) => addressesIn(claims, name))[0]
 }
 
-/** Reads the email from the ID token, else from user info, where some have it only (OpenID Connect Core §5.4). */
+/** Reads the email from the ID token, or else from user info. Some providers send it only there (Core §5.4). */
 async function contactOf(idToken: Claims, userInfo: UserInfo, metadata: ServerMetadata, settings: OidcSettings) {
   const { issuer, userinfo_endpoint: endpoint } = metadata
   const { emailClaim, trustClaim, tenantDomains } = settings
@@ -127,18 +127,18 @@ async function contactOf(idToken: Claims, userInfo: UserInfo, metadata: ServerMe
   }
 }
 
-/** Returns the email addresses in a document. Some providers send a list, or blanks in place of none. */
+/** Returns the email addresses in a document. Some providers send a list, or a blank text for a missing address. */
 function addressesIn(claims: Claims, name = 'email'): string[] {
   const texts = [claims[name]].flat().filter((value) => typeof value === 'string')
   return texts.map((text) => text.trim()).filter((text) => text !== '')
 }
 
-/** Company providers often omit the claim. Some send it as a string. */
+/** Whether `email_verified` is not false. Company providers often omit it, and some send a string. */
 function isNotDenied(claim: unknown): boolean {
   return (claim ?? true) === true || (typeof claim === 'string' && /^\s*true\s*$/i.test(claim))
 }
 
-/** Returns the first email. It counts as verified unless a document denies it. Throws SignInRejected without one. */
+/** Returns the email. It counts as verified unless a document denies that. Throws SignInRejected without an email. */
 export function emailOf(documents: Claims[], name?: string): { email: string; isVerified: boolean } {
   const given = documents.map((claims) => addressesIn(claims, name)).find((addresses) => addresses.length > 0)
   const others = documents.flatMap((claims) => Object.keys(claims).flatMap((claim) => addressesIn(claims, claim)))
@@ -147,13 +147,13 @@ export function emailOf(documents: Claims[], name?: string): { email: string; is
 }
 
 type Discovered = Awaited<ReturnType<typeof discover>>
-/** At `endsAt`, it is fetched again. If that fails, it is used until `servesUntil`. */
+/** Metadata that is fetched again after `endsAt`. If that fails, it is used until `servesUntil`. */
 type Discovery = { source: string; discovered: Promise<Discovered>; endsAt: number; servesUntil: number }
 
-const cache = new Map<string, Discovery>() // by connection
-const keyCopies = new Map<string, { body: string; fetchedAt: number }>() // the last good ones, by connection and URL
+const cache = new Map<string, Discovery>() // by the ID of the connection
+const keyCopies = new Map<string, { body: string; fetchedAt: number }>() // the last good keys, by connection ID and URL
 
-/** Returns the metadata of a provider. Fetches it hourly, in the background, and when the settings have changed. */
+/** Returns the metadata of a provider. Fetches it after changes of the settings, and hourly in the background. */
 async function discovered(connection: OidcConnection): Promise<Discovered> {
   const { id, slug, settings, encryptedSecrets } = connection
   const source = JSON.stringify([settings, encryptedSecrets])
@@ -178,7 +178,7 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
   return known.discovered
 }
 
-/** Fetches the metadata of a provider. Returns it too, because the library copies it each time it is read. */
+/** Fetches the metadata of a provider. Returns a copy too, because the library makes a new copy on each access. */
 export async function discover(connection: OidcConnection) {
   const client = await import('openid-client')
   const { issuer, clientId, tokenAuth } = connection.settings
@@ -192,7 +192,7 @@ export async function discover(connection: OidcConnection) {
       new URL(issuer),
       clientId,
       { [client.clockTolerance]: clockToleranceSeconds },
-      // The default of OpenID Connect is Basic, and some providers accept only what was registered.
+      // Some providers accept only the registered method. The default of OpenID Connect is Basic.
       (server, metadata, body, headers) => {
         const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
         const announced = methods.includes('client_secret_basic') ? 'basic' : 'post'
@@ -202,7 +202,7 @@ export async function discover(connection: OidcConnection) {
       { execute: extensions, timeout: timeoutSeconds, [client.customFetch]: fetchFromProvider(maxMetadataBytes) },
     )
     const metadata = configuration.serverMetadata()
-    // The library compares issuers as URLs, which drop control characters at their ends. PostgreSQL stores no NUL.
+    // The library compares issuers as URLs, without control characters at the ends. PostgreSQL can't store NUL.
     if (/\p{Cc}/u.test(metadata.issuer)) throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
     if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri)
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')
@@ -215,7 +215,7 @@ export async function discover(connection: OidcConnection) {
   }
 }
 
-/** Fetches the keys of a provider. Returns the last good ones of at most a day if that fails. Throws SignInRejected. */
+/** Fetches the keys of a provider. If that fails, returns the last good keys for up to a day. Throws SignInRejected. */
 async function fetchKeys({ id, slug }: OidcConnection, url: string, options: RequestOptions): Promise<Response> {
   const name = `${id} ${url}`
   const copy = keyCopies.get(name)
@@ -249,7 +249,7 @@ function fetchFromProvider(maxBytes: number): CustomFetch {
   }
 }
 
-/** Like openid-client (RFC 6749 §2.3.1), which also encodes - and _: providers that do not decode reject that. */
+/** HTTP Basic (RFC 6749 §2.3.1). openid-client also encodes - and _, which providers that do not decode reject. */
 function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _body, headers) => {
     const formEncode = (value: string) => new URLSearchParams({ value }).toString().slice('value='.length)

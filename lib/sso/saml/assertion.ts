@@ -4,14 +4,14 @@ import { ensure, type SamlCheck, SamlRejected } from './rejected'
 import type { Expected } from './response'
 import { childrenOf, namespaces, onlyChild, trimmed, uriIn, type XmlElement } from './xml'
 
-const clockSkewMs = 60_000 // between our clock and the provider's
+const clockSkewMs = 60_000 // allowed between our clock and the provider's clock
 
 const { assertion: saml } = namespaces
 
-// OneTimeUse is always met, because a request is claimed once. ProxyRestriction does not apply to us.
+// OneTimeUse is always satisfied, because a request is claimed once. ProxyRestriction does not apply to us.
 const conditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
-/** Reads who signed in from an assertion, which must be the bytes whose signature was verified. Throws SamlRejected. */
+/** Reads the identity from an assertion. Its bytes must be those with the verified signature. Throws SamlRejected. */
 export function readIdentity(assertion: XmlElement, expected: Expected, emailAttribute?: string): Authenticated {
   ensure(assertion.attributes.get('Version') === '2.0', 'saml_version')
   const issuer = trimmed(onlyChild(assertion, saml, 'Issuer', 'saml_issuer').text)
@@ -23,11 +23,11 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
   // A transient NameID differs at each sign-in, so it can't identify a user.
   const format = uriIn(nameId, 'Format')
   ensure(format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'saml_transient')
-  // Core 8.3.7: a persistent NameID that another provider made may equal one of this provider.
+  // Core 8.3.7: a persistent NameID from another provider may be equal to one from this provider.
   const isPersistent = format === 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
   ensure(!isPersistent || (uriIn(nameId, 'NameQualifier') || issuer) === issuer, 'saml_name_qualifier')
   checkConfirmation(subject, expected)
-  // Core 2.5.1: a condition that is not understood makes the assertion invalid.
+  // Core 2.5.1: an unsupported condition makes the assertion invalid.
   const required = onlyChild(assertion, saml, 'Conditions', 'saml_conditions')
   const isKnown = ({ name, namespace }: XmlElement) => namespace === saml && conditions.includes(name)
   ensure(required.children.every(isKnown), 'saml_conditions')
@@ -37,7 +37,7 @@ export function readIdentity(assertion: XmlElement, expected: Expected, emailAtt
   ensure(restrictions.length > 0 && restrictions.every((each) => allows(each, expected.entityId)), 'saml_audience')
   const sessionEnd = sessionEndOf(assertion)
   const isEmail = format === 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'
-  // SAML has no mark for an unverified address: the provider vouches for the addresses of its domains.
+  // SAML does not mark unverified addresses, so the provider vouches for the addresses of its domains.
   const contact = async () => ({
     email: emailOf(attributesOf(assertion), { text: name, isEmail }, emailAttribute),
     isVerified: true,
@@ -50,7 +50,7 @@ function allows(restriction: XmlElement, entityId: string): boolean {
   return childrenOf(restriction, saml, 'Audience').some(isOurs)
 }
 
-/** Profiles 4.1.4.3: at least one confirmation has to meet every condition. Others may be for other recipients. */
+/** Profiles 4.1.4.3: at least one confirmation must meet all conditions. Others may be for other recipients. */
 function checkConfirmation(subject: XmlElement, expected: Expected): void {
   const isBearer = (each: XmlElement) => uriIn(each, 'Method') === 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
   const bearers = childrenOf(subject, saml, 'SubjectConfirmation').filter(isBearer)
@@ -59,7 +59,7 @@ function checkConfirmation(subject: XmlElement, expected: Expected): void {
   throw new SamlRejected(failures.find((check) => check !== 'saml_recipient') ?? failures[0] ?? 'saml_confirmation')
 }
 
-/** Profiles 4.1.4.2: for us, in response to our request, and not for long. Returns null if all of that holds. */
+/** Returns null if a confirmation is for us, responds to our request and has not expired (Profiles 4.1.4.2). */
 function failedCheck(confirmation: XmlElement, { acsUrl, requestId }: Expected): SamlCheck | null {
   const [data, another] = childrenOf(confirmation, saml, 'SubjectConfirmationData')
   if (!data || another) return 'saml_confirmation'
@@ -81,7 +81,7 @@ function isAhead(time: string | undefined): boolean {
   return timeOf(time) > Date.now() - clockSkewMs
 }
 
-/** Returns NaN for a time without a time zone, which JavaScript would read as local time. */
+/** Parses a time. Returns NaN without a time zone, because JavaScript would assume local time. */
 function timeOf(time = ''): number {
   const hasZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(time)
   return hasZone ? Date.parse(time) : Number.NaN

@@ -6,11 +6,11 @@ import { childrenOf, elementsIn, namespaces, onlyChild, type XmlElement } from '
 
 const { encryption: xmlenc, signature: xmldsig } = namespaces
 const xmlenc11 = 'http://www.w3.org/2009/xmlenc11#'
-// CBC has no integrity, but ADFS and Entra use nothing else, and every failure gets the same response.
+// CBC does not protect integrity, but ADFS and Entra use only CBC. All failures get the same response.
 const contentCiphers = [`${xmlenc11}aes256-gcm`, `${xmlenc11}aes128-gcm`, `${xmlenc}aes256-cbc`, `${xmlenc}aes128-cbc`]
-/** RSA-OAEP. The second URI allows another hash for the mask generation, which is SHA-1 with the first URI. */
+/** RSA-OAEP. With the first URI, the mask generation uses SHA-1. The second URI allows other hashes. */
 export const keyCiphers = [`${xmlenc}rsa-oaep-mgf1p`, `${xmlenc11}rsa-oaep`]
-// For other hashes, the library would use SHA-1.
+// The library would replace other hashes by SHA-1.
 const digests = [`${xmldsig}sha1`, `${xmlenc}sha256`, `${xmlenc}sha512`]
 
 /** Checks the form and the algorithms of an encrypted assertion. */
@@ -21,14 +21,14 @@ export function checkEncryption(encrypted: XmlElement): void {
   checkUnsigned(elements, encrypted.size - ciphertext)
   const data = onlyChild(encrypted, xmlenc, 'EncryptedData', 'saml_encryption')
   const [key, another] = all('EncryptedKey')
-  // One of each kind, because the library takes the first match anywhere.
+  // Exactly one of each, because the library uses the first match anywhere.
   ensure(key && !another && all('EncryptedData').length === 1, 'saml_encryption')
   ensure(all('EncryptionMethod').length === 2 && all('CipherValue').length === 2, 'saml_encryption')
   ensure(contentCiphers.includes(algorithmOf(data)), 'saml_encryption')
   ensure(keyCiphers.includes(algorithmOf(key)), 'saml_encryption')
   const valuesOf = (name: string, attribute: string) => all(name).map((each) => each.attributes.get(attribute) ?? '')
   const hasKnownDigests = valuesOf('DigestMethod', 'Algorithm').every((hash) => digests.includes(hash))
-  // The library puts the URI into an XPath expression.
+  // The library inserts the URI into an XPath expression.
   const hasSafeUris = valuesOf('RetrievalMethod', 'URI').every((uri) => /^#[\w.-]+$/.test(uri))
   ensure(hasKnownDigests && hasSafeUris, 'saml_encryption')
 }
@@ -45,7 +45,7 @@ export async function decryptAssertion(xml: string, { privateKey, nextPrivateKey
   try {
     const document = await parseDomFromString(xml)
     const [encrypted] = xpath.selectElements(document, "/*/*[local-name()='EncryptedAssertion']")
-    // By default, the library rejects CBC as insecure. checkEncryption accepts no other algorithm that it rejects.
+    // Allows CBC, which the library rejects by default. checkEncryption accepts no other insecure algorithm.
     const options = { disallowDecryptionWithInsecureAlgorithm: false, warnInsecureAlgorithm: false }
     const decrypt = (key: string) => promisify(library.decrypt)(String(encrypted), { ...options, key })
     return await decrypt(privateKey).catch((error) => {

@@ -1,9 +1,9 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** Makes an RSA key of 2048 bits, and a self-signed certificate with its public key, which providers need (PEM). */
+/** Creates an RSA key of 2048 bits, and a self-signed certificate for it, which providers need. Returns both as PEM. */
 export async function newKeyPair(commonName: string, now = new Date()) {
-  const { default: forge } = await import('node-forge') // large
+  const { default: forge } = await import('node-forge') // here, because it is large
   const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },

@@ -8,7 +8,7 @@ function ensure(condition: unknown, problem: string): asserts condition {
   if (!condition) throw new UsageError(problem)
 }
 
-/** Reads the metadata of one identity provider. It must be trusted, but can't switch a check off. Throws UsageError. */
+/** Reads an identity provider's metadata. The file must be trusted, but it can't disable a check. Throws UsageError. */
 export function readProviderMetadata(file: Buffer | string) {
   const elements = elementsIn(parseMetadata(decoded(Buffer.from(file))))
   const isEntity = ({ name, namespace }: XmlElement) => name === 'EntityDescriptor' && namespace === namespaces.metadata
@@ -36,12 +36,12 @@ export function readProviderMetadata(file: Buffer | string) {
   }
 }
 
-/** Decodes a file, by the encoding that its first bytes show, or else by the one that it declares. */
+/** Decodes a file. Its first bytes, or else its XML declaration, determine the encoding. */
 function decoded(file: Buffer): string {
   ensure(file.length > 0, 'This file is empty.')
   const start = file.subarray(0, 400).toString('latin1')
   const declared = /<\?xml[^>]*\sencoding=["']([\w.:-]+)["']/.exec(start)?.[1] ?? 'utf-8'
-  // A declaration that can be read byte by byte is not in UTF-16, whatever it says.
+  // A declaration that is readable byte by byte is not in UTF-16, even if it declares UTF-16.
   const inBytes = /^(?:utf-?16|ucs-?2|iso-10646)/i.test(declared) ? 'utf-8' : declared
   const [, big, little] = /^(?:(\xFE\xFF|\0<)|(\xFF\xFE|<\0))/.exec(start) ?? []
   const label = big ? 'utf-16be' : little ? 'utf-16le' : start.startsWith('\xEF\xBB\xBF') ? 'utf-8' : inBytes
@@ -53,10 +53,10 @@ function decoded(file: Buffer): string {
 }
 
 function parseMetadata(text: string): XmlElement {
-  // Browsers and stylesheets add processing instructions before the root.
+  // Removes processing instructions before the root, which browsers and stylesheets add.
   const xml = text.replace(/^[\s\uFEFF]*(?:<\?[^>]*\?>\s*)*/, '').trim()
   ensure(xml !== '', 'This file is empty.')
-  // Text that people copy by accident is outside of the root.
+  // The root element, without text around it that people may have copied too.
   const [root] =
     /<(?:[\w-]+:)?Entit(?:y|ies)Descriptor\b[\s\S]*<\/(?:[\w-]+:)?Entit(?:y|ies)Descriptor\s*>/.exec(xml) ?? []
   let isMarkup = false
@@ -72,7 +72,7 @@ function parseMetadata(text: string): XmlElement {
   throw new UsageError(unreadable(xml, isMarkup, root === undefined))
 }
 
-/** Returns the kind of document that an operator has saved in place of metadata. */
+/** Returns what an operator has probably saved instead of the metadata. */
 function unreadable(xml: string, isMarkup: boolean, isCutOff: boolean): string {
   if (/<html\b|<!DOCTYPE html/i.test(xml))
     return 'This is a web page (HTML). Save the metadata itself, not the page that shows it.'
@@ -84,7 +84,7 @@ function unreadable(xml: string, isMarkup: boolean, isCutOff: boolean): string {
   return 'This is not XML that can be read. Save the metadata itself, not the page that shows it.'
 }
 
-/** The roles of a kind that speak SAML 2.0. An entity may have another one for SAML 1.1. */
+/** Returns the roles with a name that support SAML 2.0. An entity may have another role for SAML 1.1. */
 function rolesOf(entity: XmlElement, name: string): XmlElement[] {
   return childrenOf(entity, namespaces.metadata, name).filter(({ attributes }) =>
     (attributes.get('protocolSupportEnumeration') ?? '').split(' ').includes(namespaces.protocol),
@@ -97,12 +97,12 @@ function endpointsOf(role: XmlElement): string[] {
     .map((each) => uriIn(each, 'Location') ?? '')
 }
 
-/** Returns the certificates (PEM), and why others can't be used. Providers publish such ones during a change. */
+/** Returns the certificates (PEM), and why others are unusable. Providers publish expired ones during a rotation. */
 function signingCertificates(role: XmlElement) {
   const signs = (key: XmlElement) => (uriIn(key, 'use') || 'signing') === 'signing'
   const keys = childrenOf(role, namespaces.metadata, 'KeyDescriptor').filter(signs)
   const chains = keys.flatMap(elementsIn).filter(({ name }) => name === 'X509Data')
-  // Of a chain, the first certificate is that of the key itself.
+  // The first certificate of a chain belongs to the key.
   const texts = chains.flatMap(({ children }) => {
     const chain = children.filter(({ name }) => name === 'X509Certificate').map(({ text }) => trimmed(text))
     return chain.find((text) => text !== '') ?? chain.slice(0, 1)
@@ -129,7 +129,7 @@ function problemOf(certificate: X509Certificate | undefined, text: string): stri
   return new Date(certificate.validTo) > new Date() ? undefined : 'it has expired'
 }
 
-/** Reads base64, which may be in PEM with other text around it. */
+/** Reads a certificate in base64. It may be PEM, with other text around it. */
 function parseCertificate(text: string): X509Certificate | undefined {
   const [, inPem] = /-----BEGIN[A-Z0-9 ]*CERTIFICATE-----([^-]*)/.exec(text) ?? []
   const base64 = (inPem ?? text).replace(/\s/g, '')

@@ -50,14 +50,14 @@ const check: SamlProvider['check'] = async (connection) => {
   try {
     const url = await authnRequestUrl(await withKeys(connection), { id: `_${newSecret()}`, relayState: newSecret() })
     const { statusCode, body } = await sendRequest(url, { signal: AbortSignal.timeout(timeoutMs) })
-    body.on('error', () => {}).destroy() // only the status is needed
+    body.on('error', () => {}).destroy() // only the status is used
     return {
       summary: `the provider’s sign-on endpoint responds with ${statusCode}.`,
       problems: [
         ...(statusCode >= 400
           ? ['It rejects our request: is this service registered there? If so, import its current metadata.']
           : []),
-        // An expired certificate still works, but the provider is likely to sign with another one soon.
+        // An expired certificate still works, but the provider will probably use a new one soon.
         ...expiringCertificates(connection.settings).map(({ whose, endsAt }) => {
           const ends = `${endsAt <= Date.now() ? 'expired' : 'expires'} on ${dateOf(endsAt)}`
           if (whose === 'provider') return `The last certificate ${ends}: import new metadata.`
@@ -124,7 +124,7 @@ function settingsOf(entered: object): SamlSettings {
   return checkEntered(SamlSettings, entered, (setting) => `The provider’s ${names[setting] ?? setting}`)
 }
 
-/** Makes a second key pair of ours, or the only one if none can be decrypted. With `drop`, the second one replaces the first. */
+/** Creates our second key pair, or a new first one if none can be decrypted. With `drop`, it replaces the first. */
 export async function rotateKey(connection: SamlConnection, drop = false): Promise<Entered> {
   const { slug } = connection
   const { nextCertificate, ...settings } = connection.settings
@@ -144,7 +144,7 @@ export async function rotateKey(connection: SamlConnection, drop = false): Promi
   return { settings: { ...settings, nextCertificate: certificate }, secrets: both, notes: [enter, then] }
 }
 
-/** Returns whose certificates end within 30 days, and when. Of several of the provider, only the last end counts. */
+/** Returns whose certificates expire within 30 days, and when. Of the provider's, only the last to expire counts. */
 export function expiringCertificates({ certificates, certificate, nextCertificate }: SamlSettings) {
   const ends = { provider: Math.max(...certificates.map(endOf)), own: endOf(nextCertificate ?? certificate) }
   return Object.entries(ends).flatMap(([whose, endsAt]) => (endsAt <= Date.now() + soonMs ? [{ whose, endsAt }] : []))

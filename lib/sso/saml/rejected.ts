@@ -1,9 +1,9 @@
 import { SignInRejected } from '../rejection'
 
-/** The check that a response failed: a stable word for the log, which docs/sso.md lists. Never text from the document. */
+/** The check that a response failed: a stable code for the log, listed in docs/sso.md. Never text from the response. */
 export type SamlCheck = `saml_${string}`
 
-/** A SAML response was rejected. The browser receives no reason, unless the provider itself ended the sign-in. */
+/** Rejects a SAML response. The browser receives no reason unless the provider itself ended the sign-in. */
 export class SamlRejected extends SignInRejected {
   constructor(check: SamlCheck) {
     super(check, check === 'saml_status' ? 'other' : 'response_invalid')

@@ -18,9 +18,9 @@ export function decodeResponse(base64: string): string {
   }
 }
 
-/** Checks a response as it was posted, before the library reads it. Returns its one assertion. Throws SamlRejected. */
+/** Checks a posted response before the library reads it. Returns its only assertion. Throws SamlRejected. */
 export function checkResponse(response: XmlElement, { acsUrl, issuer, requestId }: Expected) {
-  // Nothing is authenticated yet. After this and the library's signature check, there is one way to read the document.
+  // Nothing is authenticated yet. These checks and the library's signature check leave one way to read the document.
   const { attributes } = response
   const elements = elementsIn(response)
   const isResponse = response.name === 'Response' && response.namespace === namespaces.protocol
@@ -52,14 +52,14 @@ export function checkResponse(response: XmlElement, { acsUrl, issuer, requestId 
   return { isSigned, isEncrypted, assertion }
 }
 
-/** Checks an assertion, posted or decrypted, before the library reads it. Returns whether it has a signature. */
+/** Checks a posted or decrypted assertion before the library reads it. Returns whether it has a signature. */
 export function checkAssertionForm(assertion: XmlElement, { requestId }: Expected): boolean {
   const elements = elementsIn(assertion)
   const isSaml = assertion.name === 'Assertion' && assertion.namespace === namespaces.assertion
   ensure(isSaml && elements.filter(isAssertion).length === 1, 'saml_assertion_count')
   checkIds(elements)
   onlyChild(assertion, namespaces.assertion, 'Conditions', 'saml_conditions')
-  // Before a signature is verified, so that a replay of an earlier large assertion costs less than a new one.
+  // Checked before the signature, so that replays of an earlier large assertion take little CPU time.
   const confirmations = elements.filter(({ name }) => name === 'SubjectConfirmationData')
   const requests = confirmations.flatMap(({ attributes }) => attributes.get('InResponseTo') ?? [])
   ensure(requests.length === 0 || requests.includes(requestId), 'saml_in_response_to')
@@ -70,13 +70,13 @@ export function checkAssertionForm(assertion: XmlElement, { requestId }: Expecte
 
 const isAssertion = ({ name }: XmlElement) => name === 'Assertion' || name === 'EncryptedAssertion'
 
-/** The library finds these under any element, in a time that grows with the square of their number. */
+/** Checks the number of signatures. The library finds them anywhere, in a time that grows with its square. */
 function checkPlaces(elements: XmlElement[], signatures: number): void {
   for (const part of ['Signature', 'SignedInfo'])
     ensure(elements.filter(({ name }) => name === part).length === signatures, 'saml_signature_place')
 }
 
-/** Every ID occurs once, under whatever attribute name the library would find it. */
+/** Checks that every ID is unique, in all attributes that the library accepts as an ID. */
 function checkIds(elements: XmlElement[]): void {
   const isId = ([name]: [string, string]) => /^(?:\{.*\})?id$/i.test(name)
   const ids = elements.flatMap(({ attributes }) => [...attributes].filter(isId).map(([, value]) => value))

@@ -10,10 +10,10 @@ import { parseXml } from './xml'
 
 type PublicSettings = SamlSettings & { entityId: string; acsUrl: string }
 
-/** Contains our private keys (PEM). During a rotation, the next one decrypts too. */
+/** All settings, with our private keys (PEM). During a rotation, the next key decrypts too. */
 export type ServiceProviderSettings = PublicSettings & { privateKey: string; nextPrivateKey?: string | undefined }
 
-/** Returns the settings that our metadata needs. Opens no secret. */
+/** Returns the settings for our metadata. Decrypts no secret. */
 export function publicSettings({ slug, settings }: SamlConnection): PublicSettings {
   return { ...settings, entityId: ssoUrl(slug, 'metadata'), acsUrl: ssoUrl(slug, 'acs') }
 }
@@ -24,7 +24,7 @@ export async function withKeys(connection: SamlConnection): Promise<ServiceProvi
   return { ...publicSettings(connection), privateKey: privateKey!, nextPrivateKey }
 }
 
-/** Returns the URL with an AuthnRequest (HTTP-Redirect). With `forceAuthn`, the provider authenticates users anew. */
+/** Returns the URL with an AuthnRequest (HTTP-Redirect). With `forceAuthn`, the provider authenticates users again. */
 export async function authnRequestUrl(
   settings: ServiceProviderSettings,
   { id, relayState, forceAuthn = false }: { id: string; relayState: string; forceAuthn?: boolean },
@@ -46,7 +46,7 @@ export async function authnRequestUrl(
   return saml.getAuthorizeUrlAsync(relayState, undefined, {})
 }
 
-/** Verifies a posted response (base64) to the request with this ID. Claim the attempt first. Throws SamlRejected. */
+/** Verifies a posted response (base64) to the request with this ID. Call `claimAttempt` first. Throws SamlRejected. */
 export async function verifyResponse(settings: ServiceProviderSettings, posted: string, claim: { requestId: string }) {
   const { acsUrl, entityId, issuer, signed: wanted, emailAttribute } = settings
   const expected = { acsUrl, entityId, issuer, requestId: claim.requestId }
@@ -61,7 +61,7 @@ export async function verifyResponse(settings: ServiceProviderSettings, posted: 
   return readIdentity(parseXml(await readSigned(settings, xml, decrypted, signed)), expected, emailAttribute)
 }
 
-// The formats that a provider may choose from. The first one is the best for us: it never changes for a person.
+// A provider can choose one of these formats. The first is the best for us, because it never changes for a person.
 const nameIdFormats = [
   'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
   'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
@@ -72,27 +72,27 @@ const nameIdFormats = [
 export async function serviceMetadata(settings: PublicSettings): Promise<string> {
   const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
   const { entityId, acsUrl, certificate, nextCertificate, signed, signRequests } = settings
-  // The library only checks that there is a key. The real one stays encrypted.
+  // The library only checks that a key exists, so the real key is not decrypted.
   const privateKey = 'not in the metadata'
   const metadata = generateServiceProviderMetadata({
     issuer: entityId,
     callbackUrl: acsUrl,
-    identifierFormat: nameIdFormats as unknown as string, // the library writes each into an element
+    identifierFormat: nameIdFormats as unknown as string, // the library writes an element for each
     decryptionPvk: privateKey,
-    // one certificate: many providers use the first, and the other key will be dropped
+    // one certificate, because many providers use only the first, and the old key will be dropped
     decryptionCert: nextCertificate ?? certificate,
     ...(signRequests && { privateKey, publicCerts: [certificate, ...(nextCertificate ? [nextCertificate] : [])] }),
     wantAssertionsSigned: signed !== 'response',
-    generateUniqueId: () => '_metadata', // the same document each time
+    generateUniqueId: () => '_metadata', // fixed, so that the document is always the same
   })
-  // The library lists only the ciphers of the content.
+  // Adds the ciphers for keys, because the library lists only the ciphers for the content.
   const keyMethods = keyCiphers.map((algorithm) => `<EncryptionMethod Algorithm="${algorithm}"/>`)
   return metadata.replace('<EncryptionMethod ', `${keyMethods.join('')}$&`)
 }
 
 type Signed = { response: boolean; assertion: boolean }
 
-/** Verifies the signatures. Returns the assertion that one covers, or that was encrypted in a signed response. */
+/** Verifies the signatures. Returns the assertion that is signed, or that was part of a signed response. */
 async function readSigned(settings: ServiceProviderSettings, posted: string, decrypted: string | null, signed: Signed) {
   const { getVerifiedXml, parseDomFromString, xpath } = await import('@node-saml/node-saml/lib/xml.js')
   const elementAt = async (xml: string, path: string) => xpath.selectElements(await parseDomFromString(xml), path)[0]!
@@ -104,13 +104,13 @@ async function readSigned(settings: ServiceProviderSettings, posted: string, dec
   const assertionPath = "/*/*[local-name()='Assertion']"
   try {
     const response = signed.response ? await verify(posted, '/*') : posted
-    // decrypted again, because the ciphertext has to be what was signed
+    // decrypted again from the signed bytes
     const inside = decrypted !== null && signed.response ? await decryptAssertion(response, settings) : decrypted
     if (signed.assertion) return await (inside === null ? verify(posted, assertionPath) : verify(inside, '/*'))
     return inside ?? String(await elementAt(response, assertionPath))
   } catch (error) {
     if (error instanceof SamlRejected) throw error
-    // Without the error as a cause, because its message quotes the document.
+    // The error is not the cause, because its message quotes the document.
     throw new SamlRejected(/^Invalid signature/.test((error as Error).message) ? 'saml_signature' : 'saml_library')
   }
 }

@@ -7,12 +7,12 @@ export const SamlSettings = z.strictObject({
   kind: z.literal('saml'),
   issuer: z.string().min(1).max(1024), // the provider's entity ID (SAML Core §8.3.6), not necessarily a URL
   ssoUrl: ProviderUrl,
-  certificates: z.array(certificate).min(1).max(10), // a signature by any of them is accepted
-  signed: z.enum(['either', 'response', 'assertion', 'both']), // `either` is the least that SAML allows
+  certificates: z.array(certificate).min(1).max(10), // a signature by any is accepted
+  signed: z.enum(['either', 'response', 'assertion', 'both']), // `either`: SAML requires at least one
   signRequests: z.boolean(),
-  certificate, // of our key pair, which signs our requests, and for which the provider may encrypt
+  certificate, // of our key pair, which signs requests and decrypts assertions
   nextCertificate: certificate.optional(), // of our second key pair, until the first one is dropped
-  emailAttribute: z.string().min(1).max(255).optional(), // if it is not one of the usual ones
+  emailAttribute: z.string().min(1).max(255).optional(), // if it has no common name
 })
 
 export type SamlSettings = z.output<typeof SamlSettings>

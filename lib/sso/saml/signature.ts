@@ -5,22 +5,22 @@ const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 const signedInfoShape =
   'SignedInfo(CanonicalizationMethod SignatureMethod Reference(Transforms(Transform Transform) DigestMethod DigestValue))'
 const enveloped = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature'
-// No SHA-384, because the library can't verify it. No SHA-1, RSA-PSS or HMAC.
+// No SHA-384, because the library can't verify it. No SHA-1, RSA-PSS or HMAC either.
 const signatureMethods = ['rsa-sha256', 'rsa-sha512'].map((name) => `http://www.w3.org/2001/04/xmldsig-more#${name}`)
-// Limits of a part that no signature covers. Real ones have about 15 elements, 10 attributes and 6,000 characters.
+// The limits of an unsigned part. Real ones have about 15 elements, 10 attributes and 6,000 characters.
 const maxUnsignedElements = 50
 const maxUnsignedAttributes = 50
 const maxUnsignedSize = 16 * 1024
 const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']
 
-/** Whether an element has a signature. Checks form, coverage and algorithms only: the library verifies it later. */
+/** Whether an element has a signature. Checks its form, coverage and algorithms. The library verifies it later. */
 export function checkSignature(parent: XmlElement): boolean {
   const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
   if (!signature) return false
-  // Parts such as the key, because a signature does not cover itself.
+  // A signature does not cover itself, so its parts, such as the key, are unsigned.
   checkUnsigned(elementsIn(signature), signature.size)
 
-  // Exactly this, because the library takes the first match of each name.
+  // Exactly these children, because the library uses the first match of each name.
   const [signedInfo, signatureValue, keyInfo, more] = signature.children
   ensure(signedInfo && shapeOf(signedInfo) === signedInfoShape, 'saml_signature_form')
   ensure(signatureValue && shapeOf(signatureValue) === 'SignatureValue', 'saml_signature_form')
@@ -37,7 +37,7 @@ export function checkSignature(parent: XmlElement): boolean {
   return true
 }
 
-/** Limits a part that anybody can write: the time of the library's XPath grows faster than the number of elements. */
+/** Limits an unsigned part, which anybody can write. The library's XPath takes time that grows more than linearly. */
 export function checkUnsigned(elements: XmlElement[], size: number): void {
   const attributes = elements.reduce((count, { attributes }) => count + attributes.size, 0)
   ensure(elements.length <= maxUnsignedElements, 'saml_too_complex')
@@ -45,7 +45,7 @@ export function checkUnsigned(elements: XmlElement[], size: number): void {
   ensure(size <= maxUnsignedSize, 'saml_too_complex')
 }
 
-/** An element as `name(child child(grandchild))`, without the one list of prefixes that canonicalization has. */
+/** Returns an element as `name(child child(grandchild))`. Omits the list of prefixes that canonicalization may have. */
 function shapeOf(element: XmlElement): string {
   const listsPrefixes = ['CanonicalizationMethod', 'Transform'].includes(nameOf(element))
   const [first, ...others] = element.children

@@ -8,11 +8,11 @@ export const namespaces = {
   encryption: 'http://www.w3.org/2001/04/xmlenc#',
 }
 
-/** An element. `name` is its local name, and `text` its own text, without that of its children. */
+/** An element. `name` is its local name. `text` is its own text, without the text of its children. */
 export type XmlElement = {
   name: string
   namespace: string
-  attributes: Map<string, string> // by name, or `{namespace}name` if prefixed; without namespace declarations
+  attributes: Map<string, string> // by name, or `{namespace}name` if prefixed. Without namespace declarations
   children: XmlElement[]
   text: string
   size: number // characters from its start tag to its end tag
@@ -20,22 +20,22 @@ export type XmlElement = {
 
 export const maxDocumentBytes = 256 * 1024
 const maxima = {
-  // The library walks over all elements and attributes dozens of times. 1,000 elements are 2,000 tags.
+  // The library visits all elements and attributes dozens of times. 1,000 elements have 2,000 tags.
   elements: 1_000,
   attributes: 3_000,
-  // Canonical XML repeats namespaces, and the library copies it for each level. 450 groups have 40,000 characters.
+  // Canonical XML repeats namespaces, and the library copies them at each level. 450 groups have 40,000 characters.
   expandedNames: 100_000,
-  // The library replaces them one at a time in each of its steps. 256 KiB in lines of 64 characters have 4,000.
+  // The library replaces line ends one by one in each step. 256 KiB in lines of 64 characters have 4,000 of them.
   replacedCharacters: 10_000,
-  prefixLists: 1_000, // characters of all; the library searches them for each attribute that has a prefix
+  prefixLists: 1_000, // their total length: the library searches the lists for each attribute with a prefix
 }
-const maxNames = 100 // The library searches the whole document once for each. Genuine documents have about 30.
-const maxAttributesOfElement = 32 // some steps of the library are quadratic in them
+const maxNames = 100 // The library searches the document once per name. Genuine documents have about 30.
+const maxAttributesOfElement = 32 // some steps of the library take quadratic time
 const maxDepth = 25
 const maxNamespaceLength = 256
 
 const space = '[ \\t\\n]'
-// ASCII, no leading underscore, no hasOwnProperty: the library uses names as object keys, where these are special.
+// The library uses names as keys of objects, so no leading underscore and no hasOwnProperty. ASCII only.
 const name = '(?!hasOwnProperty\\b)[A-Za-z][\\w.-]*'
 const declaration = new RegExp(
   `<\\?xml${space}+version=["']1\\.0["'](?:${space}+encoding=["']([\\w-]*)["'])?(?:${space}+standalone=["'](?:yes|no)["'])?${space}*\\?>`,
@@ -47,13 +47,13 @@ const otherMarkup = /<[!?]/y
 const startOfTag = new RegExp(`<(?:(${name}):)?(${name})`, 'y')
 const attribute = new RegExp(`${space}+(?:(${name}):)?(${name})${space}*=${space}*(?:"([^"<]*)"|'([^'<]*)')`, 'y')
 const endOfTag = new RegExp(`${space}*(/?)>`, 'y')
-const endTag = new RegExp(`</((?:${name}:)?${name})>`, 'y') // the library looks for end tags without spaces
-// Line ends of Unicode too: the library reads U+0085 and U+2028 as \n, and a line up to U+2029 in quadratic time.
+const endTag = new RegExp(`</((?:${name}:)?${name})>`, 'y') // the library expects no spaces in end tags
+// Includes Unicode line ends. The library reads U+0085 and U+2028 as \n, and takes quadratic time for U+2029.
 const notXmlCharacter = /[^\t\n\r\x20-\x84\x86-\u2027\u202A-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
 // The library writes namespaces into canonical XML without escaping them.
 const namespaceName = /^[^\s"'<>&]+$/
 
-/** The namespace of each prefix in scope. Inherits from the scope of the parent element. */
+/** The namespace of each prefix in scope. Its prototype is the scope of the parent element. */
 type Scope = Record<string, string>
 
 /** Parses the part of XML that SAML needs, in linear time. Rejects what the library's parser may read differently. */
@@ -150,7 +150,7 @@ function innerScope(outer: Scope, pairs: Pair[]): Scope {
   for (const { prefix, name, value } of declarations) {
     const declared = prefix ? name : ''
     ensure(value.length <= maxNamespaceLength, 'saml_too_complex')
-    // The library reads some elements of HTML as text, and repeats the document so far for each.
+    // The library reads some HTML elements as text, and then copies the document so far for each.
     ensure(value !== 'http://www.w3.org/1999/xhtml', 'saml_markup')
     ensure(namespaceName.test(value) && !/^xml/i.test(declared) && !Object.hasOwn(scope, declared), 'saml_malformed')
     scope[declared] = value
@@ -167,7 +167,7 @@ function namespaceOf(prefix: string, scope: Scope): string {
 function attributesOf(pairs: Pair[], scope: Scope): Map<string, string> {
   const attributes = new Map<string, string>()
   for (const pair of pairs.filter((pair) => !isDeclaration(pair))) {
-    // The library does not verify any attribute whose name begins with xmlns.
+    // The library's signature check ignores all attributes whose names begin with xmlns.
     ensure(!/^xmlns/i.test(pair.prefix || pair.name), 'saml_malformed')
     const name = pair.prefix ? `{${namespaceOf(pair.prefix, scope)}}${pair.name}` : pair.name
     ensure(!attributes.has(name), 'saml_malformed')
@@ -187,12 +187,12 @@ function unescaped(text: string): string {
   })
 }
 
-/** Returns a text without XML white space around it. Keeps other spaces, which may be part of a name. */
+/** Returns a text without XML white space at its ends. Keeps other spaces, which may be part of a name. */
 export function trimmed(text: string): string {
   return /[^ \t\n\r](?:.*[^ \t\n\r])?/s.exec(text)?.[0] ?? ''
 }
 
-/** Returns a URI in an attribute. White space around it has no meaning (XML Schema, anyURI). */
+/** Returns a URI in an attribute, without white space at its ends, which has no meaning (XML Schema, anyURI). */
 export function uriIn({ attributes }: XmlElement, name: string): string | undefined {
   const uri = attributes.get(name)
   return uri === undefined ? undefined : trimmed(uri)
@@ -203,7 +203,7 @@ export function childrenOf(element: XmlElement, namespace: string, name: string)
   return element.children.filter((child) => child.name === name && child.namespace === namespace)
 }
 
-/** Returns the only child with a name in a namespace. Fails the check if there are none or several. */
+/** Returns the only child with a name in a namespace. Fails the check if there is none, or more than one. */
 export function onlyChild(element: XmlElement, namespace: string, name: string, check: SamlCheck): XmlElement {
   const [child, another] = childrenOf(element, namespace, name)
   ensure(child && !another, check)

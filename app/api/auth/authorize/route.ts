@@ -41,7 +41,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
 /** Returns the redirect URI with the response, which names its issuer (RFC 9207). */
 function callbackUrl(redirectUri: string, state: string | null, response: Record<string, string>): string {
   const parameters = Object.entries({ ...response, iss: env().PUBLIC_URL, ...(state !== null && { state }) })
-  // not URLSearchParams, which encodes a space as a plus sign: not every client decodes that
+  // not URLSearchParams, because it encodes a space as a plus sign, which some clients do not decode
   const query = parameters.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${query}`
 }

@@ -3,7 +3,7 @@ import { route } from '@/lib/http/route'
 import { cookieOf, sessionCookies } from '@/lib/session/cookie'
 import { refreshSession } from '@/lib/session/refresh'
 
-/** Renews a session. Without a refresh token in the body, returns none, so that no script can read the cookie's. */
+/** Renews a session. A refresh token from a cookie is renewed in the cookie only, where no script can read it. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.refreshSession, async (call) => {
   const { request, body, respond, setCookies, addToLog } = call
   const presented = body.refreshToken ?? cookieOf(request.headers, 'refresh')

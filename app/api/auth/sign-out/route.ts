@@ -4,7 +4,7 @@ import { deletedSessionCookies } from '@/lib/session/cookie'
 import { presentedSessionIds } from '@/lib/session/find'
 import { endSessions } from '@/lib/session/revoke'
 
-/** Ends every session that the request presents, and deletes the cookies even if that fails. */
+/** Ends every session whose credentials the request contains. Deletes the cookies even if that fails. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.signOut, async (call) => {
   const { request, body, respond, setCookies } = call
   setCookies(deletedSessionCookies())

@@ -4,7 +4,7 @@ import { logExpiringCertificates } from '@/lib/sso/certificate-warnings'
 
 const timeLimitMs = 30_000
 
-/** Deletes expired rows, and logs certificates that end soon. Daily (see vercel.json). */
+/** Deletes expired rows, and logs certificates that expire soon. Vercel calls it daily (see vercel.json). */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = cronRoute('clean-up', async () => {
   const deleted = await deleteExpiredRows(timeLimitMs)
   await logExpiringCertificates()

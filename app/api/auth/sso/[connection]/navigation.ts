@@ -12,7 +12,7 @@ import type { Provider } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 import { claimAttempt } from '@/lib/sso/sso-attempt'
 
-/** The destination of the user. Set it as soon as it is known, so that it is kept after an error. */
+/** The destination of the user. Set it as soon as it is known, so that the page of an error has it too. */
 type ReturnTo = { next: string | null }
 
 type Work = (signIn: SignIn) => Promise<string>
@@ -25,7 +25,7 @@ type SignIn = {
   setCookies: (values: string[]) => void
 }
 
-/** Returns handlers that redirect to what `work` returns, or to a page with the error. `response` is the provider's. */
+/** Returns handlers that redirect to the URL from `work` or to an error page. `response` is the provider's format. */
 export function ssoRoute(name: string, response: Provider['response'] | null, work: Work) {
   return route({ name, method: response === 'form' ? 'POST' : 'GET' }, async (call) => {
     const { request, requestId, params, addToLog, setCookies } = call
@@ -41,19 +41,19 @@ export function ssoRoute(name: string, response: Provider['response'] | null, wo
         throw new SignInRejected('connection_kind', 'connection_unavailable')
       return seeOther(await work({ request, connection, provider, returnTo, addToLog, setCookies }))
     } catch (thrown) {
-      // a body that is too large, or no form: no browser that a provider redirected sends that
+      // a body that is too large or is not a form, which no browser sends when a provider redirects it
       if (thrown instanceof ApiError) throw thrown
       if (thrown instanceof SignInRejected) {
         const { check } = thrown
         addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
-        // such as from a bookmarked page of the provider: the start checks the session, and whether it began again
+        // for example, from a bookmarked page of the provider. The start checks the session, and stops a loop.
         if (thrown.error === 'attempt_invalid')
           return seeOther(startPath(params.connection!, returnTo.next ?? thrown.next, 'again'))
-        // so that the next start lets the user choose; the page shows the account, which is not in its URL
+        // so that the provider lets the user choose another account next time, and the page shows the rejected one
         if (thrown.error === 'no_access') setCookies([askCookie('account', thrown.account)])
         return explain(thrown.error)
       }
-      // because the user could not use an error as JSON
+      // A page explains the error, because a user can't read JSON.
       addToLog({ check: 'internal' })
       log.error({ cause: describeCause(thrown) }, 'a sign-in failed')
       return explain('unavailable')
@@ -61,7 +61,7 @@ export function ssoRoute(name: string, response: Provider['response'] | null, wo
   })
 }
 
-/** Returns where a link or a portal of the provider leads, or null: what `next` accepts, or a URL of this site. */
+/** Returns the destination from a link or a provider's portal: an allowed `next` or our own URL. Otherwise null. */
 export function destinationOf(given: string | null): string | null {
   const { PUBLIC_URL, DASHBOARD_URL } = env()
   const text = given?.trim() ?? ''
@@ -69,7 +69,7 @@ export function destinationOf(given: string | null): string | null {
   return nextDestination(path, PUBLIC_URL, DASHBOARD_URL)
 }
 
-/** Uses up the sign-in that a response belongs to. Returns the landing page, with a code for that browser. */
+/** Uses up the sign-in attempt of a response. Returns the URL of the landing page, with a code for the browser. */
 export async function finishSignIn(signIn: SignIn, response: URLSearchParams, state: string | null): Promise<string> {
   const { request, connection, provider, returnTo, addToLog } = signIn
   const presented = { state, browser: browserOf(request.headers), mayLackCookies: provider.response === 'form' }
@@ -77,7 +77,7 @@ export async function finishSignIn(signIn: SignIn, response: URLSearchParams, st
   returnTo.next = claimed.next
   const authenticated = await provider.authenticate(connection, response, claimed)
   const { identity, account, sessionEnd } = authenticated
-  let asked: Promise<Contact> | undefined // once, because it can be a request
+  let asked: Promise<Contact> | undefined // at most one call, because it may send a request
   const contact = () => {
     asked ??= authenticated.contact()
     return asked

@@ -5,7 +5,7 @@ import { browserOf, sessionCookies } from '@/lib/session/cookie'
 import { sessionIdsOfBrowser } from '@/lib/session/find'
 import { exchangeSsoCode } from '@/lib/sso/exchange'
 
-/** Exchanges an SSO code for a session, and sets its cookies unless the server of a dashboard sent a verifier. */
+/** Exchanges an SSO code for a session. Sets the session cookies only for browsers, which send no PKCE verifier. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.exchangeSsoCode, async (call) => {
   const { request, body, respond, setCookies, addToLog } = call
   const { headers } = request

@@ -5,7 +5,7 @@ import { nextDestination } from '@/lib/page/next-path'
 import { env } from '@/lib/settings/env'
 import { domainOf, findConnectionOfEmail } from '@/lib/sso/connection'
 
-/** Redirects the form of the sign-in page to a page of this site, as its policy demands. Scripts get JSON. */
+/** Finds the connection of an email address. Redirects within this site, as `form-action` demands. Scripts get JSON. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   { name: 'sso-find', method: 'POST' },
   async ({ request }) => {

@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt'
 
-/** The floor of a reset: JSON in, one bcrypt hash of the same cost, JSON out. */
+/** The least that a reset needs: reads JSON, makes one bcrypt hash of the same cost, and responds with JSON. */
 export async function POST(request: Request): Promise<Response> {
   const { password } = await request.json()
   await bcrypt.hash(password, 12)

@@ -5,13 +5,13 @@ import { destinationOf, finishSignIn, ssoRoute } from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 
-/** Ends a sign-in with SAML. The form is a cross-site POST, without our cookies: the exchange checks the browser. */
+/** Ends a sign-in with SAML. The cross-site POST contains no cookies of ours, so the exchange checks the browser. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute('sso-acs', 'form', async (signIn) => {
   const { request, connection, addToLog, setCookies } = signIn
   const form = await readForm(request, maxFormBytes)
   const state = form.get('RelayState') ?? ''
   if (!/^[\w-]{43}$/.test(state)) {
-    // A tile in the provider's portal. Only the destination is read: the user signs in again at our own request.
+    // A tile in the provider's portal sent a response without a request. A new sign-in begins, with its destination.
     addToLog({ check: 'unsolicited' })
     return startPath(connection.slug, destinationOf(state), 'unsolicited')
   }

@@ -8,14 +8,14 @@ import { askCookie, askOf, beganAgain, hasBegunAgain } from '@/lib/sso/next-sign
 import { rejectLoop, startAttempt } from '@/lib/sso/sso-attempt'
 import { destinationOf, landing, ssoRoute } from '../navigation'
 
-/** Starts a sign-in: remembers the browser, and redirects it to the identity provider. */
+/** Starts a sign-in: sets the cookie that identifies the browser, and redirects it to the identity provider. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute('sso-start', null, async (signIn) => {
   const { request, connection, provider, returnTo, addToLog, setCookies } = signIn
   const { headers } = request
   const known = browserOf(headers)
   const browser = known ?? newSecret()
   const { searchParams } = new URL(request.url)
-  // OpenID providers send the second one (OpenID Connect Core §4).
+  // Identity providers send `target_link_uri` (OpenID Connect Core §4).
   returnTo.next = destinationOf(searchParams.get('next') ?? searchParams.get('target_link_uri'))
   const moved = urlAtPublicHost(headers, new URL(request.url))
   if (moved) return moved
@@ -24,7 +24,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute('sso-st
   if (again !== null) {
     if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
     if (!known && again !== 'new') {
-      setCookies([browserCookie(browser)]) // a browser that does not keep it would begin again and again
+      setCookies([browserCookie(browser)]) // `again=new`: without cookies, the browser would restart endlessly
       return startPath(connection.slug, returnTo.next, 'again=new')
     }
     const isOver = !known || hasBegunAgain(headers)
