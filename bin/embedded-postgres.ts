@@ -105,7 +105,7 @@ function accountOfNobody() {
   return { uid: idOf('-u'), gid: idOf('-g') }
 }
 
-/** Returns a function to run programs as `account`. If it can't enter a parent folder, adds a capability for that. */
+/** Returns a function that runs programs as `account`, with a capability if the account can't enter a parent folder. */
 async function findRun(account: Account | undefined, folder: string, programs: string): Promise<Run> {
   // Not the whole environment, because variables such as PGDATA would change what the programs do.
   const options = { cwd: folder, env: { PATH: process.env.PATH, NODE_ENV: process.env.NODE_ENV, LC_ALL: 'C' } }

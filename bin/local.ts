@@ -11,7 +11,7 @@ export const project = fileURLToPath(new URL('..', import.meta.url))
 const folder = `${project}.data/`
 const settingsFile = `${folder}settings.json`
 
-/** Completes `process.env` for a local server, and migrates its database. Returns a function that stops the latter. */
+/** Prepares `process.env` and the database for a local server. Returns a function that closes the database. */
 export async function prepareServer(port: number, mail: object = {}): Promise<() => Promise<void>> {
   generateClient()
   Object.assign(process.env, mail)

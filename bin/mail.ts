@@ -11,9 +11,9 @@ const { outboxStatus, retryNow } = await import('../lib/mail/outbox')
 const { sendDueMails } = await import('../lib/mail/sender')
 const { MailError, sendMail } = await import('../lib/mail/transport')
 
-const usage = `npm run mail -- status         counts the emails of the past day by outcome. --json: one object a line
-npm run mail -- retry          sends mails now whose next attempt is more than two minutes away
-npm run mail -- test ADDRESS   sends a test mail, and prints what fails`
+const usage = `npm run mail -- status         counts the emails of the past day by outcome. --json: one object per line
+npm run mail -- retry          sends emails now, if their next attempt is more than two minutes away
+npm run mail -- test ADDRESS   sends a test email, and prints problems`
 
 const adviceOnPasswords = `Microsoft 365 needs smtp://…@smtp.office365.com:587, and SMTP AUTH switched on for the mailbox. Google and others with
 two-step verification need an app password. Special characters in SMTP_URL are encoded: %40 for @, %25 for %.`
@@ -46,7 +46,7 @@ async function test(address: string): Promise<void> {
   try {
     await sendMail(recipient, async () => composeTest())
   } catch (error) {
-    // The mail server's response may quote the address. The log never contains it, but this operator gave the address.
+    // The mail server's response may quote the address, which this operator gave. So it is shown, but never logged.
     if (!(error instanceof MailError)) throw error
     const { code = 'Not sent', message } = error.cause
     const problem = `${code}: ${message}`

@@ -23,7 +23,7 @@ export function deviceIn(text: string, device: string): string {
   return system ? text.replace('{browser}', browser).replace('{system}', system) : browser
 }
 
-/** Returns the kind of device in a `User-Agent` header, such as “Firefox on Windows”, or null. Quotes no header. */
+/** Returns a name for the device in a `User-Agent` header, such as “Firefox on Windows”, or null. Copies no text. */
 export function deviceOf(userAgent: string | null): string | null {
   const text = userAgent?.slice(0, maxHeaderLength) ?? ''
   const find = (names: Record<string, string>) =>

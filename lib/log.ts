@@ -9,7 +9,7 @@ export const log = pino({
   formatters: { level: (label) => ({ level: label }) },
 })
 
-/** Returns the parts of an error that may be logged. A message may quote parameters, so only a few of `pg` are. */
+/** Returns the loggable parts of an error. Messages may quote values, so only some messages of `pg` are included. */
 export function describeCause(cause: unknown): { name: string; code?: string; reason?: string; at?: string } {
   if (!(cause instanceof Error)) return { name: typeof cause }
   const code = errorCode(cause) ?? (cause.cause instanceof Error ? errorCode(cause.cause) : undefined)

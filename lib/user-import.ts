@@ -9,7 +9,7 @@ const header = 'email,password_hash'
 
 type ImportedUser = { email: string; emailDomain: string; passwordHash: string | null }
 
-/** Reads CSV (RFC 4180) of `email` or `email,password_hash` (bcrypt). Throws UsageError with invalid lines. */
+/** Reads CSV (RFC 4180) of `email` or `email,password_hash` (bcrypt). Throws UsageError, which names wrong lines. */
 export function readUsers(csv: string): ImportedUser[] {
   const users = new Map<string, ImportedUser>()
   const problems: string[] = []

@@ -28,7 +28,7 @@ bindings.__wbg_set_wasm(instance.exports)
 
 /**
  * Applies the pending migrations and returns their names. Concurrent runs wait for each other. Throws if a migration
- * fails, has failed before, or was edited. Uses the same table as `prisma migrate deploy`, which lacks ascii_domains.
+ * fails, has failed before, or was edited. Records them like `prisma migrate deploy`, which can't create ascii_domains.
  */
 export async function applyMigrations(url: string, report: (progress: string) => void = () => {}): Promise<string[]> {
   const connection = openConnection(url, report)

@@ -1,4 +1,4 @@
-/** An email address. A long one wraps after `@` and `.`, not inside words. */
+/** An email address. A long address wraps after `@` or `.`, not inside words. */
 export function Address({ email }: { email: string }) {
   const parts = email.match(/[^@.]*[@.]|[^@.]+/g)!
   return (

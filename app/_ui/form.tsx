@@ -10,7 +10,7 @@ import { useWait, WaitText } from './wait'
 
 const longWaitSeconds = 60 // after `maxRetries` failed retries
 
-/** The error of a field. Each attempt creates a new object. */
+/** The error of a field. Each attempt creates a new object, which moves the focus to the field again. */
 export type Problem = { field: 'email' | 'password' | 'code'; text: string }
 
 /** The state of a form: its attempts, the wait before a retry, and the error of a field. That field gets the focus. */

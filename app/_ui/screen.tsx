@@ -26,7 +26,7 @@ export function Screen({ app, title, tab = title, icon, focus, children }: Prope
   )
 }
 
-/** The links of a screen. The first one is the main one. */
+/** The links of a screen. The first link is the main one. */
 export function Actions({ links }: { links: [url: string, label: string][] }) {
   return (
     <div className="actions">

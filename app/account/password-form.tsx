@@ -12,7 +12,7 @@ type Properties = {
   prefix: string
   email: string
   minLength: number
-  /** The error of each field, by its name. */
+  /** The errors of the two fields. Null: no error. */
   errors: { current: string | null; password: string | null }
 }
 

@@ -15,7 +15,7 @@ type Properties = PageTexts & {
   change: Change
 }
 
-/** The value in the query of the account page. */
+/** The name of a change, as in the query of the account page. */
 export type Change = keyof typeof changes
 const changes = {
   setUp: paths.startSecondFactor,

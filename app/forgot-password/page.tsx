@@ -7,7 +7,7 @@ import { ForgotForm } from './forgot-form'
 
 /** Asks for the email address. Then shows the same confirmation for every address. Works without scripts. */
 export default async function ForgotPasswordPage({ searchParams }: PageProps<'/forgot-password'>) {
-  if (!sendsMail()) notFound() // as for a path that page-proxy.ts did not recognize
+  if (!sendsMail()) notFound() // for a spelling of the path that page-proxy.ts did not recognize
   const { sent, invalid } = await searchParams
   const { app, language, forgot, shared } = await texts()
   if (sent !== undefined) {

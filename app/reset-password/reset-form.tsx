@@ -52,7 +52,7 @@ export function ResetForm(properties: Properties) {
   useLayoutEffect(() => {
     const has = urlSecret('token') !== null
     if (has !== hasToken) setStep(has ? { kind: 'ready' } : { kind: 'no-secret' })
-    markPageReady() // here too, because there may be no form
+    markPageReady() // Form calls it too, but there may be no form
   }, [])
 
   const ending = passwordIssue(step) ? null : endingOf(step)

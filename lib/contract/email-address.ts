@@ -62,7 +62,7 @@ function domainInUnicode(ascii: string): string {
   return domainToUnicode(ascii).toLowerCase() // domainToUnicode returns Cherokee letters in upper case
 }
 
-/** Returns a text with A–Z in lower case. Leaves other letters, because some have an ASCII letter as lower case. */
+/** Returns a text with A–Z in lower case. Does not convert other letters, because some become ASCII letters. */
 export function foldCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }

@@ -10,8 +10,8 @@ const tables = {
   exchange_codes: ['expires_at', retentionSeconds],
   reset_tokens: ['expires_at', retentionSeconds],
   sessions: ['expires_at', retentionSeconds],
-  sso_attempts: ['expires_at', 60 * 60], // for this time, an expired sign-in is told from a forged one
-  mails: ['requested_at', retentionSeconds], // more than a day: retries and caps need newer ones
+  sso_attempts: ['expires_at', 60 * 60], // during this time, the log distinguishes expired and forged ones
+  mails: ['requested_at', retentionSeconds], // retries and caps need only the emails of one day
   password_attempts: ['expires_at', 0], // the end of the window
 } as const
 type Table = keyof typeof tables

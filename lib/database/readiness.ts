@@ -9,7 +9,7 @@ const remedies: Record<string, string> = {
 
 /** Whether the database is writable and migrated. If not, logs what to do. Throws if the database is unreachable. */
 export async function isUsable(): Promise<boolean> {
-  const migrations: string[] = JSON.parse(process.env.MIGRATIONS!) // this version's, from next.config.mjs
+  const migrations: string[] = JSON.parse(process.env.MIGRATIONS!) // of this version (next.config.mjs)
   try {
     const [database] = await prisma().$queryRaw<{ isReadOnly: boolean; pending: string[] }[]>`
       SELECT current_setting('transaction_read_only')::bool AS "isReadOnly",

@@ -14,12 +14,12 @@ export type MailClaim = { id: string; attempts: number }
 export type ClaimedMail = MailRequest &
   MailClaim & { kind: MailKindName; requestedAt: Date; ageSeconds: number; email: string }
 
-/** A claim lasts longer than the slowest attempt (see transport.ts), so that only one sender at a time has an email. */
+/** A claim lasts longer than the slowest attempt (see transport.ts), so that an email has only one sender at a time. */
 const claimSeconds = 120
 
 /**
- * Queues a reset email for the user with one of these addresses. If the user may not use a password, its link leads to
- * the sign-in page. Returns false above the caps and without such a user. In both cases, it only executes one SELECT.
+ * Queues a reset email for the user with one of these addresses. If the user may not use a password, the link opens
+ * the sign-in page. Returns false above the caps or without such a user. In both cases, it executes only one SELECT.
  */
 export async function queueResetMail(emails: string[], { language, device }: MailRequest, priority = 0) {
   return transaction(async (tx) => {
@@ -76,7 +76,7 @@ export function noticeInsteadOfResets(userId: Prisma.Sql, request: MailRequest):
     ), ${notice('password-changed', userId, request)}`
 }
 
-/** Returns the CTE that queues a notice to a user (a fragment that yields the ID, or null for nobody). */
+/** Returns the CTE that queues a notice. `userId` is an SQL expression. If it is null, nothing is queued. */
 export function notice(kind: MailKindName, userId: Prisma.Sql, { language, device }: MailRequest): Prisma.Sql {
   return Prisma.sql`
     notice AS (

@@ -23,7 +23,7 @@ export async function startSending(): Promise<void> {
   globals.mailTimer = setInterval(() => void sendDueMails(), intervalMs).unref()
 }
 
-/** For `after()`: sends queued emails after a random delay. Otherwise, a slower next request would reveal a user. */
+/** For `after()`: sends queued emails after a random delay. A slow next request would otherwise reveal a user. */
 export async function sendAfterRequest(): Promise<void> {
   await sleep(500 + Math.random() * 1_000)
   await sendDueMails(env().VERCEL ? functionMs : undefined)

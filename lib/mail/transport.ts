@@ -76,7 +76,7 @@ function smtpOptions(): SMTPTransportOptions {
     secure,
     ...(!secure && { socket: boundedSocket() }),
     requireTLS: !secure && !isLocal,
-    ignoreTLS: isLocal, // a development mailbox or a relay on this host has no certificate for it
+    ignoreTLS: isLocal, // a mailbox or relay on this host has no valid certificate
     ...(user && { auth: { user, pass: pass! }, forceAuth: true }),
     name: new URL(env().PUBLIC_URL).hostname,
     connectionTimeout: connectMs + greetingMs, // includes the greeting and STARTTLS

@@ -14,7 +14,7 @@ export type Counted = { keys: string[]; endsAt: number }
 
 type Counter = { key: string; count: number; isCounted: boolean; endsAt: number; waitSeconds: number }
 
-// An attempt adds at most three rows, so this limits the table.
+// An attempt adds at most three rows, so deleting more of them keeps the table small.
 const deletedPerAttempt = 10
 
 /** Counts an attempt. Call it before any other work, for unknown accounts too. Throws RATE_LIMITED. */
@@ -22,8 +22,8 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const counters = countersOf(attempt)
   const keys = counters.map(({ key }) => key)
   const limits = counters.map(({ limit }) => String(limit))
-  // One statement increases all counters, or none if a limit is reached: rejected attempts of a network must not use up
-  // the limit of an account. It locks the rows in a fixed order, so that two statements can't deadlock.
+  // One statement increases all counters, or none if a limit is reached. So rejected attempts of a network do not use
+  // up the limit of an account. The rows are locked in a fixed order, so that two statements can't deadlock.
   const rows = await prisma().$queryRaw<Counter[]>`
     WITH reached AS MATERIALIZED (
       SELECT key, stored.count + 1 AS count, expires_at, false AS is_counted

@@ -10,7 +10,7 @@ const retryAfterMs = [1_000, 5_000, 10_000]
 const retriedPerBlock = 100 // in 15 minutes. Each uses 30 KB while it waits.
 
 const requests = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: 15 * 60 })
-// Bound, because a new address block's timer would otherwise retain the Next.js context of the request.
+// AsyncResource.bind, because a new address block's timer would otherwise retain the request's Next.js context.
 const countRequest = AsyncResource.bind((addressBlock: string) => requests.consume(addressBlock))
 
 let unfinished = 0
@@ -18,7 +18,7 @@ process.once('exit', () => {
   if (unfinished > 0) log.error({ count: unfinished }, 'the process ended before these reset emails were queued')
 })
 
-/** Emails a reset link if the user exists. Never throws. Call it in `after()`, because its duration reveals a user. */
+/** Emails a reset link if the user exists. Never throws. For `after()`, because its duration would reveal a user. */
 export async function mailResetLink(emails: string[], request: MailRequest, clientKey: string): Promise<void> {
   unfinished++
   // Emails for one address block (an IPv4 /24, an IPv6 /48) must not delay others. The priority depends on the number

@@ -67,7 +67,7 @@ export function verifyPassword(password: string, stored: string | null): Promise
   })
 }
 
-/** Returns a hash in bcrypt's form, or null. Up to 72 bytes, PHP's `$2y$` and `$2a$` equal `$2b$`. */
+/** Returns a hash in bcrypt's form, or null. `$2a$` and PHP's `$2y$` equal `$2b$` up to 72 bytes. */
 function verifiableHash(stored: string | null): string | null {
   const isKnown = stored !== null && /^\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}$/.test(stored)
   return isKnown ? `$2b${stored.slice(3)}` : null

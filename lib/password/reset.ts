@@ -12,7 +12,7 @@ const invalidToken = () => invalid(['token'], 'invalid_or_expired', invalidToken
 
 const maxAttempts = 30 // a rejected password counts, because checking it takes CPU time
 
-/** Conditions on a row of `reset_tokens`: whether the token is valid, and also has attempts left. */
+/** Conditions on a row of `reset_tokens`. The second condition also requires that the token has attempts left. */
 const isValidToken = Prisma.sql`used_at IS NULL AND ${isUnexpired}
   AND (SELECT disabled_at IS NULL AND ${mayUsePassword} FROM users WHERE id = user_id)`
 const isUsableToken = Prisma.sql`${isValidToken} AND attempts < ${maxAttempts}`
@@ -70,7 +70,7 @@ export async function resetPassword(token: string, password: string, request = u
   return { userId }
 }
 
-/** The state of a reset link when it is opened. A `live` link is valid. Its email address is that of the account. */
+/** The state of a reset link when it is opened. A `live` link is valid. `email` is the address of the account. */
 export type ResetLink = { kind: 'live'; email: string } | { kind: 'used' | 'expired' | 'invalid' }
 
 /** Returns the state of a reset link, by the SHA-256 of its token. Changes nothing. */

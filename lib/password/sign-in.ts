@@ -26,7 +26,7 @@ export async function signIn(email: string, password: string, client: Client): P
   const tried = await attemptOf(emails[1], emails, client)
   const attempt = await consumeAttempt(tried)
 
-  // Reads twice, because a reset or a concurrent sign-in, which upgrades the hash, may have changed the hash meanwhile.
+  // Tries twice, because a reset or a concurrent sign-in, which upgrades the hash, may have changed the hash meanwhile.
   for (let look = 0; look < 2; look++) {
     const user = await verify(emails, password, attempt)
     if (!user) break
@@ -116,7 +116,7 @@ export async function startPasswordSession(
       authenticated_at AS "authenticatedAt", amr
     FROM started`
   if (!row) return null
-  // A second statement, because the first one may have waited for the lock. It misses a connection added meanwhile.
+  // A second statement, because the first may have waited for the lock, and can't see a connection added meanwhile.
   const isForbidden = await prisma().$executeRaw`
     UPDATE sessions SET revoked_at = now()
     WHERE id = ${sessionId} AND (SELECT ${mayUsePassword} FROM users WHERE users.id = user_id) IS NOT TRUE`

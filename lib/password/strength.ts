@@ -14,7 +14,7 @@ const zxcvbn = new ZxcvbnFactory({
   maxLength: maxCheckedCharacters,
 })
 
-/** Returns how many guesses an attacker needs who knows `context`, such as the email address. This module is large. */
+/** Returns how many guesses an attacker needs who knows `context`, such as the email address. Load it lazily. */
 export function countGuesses(password: string, context: string[]): number {
   const parts = [/@/, /[^\p{L}\p{N}]+/u].flatMap((separator) => context.flatMap((text) => text.split(separator)))
   const words = [...context, ...parts].flatMap((word) => (word.length > 2 ? word.slice(0, maxCheckedCharacters) : []))

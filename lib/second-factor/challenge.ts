@@ -6,12 +6,12 @@ import { cookieOf } from '../session/cookie'
 import { env } from '../settings/env'
 import { findFactor, type UserWithFactor } from './find'
 
-// 16 bytes of user ID, 16 of session ID, 4 of expiry and 30 of MAC. A multiple of 3 has only one encoding in base64.
+// 16 bytes of user ID, 16 of session ID, 4 of expiry, 30 of MAC. The sum is a multiple of 3, so its base64 is unique.
 const idBytes = 16
 const signedBytes = 2 * idBytes + 4
 const macBytes = 30
 
-/** Returns a challenge, which proves that the password was correct. It ends with a change of password or factor. */
+/** Returns a challenge: proof of a correct password. It expires, and a change of password or factor invalidates it. */
 export function makeChallenge(user: UserWithFactor): Challenge {
   const signed = Buffer.alloc(signedBytes)
   const expiresAt = Math.ceil(user.now) + lifetimes.secondFactorStep

@@ -10,7 +10,7 @@ export async function newTotpSecret(): Promise<string> {
   return new Secret({ size: 20 }).base32
 }
 
-/** Returns the URI that authenticator apps read from a QR code. Some apps split the label at any colon. */
+/** Returns the URI for a QR code. The issuer contains no colon, because some apps split the label at any colon. */
 export async function totpUri(secret: string, email: string): Promise<string> {
   const { TOTP } = await import('otpauth')
   return new TOTP({ ...totp, issuer: env().APP_NAME.replaceAll(':', ''), label: email, secret }).toString()

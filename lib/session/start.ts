@@ -7,7 +7,7 @@ const revokedPerStart = 1_000 // more than concurrent sign-ins can exceed the li
 /** The IDs of a browser's sessions, and the kind of its device, if known. */
 export type Holder = { sessionIds: string[]; device?: string | null }
 
-/** Returns the CTEs that start a session for `claimed`. They revoke the browser's and excess sessions. */
+/** Returns the CTEs that start a session for `claimed`, and revoke those of the browser and the user's excess ones. */
 export function startSession(sessionId: string, { sessionIds, device = null }: Holder, isOfDashboard = false) {
   // Sorted by revoked_at too, which is null in each row, because the index begins with it.
   const replaced = Prisma.sql`
@@ -17,7 +17,7 @@ export function startSession(sessionId: string, { sessionIds, device = null }: H
         AND id <> ALL (${sessionIds}::uuid[])
       ORDER BY revoked_at DESC, created_at DESC OFFSET ${maxLiveSessions - 1} LIMIT ${revokedPerStart})`
   const end = Prisma.sql`now() + make_interval(secs => ${lifetimes.session})`
-  // A dashboard's session has the authentication data of its parent. Each parent has only one per dashboard.
+  // A dashboard's session has the authentication data of its parent. Each parent has one session per dashboard.
   const ofParent = (column: Prisma.Sql) =>
     Prisma.sql`(SELECT ${column} FROM sessions AS parent WHERE parent.id = claimed.parent_id)`
   const replaces = Prisma.sql`

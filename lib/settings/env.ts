@@ -235,12 +235,12 @@ function conflicts({ SMTP_URL, MAIL_FROM }: Given, env: Env | undefined) {
   ]
 }
 
-/** Whether users reach this service over https. False only if PUBLIC_URL begins with `http://`: Vercel may unset it. */
+/** Whether users reach this service over https. Also true if PUBLIC_URL is unset, which is possible only on Vercel. */
 export function isHttps(): boolean {
   return !process.env.PUBLIC_URL?.trim().toLowerCase().startsWith('http://')
 }
 
-/** Whether this service sends email. Only then, it has a forgot-password page. */
+/** Whether this service sends email. It has a forgot-password page only if it does. */
 export function sendsMail(): boolean {
   return env().SMTP_URL !== undefined
 }

@@ -1,7 +1,7 @@
 import { foldCase } from '../contract/email-address'
 import { SignInRejected } from './rejection'
 
-/** Returns the only address in `given`, ignoring case in A–Z. `others` explain an error. Throws SignInRejected. */
+/** Returns the only address in `given`, ignoring case (A–Z). Otherwise throws SignInRejected, depending on `others`. */
 export function soleAddress(given: string[], others: string[]): string {
   const [address, another] = new Map(given.map((text) => [foldCase(text), text])).values()
   if (another !== undefined) throw new SignInRejected('email_several', 'no_access')

@@ -74,7 +74,7 @@ async function linkableEmail(connection: Connection, contact: Contact): Promise<
   if (!isVerified) throw new SignInRejected('email_unverified', 'no_access')
   const address = parseEmailAddress(email)
   const domain = address && domainOf(address)
-  // ASCII only, because other letters can look like those of another address, or become them in lower case.
+  // ASCII only, because other letters can look like ASCII letters, or become ASCII letters in lower case.
   if (!domain || /[^ -~]/.test(address)) throw new SignInRejected('email_malformed', 'no_access')
   if (!(await owns(connection, domain))) throw new SignInRejected('email_domain', 'no_access')
   if (domains && !domains.includes(domain)) throw new SignInRejected('email_tenant', 'no_access')

@@ -32,7 +32,7 @@ export async function addConnection({ secrets, domains, settings, ...columns }: 
   })
 }
 
-/** Ends password sessions of users who can't use a password. Call it after the change. Returns how many users. */
+/** Ends the password sessions of users who may not use a password, and counts these users. Call it after the commit. */
 export async function endPasswordSessions(domains: string[]): Promise<number> {
   let count = 0
   for (const domain of domains) {
@@ -49,7 +49,7 @@ export async function endPasswordSessions(domains: string[]): Promise<number> {
 
 type Work = (tx: Transaction, userIds: string[]) => Promise<number>
 
-/** Calls `work` for the users that a query returns, with their locks, in a transaction per batch. Returns the total. */
+/** Locks the users that a query returns, and calls `work`, in one transaction per batch. Returns the sum of results. */
 async function inBatches(usersAfter: (id: string) => Prisma.Sql, work: Work): Promise<number> {
   let sum = 0
   for (let last: string | undefined = lowestId; last; ) {
@@ -92,7 +92,10 @@ export type ConnectionChange = Partial<Omit<NewConnection, 'slug' | 'secrets'>> 
   removedDomains?: string[]
 }
 
-/** Throws UsageError if a domain is taken, none is left, or `before` is outdated. Then call `endPasswordSessions`. */
+/**
+ * Updates a connection. Throws UsageError if a domain is taken, no domain is left, or `before` is outdated.
+ * Afterwards, call `endPasswordSessions`.
+ */
 export async function updateConnection(before: ListedConnection, change: ConnectionChange): Promise<void> {
   const { id, slug } = before
   const { settings = before.settings, secrets, domains = [], removedDomains = [] } = change
@@ -142,7 +145,7 @@ export async function enableConnection({ id }: Pick<ListedConnection, 'id'>): Pr
   await prisma().connection.updateMany({ where: { id }, data: { disabledAt: null } })
 }
 
-/** Disables a connection, which rejects later exchanges. Then ends its sessions, and returns their number. */
+/** Disables a connection, so that later exchanges are rejected. Then ends its sessions. Returns their number. */
 export async function disableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<number> {
   await prisma().$executeRaw`UPDATE connections SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`
   const usersAfter = (last: string) => Prisma.sql`

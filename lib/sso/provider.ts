@@ -24,7 +24,7 @@ export type Provider<Of extends Connection = Connection> = {
   response: 'query' | 'form' // the query of the callback, or a cross-site form post
   /** Returns the provider's URL to which the browser is redirected. Throws SignInRejected. */
   authorize(connection: Of, secrets: AttemptSecrets, ask?: Ask | null): Promise<string>
-  /** Verifies the response to a sign-in, which must be claimed and have these secrets. Throws SignInRejected. */
+  /** Verifies the response to a claimed sign-in with these secrets. Throws SignInRejected. */
   authenticate(connection: Of, response: URLSearchParams, secrets: AttemptSecrets): Promise<Authenticated>
   /** Returns lines about a connection, and the values to enter at the provider, by label. */
   describe(connection: Of): { settings: string[]; entries: Record<string, string> }
@@ -34,7 +34,7 @@ export type Provider<Of extends Connection = Connection> = {
   add: {
     usage: string
     flags: NonNullable<ParseArgsConfig['options']>
-    /** An update keeps settings in `stored` without a flag. `domains` are those after it. `read` reads stdin for -. */
+    /** Without a flag, an update keeps the setting of `stored`. `domains` include changes. `read` reads stdin for -. */
     settingsFrom(
       entry: { slug: string; domains: string[]; stored?: Of['settings'] },
       flags: Flags,

@@ -26,7 +26,7 @@ export async function createWidgetToken(widgetId: string, tx: Prisma.Transaction
   return token
 }
 
-/** Adds a widget, and returns its token. Throws UsageError if the slug is taken or `demandOrigin` rejects. */
+/** Adds a widget, and returns its token. Throws UsageError if the slug is taken or an origin is invalid. */
 export async function addWidget(slug: string, name: string, origins: string[]): Promise<string> {
   for (const origin of origins) demandOrigin(origin)
   if (origins.length > maxOrigins) throw new UsageError(`A widget can have at most ${maxOrigins} origins.`)
@@ -80,7 +80,7 @@ export function rotateToken({ id }: ListedWidget, keepSeconds: number): Promise<
   })
 }
 
-/** Revokes the live tokens that end with four characters. Returns their number. */
+/** Revokes the live tokens that end with `hint`. Returns their number. */
 export async function revokeTokens({ id }: ListedWidget, hint: string): Promise<number> {
   return prisma().$executeRaw`
     UPDATE widget_tokens SET revoked_at = now() WHERE widget_id = ${id} AND hint = ${hint} AND ${isTokenLive}`

@@ -33,7 +33,7 @@ declare global {
   interface Window {
     /** The exchange that early-exchange.inline.js started. */
     earlyExchange?: Sent
-    /** The session that it looked up after the code was rejected. */
+    /** The lookup of the session, which early-exchange.inline.js starts after a rejected code. */
     earlyLookUp?: Promise<Response | null>
   }
 }

@@ -32,7 +32,7 @@ export async function countRequest(client: string): Promise<Verdict> {
   const options = { keyPrefix: 'platform-limit', points, duration: windowSeconds }
   if (!globals.rateLimitMemory) {
     const memory = new RateLimiterMemory(options)
-    // Bound, because a new client's timer would otherwise retain the request's Next.js context (26 KB) until it fires.
+    // AsyncResource.bind, because a new client's timer would otherwise retain the request's Next.js context (26 KB).
     globals.rateLimitMemory = AsyncResource.bind((key) => memory.consume(key))
   }
   if (RATE_LIMIT !== 'in-process')

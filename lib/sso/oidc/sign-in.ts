@@ -249,7 +249,7 @@ function fetchFromProvider(maxBytes: number): CustomFetch {
   }
 }
 
-/** HTTP Basic (RFC 6749 §2.3.1). openid-client also encodes - and _, which providers that do not decode reject. */
+/** Authenticates by HTTP Basic. openid-client also encodes - and _, which fails at providers that do not decode. */
 function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _body, headers) => {
     const formEncode = (value: string) => new URLSearchParams({ value }).toString().slice('value='.length)

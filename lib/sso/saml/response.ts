@@ -70,7 +70,7 @@ export function checkAssertionForm(assertion: XmlElement, { requestId }: Expecte
 
 const isAssertion = ({ name }: XmlElement) => name === 'Assertion' || name === 'EncryptedAssertion'
 
-/** Checks the number of signatures. The library finds them anywhere, in a time that grows with its square. */
+/** Checks the number of signatures. The library finds them anywhere, and takes quadratic time. */
 function checkPlaces(elements: XmlElement[], signatures: number): void {
   for (const part of ['Signature', 'SignedInfo'])
     ensure(elements.filter(({ name }) => name === part).length === signatures, 'saml_signature_place')

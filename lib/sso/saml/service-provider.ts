@@ -68,7 +68,7 @@ const nameIdFormats = [
   'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
 ]
 
-/** Returns our metadata (XML), which an operator enters at the provider or lets it fetch. */
+/** Returns our metadata (XML). An operator enters it, or its URL, at the provider. */
 export async function serviceMetadata(settings: PublicSettings): Promise<string> {
   const { generateServiceProviderMetadata } = await import('@node-saml/node-saml')
   const { entityId, acsUrl, certificate, nextCertificate, signed, signRequests } = settings

@@ -12,7 +12,7 @@ export const SamlSettings = z.strictObject({
   signRequests: z.boolean(),
   certificate, // of our key pair, which signs requests and decrypts assertions
   nextCertificate: certificate.optional(), // of our second key pair, until the first one is dropped
-  emailAttribute: z.string().min(1).max(255).optional(), // if it has no common name
+  emailAttribute: z.string().min(1).max(255).optional(), // if it is not a common one
 })
 
 export type SamlSettings = z.output<typeof SamlSettings>

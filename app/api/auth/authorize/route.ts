@@ -38,7 +38,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(
   () => env().DASHBOARD_CALLBACK_URLS.length > 0,
 )
 
-/** Returns the redirect URI with the response, which names its issuer (RFC 9207). */
+/** Returns the redirect URI with the response parameters, including the issuer (RFC 9207). */
 function callbackUrl(redirectUri: string, state: string | null, response: Record<string, string>): string {
   const parameters = Object.entries({ ...response, iss: env().PUBLIC_URL, ...(state !== null && { state }) })
   // not URLSearchParams, because it encodes a space as a plus sign, which some clients do not decode

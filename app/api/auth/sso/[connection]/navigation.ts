@@ -41,7 +41,7 @@ export function ssoRoute(name: string, response: Provider['response'] | null, wo
         throw new SignInRejected('connection_kind', 'connection_unavailable')
       return seeOther(await work({ request, connection, provider, returnTo, addToLog, setCookies }))
     } catch (thrown) {
-      // a body that is too large or is not a form, which no browser sends when a provider redirects it
+      // The body is too large or not a form, so the client is not a browser that a provider redirected.
       if (thrown instanceof ApiError) throw thrown
       if (thrown instanceof SignInRejected) {
         const { check } = thrown

@@ -24,7 +24,7 @@ export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute('sso-st
   if (again !== null) {
     if (await findBrowserSession(headers)) return returnTo.next ?? env().DASHBOARD_URL
     if (!known && again !== 'new') {
-      setCookies([browserCookie(browser)]) // `again=new`: without cookies, the browser would restart endlessly
+      setCookies([browserCookie(browser)]) // `again=new` ends the loop of a browser without cookies
       return startPath(connection.slug, returnTo.next, 'again=new')
     }
     const isOver = !known || hasBegunAgain(headers)
