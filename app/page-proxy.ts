@@ -88,9 +88,9 @@ async function forwardToPage(request: NextRequest, path: string, nonce: string, 
   const { searchParams } = request.nextUrl
   const headers = new Headers(request.headers)
   headers.set('X-Nonce', nonce)
-  headers.set('Content-Security-Policy', policy) // Next.js reads the nonce for its own scripts from it
+  headers.set('Content-Security-Policy', policy) // Next.js reads the nonce from this header
   const url = request.nextUrl.clone()
-  // Not `notFound()` in the page, because Next.js would then render in the browser only. Its own pages begin with `/_`.
+  // `notFound()` in the page would render in the browser only. The paths of Next.js's own pages begin with `/_`.
   if (/^\/(_|moved$)/.test(path) || (path === '/forgot-password' && !sendsMail())) url.pathname = '/not-found'
   // Outside Vercel, bin/server.ts has already hidden the secrets.
   if (process.env.VERCEL) {

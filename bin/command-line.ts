@@ -82,7 +82,7 @@ export function checkAddress(text: string, isNew: boolean): void {
   if (!isAddress) throw new UsageError('That is not an email address, like ada@example.com.')
 }
 
-/** Prints `done`, and how many sessions ended. */
+/** Prints the text `done`, and how many sessions ended. */
 export function reportEnded(done: string, ended: number): void {
   console.log(`${done} Sessions ended: ${ended}.`)
   if (ended === 0) return

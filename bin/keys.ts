@@ -13,7 +13,7 @@ npm run keys -- rotate   prints the next value of SESSION_SIGNING_KEYS. A rotati
 
   --widget               list and rotate: the keys of WIDGET_SIGNING_KEYS`
 
-/** Texts: how long signed tokens are valid, and what happens if the old key is removed too early. */
+/** For each setting: how long signed tokens are valid, why, and what happens if the old key is removed too early. */
 const settings = {
   SESSION_SIGNING_KEYS: [inUnits(lifetimes.session, 'en'), 'sessions live that long', 'users are signed out'],
   WIDGET_SIGNING_KEYS: [inUnits(lifetimes.widgetToken, 'en'), 'their JWTs live that long', 'widgets fail for a while'],

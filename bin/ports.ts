@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-/** Returns the first free one of the `count` ports from `first`. */
+/** Returns the first free port of the `count` ports that begin at `first`. */
 export async function firstFreePort(first: number, count = 100): Promise<number> {
   for (let port = first; port < first + count; port++) if (!(await isTaken(port))) return port
   if (count === 1) throw new Error(`Port ${first} is taken: set PORT to another one.`)

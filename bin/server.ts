@@ -34,7 +34,8 @@ async function serve(dev: boolean): Promise<void> {
     )
 
   const [port, trustedProxies] = [Number(process.env.PORT || 3000), Number(process.env.TRUSTED_PROXIES || 0)]
-  const timeouts = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 } // more than a proxy's
+  // keepAliveTimeout is longer than in proxies, so that a proxy never reuses a connection that is just closing.
+  const timeouts = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 }
   const server = createServer({ maxHeaderSize: 64 * 1024, ...timeouts })
   server.timeout = 60_000 // ends connections of clients that stopped reading a response
   server.maxConnections = 4_000

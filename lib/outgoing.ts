@@ -64,7 +64,7 @@ async function dispatcher(): Promise<Dispatcher> {
 
 const lookUps = new Map<string, Promise<LookupAddress[]>>()
 
-/** Shares one lookup per name. The system runs two at a time, and one without a response takes ten seconds. */
+/** Shares a lookup per name. The system runs only two lookups at a time, and a failing lookup takes ten seconds. */
 const lookUpOnce: LookupFunction = (hostname, _options, callback) => {
   const lookUp = () => dns.promises.lookup(hostname, { all: true }).finally(() => lookUps.delete(hostname))
   const found = lookUps.get(hostname) ?? lookUp()

@@ -16,7 +16,7 @@ export function CopyButton({ text, shared: { copy, copied }, ...button }: Proper
             await navigator.clipboard.writeText(text)
             setCopiedText(text)
           } catch {
-            getSelection()!.selectAllChildren(previousSibling!) // the user can then copy it by hand, as on plain http
+            getSelection()!.selectAllChildren(previousSibling!) // so that the user can copy it by hand
           }
         }}
         {...button}

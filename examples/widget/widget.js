@@ -1,4 +1,4 @@
-// An embeddable widget. Customers with an approved origin add this tag to a page, at the place of the widget:
+// An embeddable widget. Customers with an approved origin add this tag to a page, where the widget appears:
 // <script src="https://widgets.example.com/widget.js" data-login="https://login.example.com" data-token="wgt_…" async></script>
 ;(() => {
   const script = document.currentScript

@@ -10,7 +10,7 @@ const tables = {
   exchange_codes: ['expires_at', retentionSeconds],
   reset_tokens: ['expires_at', retentionSeconds],
   sessions: ['expires_at', retentionSeconds],
-  sso_attempts: ['expires_at', 60 * 60], // during this time, the log distinguishes expired and forged ones
+  sso_attempts: ['expires_at', 60 * 60], // until then, the log distinguishes expired sign-ins from forged ones
   mails: ['requested_at', retentionSeconds], // retries and caps need only the emails of one day
   password_attempts: ['expires_at', 0], // the end of the window
 } as const

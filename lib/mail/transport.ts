@@ -37,8 +37,8 @@ export async function loadMailer() {
 }
 
 /**
- * Sends an email to one address, within `withinMs` but at most a minute. Calls `compose` when the server waits for the
- * content, because a new token invalidates the previous token. Throws a MailError, or the error of `compose`.
+ * Sends an email to one address, within `withinMs` but at most a minute. Throws a MailError, or the error of `compose`.
+ * Calls `compose` only when the server waits for the content, because a new token invalidates the previous token.
  */
 export async function sendMail(
   address: string,

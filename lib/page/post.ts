@@ -46,7 +46,7 @@ export async function outcomeOf({ requestId: sentId, response: pending }: Sent):
   const waitSeconds = Number(response.headers.get('retry-after')) || 5
   if (ok || code === 'SECOND_FACTOR_REQUIRED')
     return { kind: 'done', code, secret, uri, enrolment, recoveryCodes, returnTo }
-  // by status, because a firewall may have sent the response
+  // Only the status is checked, because a firewall may have sent the response.
   if (response.status === 429) return { kind: 'limited', waitSeconds, requestId }
   if (!code || outcome === 'unknown') return { kind: 'unknown', requestId }
   if (code === 'SERVICE_UNAVAILABLE') return { kind: 'unavailable', waitSeconds, requestId }

@@ -1,7 +1,7 @@
 /** The parameters that hold secrets. app/_ui/url-secrets.inline.js removes them before any other script runs. */
 export const secretNames = ['code', 'token'] as const
 
-/** The header with the SHA-256 of the `token` in a page URL, in hex. The code that renders the page gets only this. */
+/** The header with the SHA-256 (hex) of the `token` in a page URL. Code that renders the page gets only this hash. */
 export const tokenHashHeader = 'x-token-hash'
 
 type SecretName = (typeof secretNames)[number]

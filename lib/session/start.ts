@@ -2,7 +2,7 @@ import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { Prisma } from '../database/prisma'
 import { revokeSessions } from './revoke'
 
-const revokedPerStart = 1_000 // more than concurrent sign-ins can exceed the limit by
+const revokedPerStart = 1_000 // concurrent sign-ins can't exceed the limit by more
 
 /** The IDs of a browser's sessions, and the kind of its device, if known. */
 export type Holder = { sessionIds: string[]; device?: string | null }

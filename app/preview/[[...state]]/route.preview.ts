@@ -1,5 +1,5 @@
 // The page of development shows every state of every page, and every email, in any look. Only development and tests
-// compile this file (see next.config.mjs). It adds a script to a page of the app. The script produces the state.
+// compile this file (see next.config.mjs). The preview adds a script to a page of the app, to produce the state.
 import PQueue from 'p-queue'
 import { z } from 'zod'
 import pageStyles from '@/app/_ui/styles.css?raw'

@@ -202,7 +202,7 @@ export async function discover(connection: OidcConnection) {
       { execute: extensions, timeout: timeoutSeconds, [client.customFetch]: fetchFromProvider(maxMetadataBytes) },
     )
     const metadata = configuration.serverMetadata()
-    // The library compares issuers as URLs, without control characters at the ends. PostgreSQL can't store NUL.
+    // The library ignores control characters at the ends of issuers. PostgreSQL can't store one of them, NUL.
     if (/\p{Cc}/u.test(metadata.issuer)) throw new SignInRejected('discovery_issuer', 'temporarily_unavailable')
     if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri)
       throw new SignInRejected('discovery_metadata', 'temporarily_unavailable')

@@ -20,7 +20,7 @@ export function decodeResponse(base64: string): string {
 
 /** Checks a posted response before the library reads it. Returns its only assertion. Throws SamlRejected. */
 export function checkResponse(response: XmlElement, { acsUrl, issuer, requestId }: Expected) {
-  // Nothing is authenticated yet. These checks and the library's signature check leave one way to read the document.
+  // Nothing is authenticated yet. These checks ensure that the library and we read the document in the same way.
   const { attributes } = response
   const elements = elementsIn(response)
   const isResponse = response.name === 'Response' && response.namespace === namespaces.protocol

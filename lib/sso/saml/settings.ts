@@ -7,7 +7,7 @@ export const SamlSettings = z.strictObject({
   kind: z.literal('saml'),
   issuer: z.string().min(1).max(1024), // the provider's entity ID (SAML Core §8.3.6), not necessarily a URL
   ssoUrl: ProviderUrl,
-  certificates: z.array(certificate).min(1).max(10), // a signature by any is accepted
+  certificates: z.array(certificate).min(1).max(10), // a signature by any of them is valid
   signed: z.enum(['either', 'response', 'assertion', 'both']), // `either`: SAML requires at least one
   signRequests: z.boolean(),
   certificate, // of our key pair, which signs requests and decrypts assertions

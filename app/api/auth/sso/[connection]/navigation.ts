@@ -46,7 +46,7 @@ export function ssoRoute(name: string, response: Provider['response'] | null, wo
       if (thrown instanceof SignInRejected) {
         const { check } = thrown
         addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
-        // for example, from a bookmarked page of the provider. The start checks the session, and stops a loop.
+        // For example, the user opened a bookmarked page of the provider. The start checks the session and stops loops.
         if (thrown.error === 'attempt_invalid')
           return seeOther(startPath(params.connection!, returnTo.next ?? thrown.next, 'again'))
         // so that the provider lets the user choose another account next time, and the page shows the rejected one
