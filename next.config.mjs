@@ -37,7 +37,7 @@ const config = {
   },
   // Browsers and bots request this icon even if no page links to it.
   rewrites: async () => [{ source: '/favicon.ico', destination: brandFiles().icon ?? '/icon.svg' }],
-  // Browsers ignore HSTS over HTTP. No includeSubDomains: only the operator knows whether all subdomains use https.
+  // Browsers ignore HSTS over HTTP. No includeSubDomains, because only the operator knows about the subdomains.
   headers: async () => [
     {
       source: '/:path*',

@@ -76,7 +76,7 @@ function hasSession(headers: Headers): boolean {
   return Boolean(cookieOf(headers, 'session') ?? cookieOf(headers, 'refresh'))
 }
 
-/** Whether the browser has a live session. Cookies do not prove it: a sign-out at a dashboard does not delete them. */
+/** Whether the browser has a live session. Cookies do not prove it, because a sign-out at a dashboard keeps them. */
 async function isSignedIn(headers: Headers): Promise<boolean> {
   if (!hasSession(headers)) return false
   const { findBrowserSession } = await import('@/lib/session/authorize')
@@ -105,7 +105,7 @@ async function forwardToPage(request: NextRequest, path: string, nonce: string, 
   // With this cookie, a code that one browser posts twice does not count as stolen.
   if (path === '/sso/callback' && !browserOf(request.headers))
     response.headers.append('Set-Cookie', browserCookie(null))
-  // The provider must ask who signs in next: on a shared computer, its session of the previous user still lives.
+  // The provider must ask who signs in next, because its session of the previous user may still live.
   if (path === '/' && searchParams.has('signed-out') && !(await isSignedIn(request.headers)))
     response.headers.append('Set-Cookie', askCookie('login'))
   if (path === '/sign-in' && searchParams.has('another'))

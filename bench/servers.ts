@@ -107,7 +107,7 @@ export async function startServer(built: string, settings: Record<string, string
   return { url, process: server, stop }
 }
 
-/** Returns the CPU time that all threads of a process have used. Works on Linux only: elsewhere, returns 0. */
+/** Returns the CPU time that all threads of a process have used. Returns 0 on other systems than Linux. */
 export function cpuMsOf({ pid }: ChildProcess): number {
   if (process.platform !== 'linux') return 0
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

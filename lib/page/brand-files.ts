@@ -1,6 +1,6 @@
 type Name = 'logo' | 'logoDark' | 'mailLogo' | 'mailLogoDark' | 'icon' | 'touchIcon' | 'font'
 
-/** Returns the URL paths of the files in public/brand/. The build lists them: functions on Vercel can't read it. */
+/** Returns the URL paths of the files in public/brand/. The build lists them for functions on Vercel. */
 export function brandFiles(): Partial<Record<Name, string>> {
   return JSON.parse(process.env.BRAND_FILES ?? '{}')
 }

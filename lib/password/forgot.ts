@@ -34,7 +34,7 @@ export async function mailResetLink(emails: string[], request: MailRequest, clie
         log.error({ cause: describeCause(error) }, 'a reset email could not be queued')
         break
       }
-      await sleep(ms) // the email may have been queued: the caps prevent a second email
+      await sleep(ms) // the caps prevent a second email if the first one was queued
     }
   }
   unfinished--

@@ -12,7 +12,7 @@ const bcryptCost = 12
 
 // A hash uses a core and one of libuv's four threads for 250 ms. One core and one thread stay free for requests.
 const concurrency = Math.max(1, Math.min(availableParallelism() - 1, 3))
-const maxWaiting = 24 * concurrency // six seconds of hashing: nobody should wait longer for a sign-in
+const maxWaiting = 24 * concurrency // six seconds of hashing, the longest wait for a sign-in
 
 const queue = new PQueue({ concurrency })
 

@@ -11,7 +11,7 @@ const idBytes = 16
 const signedBytes = 2 * idBytes + 4
 const macBytes = 30
 
-/** Returns a challenge: proof of a correct password. It expires, and a change of password or factor invalidates it. */
+/** Returns a proof of a correct password. It expires, and a change of the password or the factor invalidates it. */
 export function makeChallenge(user: UserWithFactor): Challenge {
   const signed = Buffer.alloc(signedBytes)
   const expiresAt = Math.ceil(user.now) + lifetimes.secondFactorStep

@@ -165,7 +165,7 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
   return ended
 }
 
-/** Unlinks a user's subject and ends its sessions. `linkUser` can link it again. Returns null without a subject. */
+/** Unlinks a user's subject and ends its sessions. Rejects the subject until it is linked. Returns null without one. */
 export async function unlinkUser(userId: string, connectionId: string) {
   return transaction(async (tx) => {
     await lockUsers(tx, [userId])

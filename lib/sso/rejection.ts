@@ -11,7 +11,7 @@ export type SignInError =
   | 'connection_unavailable'
   | 'unavailable'
 
-/** A rejected sign-in. `error` is for the browser, `check` for the log. Never log the cause: it may contain tokens. */
+/** A rejected sign-in. `error` is for the browser, `check` for the log. Never log the cause (it may have tokens). */
 export class SignInRejected extends Error {
   override name = 'SignInRejected'
   account: string | undefined // the name at the provider. Show it to the user, but never log it.
