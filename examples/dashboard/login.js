@@ -30,7 +30,7 @@ export function renewTokens(refreshToken) {
   return requestTokens('/api/auth/refresh', { refreshToken }, 'REFRESH_INVALID')
 }
 
-/** Throws after 429, after 5xx and without a response. The session may still live, so keep the tokens and retry later. */
+/** Throws after 429, after 5xx and without a response. The session may still live, so keep the tokens, and retry. */
 async function requestTokens(path, body, invalidCode) {
   const { ok, code, token, refreshToken } = await post(path, body)
   if (code === invalidCode) return null
