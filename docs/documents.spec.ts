@@ -50,8 +50,7 @@ test('every path in a document exists', () => {
     expect.arrayContaining(['lib/contract/lifetimes.ts', 'lib/sso/exchange.ts', 'vercel.json']),
   )
 
-  // Not paths of files in git: module names without an extension, generated folders, and that of a
-  // brand.
+  // Excludes what git has no file for: module names without an extension, generated folders, and the folder of a brand.
   function isOwnPath(text: string): boolean {
     if (!/^[\w.@[\]/-]+$/.test(text) || !roots.includes(text.split('/')[0]!)) return false
     if (/^(prisma\/client|public\/brand)\/?$/.test(text)) return false
@@ -88,7 +87,7 @@ test('.env.example has exactly the settings that the app reads', () => {
   expect(others.join(' ')).toBe('DRAIN_MS HOST HTTPS_PROXY NO_PROXY OTEL_EXPORTER_OTLP_ENDPOINT PORT')
 })
 
-test('.env.example leaves to `npm run dev` what it sets itself', () => {
+test('.env.example does not set what `npm run dev` sets', () => {
   const code = read('bin/dev.ts') + read('bin/local-examples.ts')
   const local = [...code.matchAll(/process\.env\.([A-Z_]+) (?:\|\|)?= /g)].map(([, name]) => name!)
   expect(local).toEqual(expect.arrayContaining(['DASHBOARD_URL', 'DASHBOARD_CALLBACK_URLS']))
@@ -96,7 +95,7 @@ test('.env.example leaves to `npm run dev` what it sets itself', () => {
   expect(active.filter((name) => local.includes(name))).toEqual([])
 })
 
-test('the env file loader reads every value of .env.example as it is printed there', () => {
+test('the env file loader reads every value of .env.example exactly as written', () => {
   const folder = mkdtempSync(join(tmpdir(), 'env-'))
   const lines = [...environment.matchAll(/^#?([A-Z][A-Z_]+)=(.*)$/gm)].map(
     ([, name, value]) => [name!, value!] as const,
@@ -134,7 +133,7 @@ test('docs/api.md has every operation, error and issue of the contract, and the 
   expect(document).toContain(rateLimitHeaders({ allowed: true, remaining: 0, resetSeconds: 0 })['RateLimit-Policy'])
 })
 
-test('every warning in docs/operate.md is one that the code logs', () => {
+test('the code logs every warning that docs/operate.md lists', () => {
   const sources = files.filter((file) => /^(instrumentation|(app|bin|lib)\/.*)\.(ts|tsx|mjs)$/.test(file)).map(read)
   const warnings = [...documents['docs/operate.md']!.matchAll(/\| `([^`]+)` \(`warn`\)/g)].map(([, text]) => text!)
   expect(warnings.length).toBeGreaterThan(3)
@@ -145,10 +144,10 @@ test('every warning in docs/operate.md is one that the code logs', () => {
     ).toBe(true)
 })
 
-test('docs/sso.md has every check of a sign-in, as it stands in the code', () => {
+test('docs/sso.md lists exactly the checks of a sign-in in the code', () => {
   const [, troubleshooting] = documents['docs/sso.md']!.split('## Troubleshooting')
   const cells = [...troubleshooting!.matchAll(/^\| (`[^|]+`) \|/gm)].map(([, cell]) => cell!)
-  const documented = cells.flatMap((cell) => cell.split(', ').map((code) => code.slice(1, -1))).slice(1) // the title
+  const documented = cells.flatMap((cell) => cell.split(', ').map((code) => code.slice(1, -1))).slice(1) // without the table heading
   const sources = files.filter((file) => /^(lib\/sso|app\/api\/auth\/sso)\/(?!.*\.spec).*\.ts$/.test(file))
   const words = new Set(
     sources.flatMap((file) => {
@@ -158,7 +157,7 @@ test('docs/sso.md has every check of a sign-in, as it stands in the code', () =>
   )
   expect(documented.filter((code) => !words.has(code))).toEqual([])
   const prefix = /^(state|provider|discovery|token|response|id_token|user_info|saml|email|identity|subject)_/
-  const attribute = 'email_address' // of SAML, not a check
+  const attribute = 'email_address' // a SAML attribute, not a check
   expect([...words].filter((word) => prefix.test(word) && ![...documented, attribute].includes(word))).toEqual([])
 })
 

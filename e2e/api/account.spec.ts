@@ -14,11 +14,11 @@ import { inOrderOfLock, lockRow } from '../support/row-lock'
 import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
-// What a signed-in user can see and change: the sessions, and the password.
+// The sessions and the password of a signed-in user.
 
 let server: Server
 test.beforeAll(async () => {
-  const mail = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'login@example.com' } // accepts nothing
+  const mail = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'login@example.com' } // no server listens there
   server = await startServer({ PASSWORD_SIGN_IN: 'true', ...mail, ...preload('cheap-hash.mjs') })
 })
 test.afterAll(() => server?.stop())
@@ -40,12 +40,12 @@ const openDashboard = async (browser: Tokens) =>
 function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
   return documentedFetch(server.url + path, { headers: { 'X-Forwarded-For': newAddress(), ...headers } })
 }
-/** Which of the sessions are live. */
+/** Returns for each session whether it is live. */
 const liveOf = (...sessions: Tokens[]) =>
   Promise.all(sessions.map(async (session) => (await get(paths.getSession, bearer(session))).ok))
 
 test.describe('sessions', () => {
-  test('lists the live sessions, and counts a browser session and those of its dashboards as one', async ({ sql }) => {
+  test('lists a browser session and its dashboard sessions as one live session', async ({ sql }) => {
     const [user, stranger] = [await newPasswordUser(sql, { cost: 4 }), await newPasswordUser(sql, { cost: 4 })]
     const ended = await signInWithCode(user)
     await call(paths.signOut, {}, bearer(ended))
@@ -94,9 +94,7 @@ test.describe('sessions', () => {
     expect((await listed(bearer(browser)))[2].signedInWith).toEqual({ method: 'sso' })
   })
 
-  test('ends a session of the user by its ID, with those of its dashboards, and ignores any other ID', async ({
-    sql,
-  }) => {
+  test('ends a browser session of the user and its dashboard sessions, and ignores all other IDs', async ({ sql }) => {
     const [user, stranger] = [await newPasswordUser(sql, { cost: 4 }), await newPasswordUser(sql, { cost: 4 })]
     const [browser, other, foreign] = [await signIn(user), await signIn(user), await signIn(stranger)]
     const [dashboard, ofOther] = [await openDashboard(browser), await openDashboard(other)]
@@ -111,9 +109,7 @@ test.describe('sessions', () => {
     expect(await end(sessionIdOf(browser), dashboard)).toEqual([false, false, false, false, true])
   })
 
-  test('ends all others and deletes unused codes, but keeps the dashboard’s browser and its dashboards', async ({
-    sql,
-  }) => {
+  test('ends the sessions of all other browsers and their dashboards, and deletes unused codes', async ({ sql }) => {
     for (const byDashboard of [false, true]) {
       const user = await newPasswordUser(sql, { cost: 4 })
       const [browser, other] = [await signIn(user), await signInWithCode(user)]
@@ -126,7 +122,7 @@ test.describe('sessions', () => {
     }
   })
 
-  test('ends a session that was starting at the same time', async ({ sql }) => {
+  test('ends a session that starts at the same time', async ({ sql }) => {
     const user = await newPasswordUser(sql, { cost: 4 })
     const browser = await signIn(user)
     const lock = await lockRow('users', 'id = $1', user.id)
@@ -137,7 +133,7 @@ test.describe('sessions', () => {
     ])
   })
 
-  test('reject requests without a live session, or from another site', async ({ sql }) => {
+  test('reject requests without a live session and requests from another site', async ({ sql }) => {
     const user = await newPasswordUser(sql, { cost: 4 })
     const [browser, other] = [await signIn(user), await signIn(user)]
     const ended = await signIn(user)
@@ -166,7 +162,7 @@ test.describe('sessions', () => {
   })
 })
 
-test.describe('change of the password', () => {
+test.describe('password change', () => {
   const wrong = 'not the password'
   const newUser = (sql: Sql) => newPasswordUser(sql, { cost: 4 })
   const change = (by: Tokens, currentPassword: string, password: string, headers: Record<string, string> = {}) =>
@@ -176,7 +172,7 @@ test.describe('change of the password', () => {
   const hashOf = async (sql: Sql, { id }: { id: string }) =>
     (await sql('SELECT password_hash FROM users WHERE id = $1', [id]))[0]!.password_hash
 
-  test('replaces it, ends all other sessions and unused codes, and emails a notice', async ({ sql, url }) => {
+  test('replaces the password, ends other sessions, deletes unused codes, emails a notice', async ({ sql, url }) => {
     const user = await newUser(sql)
     const [browser, other] = [await signIn(user), await signIn(user)]
     const [dashboard, ofOther] = [await openDashboard(browser), await openDashboard(other)]
@@ -196,7 +192,7 @@ test.describe('change of the password', () => {
     expect([elsewhere.status, elsewhere.body.code], 'without PASSWORD_SIGN_IN').toEqual([404, 'NOT_FOUND'])
   })
 
-  test('rejects a wrong current password, and a new one as a reset does, and changes nothing', async ({ sql }) => {
+  test('changes nothing if the current password is wrong or a reset would reject the new one', async ({ sql }) => {
     const user = await newUser(sql)
     const [browser, other] = [await signIn(user), await signIn(user)]
     const before = await hashOf(sql, user)
@@ -220,7 +216,7 @@ test.describe('change of the password', () => {
     }
   })
 
-  test('counts a wrong current password as an attempt to sign in, but not a right one', async ({ sql }) => {
+  test('counts only a wrong current password as a sign-in attempt', async ({ sql }) => {
     const [user, password] = [await newUser(sql), newPassword()]
     const known = await call(paths.signIn, { ...user })
     const Cookie = `known=${cookiesOf(known).known}`
@@ -253,7 +249,7 @@ test.describe('change of the password', () => {
       () =>
         disableUser(id),
   })) {
-    test(`changes nothing after ${what} that committed first`, async ({ sql }) => {
+    test(`changes nothing if ${what} commits first`, async ({ sql }) => {
       const [user, password] = [await newUser(sql), newPassword()]
       const browser = await signIn(user)
       const first = await prepare(user, sql)
@@ -265,7 +261,7 @@ test.describe('change of the password', () => {
   }
 })
 
-test('emails a user about a password sign-in in an unknown browser, unless it is the first', async ({ sql }) => {
+test('emails a user about a password sign-in in a new browser, except about the first sign-in', async ({ sql }) => {
   const newUser = () => newPasswordUser(sql, { cost: 4 })
   const [user, fresh, old] = [await newUser(), await newUser(), await newUser()]
   const mails = (of = user) => sql(`SELECT kind, language, device FROM mails WHERE user_id = $1`, [of.id])
@@ -284,7 +280,7 @@ test('emails a user about a password sign-in in an unknown browser, unless it is
   await enter({ Cookie })
   await expectMails(2)
   await change(old, `password_changed_at = NULL, created_at = now() - interval '8 days'`)
-  await enter({}, old) // sessions of a week ago may have been deleted
+  await enter({}, old) // this may not be the first sign-in: sessions older than a week are deleted
   await expectMails(1, old)
   expect(await mails(fresh)).toEqual([])
   for (let count = 0; count < 10; count++) await enter()

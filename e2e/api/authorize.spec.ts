@@ -16,14 +16,14 @@ async function signIn(post: Post, user: User): Promise<Tokens> {
   return (await post(exchangePath, { code: await newCode(user) })).body as Tokens
 }
 
-/** Signs a signed-in browser in to a dashboard, whose server gets the tokens. */
+/** Opens a dashboard in a signed-in browser. Returns the tokens that the dashboard's server receives. */
 async function openDashboard(post: Post, url: string, browser: Tokens, redirectUri?: string): Promise<Tokens> {
   const { status, body } = await post(exchangePath, await dashboardCode(url, browser, redirectUri))
   expect(status).toBe(200)
   return body as Tokens
 }
 
-/** Whether each session is live, by introspection and by a refresh, which must agree. */
+/** Returns whether each session is live. Introspection and a refresh must agree. */
 function live(url: string, ...sessions: Tokens[]): Promise<boolean[]> {
   return Promise.all(
     sessions.map(async ({ token, refreshToken }) => {
@@ -47,7 +47,7 @@ test('sends a signed-in browser to the callback, with a code', async ({ user, po
   expect(others).toEqual({ state, iss: url })
   expect(callback.origin + callback.pathname).toBe(dashboards.app)
 
-  // the cookies of another user: ignored, so that session goes on
+  // The exchange ignores the cookies of another user, so the session of that user stays live.
   const stranger = await signIn(post, (await newUsers(sql, 1))[0]!)
   const Cookie = `session=${stranger.token}; refresh=${stranger.refreshToken}`
   const { status, body, headers } = await post(exchangePath, { code: keepSecret(code!), codeVerifier }, { Cookie })
@@ -65,7 +65,7 @@ test('sends a signed-in browser to the callback, with a code', async ({ user, po
   expect(row).toEqual({ method: 'code', ends: true })
 })
 
-test('copies the method and the time of the sign-in from the browser', async ({ user, post, url, sql }) => {
+test('copies the method and the time of the sign-in from the browser’s session', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   for (const [hours, amr] of [
     [2, ['pwd', 'otp', 'mfa']],
@@ -81,7 +81,7 @@ test('copies the method and the time of the sign-in from the browser', async ({ 
   }
 })
 
-test('returns the state as it was sent, and keeps the query of the callback', async ({ user, post, url }) => {
+test('returns the state unchanged, and preserves the query of the callback URL', async ({ user, post, url }) => {
   const browser = await signIn(post, user)
   const states = [
     '',
@@ -129,7 +129,7 @@ test('never redirects to a URL that is not registered', async ({ user, post, url
   ]
   const requests = lookAlikes.map((redirectUri) => newRequest(redirectUri).query.toString())
   const valid = newRequest().query
-  requests.push(`${valid}&redirect_uri=${encodeURIComponent(reports)}`) // two of them
+  requests.push(`${valid}&redirect_uri=${encodeURIComponent(reports)}`) // two redirect URIs
   const withoutUri = newRequest().query
   withoutUri.delete('redirect_uri')
   const longState = newRequest().query
@@ -144,7 +144,7 @@ test('never redirects to a URL that is not registered', async ({ user, post, url
   }
 })
 
-test('accepts only navigations of a browser', async ({ user, post, url }) => {
+test('accepts only top-level browser navigations', async ({ user, post, url }) => {
   const { token } = await signIn(post, user)
   const statuses = {
     'navigate document same-origin': 303,
@@ -163,7 +163,7 @@ test('accepts only navigations of a browser', async ({ user, post, url }) => {
   }
 })
 
-test('redirects with an error for a missing, plain or malformed challenge', async ({ user, post, url, sql }) => {
+test('redirects with an error if the challenge is missing, plain or malformed', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   const changes: [string, string | null][] = [
     ['code_challenge', null],
@@ -188,7 +188,7 @@ test('redirects with an error for a missing, plain or malformed challenge', asyn
   expect(await sql('SELECT 1 FROM exchange_codes WHERE user_id = $1 AND used_at IS NULL', [user.id])).toEqual([])
 })
 
-test('accepts only a code and a verifier that belong together', async ({ user, post, url }) => {
+test('accepts a code only with the verifier that matches its challenge', async ({ user, post, url }) => {
   const server = await startServer({ PUBLIC_URL: url })
   const browser = await signIn(post, user)
   const [own, other] = [(await dashboardCode(url, browser))!, (await dashboardCode(url, browser))!]
@@ -206,11 +206,11 @@ test('accepts only a code and a verifier that belong together', async ({ user, p
 
   const dashboard = (await exchange(own)).body as Tokens
   expect(await live(url, browser, dashboard)).toEqual([true, true])
-  // a used code: changes nothing with a wrong verifier, and ends the session that it started with the right one
+  // Reuse of a code with a wrong verifier changes nothing. With the right verifier, it ends the session.
   expect(await exchange({ code: own.code, codeVerifier: other.codeVerifier })).toMatchObject(rejected)
   expect(await exchange({ code: own.code }, { Cookie })).toMatchObject(rejected)
   expect(await live(url, browser, dashboard)).toEqual([true, true])
-  const held = { Cookie: `session=${dashboard.token}` } // would be a double submit in a browser
+  const held = { Cookie: `session=${dashboard.token}` } // from a browser, this would count as a duplicate request
   expect(await exchange(own, held)).toMatchObject(rejected)
   expect(await live(url, browser, dashboard)).toEqual([true, false])
 
@@ -221,19 +221,19 @@ test('accepts only a code and a verifier that belong together', async ({ user, p
   expect(warnings).toEqual([...Array(8).fill(unverified), reused])
 })
 
-test('a dashboard has one session per browser, the newest', async ({ user, post, url, sql }) => {
+test('a new dashboard session replaces that of the same dashboard and browser', async ({ user, post, url, sql }) => {
   const [browser, otherBrowser] = [await signIn(post, user), await signIn(post, user)]
   const first = await openDashboard(post, url, browser)
   const reports = await openDashboard(post, url, browser, dashboards.reports)
   const elsewhere = await openDashboard(post, url, otherBrowser)
   const second = await openDashboard(post, url, browser)
   expect(await live(url, browser, first, reports, elsewhere, second)).toEqual([true, false, true, true, true])
-  // a child has no refresh token, and no session, of its own to give away
+  // A dashboard session can't start another dashboard session.
   expect(await dashboardCode(url, second)).toBeNull()
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND parent_id IS NOT NULL', [user.id])).toHaveLength(3)
 })
 
-/** What ends the sessions of a browser, and of all dashboards that got theirs from it. */
+/** What ends the session of a browser and the dashboard sessions that it started. */
 const endings: Record<string, (post: Post, sessions: { browser: Tokens; dashboard: Tokens }) => ReturnType<Post>> = {
   'a sign-out of the browser': (post, { browser }) =>
     post(paths.signOut, {}, { Cookie: `session=${browser.token}; refresh=${browser.refreshToken}` }),
@@ -249,7 +249,7 @@ const endings: Record<string, (post: Post, sessions: { browser: Tokens; dashboar
     ),
 }
 for (const [what, end] of Object.entries(endings)) {
-  test(`${what} ends the browser's session and those of its dashboards`, async ({ user, post, url }) => {
+  test(`${what} ends the browser’s session and its dashboard sessions`, async ({ user, post, url }) => {
     const [browser, other] = [await signIn(post, user), await signIn(post, user)]
     const dashboard = await openDashboard(post, url, browser)
     const reports = await openDashboard(post, url, browser, dashboards.reports)
@@ -261,7 +261,7 @@ for (const [what, end] of Object.entries(endings)) {
   })
 }
 
-test('requires a session that can be renewed, even if its JWT has expired', async ({ user, post, url, sql }) => {
+test('accepts an expired JWT if the session of the browser can be renewed', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   const unused = await dashboardCode(url, browser)
   const dashboard = await openDashboard(post, url, browser)
@@ -280,7 +280,7 @@ test('requires a session that can be renewed, even if its JWT has expired', asyn
   expect(await live(url, browser, dashboard, limited)).toEqual([false, false, false])
 })
 
-test('reports an unavailable database; 404 without DASHBOARD_CALLBACK_URLS', async ({ user, post, url }) => {
+test('reports an unavailable database, and sends 404 without DASHBOARD_CALLBACK_URLS', async ({ user, post, url }) => {
   const browser = await signIn(post, user)
   const DATABASE_URL = `postgresql://user:password@127.0.0.1:${await freePort()}/nowhere`
   const broken = await startServer({ PUBLIC_URL: url, DATABASE_URL })
@@ -296,7 +296,7 @@ test('reports an unavailable database; 404 without DASHBOARD_CALLBACK_URLS', asy
   await without.stop()
 })
 
-test('stores only hashes of the code, the verifier and the state', async ({ user, post, url, sql }) => {
+test('stores only hashes of the code and of the verifier', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   const { code, codeVerifier } = (await dashboardCode(url, browser))!
   const [row] = await sql(

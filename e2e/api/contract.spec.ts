@@ -8,7 +8,7 @@ import { freePort, type Server, startServer } from '../support/server'
 
 const routes = [exchangePath, resetPath]
 
-/** Checks the headers that every response of every /api route has. */
+/** Checks the headers that every /api response must have. */
 function expectCommonHeaders(headers: Headers): void {
   expect(headers.get('cache-control')).toBe('no-store')
   expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -29,7 +29,7 @@ const issue = (path: string[], code: string) => ({ issues: [{ path, code, messag
 
 for (const route of routes) {
   test.describe(route, () => {
-    test('sends 405 for every method but POST', async ({ url }) => {
+    test('sends 405 for every method except POST', async ({ url }) => {
       for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE']) {
         const response = await documentedFetch(url + route, { method, headers: { 'X-Forwarded-For': newAddress() } })
         expect([response.status, response.headers.get('allow')], method).toEqual([405, 'POST'])
@@ -39,12 +39,12 @@ for (const route of routes) {
         else expect(JSON.parse(text)).toEqual(errorBody('METHOD_NOT_ALLOWED', response.headers.get('x-request-id')))
       }
       for (const method of ['TRACE', 'PROPFIND', 'QUERY']) {
-        const head = `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n` // fetch can't send it
+        const head = `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n` // fetch can't send this method
         expect(await sendBytes(url, head)).toMatch(/^HTTP\/1.1 405 .*METHOD_NOT_ALLOWED/s)
       }
     })
 
-    test('sends 413 for a body over 16 KiB, with and without a length', async ({ post, url }) => {
+    test('sends 413 for a body over 16 KiB, with and without Content-Length', async ({ post, url }) => {
       const large = JSON.stringify({ code: 'x', token: 'x', password: 'x', padding: 'x'.repeat(16 * 1024) })
       const { status, headers, body } = await post(route, large)
       expect([status, body]).toEqual([413, errorBody('PAYLOAD_TOO_LARGE', headers.get('x-request-id'))])
@@ -60,14 +60,14 @@ for (const route of routes) {
       expect((await post(route, `${start}${'x'.repeat(16 * 1024 - start.length - 2)}"}`)).status).toBe(400)
     })
 
-    test('sends 413 before the whole body is read, and closes the connection', async ({ url }) => {
+    test('sends 413 before it has read the whole body, and closes the connection', async ({ url }) => {
       const head = `POST ${route} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10000000000\r\n\r\n`
       const response = await sendBytes(url, head + 'x'.repeat(1000))
       expect(response).toMatch(/^HTTP\/1.1 413 /)
       expect(response).toMatch(/^connection: close\r$/im)
     })
 
-    test('sends 415 for anything but JSON in UTF-8, uncompressed', async ({ url }) => {
+    test('sends 415 for anything except uncompressed JSON in UTF-8', async ({ url }) => {
       const forms = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '']
       const types = [...forms, 'application/json; charset=utf-16', 'application/jsonp']
       const headers: Record<string, string>[] = [
@@ -87,7 +87,7 @@ for (const route of routes) {
       }
     })
 
-    test('accepts every spelling of JSON in UTF-8', async ({ post }) => {
+    test('accepts every spelling of the content type of JSON in UTF-8', async ({ post }) => {
       for (const parameter of ['; charset=utf-8', '; profile=x; charset=UTF8', ' ; Charset="utf-8"']) {
         const type = `Application/json${parameter}`
         const { status, body } = await post(route, { code: 'x', token: 'x', password: 'x' }, { 'Content-Type': type })
@@ -119,10 +119,10 @@ for (const route of routes) {
   })
 }
 
-/** Every server of the tests logs it: an empty DIRECT_DATABASE_URL overrides that of `.env`. */
+/** Every test server logs this, because an empty DIRECT_DATABASE_URL overrides the one in `.env`. */
 const emptyWarning = 'settings are present but empty'
 
-/** Posts to both routes, stops the server, and expects an error whose cause is only in the log. */
+/** Posts to both routes, stops the server, and expects errors. Only the log may contain their cause. */
 async function expectFailure(server: Server, status: number, code: string): Promise<void> {
   const given = { code: 'x', token: 'x', password: newPassword() }
   const responses = await Promise.all(routes.map((route) => postTo(server.url + route, given)))
@@ -152,7 +152,7 @@ test('sends 500 for an unexpected error, and logs the cause', async () => {
   await empty.drop()
 })
 
-test('changes nothing on a GET or HEAD of an operation that takes a POST', async ({ user, url, post, sql }) => {
+test('a GET or HEAD request to a POST endpoint changes nothing', async ({ user, url, post, sql }) => {
   const [code, token] = [await newCode(user), await newToken(user)]
   const { body } = await post(exchangePath, { code: await newCode(user) })
   const query = new URLSearchParams({ code, token, refreshToken: body.refreshToken!, password: newPassword() })
@@ -175,7 +175,7 @@ test('changes nothing on a GET or HEAD of an operation that takes a POST', async
           'X-Forwarded-For': newAddress(),
         },
       })
-      const isOff = /sign-in|second-factor|change-password|forgot-password/.test(path) // on this server
+      const isOff = /sign-in|second-factor|change-password|forgot-password/.test(path) // disabled on this server
       expect([status, headers.get('set-cookie')], `${method} ${path}`).toEqual([isOff ? 404 : 405, null])
     }
   }
@@ -183,7 +183,7 @@ test('changes nothing on a GET or HEAD of an operation that takes a POST', async
   expect(await sql(state, [user.id])).toEqual(before)
 })
 
-test('sends 404 for an /api path that does not exist, whatever the method', async ({ url }) => {
+test('sends 404 for an unknown /api path with every method', async ({ url }) => {
   const paths = ['/api', '/api/', '/api/nothing', '/api/auth', '/api/auth/sso', '/api/auth%2Fsso%2Fexchange']
   for (const path of [...paths, `${exchangePath}/more`, '/api/%00', '/api/health.json']) {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
@@ -195,7 +195,7 @@ test('sends 404 for an /api path that does not exist, whatever the method', asyn
   }
 })
 
-test('does not redirect from a trailing slash, which would repeat the query', async ({ post, url }) => {
+test('does not redirect a trailing slash, because the redirect would repeat the query', async ({ post, url }) => {
   expect((await post(`${exchangePath}/`, { code: 'fabricated' })).body.code).toBe('SSO_EXCHANGE_INVALID')
   expect((await fetch(`${url}/reset-password/?token=fabricated`, { redirect: 'manual' })).status).toBe(200)
 })
@@ -210,7 +210,7 @@ test('sends 200 from both health endpoints', async ({ url }) => {
   }
 })
 
-test('keeps a valid X-Request-Id, and replaces any other', async ({ post }) => {
+test('uses a valid X-Request-Id of the client, and replaces an invalid one', async ({ post }) => {
   const requestId = async (given: string) =>
     (await post(exchangePath, { code: 'x' }, { 'X-Request-Id': given })).body.requestId
   for (const given of ['0123456789', 'a1b2-c3d4_e5.f6', '7f3c9f0e-8a55-4d8e-9d0a-0f2c6b1f9e11'])
@@ -219,7 +219,7 @@ test('keeps a valid X-Request-Id, and replaces any other', async ({ post }) => {
   for (const given of harmful) expect(await requestId(given)).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('logs empty settings at start, and one line per request with known fields only', async ({ user, sql }) => {
+test('logs empty settings at start, and one line with only the expected fields per request', async ({ user, sql }) => {
   const server = await startServer({ ACCENT_COLOR: '' })
   const [code, token, password] = [await newCode(user), await newToken(user), newPassword()]
   const head = 'PROPFIND /api/health HTTP/1.1\r\nHost: localhost\r\nX-Original-Method: text-of-a-client\r\n'

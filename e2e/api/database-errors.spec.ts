@@ -13,7 +13,7 @@ test.beforeEach(async () => {
 })
 test.afterEach(() => database.drop())
 
-test('sends 503 for an error after which PostgreSQL rolled back, and 500 for any other', async () => {
+test('sends 503 for a temporary database error, and 500 for any other', async () => {
   const failWith = (sqlState: string) =>
     database.sql(`CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'as the test wants' USING ERRCODE = '${sqlState}'; END $$;
@@ -36,11 +36,11 @@ test('sends 503 for an error after which PostgreSQL rolled back, and 500 for any
     expect([status, body.code, body.outcome], sqlState).toEqual(expected)
   }
   await database.sql('DROP TRIGGER fail ON sessions')
-  expect((await exchange()).status).toBe(200) // nothing had used the code
+  expect((await exchange()).status).toBe(200) // the failed requests did not use the code
   await server.stop()
 })
 
-test('logs what a page could not look up, without the message of the database', async () => {
+test('logs which lookup of a page failed, without the error message of the database', async () => {
   await database.sql(`
     ALTER TABLE sessions RENAME TO sessions_of_ada;
     ALTER TABLE connections RENAME TO connections_of_ada`)
@@ -61,7 +61,7 @@ test('logs what a page could not look up, without the message of the database', 
   expect(server.output()).not.toContain('does not exist')
 })
 
-test('is ready only with every migration of this version, and otherwise logs what to do', async () => {
+test('is ready only if all migrations of this version are applied, and otherwise logs what to do', async () => {
   const server = await startServer({ DATABASE_URL: database.url() })
   const ready = async () => (await documentedFetch(`${server.url}/api/health/ready`)).status
   expect(await ready()).toBe(200)
@@ -78,7 +78,7 @@ test('is ready only with every migration of this version, and otherwise logs wha
   expect(server.output()).toContain('the database was never migrated: npm run migrate')
 })
 
-test('DATABASE_POOL_SIZE is the maximum number of connections of a process', async () => {
+test('DATABASE_POOL_SIZE is the maximum number of database connections of a process', async () => {
   const server = await startServer({ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '2' })
   const holder = new pg.Client({ connectionString: database.url() })
   await holder.connect()
@@ -92,11 +92,11 @@ test('DATABASE_POOL_SIZE is the maximum number of connections of a process', asy
   await holder.query('COMMIT')
   await holder.end()
   await Promise.all(exchanges)
-  await expect.poll(() => count('pid <> pg_backend_pid()')).toBe(2) // the pool keeps what it opened
+  await expect.poll(() => count('pid <> pg_backend_pid()')).toBe(2) // the pool does not close idle connections
   await server.stop()
 })
 
-test('every constraint rejects the rows that it must reject', async () => {
+test('every constraint rejects invalid rows', async () => {
   const [hash, short] = [`sha256('x')`, `'\\x00'::bytea`]
   const later = `now() + interval '1 hour'`
   const code = (columns: string, values: string) =>

@@ -10,11 +10,11 @@ import { connectSaml } from '../support/saml-visitor'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
-test.describe.configure({ mode: 'serial' }) // each test deletes rows that another may be counting
+test.describe.configure({ mode: 'serial' }) // a test deletes rows that a concurrent test could be counting
 
 /**
- * Inserts `count` sign-ins of a user from `age` ago: a code and a session each. Every second code was
- * used.
+ * Inserts the codes and sessions of `count` sign-ins of a user that took place `age` ago. Every
+ * second code is used.
  */
 const fill = (count: number, age: string) => `
   WITH code AS (
@@ -27,7 +27,7 @@ const fill = (count: number, age: string) => `
 const left = `SELECT (SELECT count(*)::int FROM exchange_codes WHERE user_id = $1) AS codes, (SELECT count(*)::int FROM reset_tokens WHERE user_id = $1) AS tokens,
   (SELECT count(*)::int FROM sessions WHERE user_id = $1) AS sessions`
 
-test('deletes rows in batches that expired more than a week ago', async ({ user, sql }) => {
+test('deletes rows that expired more than a week ago, in batches', async ({ user, sql }) => {
   await newToken(user)
   await sql(`UPDATE reset_tokens SET expires_at = now() - interval '8 days' WHERE user_id = $1`, [user.id])
   await sql(fill(2_345, '7 days 12 hours 1 minute'), [user.id])
@@ -62,7 +62,7 @@ test('deletes an SSO attempt an hour after it expired', async ({ sql }) => {
   await sql('DELETE FROM connections WHERE slug = $1', [slug])
 })
 
-test('deletes emails a week after they were requested, sent or not', async ({ user, sql }) => {
+test('deletes sent and unsent emails a week after they were requested', async ({ user, sql }) => {
   await sql(
     `INSERT INTO mails (kind, user_id, language, requested_at, due_at, sent_at, gave_up_at)
      SELECT 'reset', $1, 'en', now() - age, CASE state WHEN 1 THEN now() END, CASE state WHEN 2 THEN now() END, CASE state WHEN 3 THEN now() END
@@ -85,13 +85,13 @@ test('deletes a counter of password attempts when its window ends', async ({ sql
   expect(await sql(left, [added.map(({ key_hash }) => key_hash)])).toEqual(added.slice(1))
 })
 
-test('skips a locked row without waiting, and stops at its time limit', async ({ user, sql }) => {
+test('does not wait for a locked row, and stops at its time limit', async ({ user, sql }) => {
   await sql(fill(5, '30 days'), [user.id])
   const holder = new pg.Client({ connectionString: process.env.DATABASE_URL })
   await holder.connect()
   await holder.query('BEGIN')
   await holder.query('SELECT 1 FROM exchange_codes WHERE user_id = $1 LIMIT 1 FOR UPDATE', [user.id])
-  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(6).fill(0)) // no time is left
+  expect(Object.values(await deleteExpiredRows(0))).toEqual(Array(6).fill(0)) // the time limit is zero
   await deleteExpiredRows()
   expect(await sql(left, [user.id])).toEqual([{ codes: 1, tokens: 0, sessions: 0 }])
   await holder.query('ROLLBACK')
@@ -115,7 +115,7 @@ test.describe('the cron jobs', () => {
   })
   test.afterAll(() => server.stop())
 
-  test('delete expired rows, in concurrent and repeated runs', async ({ user, sql }) => {
+  test('delete expired rows, also when they run concurrently or repeatedly', async ({ user, sql }) => {
     await sql(fill(1_500, '8 days'), [user.id])
     const headers = { Authorization: `Bearer ${secret}`, 'X-Forwarded-For': newAddress() }
     const call = () => fetch(`${server.url}/api/cron/clean-up`, { headers })
@@ -129,7 +129,7 @@ test.describe('the cron jobs', () => {
     expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
   })
 
-  test('log certificates that end soon, of connections that are not disabled', async () => {
+  test('log the certificates of enabled connections that expire soon', async () => {
     const start = new Date()
     start.setUTCFullYear(start.getUTCFullYear() - 10)
     start.setUTCDate(start.getUTCDate() + 20)
@@ -144,7 +144,7 @@ test.describe('the cron jobs', () => {
     ])
   })
 
-  test('respond with 404 without the right secret, or if no secret is set', async ({ url }) => {
+  test('respond with 404 if the secret is wrong, missing, or not configured', async ({ url }) => {
     const wrong = ['', 'Bearer', 'Bearer ', `Bearer ${secret}x`, `Bearer ${secret.slice(1)}`, secret, `Basic ${secret}`]
     const right = `Bearer ${secret}`
     const calls: [base: string, method: string, authorization: string][] = [

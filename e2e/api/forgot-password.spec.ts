@@ -11,7 +11,7 @@ import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 
-test.describe.configure({ mode: 'serial' }) // one outbox
+test.describe.configure({ mode: 'serial' }) // the tests share one outbox
 
 const cronSecret = keepSecret(`cron-${randomUUID()}`)
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
@@ -26,7 +26,7 @@ test.beforeAll(async () => {
   const own = { DATABASE_URL: database.url(), CRON_SECRET: cronSecret }
   const settings = { ...preload('cheap-hash.mjs'), ...own, ...smtp.settings }
   server = await startServer(settings)
-  second = await startServer({ ...settings, PUBLIC_URL: server.url }) // the links of emails are the same from both
+  second = await startServer({ ...settings, PUBLIC_URL: server.url }) // so that both servers send the same links
 })
 test.afterAll(async () => {
   await Promise.all([server?.stop(), second?.stop()])
@@ -39,7 +39,7 @@ test.afterEach(async () => {
   await database.sql('DELETE FROM mails')
 })
 
-/** Looks more often than `expect.poll` does, because tests wait for many emails. */
+/** Polls more often than `expect.poll` does by default, because tests wait for many emails. */
 const poll = <Value>(look: () => Value | Promise<Value>, message?: string) =>
   expect.poll(look, { message, intervals: [50] })
 const logged = () => server.output() + second.output()
@@ -57,7 +57,7 @@ const forgot = (email: unknown, headers: Record<string, string> = {}, { url } = 
 const reset = (token: string, headers: Record<string, string> = {}) =>
   postTo(server.url + resetPath, { token, password: newPassword() }, { 'X-Forwarded-For': newAddress(), ...headers })
 
-/** Sends what is due, as Vercel’s cron job does. Returns how many emails were tried. */
+/** Sends the due emails, as Vercel’s cron job does. Returns how many emails it tried to send. */
 async function sendDue(url = server.url): Promise<number> {
   const response = await fetch(`${url}/api/cron/mail`, {
     headers: { Authorization: `Bearer ${cronSecret}`, 'X-Forwarded-For': newAddress() },
@@ -65,7 +65,7 @@ async function sendDue(url = server.url): Promise<number> {
   return ((await response.json()) as { tried: number }).tried
 }
 
-/** Waits until the work after the responses so far is done. */
+/** Waits until the work that follows the previous responses is done. */
 async function settled(): Promise<void> {
   for (const each of [server, second]) {
     const marker = await newUser()
@@ -80,10 +80,10 @@ const mailsOf = (user: NewUser) =>
   ])
 const wasSent = async (user: NewUser) => Boolean((await mailsOf(user))[0]?.sent_at)
 
-/** Requests an email, and returns the token in it. */
+/** Requests a reset email, and returns its token. */
 async function tokenFor(user: NewUser): Promise<string> {
   await forgot(user.email)
-  await poll(() => wasSent(user)).toBe(true) // later than the email arrives
+  await poll(() => wasSent(user)).toBe(true) // the server stores this after the email has arrived
   return smtp.mailsTo(user.email)[0]!.token!
 }
 
@@ -97,7 +97,7 @@ const makeDue = (user: NewUser) =>
 const age = (user: NewUser, interval: string) =>
   database.sql('UPDATE mails SET requested_at = requested_at - $2::interval WHERE user_id = $1', [user.id, interval])
 
-/** Requests an email, which the mail server rejects once before its content. */
+/** Requests an email. The mail server rejects the first attempt before its content is sent. */
 async function forgotRejected(user: NewUser): Promise<void> {
   smtp.respondWith((stage) => (stage === 'RCPT' ? 451 : undefined))
   await forgot(user.email)
@@ -114,7 +114,7 @@ const queueMails = (to: OwnDatabase, emails: string[], kind = 'reset') =>
     [emails, kind],
   )
 
-/** Runs `act` while another transaction holds what `lock` locks; its changes are committed at the end. */
+/** Runs `act` while another transaction, which is committed afterwards, has executed the statement `lock`. */
 async function whileLocked(lock: string, values: unknown[], act: (holder: pg.Client) => Promise<void>): Promise<void> {
   const holder = new pg.Client({ connectionString: database.url() })
   await holder.connect()
@@ -128,7 +128,7 @@ async function whileLocked(lock: string, values: unknown[], act: (holder: pg.Cli
   }
 }
 
-/** Requests an email, whose work then waits for what `holder` has locked. */
+/** Requests an email, and waits until its work is blocked by a lock of `holder`. */
 async function forgotWaitsFor(holder: pg.Client, user: NewUser): Promise<void> {
   const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
   await forgot(user.email)
@@ -136,7 +136,7 @@ async function forgotWaitsFor(holder: pg.Client, user: NewUser): Promise<void> {
   await poll(async () => (await database.sql(waiting, [rows[0].pid])).length).toBe(1)
 }
 
-test('emails a link that sets a password, then a notice, and stores neither address nor secret', async () => {
+test('emails a reset link and, after the reset, a notice, and stores neither address nor secret with them', async () => {
   const user = await newUser()
   const { status, body } = await forgot(user.email.toUpperCase(), { 'User-Agent': firefox })
   expect([status, body]).toEqual([200, { ok: true }])
@@ -184,7 +184,7 @@ test('sends the same response for unknown and disabled users, and no email', asy
   for (const user of users) expect(await mailsOf(user)).toEqual([])
 })
 
-test('emails a link to the sign-in to a user who may use no password, with the same caps, without token', async () => {
+test('emails a sign-in link without a token to a user who may not use a password, with the same limits', async () => {
   const user = await newUser(', password_policy', `, 'never'`)
   expect((await forgot(user.email, { 'User-Agent': firefox })).body).toEqual({ ok: true })
   await poll(() => wasSent(user)).toBe(true)
@@ -212,7 +212,7 @@ test('emails a link to the sign-in to a user who may use no password, with the s
   expect(await mailsOf(user), 'three in an hour, of both kinds').toHaveLength(3)
 })
 
-test('turns a waiting reset email into one that leads to the sign-in, once its user is restricted to SSO', async () => {
+test('replaces a queued reset email with a sign-in email if its user is now restricted to SSO', async () => {
   const user = await newUser()
   await forgotRejected(user)
   await database.sql(`UPDATE users SET password_policy = 'never' WHERE id = $1`, [user.id])
@@ -235,7 +235,7 @@ test('responds before any lookup, so that it does not wait for a locked table', 
   for (const { email } of [user, other]) await poll(() => smtp.mailsTo(email).length).toBe(1)
 })
 
-test('rejects a text that is not exactly one address', async () => {
+test('rejects a text that is not exactly one email address', async () => {
   for (const email of ['a@x, b@y', 'ada@example.com\r\nBcc: eve@example.com', 'Ada <ada@example.com>', '']) {
     const { status, body } = await forgot(email)
     const issue = { path: ['email'], code: 'invalid_email', message: expect.any(String) }
@@ -245,7 +245,7 @@ test('rejects a text that is not exactly one address', async () => {
     expect((await forgot(email)).body.issues?.[0]?.code).toBe('invalid_type')
 })
 
-test('emails exactly the stored address, whatever form of it was given', async () => {
+test('emails exactly the stored address if another form of the address was entered', async () => {
   const domain = `b${randomUUID().slice(0, 8)}ü.example`
   const unicode = await newUser('', '', `ada@${domain}`)
   const host = new URL(`http://${domain}`).hostname
@@ -272,7 +272,7 @@ test('sends one email for 50 concurrent requests at two servers', async () => {
   expect(await mailsOf(user)).toHaveLength(1)
 })
 
-test('waits for an earlier request of the same user, but not for a sign-in', async () => {
+test('a request waits for an earlier request of the same user, but not for a concurrent sign-in', async () => {
   const user = await newUser()
   await whileLocked('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [user.id], async (holder) => {
     await forgotWaitsFor(holder, user)
@@ -289,9 +289,9 @@ test('waits for an earlier request of the same user, but not for a sign-in', asy
   })
 })
 
-test('emails a user once a minute, three times an hour, and once an hour after ten emails in a day', async () => {
+test('limits emails to one per minute, three per hour, and one per hour after ten emails in a day', async () => {
   const user = await newUser()
-  smtp.respondWith(() => 451) // no token is issued, which would lock the user
+  smtp.respondWith(() => 451) // so that no token is issued, because issuing one would lock the user row
   const lock = async () => (await database.sql('SELECT xmax FROM users WHERE id = $1', [user.id]))[0]!.xmax
   const ended = `UPDATE mails SET sent_at = now(), due_at = NULL, attempts = 9 WHERE user_id = $1 AND due_at IS NOT NULL`
   let mails = 0
@@ -308,13 +308,13 @@ test('emails a user once a minute, three times an hour, and once an hour after t
     } else {
       await settled()
       expect(await mailsOf(user), step).toHaveLength(mails)
-      expect(await lock()).toBe(before) // a lock would be written to disk
+      expect(await lock()).toBe(before) // `xmax` would show a row lock
     }
     await database.sql(ended, [user.id])
   }
 })
 
-test('retries after a 451 in 1, 5, 15 and 30 minutes, and gives up after an hour', async () => {
+test('retries 1, 5, 15 and 30 minutes after each 451, and gives up after an hour', async () => {
   const user = await newUser()
   smtp.respondWith((stage, recipient) => (stage === 'RCPT' && recipient === user.email ? 451 : undefined))
   await forgot(user.email)
@@ -332,7 +332,7 @@ test('retries after a 451 in 1, 5, 15 and 30 minutes, and gives up after an hour
   expect(logged()).toMatch(/"level":"warn".*"mail":"reset","attempt":1,"code":"EENVELOPE","smtpCode":451/)
 })
 
-test('gives up at once after a 550, at RCPT and at DATA', async () => {
+test('gives up immediately if RCPT or DATA is rejected with 550', async () => {
   for (const failing of ['RCPT', 'DATA']) {
     const user = await newUser()
     smtp.respondWith((stage, recipient) => (stage === failing && recipient === user.email ? 550 : undefined))
@@ -372,7 +372,7 @@ test.describe('with a mail server that misbehaves', () => {
       `SELECT attempts, sent_at IS NOT NULL AS sent, extract(epoch FROM due_at - now())::float8 AS seconds FROM mails`,
     )) as { attempts: number; sent: boolean; seconds: number | null }[]
 
-  /** Starts a mail server that greets and accepts the content late. */
+  /** Starts a mail server that delays its greeting and its response to the content. */
   async function slowServer(greetingMs: number, contentMs: number): Promise<Smtp> {
     const slow = await startSmtp({ greetingMs })
     slow.beforeAccepting(() => sleep(contentMs))
@@ -393,11 +393,11 @@ test.describe('with a mail server that misbehaves', () => {
     await queueMails(own, [newEmail()])
     expect(await sendDue(other.url)).toBe(1)
     expect(await outcome()).toEqual([{ attempts: 1, sent: false, seconds: expect.any(Number) }])
-    expect(other.output()).toContain('"code":"ESOCKET"') // not a timeout: reading it all would block the server
+    expect(other.output()).toContain('"code":"ESOCKET"') // not a timeout, because reading everything would block the server
   })
 
-  // the timers of this server are ten times as fast
-  test('sends one email if the server takes 7 seconds to greet, and 12 to accept the content', async () => {
+  // The timers of this server run ten times as fast.
+  test('sends one email if the mail server takes 7 seconds to greet and 12 seconds to accept the content', async () => {
     const slow = await slowServer(700, 1_200)
     const email = newEmail()
     await own.sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`, [email])
@@ -407,7 +407,7 @@ test.describe('with a mail server that misbehaves', () => {
     await slow.stop()
   })
 
-  test('ends the cron job after 20 seconds, and retries an email that takes longer within a minute', async () => {
+  test('ends the cron job after 20 seconds, and retries an unfinished email within a minute', async () => {
     const slow = await slowServer(700, 2_000)
     await queueMails(own, [newEmail()])
     expect(await sendDue(other.url)).toBe(1)
@@ -433,14 +433,14 @@ test.describe('with a mail server that misbehaves', () => {
     await own.sql('UPDATE mails SET priority = 20')
     await own.sql('UPDATE mails SET priority = 1 FROM users WHERE users.id = user_id AND email = ANY ($1)', [first])
     const tried = sendDue(other.url)
-    await poll(() => arrived.toSorted()).toEqual(first.toSorted()) // none was accepted yet
+    await poll(() => arrived.toSorted()).toEqual(first.toSorted()) // the mail server has accepted none yet
     accept()
     expect(await tried).toBe(12)
     await slow.stop()
   })
 })
 
-test('retries a notice for a day', async () => {
+test('retries a password change notice for a day', async () => {
   const user = await newUser()
   const token = await tokenFor(user)
   smtp.respondWith(() => 451)
@@ -459,12 +459,12 @@ test('retries a notice for a day', async () => {
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
 })
 
-test('gives an email as priority the number of earlier requests of its address block', async () => {
+test('sets the priority of an email to the number of earlier requests from its address block', async () => {
   const [flooded, other] = [await newUser(), await newUser()]
   const block = newAddress().replace(/\d+$/, '')
   smtp.respondWith(() => 451)
   for (let index = 1; index <= 5; index++) {
-    const unknown = `unknown-${index}@example.com` // counts as well
+    const unknown = `unknown-${index}@example.com` // requests for unknown addresses count too
     await forgot(unknown, { 'X-Forwarded-For': `${block}${index}` })
   }
   await forgot(flooded.email, { 'X-Forwarded-For': `${block}9` })
@@ -484,7 +484,7 @@ test('sends each email once from concurrent senders of two servers', async () =>
   for (const email of emails) expect(smtp.mailsTo(email)).toHaveLength(1)
 })
 
-test('sends nothing after the claim has passed to another sender', async () => {
+test('a sender whose claim has expired does not send the email', async () => {
   const user = await newUser()
   const releases: (() => void)[] = []
   smtp.respondWith(async (stage, recipient) => {
@@ -495,7 +495,7 @@ test('sends nothing after the claim has passed to another sender', async () => {
   const before = withdrawn()
   await forgot(user.email)
   await poll(() => releases.length).toBe(1)
-  await makeDue(user) // two minutes later
+  await makeDue(user) // as if two minutes had passed
   const sent = sendDue(second.url)
   await poll(() => releases.length).toBe(2)
   releases[0]!()
@@ -526,7 +526,7 @@ test('changes nothing in a reset whose notice cannot be stored', async () => {
   expect(await state()).toEqual([{ password_hash: expect.any(String), used_at: expect.any(Date) }])
 })
 
-test('sends no link after a reset from an email that was queued before it', async () => {
+test('an email that was queued before a reset sends no link after the reset', async () => {
   const user = await newUser()
   const token = await tokenFor(user)
   await age(user, '2 minutes')
@@ -539,7 +539,7 @@ test('sends no link after a reset from an email that was queued before it', asyn
   expect(kinds.sort()).toEqual(['password-changed', 'reset'])
 })
 
-test('sends no link to a user who was disabled or restricted to SSO while the email waited', async () => {
+test('sends no link to a user who was disabled or restricted to SSO while the email was queued', async () => {
   for (const change of ['disabled_at = now()', `password_policy = 'never'`]) {
     const user = await newUser()
     await forgotRejected(user)
@@ -551,7 +551,7 @@ test('sends no link to a user who was disabled or restricted to SSO while the em
   }
 })
 
-test('makes a waiting email due after a new request, and adds no second one', async () => {
+test('a new request makes a queued email due, and queues no second email', async () => {
   const user = await newUser()
   await forgotRejected(user)
   const later = `attempts = 4, priority = 9, due_at = now() + interval '30 minutes'`
@@ -564,7 +564,7 @@ test('makes a waiting email due after a new request, and adds no second one', as
   expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
 })
 
-test('emails nothing and has no page without SMTP_URL', async ({ url, user, sql }) => {
+test('sends no email and has no forgot-password page without SMTP_URL', async ({ url, user, sql }) => {
   const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': newAddress() }
   const body = JSON.stringify({ email: user.email })
   for (const path of [paths.forgotPassword, '/forgot-password/send'])
@@ -574,7 +574,7 @@ test('emails nothing and has no page without SMTP_URL', async ({ url, user, sql 
   expect(await sql('SELECT 1 FROM mails WHERE user_id = $1', [user.id])).toEqual([])
 })
 
-test('stores and logs no token of an email, and logs no address', async () => {
+test('stores no token of an email, and logs no token and no email address', async () => {
   const user = await newUser()
   await tokenFor(user)
   const tokens = smtp.mails.flatMap(({ token }) => token ?? [])
@@ -584,7 +584,7 @@ test('stores and logs no token of an email, and logs no address', async () => {
     const rows = await database.sql(`SELECT "${tablename}"::text AS row FROM "${tablename}"`)
     stored += rows.map(({ row }) => `${row}\n`).join('')
   }
-  expect(stored).toContain(user.email) // of the users table
+  expect(stored).toContain(user.email) // in the users table
   const output = logged()
   for (const token of tokens) {
     const forms = [token, Buffer.from(token, 'base64url').toString('hex'), Buffer.from(token).toString('hex')]

@@ -38,12 +38,12 @@ test.afterAll(async () => {
 })
 test.beforeEach(() => {
   provider.behavior = {}
-  provider.person = { sub: randomUUID() } // its address is that of the last connection
+  provider.person = { sub: randomUUID() } // `connect` adds an email address of the connection’s domain
   provider.requests.length = 0
 })
 
 const logged = (visitor: Visitor) => logLine(visitor, server)
-/** Starts a sign-in with a fresh visitor, up to the callback. */
+/** Starts a sign-in as a new visitor. Returns the visitor and the URL of the callback. */
 const authorized = async (slug: string) => {
   const visitor = new Visitor(server.url)
   return { visitor, url: await visitor.authorize(await visitor.start(slug)) }
@@ -51,7 +51,7 @@ const authorized = async (slug: string) => {
 const refreshed = async (refreshToken: unknown) =>
   (await postTo(server.url + paths.refreshSession, { refreshToken })).body
 
-/** Signs in with a fresh visitor, and expects a rejection with these words for browser and log. */
+/** Signs in as a new visitor, and expects a rejection with this check in the log and this error in the browser. */
 async function expectRejected(slug: string, check: string, error = 'response_invalid'): Promise<void> {
   const visitor = new Visitor(server.url)
   const landing = await visitor.signIn(slug)
@@ -60,7 +60,7 @@ async function expectRejected(slug: string, check: string, error = 'response_inv
   expect(landing.pathname + landing.search).toBe(`/sso/callback?error=${error}`)
 }
 
-test('signs in with PKCE, state and nonce, and starts a session in this browser only', async ({ sql }) => {
+test('signs in with PKCE, state and nonce, and starts a session only in the browser that began it', async ({ sql }) => {
   provider.behavior.claims = (claims) => ({ ...claims, amr: ['pwd', 'mfa'] })
   const slug = await connect(provider)
   const visitor = new Visitor(server.url)
@@ -133,7 +133,7 @@ test.describe('the state', () => {
     expect([errorOf(landing), (await logged(visitor)).check]).toEqual(['attempt_invalid', check])
   }
 
-  test('is rejected if it belongs to another connection or browser, and is not used up', async () => {
+  test('is rejected for another connection or browser, but stays valid for its own', async () => {
     const [otherSlug, slug] = [await connect(provider), await connect(provider)]
     const { visitor, url } = await authorized(slug)
     const [other, without] = [new Visitor(server.url), new Visitor(server.url)]
@@ -155,7 +155,7 @@ test.describe('the state', () => {
     expect(errorOf(await visitor.comeBack(url)), 'the genuine one still works').toBeNull()
   })
 
-  test('works once, even if it is used concurrently', async ({ sql }) => {
+  test('is accepted only once, even if it is used concurrently', async ({ sql }) => {
     const slug = await connect(provider)
     const { visitor, url } = await authorized(slug)
     const landings = await Promise.all(Array.from({ length: 20 }, () => visitor.comeBack(url)))
@@ -175,7 +175,7 @@ test.describe('the state', () => {
     await expectInvalid(visitor, await visitor.comeBack(url), 'state_expired')
   })
 
-  test('works after a rotation of the signing key, but not after its removal', async () => {
+  test('is valid after a rotation of the signing key, until the old key is removed', async () => {
     const slug = await connect(provider)
     const { json: published } = rotateSigningKeys(process.env.SESSION_SIGNING_KEYS!)
     const { json: rotated } = rotateSigningKeys(published)
@@ -194,7 +194,7 @@ test.describe('the state', () => {
   })
 })
 
-test('keeps the cookie of a browser over several sign-ins, each of which extends its lifetime', async () => {
+test('each sign-in extends the lifetime of the browser cookie, and does not change its value', async () => {
   const slug = await connect(provider)
   const visitor = new Visitor(server.url)
   const first = await visitor.start(slug)
@@ -221,7 +221,7 @@ test.describe('an account without access', () => {
     (await (await visitor.request(path)).text()).replaceAll('<wbr/>', '')
   const promptOf = async (visitor: Visitor, slug: string) => (await visitor.start(slug)).searchParams.get('prompt')
 
-  test('is named on the page, and the next start lets the user choose, once', async () => {
+  test('is named on the page, and only the next sign-in asks the user to choose an account', async () => {
     provider.behavior.metadata = everyPrompt
     const slug = await connect(provider, { provision: false })
     const visitor = new Visitor(server.url)
@@ -237,7 +237,7 @@ test.describe('an account without access', () => {
     expect(await page(visitor), 'forgotten').not.toContain(address)
   })
 
-  // As providers send them: Entra ID without a mailbox, Okta with the address in the user info only.
+  // Accounts without a usable email address, and the name that the page shows, if any.
   const named: Record<string, [name: string | null, person: Record<string, unknown>]> = {
     'in another claim': ['eve@other.example', { preferred_username: 'eve@other.example' }],
     'of another domain': ['eve@other.example', { email: 'eve@other.example' }],
@@ -246,7 +246,7 @@ test.describe('an account without access', () => {
     'with too many characters': [null, { email: `${'eve'.repeat(9_000)}@other.example` }],
     'with characters that turn the text around': [null, { email: 'eve\u202e@other.example' }],
   }
-  test('can have another name, or none', async () => {
+  test('is shown with another name or with none if it has no usable email address', async () => {
     const slug = await connect(provider)
     for (const [how, [name, person]] of Object.entries(named)) {
       provider.person = { sub: randomUUID(), ...person }
@@ -261,7 +261,7 @@ test.describe('an account without access', () => {
     }
   })
 
-  test('is named from the user info, for a known user who is disabled', async ({ sql }) => {
+  test('of a disabled user is named by the email address in the user info', async ({ sql }) => {
     const slug = await connect(provider)
     const address = keepSecret(provider.person.email as string)
     provider.behavior = { claims: ({ email: _, ...claims }) => claims, userInfo: (genuine) => genuine }
@@ -272,7 +272,7 @@ test.describe('an account without access', () => {
     expect(await page(visitor)).toContain(address)
   })
 
-  test('is not the only reason to ask: so is a sign-out, unless there is a session', async () => {
+  test('is not the only reason to ask again: the sign-in after a sign-out also asks, unless a session is still live', async () => {
     provider.behavior.metadata = everyPrompt
     const slug = await connect(provider)
     const visitor = new Visitor(server.url)
@@ -284,7 +284,7 @@ test.describe('an account without access', () => {
     expect(await see('/?signed-out', `session=${body.token}`)).toEqual([])
     expect(await see('/?signed-out', `refresh=${body.refreshToken}`)).toEqual([])
     for (const path of ['/', '/sign-in?signed-out']) expect(await see(path), path).toEqual([])
-    await endSessions([claimsOf(body.token!).sid]) // as a sign-out at a dashboard does, which leaves the cookies
+    await endSessions([claimsOf(body.token!).sid]) // as a sign-out at a dashboard does, which does not delete the cookies of the login
     expect(await see('/?signed-out', `session=${body.token}; refresh=${body.refreshToken}`)).toHaveLength(1)
     const [marked] = await see('/?signed-out')
     expect(marked).toBe(`ask=ask-login.; Path=/; Max-Age=${90 * 24 * 60 * 60}; HttpOnly; SameSite=Lax`)
@@ -297,7 +297,7 @@ test.describe('an account without access', () => {
 test.describe('a sign-in that can’t be continued', () => {
   const startOf = (slug: string, query: string) => `/api/auth/sso/${slug}/start?${query}`
 
-  test('begins again at its connection, once, with `next`', async ({ sql }) => {
+  test('starts again with the same connection and `next`, but only once', async ({ sql }) => {
     const slug = await connect(provider)
     const { visitor, url } = await authorized(slug)
     await expireAttempts(sql, slug)
@@ -313,7 +313,7 @@ test.describe('a sign-in that can’t be continued', () => {
     const third = await visitor.open(startOf(slug, 'again'))
     expect(third.origin, 'after the page').toBe(provider.issuer)
 
-    // A sign-in that succeeds ends it, too.
+    // A sign-in that succeeds also deletes the cookie.
     expect(errorOf(await visitor.comeBack(await visitor.authorize(third)))).toBeNull()
     expect((await visitor.open(startOf(slug, 'again'))).origin).toBe(provider.issuer)
 
@@ -326,7 +326,7 @@ test.describe('a sign-in that can’t be continued', () => {
     expect(elsewhere.search, 'another browser does not learn `next`').toBe('?again')
   })
 
-  test('continues with a live session, such as after Back or from a bookmark', async () => {
+  test('continues with a live session, for example after Back or from a bookmark', async () => {
     const slug = await connect(provider)
     const { visitor, url } = await authorized(slug)
     const landing = await visitor.comeBack(url)
@@ -353,7 +353,7 @@ test.describe('a sign-in that can’t be continued', () => {
     expect((await follow({ session: body.token! }, callback)).origin, 'an ended session').toBe(provider.issuer)
   })
 
-  test('ends in a browser that keeps no cookies', async () => {
+  test('stops with an error in a browser that stores no cookies', async () => {
     const slug = await connect(provider)
     const forgetful = new Visitor(server.url)
     const open = async ({ pathname, search }: URL) => {
@@ -368,7 +368,7 @@ test.describe('a sign-in that can’t be continued', () => {
   })
 })
 
-test('goes to the `target_link_uri` of a tile at an OpenID provider, if it is allowed', async ({ sql }) => {
+test('a sign-in from a tile at the provider leads to its `target_link_uri`, if that is allowed', async ({ sql }) => {
   const slug = await connect(provider)
   for (const [given, next] of [
     [`${server.url}/reports?year=2026`, '/reports?year=2026'],
@@ -385,7 +385,7 @@ test('goes to the `target_link_uri` of a tile at an OpenID provider, if it is al
   }
 })
 
-test('ends only the sign-in with the rejected ID token, and logs the check', async ({ sql }) => {
+test('a rejected ID token ends only its own sign-in, and the log names the failed check', async ({ sql }) => {
   const slug = await connect(provider)
   const unaffected = await authorized(slug)
   provider.behavior.claims = (claims) => ({ ...claims, nonce: newSecret() })
@@ -396,7 +396,7 @@ test('ends only the sign-in with the rejected ID token, and logs the check', asy
 })
 
 test.describe('the provider', () => {
-  test('sends errors that we replace with our own, without the description', async () => {
+  test('errors are replaced with our own, without their description', async () => {
     const slug = await connect(provider)
     provider.behavior.response = (given) => {
       given.delete('code')
@@ -408,7 +408,7 @@ test.describe('the provider', () => {
     expect(landing.search, '`next` is kept').toBe('?error=other&next=%2Freports')
   })
 
-  test('sends long codes, states of its sessions and many parameters, and descriptions in Cyrillic', async () => {
+  test('responses may have long codes, long session states, many parameters, and long descriptions in Cyrillic', async () => {
     const slug = await connect(provider)
     const more = (given: URLSearchParams, count: number) => {
       for (let index = 0; index < count; index++) given.set(`more-${index}`, 'x')
@@ -436,7 +436,7 @@ test.describe('the provider', () => {
     await expectRejected(slug, 'provider_access_denied', 'access_denied')
   })
 
-  test('shows a page for a response that is too long, and logs it', async () => {
+  test('a response that is too long leads to an error page and is logged', async () => {
     const slug = await connect(provider)
     const path = `/api/auth/sso/${slug}/callback?state=x`
     const cyrillic = `&error_description=${'%D0%AF'.repeat(1_500)}`
@@ -461,7 +461,7 @@ test.describe('accounts', () => {
     (await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id`, [email]))[0]!
       .id as string
   const issuer = 'https://a.example'
-  /** What happens after the provider has authenticated a person of the connection. */
+  /** Signs in through the connection as a person, and returns the result. */
   const arrive = async (slug: string, subject: string, name: string, contact: Partial<Contact> = {}, from = issuer) =>
     userOfIdentity((await findConnection(slug))!, { issuer: from, subject }, async () => ({
       email: `${name}@${slug}.example.org`,
@@ -469,7 +469,7 @@ test.describe('accounts', () => {
       ...contact,
     }))
 
-  test('links a user of the domain by email address, once', async ({ sql }) => {
+  test('links a user of the domain by email address, but only to one person', async ({ sql }) => {
     const slug = await connect(provider, { provision: false })
     const id = await addUser(sql, `ada@${slug}.example.org`)
     provider.person.email = `ADA@${slug}.Example.ORG`
@@ -497,12 +497,12 @@ test.describe('accounts', () => {
     'a domain with a path': ['email_malformed', (domain) => ({ email: `ada@${domain}/x` })],
     'an address of 270 characters': ['email_malformed', (domain) => ({ email: `${'a'.repeat(250)}@${domain}` })],
     'an address for which another tenant vouches': ['email_tenant', () => ({ domains: ['other.example'] })],
-    // Google: a private account with a company address is not the employee.
+    // Google: the owner of a private account with a company address may be somebody else.
     'no hosted domain': ['email_hosted_domain', () => ({ hostedDomain: null })],
     'another hosted domain': ['email_hosted_domain', () => ({ hostedDomain: 'gmail.com' })],
     'a hosted domain with a NUL': ['email_hosted_domain', (domain) => ({ hostedDomain: `${domain}\0` })],
   }
-  test('links and creates no user without exactly one verified address of the domain', async ({ sql }) => {
+  test('links or creates a user only with exactly one verified address of the domain', async ({ sql }) => {
     const slug = await connect(provider)
     const domain = `${slug}.example.org`
     const id = await addUser(sql, `ada@${domain}`)
@@ -515,7 +515,7 @@ test.describe('accounts', () => {
     expect(await arrive(slug, 'one', 'ada', { hostedDomain: domain, domains: [domain] })).toBe(id)
   })
 
-  test('identifies a user by connection, issuer and subject, and needs no address again', async () => {
+  test('identifies a linked user by connection, issuer and subject, without an email address', async () => {
     const [slug, other] = [await connect(provider, { allowPasswords: true }), await connect(provider)]
     const id = await arrive(slug, 'one', 'ada')
     const unexpected = () => Promise.reject(new Error('asked for the address'))
@@ -528,7 +528,7 @@ test.describe('accounts', () => {
     expect(new Set([id, ...others]).size).toBe(4)
   })
 
-  test('finds a subject that is an email address in another letter case, and no other subject', async ({ sql }) => {
+  test('ignores letter case only in subjects that are email addresses', async ({ sql }) => {
     const slug = await connect(provider)
     const connection = (await findConnection(slug))!
     const domain = `${slug}.example.org`
@@ -556,7 +556,7 @@ test.describe('accounts', () => {
     )
     expect(new Set([id, ...others]).size).toBe(6)
 
-    // The exact subject counts first, and then only one in another letter case.
+    // The exact subject is preferred. Otherwise, only one subject may differ in letter case alone.
     const upper = await signIn(`BOB@${domain}`, 'bob-1', false)
     const title = await signIn(`Bob@${domain}`, 'bob-2', false)
     expect([await signIn(`BOB@${domain}`, 'x'), await signIn(`Bob@${domain}`, 'x')]).toEqual([upper, title])
@@ -569,7 +569,7 @@ test.describe('accounts', () => {
     expect(await sql(`SELECT 1 FROM identities WHERE lower(subject) = $1`, [`eve@${domain}`])).toHaveLength(1)
   })
 
-  test('rejects an unlinked subject until it is linked, and links one subject and one user to each other', async () => {
+  test('rejects an unlinked subject until it is linked again, and links one subject to one user', async () => {
     const slug = await connect(provider)
     const { id: connectionId } = (await findConnection(slug))!
     const link = (id: string, subject: string) => linkUser(id, { id: connectionId, slug }, { issuer, subject })
@@ -588,7 +588,7 @@ test.describe('accounts', () => {
     await expect(arrive(slug, 'two', 'ada')).rejects.toMatchObject({ check: 'subject_unlinked' })
   })
 
-  test('creates one user in concurrent first sign-ins of a subject, and links one of two subjects', async ({ sql }) => {
+  test('concurrent first sign-ins create one user per subject, and link only one of two subjects', async ({ sql }) => {
     for (let round = 0; round < rounds; round++) {
       const slug = await connect(provider)
       const ids = await Promise.all(['ada', 'ada', 'bob', 'bob'].map((name) => arrive(slug, 'one', name)))
@@ -601,7 +601,7 @@ test.describe('accounts', () => {
     }
   })
 
-  test('matches an address in Unicode and in ASCII, and creates no second user', async ({ sql }) => {
+  test('treats the Unicode and the ASCII form of a domain as the same, and creates no second user', async ({ sql }) => {
     const domain = `${randomUUID()}.example.org`
     const slug = await connect(provider, { domains: [`xn--bcher-kva.${domain}`] })
     const bob = await addUser(sql, `bob@bücher.${domain}`)
@@ -613,7 +613,7 @@ test.describe('accounts', () => {
     ])
   })
 
-  test('rejects a disabled user at the first sign-in and later', async ({ sql }) => {
+  test('rejects a disabled user at the first sign-in and at later ones', async ({ sql }) => {
     const slug = await connect(provider)
     const id = await addUser(sql, `ada@${slug}.example.org`)
     for (const linked of [0, 1]) {
@@ -632,7 +632,7 @@ test.describe('a disabled connection', () => {
     const [connection] = await listConnections(slug)
     return { slug, connection: connection! }
   }
-  /** Adds a connection and signs in once. Returns the user and its identity, too. */
+  /** Adds a connection and signs in once. Returns the connection, the user and its identity. */
   const setUpUser = async (sql: Sql) => {
     const { slug, connection } = await setUp()
     const visitor = new Visitor(server.url)
@@ -641,7 +641,7 @@ test.describe('a disabled connection', () => {
     return { slug, connection, visitor, landing, id, issuer, subject }
   }
 
-  test('rejects start, callback, exchange and refresh, and ends its sessions', async ({ sql }) => {
+  test('rejects start, callback, exchange and refresh, and its sessions are ended', async ({ sql }) => {
     const { slug, connection, visitor: signedIn, landing: first, id } = await setUpUser(sql)
     const [starting, exchanging] = [new Visitor(server.url), new Visitor(server.url)]
     const { body: tokens } = await signedIn.exchange(first)
@@ -662,7 +662,7 @@ test.describe('a disabled connection', () => {
       [id],
     )
     expect(sessions).toEqual([
-      { sso: false, revoked: false }, // began elsewhere
+      { sso: false, revoked: false }, // started without the connection
       { sso: true, revoked: true },
     ])
 
@@ -671,7 +671,7 @@ test.describe('a disabled connection', () => {
     expect((await exchanging.exchange(landing)).body.code, 'the code is gone').toBe('SSO_EXCHANGE_INVALID')
   })
 
-  test('exchanges no code and refreshes no session, even if one was issued before', async ({ sql }) => {
+  test('rejects codes and refresh tokens that were issued before it was disabled', async ({ sql }) => {
     const { slug, visitor: first, landing: firstLanding } = await setUpUser(sql)
     const { body } = await first.exchange(firstLanding)
     const second = new Visitor(server.url)
@@ -686,16 +686,16 @@ test.describe('a disabled connection', () => {
     }
   })
 
-  test('exchanges no code of a user who was unlinked meanwhile', async ({ sql }) => {
+  test('rejects a code if its user was unlinked after the code was issued', async ({ sql }) => {
     const { slug, visitor, landing, id } = await setUpUser(sql)
     await sql('UPDATE identities SET user_id = NULL WHERE user_id = $1', [id]) // `unlink` deletes the codes too
     expect((await visitor.exchange(landing)).body.code).toBe('SSO_EXCHANGE_INVALID')
     provider.person.sub = 'another'
-    await new Visitor(server.url).signIn(slug) // links the next person to the user
+    await new Visitor(server.url).signIn(slug) // links another person to the user
     expect((await visitor.exchange(landing)).body.code).toBe('SSO_EXCHANGE_INVALID')
   })
 
-  test('issues no code that waited for its user to be unlinked and linked to the next person', async ({ sql }) => {
+  test('issues no code if the user is unlinked and linked to another person during the sign-in', async ({ sql }) => {
     const { connection, id, issuer, subject } = await setUpUser(sql)
     const issue = () =>
       issueSsoCode(id, { identity: { connectionId: connection.id, issuer, subject } }).then(
@@ -709,7 +709,7 @@ test.describe('a disabled connection', () => {
     await lock.waiting(1)
     await lock.sql(
       `INSERT INTO identities (connection_id, issuer, subject, user_id, created_at)
-       VALUES ($1, $2, $3, $4, now() - interval '1 minute')`, // the transaction of a link can begin earlier
+       VALUES ($1, $2, $3, $4, now() - interval '1 minute')`, // as if the transaction that linked the person began earlier
       [connection.id, issuer, `${subject}-2`, id],
     )
     await lock.release()
@@ -718,7 +718,7 @@ test.describe('a disabled connection', () => {
     expect(await issue()).toBe('identity_unlinked')
   })
 
-  test('is removed together with its SSO attempts, which are deleted in batches', async ({ sql }) => {
+  test('is removed after its SSO attempts, which are deleted in batches', async ({ sql }) => {
     const { slug, connection } = await setUp()
     await sql(
       `INSERT INTO sso_attempts (state_hash, connection_id, browser_hash, kid, expires_at)
@@ -737,7 +737,7 @@ test.describe('a disabled connection', () => {
     expect(await listConnections(slug)).toEqual([])
   })
 
-  test('ends a session that is starting when its connection is disabled', async ({ sql }) => {
+  test('ends a session that starts while its connection is being disabled', async ({ sql }) => {
     const { connection, id } = await setUpUser(sql)
     const lock = await lockRow('identities', 'user_id = $1', id)
     await lock.sql(
@@ -753,7 +753,7 @@ test.describe('a disabled connection', () => {
     expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [id])).toEqual([])
   })
 
-  test('leaves no live session of concurrent exchanges, and causes no deadlock', async ({ sql }) => {
+  test('concurrent exchanges leave no live session and cause no deadlock', async ({ sql }) => {
     test.setTimeout(300_000)
     for (let round = 0; round < rounds; round++) {
       const { slug, connection } = await setUp()
@@ -769,7 +769,7 @@ test.describe('a disabled connection', () => {
   })
 })
 
-test('rejects an unknown connection, and methods other than GET', async () => {
+test('rejects unknown connections and methods other than GET', async () => {
   for (const slug of ['unknown', '%00', 'a'.repeat(200), '..%2f..']) {
     const visitor = new Visitor(server.url)
     expect(errorOf(await visitor.start(slug))).toBe('connection_unavailable')
@@ -782,8 +782,8 @@ test('rejects an unknown connection, and methods other than GET', async () => {
   }
 })
 
-test('ignores a `next` of another site or one that makes a URL too long, and completes the sign-in', async () => {
-  const slug = randomBytes(32).toString('hex').slice(1) // the longest
+test('ignores a `next` that is on another site or too long, and completes the sign-in', async () => {
+  const slug = randomBytes(32).toString('hex').slice(1) // the longest possible slug
   await connect(provider, { slug, domains: [`${slug}.example.org`] })
   provider.person.email = `ada@${slug}.example.org`
   const longest = encodeURI(`/${'ü'.repeat(189)}`)
@@ -807,7 +807,7 @@ test('ignores a `next` of another site or one that makes a URL too long, and com
   }
 })
 
-test('deletes a few SSO attempts that expired long ago at every start', async ({ sql }) => {
+test('each start deletes some SSO attempts that expired long ago', async ({ sql }) => {
   const slug = await connect(provider)
   const old = (minutes: number) =>
     sql(
@@ -819,17 +819,17 @@ test('deletes a few SSO attempts that expired long ago at every start', async ({
   await old(50)
   await old(100_000) // older than those of other tests
   const leftAfterStart = async () => {
-    await new Visitor(server.url).start(slug) // deletes what earlier ones left, too
+    await new Visitor(server.url).start(slug) // also deletes attempts of earlier tests
     return sql(
       `SELECT count(*)::int AS left FROM sso_attempts
        WHERE connection_id = (SELECT id FROM connections WHERE slug = $1) AND browser_hash = sha256('old')`,
       [slug],
     )
   }
-  await expect.poll(leftAfterStart).toEqual([{ left: 6 }]) // those that ended within the last hour
+  await expect.poll(leftAfterStart).toEqual([{ left: 6 }]) // the attempts that expired within the last hour
 })
 
-test('finds the connection of an address while the connection is enabled', async () => {
+test('finds the connection of an email address only while the connection is enabled', async () => {
   const name = `Acme ${randomUUID()}`
   const slug = await connect(provider, { name, listed: true })
   const find = async () => {

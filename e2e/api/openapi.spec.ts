@@ -5,7 +5,7 @@ import { documentedFetch } from '../support/documented'
 import { expect, test } from '../support/fixtures'
 import { violationsOf } from '../support/page-checks'
 
-test('any origin can read and cache the document and the JWKS', async ({ url }) => {
+test('pages of every origin can read and cache the OpenAPI document and the JWKS', async ({ url }) => {
   const [document, jwks] = [await fetch(`${url}/openapi.json`), await documentedFetch(`${url}/.well-known/jwks.json`)]
   expect(await document.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument)))
   expect((await jwks.json()).keys).toHaveLength(1)
@@ -15,7 +15,7 @@ test('any origin can read and cache the document and the JWKS', async ({ url }) 
   expect(headersOf(jwks)).toEqual(['application/jwk-set+json', 'public, max-age=300', '*', 'nosniff'])
 })
 
-test('the reference describes each operation with its fields, errors and headers', async ({ url }) => {
+test('the API reference describes each operation with its fields, errors and headers', async ({ url }) => {
   const html = await (await fetch(`${url}/reference`, { headers: { 'Accept-Language': 'ar' } })).text()
   expect(html).toMatch(/^<!doctype html>\n<html lang="en" dir="ltr">/)
   expect(html).not.toMatch(/<script|undefined|\[object|`/)
@@ -35,7 +35,7 @@ test('the reference describes each operation with its fields, errors and headers
   }
 })
 
-test('the reference is readable on a phone, light and dark', async ({ page }) => {
+test('the API reference is readable on a phone, in the light and the dark scheme', async ({ page }) => {
   await page.setViewportSize({ width: 320, height: 640 })
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })

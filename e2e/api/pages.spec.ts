@@ -12,7 +12,7 @@ const pages = [
   ...['/sso/callback', '/sso/callback?code=x', '/sso/callback?error=x'],
 ]
 
-test('every page has a strict policy, is never cached, and loads nothing from other sites', async ({ url }) => {
+test('every page has a strict CSP, is never cached, and loads nothing from other sites', async ({ url }) => {
   const nonces = new Set<string>()
   for (const path of pages) {
     const response = await fetch(url + path, {
@@ -29,7 +29,7 @@ test('every page has a strict policy, is never cached, and loads nothing from ot
     expect(policy).not.toMatch(/unsafe|https?:|\*|forged/)
     expect(header('cache-control'), path).toBe('no-store, no-transform')
     expect(header('content-encoding'), path).toBe('gzip')
-    // /sign-out needs the origin of the sign-out form on the home page.
+    // /sign-out checks the origin of the sign-out form, which is on the home page.
     expect(header('referrer-policy')).toBe(path === '/' ? 'same-origin' : 'no-referrer')
     expect(header('x-content-type-options')).toBe('nosniff')
     expect(header('cross-origin-opener-policy')).toBe('same-origin')
@@ -43,14 +43,14 @@ test('every page has a strict policy, is never cached, and loads nothing from ot
     expect(tags.filter((tag) => !tag.includes(`nonce="${nonce}"`))).toEqual([])
     expect(html.match(/(?:src|href|action)="(?:https?:)?\/\/[^"]*"/g), path).toBeNull()
     expect(html, path).not.toMatch(/ on\w+="|style="/)
-    expect(html.split('@keyframes breathe').length - 1, path).toBe(1) // the styles, once
+    expect(html.split('@keyframes breathe').length - 1, path).toBe(1) // the styles occur only once
     expect(html, path).toContain('urlSecrets')
     expect(html, path).toContain('<meta name="theme-color" content="#f4f3ef" media="(prefers-color-scheme: light)"/>')
   }
   expect(nonces.size).toBe(pages.length)
 })
 
-test('files are cached, and hashed ones as immutable', async ({ url }) => {
+test('files are cached, and files with a hash in their name are cached as immutable', async ({ url }) => {
   const html = await (await fetch(url)).text()
   const script = html.match(/\/_next\/static\/[^"]*\.js/)![0]
   expect((await fetch(url + script)).headers.get('cache-control')).toContain('immutable')
@@ -62,7 +62,7 @@ test('files are cached, and hashed ones as immutable', async ({ url }) => {
   expect(await favicon!.text()).toBe(await icon!.text())
 })
 
-test('a page has the language and the direction of Accept-Language', async ({ url }) => {
+test('a page has the language of Accept-Language and its text direction', async ({ url }) => {
   for (const [language, direction] of Object.entries({ en: 'ltr', de: 'ltr', ar: 'rtl' })) {
     const html = await (await fetch(url, { headers: { 'Accept-Language': `${language};q=0.9` } })).text()
     expect(html).toContain(`<html lang="${language}" dir="${direction}"`)
@@ -83,7 +83,7 @@ test('without email, the forgot-password page does not exist', async ({ url }) =
   }
 })
 
-test('only the callback page sets the cookie of a browser, unless a valid one is there', async ({ url }) => {
+test('only the callback page sets the browser cookie, and it does not replace a valid one', async ({ url }) => {
   const setBy = async (path: string, Cookie = '') =>
     (await fetch(url + path, { headers: Cookie ? { Cookie } : {} })).headers.getSetCookie()
   const fresh = new RegExp(`^browser=([\\w-]{43}); Path=/; Max-Age=${lifetimes.browser}; HttpOnly; SameSite=Lax$`)
@@ -113,7 +113,7 @@ test('scripts of another site can read the JWKS and the OpenAPI document', async
   }
 })
 
-test('requests of another site do not count against the rate limit of its visitors', async ({ url }) => {
+test('requests from pages of another site do not count against the visitor’s rate limit', async ({ url }) => {
   const address = newAddress()
   const remaining = async () =>
     (await fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': address } })).headers.get('ratelimit')

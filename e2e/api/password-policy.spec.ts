@@ -29,7 +29,7 @@ const newRefreshToken = async (sql: Sql, { id }: Member, columns = '', values = 
   return keepSecret(makeRefreshToken({ sessionId: (await sql(insert, [id]))[0]!.id, generation: 0 }))
 }
 
-/** Every use of a password. Each returns whether it was allowed. */
+/** Every operation that needs permission to use a password. Each returns whether it was allowed. */
 const uses: Record<string, (user: Member, sql: Sql) => Promise<boolean>> = {
   'a sign-in': ({ email, password }) => succeeds(signIn(email, password, client)),
   'the look-up of a reset link': async ({ id }) =>
@@ -58,7 +58,7 @@ const uses: Record<string, (user: Member, sql: Sql) => Promise<boolean>> = {
   'the commands': async ({ email }) => !(await findUserByEmail(email))!.ssoOnly,
 }
 
-/** What became of the connections of a domain before the user was added, and whether a password is then allowed. */
+/** The connections of a domain before the user is added, and whether the user may then use a password. */
 const domains: Record<string, [isAllowed: boolean, prepare: (domain: string) => Promise<unknown>]> = {
   'without a connection': [true, async () => {}],
   'with the connection of a parent domain': [true, (domain) => addTestConnection(domain.replace(/^\w+\./, ''))],
@@ -85,7 +85,7 @@ test.beforeAll(async () => {
 const policies = { 'of the domain': null, allowed: true, never: false }
 for (const [state, [isAllowedByDomain, prepare]] of Object.entries(domains))
   for (const [policy, isAllowedByUser] of Object.entries(policies))
-    test(`decides about a user of a domain ${state}, with the policy ${policy}`, async ({ sql }) => {
+    test(`allows or rejects passwords of a user of a domain ${state}, with the policy ${policy}`, async ({ sql }) => {
       const domain = `x${randomUUID().slice(0, 8)}.${randomUUID()}.example.org`
       await prepare(domain)
       const expected = isAllowedByUser ?? isAllowedByDomain
@@ -99,7 +99,7 @@ for (const [state, [isAllowedByDomain, prepare]] of Object.entries(domains))
       }
     })
 
-test('allows the sessions of an identity provider, whatever the policy is', async ({ sql }) => {
+test('every policy allows sessions that began at an identity provider', async ({ sql }) => {
   const domain = `${randomUUID()}.example.org`
   const { id: connectionId } = await addTestConnection(domain)
   for (const ssoOnly of [false, true]) {

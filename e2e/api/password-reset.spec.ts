@@ -29,7 +29,7 @@ const passwordIssue = (code: string) => ({ ...invalidLink, issues: [{ path: ['pa
 const storedHash = async (sql: Sql, user: User) =>
   (await sql('SELECT password_hash FROM users WHERE id = $1', [user.id]))[0]!.password_hash as string | null
 
-test('sets the password, which another bcrypt library verifies, and does not sign in', async ({ user, post, sql }) => {
+test('sets a password that another bcrypt library verifies, and starts no session', async ({ user, post, sql }) => {
   const password = newPassword()
   const response = await post(resetPath, { token: await newToken(user), password })
   expect([response.status, response.body]).toEqual([200, { ok: true }])
@@ -40,7 +40,7 @@ test('sets the password, which another bcrypt library verifies, and does not sig
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(0)
 })
 
-test('stores only the hash of a token, for an hour', async ({ user, sql }) => {
+test('stores only the hash of a token, which is valid for an hour', async ({ user, sql }) => {
   const token = await newToken(user)
   expect(token).toMatch(/^[\w-]{43}$/)
   const columns = `token_hash, expires_at - created_at = interval '1 hour' AS hour`
@@ -48,12 +48,12 @@ test('stores only the hash of a token, for an hour', async ({ user, sql }) => {
   expect(stored).toEqual({ token_hash: createHash('sha256').update(token).digest(), hour: true })
 })
 
-test('sends the same response for every invalid link, which its page explains', async ({ user, post, sql, url }) => {
+test('every invalid link gets the same response, but the page names the reason', async ({ user, post, sql, url }) => {
   const responses: ApiResponse[] = []
   const attempt = async (token: string, title = 'This link isn’t valid') => {
     for (const password of ['short', newPassword()])
       responses.push(await post(resetPath, { token, password }, { 'X-Request-Id': 'the-same-for-all' }))
-    if (!token) return // a script of the page looks for it in the fragment
+    if (!token) return // without a token in the query, a script looks for one in the fragment
     const html = await (await fetch(`${url}/reset-password?token=${token}`)).text()
     expect(html).toMatch(new RegExp(`<h1[^>]*>${title}</h1>`))
     for (const shown of [user.email, 'id="password"']) expect(html).not.toContain(shown)
@@ -79,7 +79,7 @@ test('sends the same response for every invalid link, which its page explains', 
   expect(await storedHash(sql, user)).toBeNull()
 })
 
-test('ends all sessions and unused codes of the user, and no session of another', async ({ user, post, sql }) => {
+test('ends all sessions and deletes the unused codes, but only of this user', async ({ user, post, sql }) => {
   const [other] = (await newUsers(sql, 1)) as [User]
   for (const each of [user, user, other])
     expect((await post(exchangePath, { code: await newCode(each) })).status).toBe(200)
@@ -91,16 +91,16 @@ test('ends all sessions and unused codes of the user, and no session of another'
   const live = 'SELECT user_id FROM sessions WHERE user_id IN ($1, $2) AND revoked_at IS NULL'
   expect(await sql(live, [user.id, other.id])).toEqual([{ user_id: other.id }])
   const codes = await sql('SELECT used_at IS NOT NULL AS used FROM exchange_codes WHERE user_id = $1', [user.id])
-  expect(codes).toEqual([{ used: true }, { used: true }]) // a used code is still recognized
+  expect(codes).toEqual([{ used: true }, { used: true }]) // used codes are kept to detect reuse
 })
 
 for (const [what, change] of Object.entries({
   'the user is disabled': 'UPDATE users SET disabled_at = now() WHERE id = $1',
   'the user is restricted to SSO': `UPDATE users SET password_policy = 'never' WHERE id = $1`,
-  // For the reset, it is still the time at which its transaction began.
+  // For the reset, the current time is the time at which its transaction began.
   'the token expires': `UPDATE reset_tokens SET expires_at = now() - interval '1 minute' WHERE user_id = $1`,
 })) {
-  test(`rejects a reset if ${what} while it waits for the user row`, async ({ user, post, sql }) => {
+  test(`rejects a reset if ${what} while the reset waits for the user row`, async ({ user, post, sql }) => {
     const token = await newToken(user)
     const lock = await lockRow('users', 'id = $1', user.id)
     const resetting = post(resetPath, { token, password: newPassword() })
@@ -118,9 +118,9 @@ test.describe('password rules', () => {
     too_short: ['', 'x8#Kq2!'],
     too_long: ['lantern meadow '.repeat(5).slice(0, 73)],
     invalid_characters: ['lantern\u0000 river meadow'],
-    too_guessable: ['Password123!', 'dashboard2026', 'Lovelace1815!'], // a common one, the product's name, the user's
+    too_guessable: ['Password123!', 'dashboard2026', 'Lovelace1815!'], // a common password, the product's name, and the user's name
   }
-  test('rejects a password with the code of its rule, and keeps the link valid', async ({ user, post, sql }) => {
+  test('a rejected password gets the issue code of its rule, and the link stays valid', async ({ user, post, sql }) => {
     const domain = `${user.id}.example.com`
     const rename = 'UPDATE users SET email = $1, email_domain = $2 WHERE id = $3'
     await sql(rename, [`ada.lovelace@${domain}`, domain, user.id])
@@ -134,7 +134,7 @@ test.describe('password rules', () => {
     expect((await post(resetPath, { token, password: newPassword() })).status).toBe(200)
   })
 
-  test('accepts 8 code points to 72 bytes of any script, and hashes their NFC', async ({ user, post, sql }) => {
+  test('accepts 8 code points to 72 bytes in any script, and hashes the NFC form', async ({ user, post, sql }) => {
     const server = await startServer(preload('cheap-hash.mjs'))
     for (const password of [
       'x8#Kq2!m',
@@ -153,7 +153,7 @@ test.describe('password rules', () => {
     await server.stop()
   })
 
-  test('raises the minimum length to PASSWORD_MIN_LENGTH', async ({ user, post }) => {
+  test('PASSWORD_MIN_LENGTH raises the minimum length', async ({ user, post }) => {
     const server = await startServer({ PASSWORD_MIN_LENGTH: '15' })
     const token = await newToken(user)
     const page = await fetch(`${server.url}/reset-password?token=${token}`)

@@ -6,9 +6,9 @@ import { project } from '../../bin/local'
 import { expect, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 
-// The generic plan of every statement, and the privileges that the statements need.
+// Tests the generic plan of every statement, and the privileges that the statements need.
 
-test.describe.configure({ mode: 'serial' }) // one database
+test.describe.configure({ mode: 'serial' }) // the tests share one database
 
 type Plan = {
   'Node Type': string
@@ -20,10 +20,10 @@ type Plan = {
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
 
-/** The scans in a plan that read a whole table or index. */
+/** Returns the scans in a plan that read a whole table or index. */
 function scansFromTheBeginning(plan: Plan): string[] {
   const { 'Node Type': type, 'Relation Name': relation, 'Index Cond': indexCond, 'TID Cond': tidCond } = plan
-  const isSmall = relation === '_prisma_migrations' // and has no index
+  const isSmall = relation === '_prisma_migrations' // this table has no index
   const reads = /Seq Scan|Index|Tid Scan/.test(type) && !indexCond && !tidCond && !isSmall
   return [...(reads ? [`${type} of ${relation}`] : []), ...(plan.Plans ?? []).flatMap(scansFromTheBeginning)]
 }
@@ -31,7 +31,7 @@ function scansFromTheBeginning(plan: Plan): string[] {
 /** Runs every statement in an empty database, and returns their generic plans. */
 async function plansOf(database: OwnDatabase, settings: Record<string, string> = {}): Promise<Record<string, Plan>> {
   const tables = await database.sql(`SELECT relname FROM pg_stat_user_tables`)
-  for (const { relname } of tables) await database.sql(`ALTER TABLE ${relname} SET (autovacuum_enabled = off)`) // it would analyze them
+  for (const { relname } of tables) await database.sql(`ALTER TABLE ${relname} SET (autovacuum_enabled = off)`) // autovacuum would analyze the tables
   await database.sql('VACUUM ANALYZE')
   const env = {
     ...process.env,
@@ -44,7 +44,7 @@ async function plansOf(database: OwnDatabase, settings: Record<string, string> =
 }
 
 function expectKeysOnly(plans: Record<string, Plan>): void {
-  expect(Object.keys(plans).length).toBeGreaterThan(50) // the test of the privileges shows which ones
+  expect(Object.keys(plans).length).toBeGreaterThan(50) // the test of the privileges checks which statements these are
   for (const [statement, plan] of Object.entries(plans)) {
     expect(scansFromTheBeginning(plan), statement).toEqual([])
     expect(statement, 'a prepared statement for each length of a list').not.toMatch(/ IN \(\$\d+,/)
@@ -60,11 +60,11 @@ test.beforeAll(async () => {
 })
 test.afterAll(() => database?.drop())
 
-test('finds rows by key in every generic plan, after an ANALYZE of empty tables', () => {
+test('every generic plan finds rows by key, even if ANALYZE ran on empty tables', () => {
   expectKeysOnly(plans)
 })
 
-test('reads no more index entries than a statement needs', () => {
+test('statements read no more index entries than they need', () => {
   const withText = (text: string) => Object.keys(plans).filter((statement) => statement.includes(text))
   const conditionsOf = (statement: string, table?: string) =>
     nodesOf(plans[statement]!).filter((node) => node['Index Cond'] && (!table || node['Relation Name'] === table))
@@ -74,23 +74,23 @@ test('reads no more index entries than a statement needs', () => {
   expect(conditionsOf(loops!).map((node) => node['Index Cond'])).toContainEqual(expect.stringMatching(ofLastMinute))
 
   const enders = withText('codes_deleted AS')
-  expect(enders).toHaveLength(5) // by a reset, a change of the password or of the second factor, and of all others
+  expect(enders).toHaveLength(5) // a reset, changes of the password and the second factor, and ending other sessions
   const unexpired = expect.stringMatching(/ROW\(user_id, expires_at\) > .* AND \(user_id = /)
   for (const ender of enders)
     expect(conditionsOf(ender, 'exchange_codes').map((node) => node['Index Cond'])).toEqual([unexpired])
 
   const starts = withText('INSERT INTO sessions')
-  expect(starts).toHaveLength(5) // by a password, with either second factor, by a code, and for a dashboard
+  expect(starts).toHaveLength(5) // with a password, two kinds of second factor, a code, and for a dashboard
   for (const start of starts) {
     const limits = nodesOf(plans[start]!).filter((node) => node['Node Type'] === 'Limit')
     expect(limits).toHaveLength(1)
-    const [scan] = limits[0]!.Plans!.filter((node) => node['Relation Name'] === 'sessions') // without a sort between them
+    const [scan] = limits[0]!.Plans!.filter((node) => node['Relation Name'] === 'sessions') // directly below the limit, without a sort
     expect(scan).toMatchObject({ 'Node Type': 'Index Scan', 'Scan Direction': 'Backward' })
     expect(scan!['Index Cond']).toMatch(/user_id = .* AND \(revoked_at IS NULL\)/)
   }
 })
 
-test('finds rows by key behind a pooler, with the role settings in deploy/database.sql', async () => {
+test('statements find rows by key behind a pooler with the role settings in deploy/database.sql', async () => {
   const own = await openOwnDatabase({ role: pooledRole })
   await own.sql(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${pooledRole}`)
   const pooled = { DATABASE_POOLED: 'true', DATABASE_PREPARED_STATEMENTS: 'true' }
@@ -98,7 +98,7 @@ test('finds rows by key behind a pooler, with the role settings in deploy/databa
   await own.drop()
 })
 
-test('grants the serving role what the statements need, and nothing else', async () => {
+test('the serving role has exactly the privileges that the statements need', async () => {
   await database.sql(`REVOKE SELECT (password_hash, password_changed_at) ON users FROM ${role}`)
   const client = new pg.Client({ connectionString: database.url(role, role) })
   await client.connect()

@@ -13,7 +13,7 @@ import { startServer } from '../support/server'
 import { errorOf, Visitor } from '../support/sso-visitor'
 import { startUpstash } from '../support/upstash'
 
-const host = 'services.example' // only the proxy finds it
+const host = 'services.example' // only the proxy can resolve this host
 
 /** Starts a server that terminates TLS for a service. Returns its port. */
 async function startTls(service: string, { privateKey: key, certificate: cert }: Record<string, string>) {
@@ -27,7 +27,9 @@ async function startTls(service: string, { privateKey: key, certificate: cert }:
   return (server.address() as AddressInfo).port
 }
 
-test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and NO_PROXY', async ({ user }, testInfo) => {
+test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and requests to hosts in NO_PROXY', async ({
+  user,
+}, testInfo) => {
   const keyPair = await newKeyPair(host)
   const authority = testInfo.outputPath('authority.pem')
   await writeFile(authority, keyPair.certificate)
@@ -69,7 +71,7 @@ test('requests use the proxy and NODE_EXTRA_CA_CERTS, except telemetry and NO_PR
   const reset = { token: await newToken(user), password: newPassword() }
   expect((await postTo(server.url + resetPath, reset)).status).toBe(200)
   expect(new Set(proxy.connected)).toEqual(new Set([`${host}:${issuerPort}`, `${host}:${redisPort}`]))
-  // The first requests may have reached the time limit for Redis.
+  // The first requests may have exceeded the time limit for Redis.
   const commandsAfterRequest = async () => {
     await fetch(`${server.url}/api/health`)
     return upstash.commands.length

@@ -11,7 +11,7 @@ import { startSmtp } from '../support/smtp'
 const alias = 'www.login.example'
 const warning = 'requests to PUBLIC_URL arrive with another Host'
 
-test('redirects forms and starts at another host to PUBLIC_URL, once, and warns of a proxy that changes Host', async () => {
+test('redirects forms and sign-in starts at another host once to PUBLIC_URL, and warns about a proxy that changes Host', async () => {
   const [provider, smtp] = [await startProvider(), await startSmtp()]
   const slug = await connect(provider)
   const server = await startServer(smtp.settings)
@@ -43,7 +43,7 @@ test('redirects forms and starts at another host to PUBLIC_URL, once, and warns 
     expect((await open(`${start}?code=${secret}`)).headers.location).toMatch(provider.issuer)
     expect(server.output()).not.toContain(warning)
 
-    // nginx sends the address of the upstream server, unless it is told otherwise.
+    // By default, nginx sends the address of the upstream server as Host.
     for (const Host of ['127.0.0.1:3000', `${randomBytes(32).toString('hex')}.example`]) {
       expect((await open('/sign-in?moved', Host)).status).toBe(200)
       expect((await open('/forgot-password?moved', Host)).status).toBe(200)
@@ -55,7 +55,7 @@ test('redirects forms and starts at another host to PUBLIC_URL, once, and warns 
   }
 })
 
-test('does not log a Host that could be a secret, nor redirect a preview on Vercel', async () => {
+test('does not log a Host that could be a secret, and does not redirect a preview deployment on Vercel', async () => {
   const server = await startServer({ VERCEL_ENV: 'preview' })
   const other = await startServer()
   const secret = keepSecret(randomBytes(32).toString('hex'))

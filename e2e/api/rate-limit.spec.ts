@@ -17,13 +17,13 @@ const counted = [
 ]
 const files = ['/icon.svg', '/favicon.ico', '/robots.txt']
 
-test('counts pages, missing paths and public documents like routes, and no files', async ({ url }) => {
+test('counts requests for pages, missing paths and public documents, but not for files', async ({ url }) => {
   const headers = { 'X-Forwarded-For': newAddress() }
   const request = async (path: string) => (await fetch(url + path, { headers, redirect: 'manual' })).text()
   let expected = await remaining(url, headers)
   for (const path of counted) {
     await request(path)
-    expected -= 2 // this request, and the next one to /api/health
+    expected -= 2 // this request and the following request to /api/health
     expect(await remaining(url, headers), path).toBe(expected)
   }
   const [chunk] = (await (await fetch(url)).text()).match(/\/_next\/static\/[^"]+\.js/)!
@@ -35,7 +35,7 @@ test('counts pages, missing paths and public documents like routes, and no files
   }
 })
 
-test('allows an IP address the limit over all paths, and rejects the next request', async ({ browserProcess }) => {
+test('applies one limit per IP address to all paths, and rejects further requests', async ({ browserProcess }) => {
   const allowed = 200
   const server = await startServer({ RATE_LIMIT_REQUESTS: String(allowed) })
   const { url } = server
@@ -80,13 +80,13 @@ test('allows an IP address the limit over all paths, and rejects the next reques
   await server.stop()
 })
 
-test('counts the entry of X-Forwarded-For that the trusted proxy appended', async ({ url }) => {
+test('counts by the entry of X-Forwarded-For that the trusted proxy appended', async ({ url }) => {
   const client = newAddress()
   for (const count of [1, 2])
     expect(await remaining(url, { 'X-Forwarded-For': `${newAddress()}, ${client}` })).toBe(limit - count)
 })
 
-test('counts the address of the socket if there is no proxy, up to the limit in the settings', async () => {
+test('without a proxy, counts by the address of the socket, up to the limit in the settings', async () => {
   const server = await startServer({ TRUSTED_PROXIES: '0', RATE_LIMIT_REQUESTS: '2' })
   for (const count of [1, 2]) {
     const forged = { 'X-Forwarded-For': newAddress(), 'X-Real-IP': newAddress(), Forwarded: `for=${newAddress()}` }

@@ -21,7 +21,7 @@ test.describe.configure({ mode: 'serial' })
 
 const statement = (name: string) => blocks[name]!.text
 const run = async (name: string) => import(`${folder}${name}.ts`)
-/** The recipes for dashboards on other hosts are parts of this file. */
+/** The recipes for dashboards on other hosts are excerpts from this file. */
 const dashboard = () => import('../../examples/dashboard/login.js')
 
 test.beforeAll(async ({ url }) => {
@@ -40,7 +40,7 @@ test('the TypeScript in the documents compiles', () => {
   execFileSync(`${project}node_modules/.bin/tsc`, ['--noEmit', '-p', folder], { cwd: project, stdio: 'pipe' })
 })
 
-test('the JavaScript in the documents is that of the examples', () => {
+test('the JavaScript in the documents is the same as in the examples', () => {
   const sources = ['dashboard/login', 'dashboard/server', 'widget/widget', 'widget/server']
   const example = sources.map((name) => readFileSync(`${project}examples/${name}.js`, 'utf8'))
   const recipes = Object.keys(blocks).filter((name) => blocks[name]!.language === 'js')
@@ -90,7 +90,7 @@ test('requires a recent sign-in with a second factor', async () => {
     expect(() => requireSecondFactor({ ...recent, ...claims }, 300), JSON.stringify(claims)).toThrow('Sign in again')
 })
 
-test('verifies the issuer, the audience, the type and the end of a JWT', async ({ url }) => {
+test('verifies the issuer, the audience, the type and the expiry of a JWT', async ({ url }) => {
   const { verifySession } = await dashboard()
   const [key] = JSON.parse(process.env.SESSION_SIGNING_KEYS!).keys
   const sign = (claims: object, typ = 'JWT') =>
@@ -124,7 +124,7 @@ test('renews the tokens of a session from a dashboard on another host', async ({
   expect(await renewTokens(renewed.refreshToken)).toBeNull()
 })
 
-test('does not treat a failure of the login as the end of a session', async () => {
+test('does not end the session in the dashboard if the login is unavailable', async () => {
   const { isAlive, renewTokens, signOut } = await dashboard()
   const failures: Record<string, () => Promise<Response> | Response> = {
     'over the rate limit': () => Response.json({ ok: false, code: 'RATE_LIMITED' }, { status: 429 }),
@@ -182,7 +182,7 @@ test('renews the session at a 401 from a dashboard on the same host, and repeats
   expect(sent.slice(3, 5)).toEqual([get, renew])
 })
 
-test('signs out of a dashboard on the same host', async ({ user, post, sql, page, context, url }) => {
+test('a dashboard on the same host can sign the user out', async ({ user, post, sql, page, context, url }) => {
   const { body } = await post(exchangePath, { code: await newCode(user) })
   await context.addCookies([{ name: 'session', value: body.token!, url, httpOnly: true, sameSite: 'Lax' }])
   await page.goto('/openapi.json')
@@ -191,11 +191,11 @@ test('signs out of a dashboard on the same host', async ({ user, post, sql, page
   }, statement('same-host-sign-out'))
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.waitForURL('/?signed-out')
-  expect((await context.cookies()).map(({ name }) => name)).toEqual(['ask']) // the next sign-in asks at the provider
+  expect((await context.cookies()).map(({ name }) => name)).toEqual(['ask']) // with this cookie, the provider asks the user at the next sign-in
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
 })
 
-test('runs the statements for another language', async ({ user, post, sql }) => {
+test('runs the SQL statements for apps in other languages', async ({ user, post, sql }) => {
   const newSecret = () => keepSecret(randomBytes(32).toString('base64url'))
   const hash = (secret: string) => createHash('sha256').update(secret).digest()
   const [code, older, token] = [newSecret(), newSecret(), newSecret()]
@@ -204,7 +204,7 @@ test('runs the statements for another language', async ({ user, post, sql }) => 
   expect((await post(exchangePath, { code })).status).toBe(400)
 
   await sql(statement('reset-token'), [hash(older), user.id])
-  await sql('UPDATE reset_tokens SET attempts = 30 WHERE user_id = $1', [user.id]) // a new token starts at 0
+  await sql('UPDATE reset_tokens SET attempts = 30 WHERE user_id = $1', [user.id]) // a new token resets this to 0
   await sql(statement('reset-token'), [hash(token), user.id])
   const [seconds] = await sql(
     `SELECT (SELECT extract(epoch FROM expires_at - created_at)::int FROM exchange_codes WHERE user_id = $1) AS code,
@@ -233,7 +233,7 @@ test('runs the transaction that disables a user', async ({ user, post, sql }) =>
   expect(await sql(alive, [user.id])).toEqual([])
 })
 
-test('revokes everything with the statements of the restore guide', async () => {
+test('the statements in the restore guide revoke all sessions, codes and tokens', async () => {
   const { sql, drop } = await openOwnDatabase()
   try {
     const later = `now() + interval '1 hour'`

@@ -30,7 +30,7 @@ const attemptsOf = async (sql: Sql, user: User) =>
   (await sql('SELECT attempts FROM reset_tokens WHERE user_id = $1', [user.id]))[0]!.attempts as number
 
 test.describe('on two servers', () => {
-  test.describe.configure({ mode: 'serial' }) // one hashing queue for each
+  test.describe.configure({ mode: 'serial' }) // the tests would fill each other's hashing queue
 
   let servers: [Server, Server]
   test.beforeAll(async () => {
@@ -47,13 +47,13 @@ test.describe('on two servers', () => {
     expect(await attemptsOf(sql, user)).toBe(maxAttempts)
   })
 
-  test('accepts one of 20 concurrent resets with one token across servers', async ({ user }) => {
+  test('accepts only one of 20 concurrent resets with the same token across servers', async ({ user }) => {
     const token = await newToken(user)
     const resets = await times(20, (index) => attemptAt(servers[index % 2]!, token, newPassword()))
     expect([countOf(resets, 200), countOf(resets, 'invalid_or_expired')]).toEqual([1, 19])
   })
 
-  test('counts no attempt that the full hashing queue rejects, and looks up a token without it', async ({ sql }) => {
+  test('does not count attempts that a full hashing queue rejects, and still looks up the token', async ({ sql }) => {
     const users = await newUsers(sql, 24 * hashesAtOnce + 40)
     const tokens = await times(users.length, (index) => newToken(users[index]!))
     let rejections = 0
@@ -71,7 +71,7 @@ test.describe('on two servers', () => {
   })
 })
 
-test('invalidates the link after 30 attempts, and a new one has 30 again', async ({ user, post, sql }) => {
+test('a link becomes invalid after 30 attempts, and a new link allows 30 again', async ({ user, post, sql }) => {
   const attempt = (token: string, password: string) =>
     post(resetPath, { token, password }, { 'X-Request-Id': 'the-same-for-all' })
   const token = await newToken(user)
@@ -88,7 +88,7 @@ test('invalidates the link after 30 attempts, and a new one has 30 again', async
   expect((await attempt(renewed, newPassword())).status).toBe(200)
 })
 
-test('counts no attempt for a malformed password', async ({ user, post, sql }) => {
+test('does not count an attempt with a malformed password', async ({ user, post, sql }) => {
   const token = await newToken(user)
   for (const [password, code] of [
     ['short', 'too_short'],

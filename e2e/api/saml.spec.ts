@@ -21,14 +21,14 @@ import { keepSecret } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { codesOf, errorOf, expireAttempts, logLine, usersOf } from '../support/sso-visitor'
 
-// The attacks are in lib/sso/saml/*.spec.ts. Here, some of them go over HTTP.
+// lib/sso/saml/*.spec.ts tests all attacks. This file tests some of them over HTTP.
 
 let server: Server
 let provider: SamlProvider
 let slug: string
 let visitor: SamlVisitor
 test.beforeAll(async () => {
-  // with the key under its old name
+  // Sets the encryption key under its old name.
   server = await startServer({ ENCRYPTION_KEY: '', CONNECTION_SECRETS_KEY: process.env.ENCRYPTION_KEY! })
 })
 test.afterAll(() => server?.stop())
@@ -39,14 +39,14 @@ test.beforeEach(async () => {
 })
 
 const logged = () => logLine(visitor, server)
-/** Returns how a sign-in ended, for the browser and in the log. */
+/** Returns the result of a sign-in in the browser and in the log. */
 const outcomeOf = async (landing: URL, who = visitor) => [errorOf(landing), (await logLine(who, server)).check]
-/** Signs in with such a response. Returns the landing page. */
+/** Signs in with a response that has these options. Returns the landing page. */
 const signIn = async (options: ResponseOptions = {}, connection = slug) => {
   const begun = await visitor.begin(connection)
   return visitor.deliver(begun, responseTo(provider, begun, { assertion: true, ...options }))
 }
-/** Whether the request in a URL is signed with the key of a certificate. */
+/** Returns whether the request in a URL is signed with the key of this certificate. */
 const isSigned = ({ search }: URL, certificate: string | Buffer) => {
   const [signed, signature] = search.slice(search.indexOf('SAMLRequest=')).split('&Signature=')
   const { publicKey } = new X509Certificate(certificate)
@@ -76,14 +76,14 @@ test('signs in with an encrypted assertion', async ({ sql }) => {
   expect(await logged()).toMatchObject({ route: 'sso-acs', status: 303, connection: slug, userId: user!.id })
 })
 
-test('signs requests with the key whose certificate is in our metadata, unless the connection does not sign', async () => {
+test('signs requests with the key whose certificate is in our metadata, if the connection signs requests', async () => {
   const response = await visitor.request(`/api/auth/sso/${slug}/metadata`)
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/samlmetadata+xml'])
   const metadata = await response.text()
   expect(metadata).toContain(`entityID="${server.url}/api/auth/sso/${slug}/metadata"`)
   expect(metadata).toContain(`Location="${server.url}/api/auth/sso/${slug}/acs"`)
   const certificates = [...metadata.matchAll(/<ds:X509Certificate>([^<]*)</g)].map(([, base64]) => base64!)
-  expect(certificates).toHaveLength(2) // for signing and for encryption
+  expect(certificates).toHaveLength(2) // one for signing and one for encryption
   expect(await logged()).toMatchObject({ route: 'sso-metadata', connection: slug })
 
   const { url, requestId, relayState } = await visitor.begin(slug)
@@ -99,7 +99,7 @@ test('logs that ENCRYPTION_KEY has its old name', () => {
   expect(server.output()).toContain('CONNECTION_SECRETS_KEY has a new name: set ENCRYPTION_KEY to its value')
 })
 
-test('decrypts with both of two keys, and signs with the first until it is dropped', async () => {
+test('decrypts with both keys of a rotation, and signs with the first key until it is dropped', async () => {
   const stored = async () => (await listConnections(slug))[0] as ListedConnection & SamlConnection
   const rotate = async (drop?: boolean) => updateConnection(await stored(), await rotateKey(await stored(), drop))
   const { certificate: first } = provider.settings
@@ -138,7 +138,7 @@ for (const [what, [check, options]] of Object.entries(hostile)) {
     expect(await logged()).toMatchObject({ route: 'sso-acs', connection: slug, check, status: 303 })
     expect(await usersOf(sql, slug)).toEqual([])
 
-    // Its own attempt is used up, and no other.
+    // The response uses up only its own attempt.
     expect(await unclaimed(sql)).toBe(1)
     const again = await visitor.deliver(begun, responseTo(provider, begun))
     expect(await outcomeOf(again)).toEqual(['attempt_invalid', 'state_used'])
@@ -146,12 +146,12 @@ for (const [what, [check, options]] of Object.entries(hostile)) {
   })
 }
 
-test('replaces an error of the provider with our own', async () => {
+test('replaces an error from the provider with our own error', async () => {
   const failed = inOrder(replace('status:Success', 'status:Responder'), replace(assertionPattern, ''))
   expect(await outcomeOf(await signIn({ assertion: false, edit: failed }))).toEqual(['other', 'saml_status'])
 })
 
-test('accepts a response once, even if it is sent concurrently', async ({ sql }) => {
+test('accepts a response only once, even if it is sent concurrently', async ({ sql }) => {
   const begun = await visitor.begin(slug)
   const response = responseTo(provider, begun)
   const landings = await Promise.all([1, 2, 3, 4].map(() => new SamlVisitor(server.url).deliver(begun, response)))
@@ -164,17 +164,17 @@ test('accepts a response once, even if it is sent concurrently', async ({ sql })
   expect(await outcomeOf(replayed)).toEqual(['response_invalid', 'saml_in_response_to'])
 })
 
-test('starts no session in another browser, and leaves the sign-in to the browser that began it', async ({ sql }) => {
+test('starts no session in another browser, and the browser that began the sign-in completes it', async ({ sql }) => {
   const begun = await visitor.begin(slug)
   const response = responseTo(provider, begun)
   const victim = new SamlVisitor(server.url)
   await victim.begin(slug)
-  // A form of a sibling subdomain carries cookies: the difference is known at once.
+  // A form on a sibling subdomain sends cookies, so the wrong browser is detected immediately.
   const withCookies = await victim.deliver(begun, response, true)
   expect(await outcomeOf(withCookies, victim)).toEqual(['attempt_invalid', 'state_browser'])
   expect(await unclaimed(sql)).toBe(2)
 
-  // A form of another site carries none: the code is of no use to the victim.
+  // A form on another site sends no cookies, so the sign-in continues, but this browser can't use the code.
   const landing = await victim.deliver(begun, response)
   expect((await victim.exchange(landing)).body.code).toBe('SSO_EXCHANGE_INVALID')
   expect((await visitor.exchange(landing)).status).toBe(200)
@@ -191,14 +191,14 @@ test('rejects the response of another connection by its state and by its signatu
   expect(await outcomeOf(landing)).toEqual(['attempt_invalid', 'state_connection'])
   expect([await unclaimed(sql), await unclaimed(sql, other)]).toEqual([1, 1])
 
-  // Both have the same entity ID, so that the key alone tells them apart.
+  // Both providers have the same entity ID, so only the key distinguishes them.
   Object.assign(otherProvider.settings, { acsUrl: provider.settings.acsUrl, entityId: provider.settings.entityId })
   const mixedUp = await visitor.deliver(begun, responseTo(otherProvider, begun))
   expect(await outcomeOf(mixedUp)).toEqual(['response_invalid', 'saml_signature'])
   expect([await unclaimed(sql), await unclaimed(sql, other)]).toEqual([0, 1])
 })
 
-test('rejects an expired and an unknown sign-in, and one whose connection was disabled', async ({ sql }) => {
+test('rejects a response if its sign-in is unknown or expired, or its connection was disabled', async ({ sql }) => {
   const begun = await visitor.begin(slug)
   const response = responseTo(provider, begun)
   await expireAttempts(sql, slug)
@@ -213,7 +213,7 @@ test('rejects an expired and an unknown sign-in, and one whose connection was di
   expect((await visitor.request(`/api/auth/sso/${slug}/metadata`)).status).toBe(404)
 })
 
-test('redirects an unsolicited response to our own start without reading it, and stops a loop', async ({ sql }) => {
+test('redirects an unsolicited response to a new sign-in without reading it, but not in a loop', async ({ sql }) => {
   const post = (relayState?: string) => {
     const unsolicited = new URLSearchParams({
       SAMLResponse: '<not-even-base64>',
@@ -233,7 +233,7 @@ test('redirects an unsolicited response to our own start without reading it, and
   expect(await outcomeOf(circle)).toEqual(['response_invalid', 'unsolicited_loop'])
   expect(await unclaimed(sql)).toBe(3)
 
-  // Neither another browser nor a start of one's own is affected, and a minute ends it.
+  // This does not affect other browsers or sign-ins that the user starts, and it ends after a minute.
   expect((await new SamlVisitor(server.url).open(again.pathname + again.search)).host).toBe('idp.example')
   const begun = await visitor.begin(slug)
   await sql(`UPDATE sso_attempts SET created_at = now() - interval '1 minute' ${ofConnection}`, [slug])
@@ -241,8 +241,8 @@ test('redirects an unsolicited response to our own start without reading it, and
   expect(errorOf(await visitor.deliver(begun, responseTo(provider, begun)))).toBeNull()
 })
 
-test('a tile leads to its RelayState, if that is an allowed destination', async () => {
-  // A path, the URL of a page as Okta, Google and ADFS send it, and what no tile may lead to.
+test('a sign-in from a tile leads to its RelayState, if that is an allowed destination', async () => {
+  // A path, a page URL as Okta, Google and ADFS send it, and destinations that are not allowed.
   for (const [relayState, next] of [
     ['/reports?year=2026#top', '/reports?year=2026#top'],
     [` ${server.url}/reports `, '/reports'],
@@ -265,12 +265,12 @@ test('a tile leads to its RelayState, if that is an allowed destination', async 
   }
 })
 
-test('a repeated or late response continues with a session, or else leads to a new request', async ({ sql }) => {
+test('a repeated or expired response continues with a live session, or starts a new request', async ({ sql }) => {
   const begun = await visitor.begin(slug, '/reports')
   const response = responseTo(provider, begun)
   const landing = await visitor.deliver(begun, response)
   const { body } = await visitor.exchange(landing)
-  const again = await visitor.deliver(begun, response) // Back, and the form of the provider is posted again
+  const again = await visitor.deliver(begun, response) // as after Back, when the provider's form is posted again
   expect(again.pathname + again.search).toBe(`/api/auth/sso/${slug}/start?next=%2Freports&again`)
   visitor.cookies.set('session', body.token!)
   expect((await visitor.open(again.pathname + again.search)).href).toBe(`${server.url}/reports`)
@@ -284,7 +284,7 @@ test('a repeated or late response continues with a session, or else leads to a n
   expect(page.pathname + page.search).toBe('/sso/callback?error=attempt_invalid&next=%2Freports')
 })
 
-test('after an account without access, which is named, or a sign-out, the next request has ForceAuthn, once', async () => {
+test('only the first request after a sign-out or a sign-in without access has ForceAuthn', async () => {
   const strict = await connectSaml(provider, server.url, { provision: false })
   const begun = await visitor.begin(strict)
   expect(authnRequestIn(begun.url)).not.toContain('ForceAuthn')
@@ -293,11 +293,11 @@ test('after an account without access, which is named, or a sign-out, the next r
   expect(html).toContain(`<bdi class="account" translate="no">${keepSecret(`ada@${strict}.example.org`)}</bdi>`)
   expect(authnRequestIn((await visitor.begin(strict)).url)).toContain('ForceAuthn="true"')
   expect(authnRequestIn((await visitor.begin(strict)).url)).not.toContain('ForceAuthn')
-  visitor.cookies.set('ask', 'ask-login.') // as a page does after a sign-out
+  visitor.cookies.set('ask', 'ask-login.') // the cookie that a page sets after a sign-out
   expect(authnRequestIn((await visitor.begin(strict)).url)).toContain('ForceAuthn="true"')
 })
 
-test('accepts forms of up to 350 KiB at the ACS, and only by POST', async ({ sql }) => {
+test('the ACS accepts forms of up to 350 KiB, and only by POST', async ({ sql }) => {
   const begun = await visitor.begin(slug)
   const path = `/api/auth/sso/${slug}/acs`
   const form = (size: number) => {
@@ -314,7 +314,7 @@ test('accepts forms of up to 350 KiB at the ACS, and only by POST', async ({ sql
   expect(await outcomeOf(await visitor.open(path, form(350 * 1024)))).toEqual(['response_invalid', 'saml_too_large'])
 })
 
-test('does not read the body without a SAML connection', async ({ sql }) => {
+test('the ACS does not read the body if there is no SAML connection', async ({ sql }) => {
   for (const size of [4, 400_000]) {
     const form = new URLSearchParams({ RelayState: newSecret(), SAMLResponse: 'A'.repeat(size) })
     const landing = await visitor.open(`/api/auth/sso/none-${slug}/acs`, form)
@@ -333,7 +333,7 @@ test('does not read the body without a SAML connection', async ({ sql }) => {
   await oidcProvider.stop()
 })
 
-test('renews no session after the provider has ended its own', async ({ sql }) => {
+test('does not renew a session after the end of the provider’s session', async ({ sql }) => {
   const { body } = await visitor.exchange(await signIn())
   const [session] = await sql(
     `SELECT sessions.id, extract(epoch FROM renewable_until - created_at)::int AS seconds, sessions.expires_at - now() > '6 days' AS is_long
@@ -357,7 +357,7 @@ const limits = [
   { who: 'the provider, which is earlier,', isEnded: true, sessionHours: 8, expected: 1 },
 ]
 for (const { who, isEnded, sessionHours, expected } of limits)
-  test(`${who} limits for how long a session is renewed: ${expected} hours`, async ({ sql }) => {
+  test(`${who} limits the renewal of a session to ${expected} hours`, async ({ sql }) => {
     await sql('UPDATE connections SET session_hours = $2 WHERE slug = $1', [slug, sessionHours])
     await visitor.exchange(await signIn(isEnded ? {} : { edit: replace(/ SessionNotOnOrAfter="[^"]*"/, '') }))
     const [session] = await sql(
@@ -370,13 +370,13 @@ for (const { who, isEnded, sessionHours, expected } of limits)
 
 // Users
 
-test('finds the same user at the next sign-in, whatever the email address is by then', async ({ sql }) => {
+test('finds the same user at the next sign-in, even if the email address has changed', async ({ sql }) => {
   for (const email of [undefined, 'someone.else@nowhere.example', 'not an address'])
     expect(errorOf(await signIn({ ...(email && { email }) }))).toBeNull()
   expect(await usersOf(sql, slug)).toMatchObject([{ email: `ada@${slug}.example.org` }])
 })
 
-test('links users by the rules of every connection', async ({ sql }) => {
+test('applies the same rules for linking users as OpenID connections', async ({ sql }) => {
   const linked = await connectSaml(provider, server.url, { provision: false, settings: { emailAttribute: 'upn' } })
   const arrive = async (options: ResponseOptions) => outcomeOf(await signIn(options, linked))
   const upn = replace('Name="mail"', 'Name="upn"')
@@ -391,7 +391,7 @@ test('links users by the rules of every connection', async ({ sql }) => {
   expect(await arrive({ edit: upn, nameId: 'eve' })).toEqual(['no_access', 'identity_other_subject'])
 })
 
-test('encrypts our key for this provider and certificate, and stores only hashes for a sign-in', async ({ sql }) => {
+test('binds our encrypted key to provider and certificate, and stores only hashes of a sign-in', async ({ sql }) => {
   const { relayState, requestId } = await visitor.begin(slug)
   const [row] = await sql(
     `SELECT sso_attempts::text AS attempt, connections::text AS connection FROM sso_attempts

@@ -18,7 +18,7 @@ import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 
-test.describe.configure({ mode: 'serial' }) // one server
+test.describe.configure({ mode: 'serial' }) // the tests share one server
 
 let server: Server
 let smtp: Smtp
@@ -56,7 +56,7 @@ async function get(headers: Headers, path: string = paths.getSecondFactor, to = 
   return (await response.json()) as Record<string, unknown>
 }
 
-test('an authenticator app is set up, asked for, replaced by recovery codes, and switched off', async ({ sql }) => {
+test('an authenticator app can be set up, used, replaced by a recovery code, and switched off', async ({ sql }) => {
   const user = await newPasswordUser(sql, { cost: 4 })
   const live = async () =>
     (
@@ -86,7 +86,7 @@ test('an authenticator app is set up, asked for, replaced by recovery codes, and
     { challenge },
   ])
   for (const [given, expected] of [
-    [{ code: totp(secret, -1) }, '400 used_code'], // by the confirmation
+    [{ code: totp(secret, -1) }, '400 used_code'], // the confirmation has used this code
     [{ code: wrongCode(secret) }, '400 wrong_code'],
     [{}, '400 invalid_type'],
   ] as const)
@@ -99,11 +99,11 @@ test('an authenticator app is set up, asked for, replaced by recovery codes, and
   expect((await second(challenge, { recoveryCode: codes[0] })).outcome, 'one session').toBe('400 CHALLENGE_INVALID')
 
   const typed = codes[0]!.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')
-  const known = { Cookie: `known=${set.known}` } // a known browser is asked, too
+  const known = { Cookie: `known=${set.known}` } // a recognized browser must send a code too
   expect((await second(await challengeOf(user, known), { recoveryCode: typed }, known)).outcome).toBe('200 ok')
   const mails = () => smtp.mailsTo(user.email).map(({ subject, text }) => `${subject} ${text}`)
   const mailsWith = (words: string) => mails().filter((mail) => mail.includes(words)).length
-  // soon, and before they are replaced
+  // The email must arrive before the recovery codes are replaced.
   await expect.poll(() => mailsWith('Recovery codes left: 9.'), { timeout: 8_000 }).toBe(1)
   expect((await second(await challengeOf(user), { recoveryCode: codes[0] })).outcome).toBe('400 used_code')
   expect(await live()).toEqual(['pwd', 'pwd,otp,mfa', 'pwd,mfa'])
@@ -130,7 +130,7 @@ test('an authenticator app is set up, asked for, replaced by recovery codes, and
     await expect.poll(() => mailsWith(words), words).toBe(1)
 })
 
-test('only the user and an operator remove the second factor, and a reset ends challenges', async ({ sql }) => {
+test('only the user and an operator can remove the second factor, and a reset ends challenges', async ({ sql }) => {
   const user = await newFactorUser(sql)
   const [challenge, email] = [await challengeOf(user), `${randomUUID()}@example.com`]
   const connection = await addTestConnection(`${randomUUID()}.example.com`, { allowPasswords: true })
@@ -156,7 +156,7 @@ test('only the user and an operator remove the second factor, and a reset ends c
   expect((await second(await challengeOf({ ...user, password }), { code: totp(user.secret) })).outcome).toBe('200 ok')
 })
 
-test('a right password gives nothing but the challenge, which only one operation accepts', async ({ sql }) => {
+test('the right password returns only a challenge, which only one operation accepts', async ({ sql }) => {
   const [user, another] = [await newFactorUser(sql), await newFactorUser(sql)]
   const headers = { 'X-Forwarded-For': newAddress() }
   const since = (await sql('SELECT pg_current_xact_id()::text AS id'))[0]!.id
@@ -180,7 +180,7 @@ test('a right password gives nothing but the challenge, which only one operation
     return bytes.toString('base64url')
   }
   const ofAnother = forge((bytes) => bytes.write(another.id.replaceAll('-', ''), 'hex'))
-  const changed = [16, 33].map((at) => forge((bytes) => bytes.writeUInt8(bytes[at]! ^ 1, at))) // of the session, later
+  const changed = [16, 33].map((at) => forge((bytes) => bytes.writeUInt8(bytes[at]! ^ 1, at))) // in the session and in a later field
   const factor = (await findFactor(user.id))!
   const expired = keepSecret(makeChallenge({ ...factor, now: factor.now - lifetimes.secondFactorStep - 1 }).challenge)
   for (const forged of [ofAnother, ...changed, challenge.slice(1), '', expired])
@@ -194,7 +194,7 @@ test('a right password gives nothing but the challenge, which only one operation
   expect((await signIn(user, headers)).status).toBe(429)
 })
 
-test('compares only 10 of 200 concurrent wrong codes, and locks the factor after 100 in a row', async ({ sql }) => {
+test('compares only 10 of 200 concurrent wrong codes, and locks after 100 wrong codes in a row', async ({ sql }) => {
   const user = await newFactorUser(sql)
   const failures = async () =>
     (await sql('SELECT failures FROM second_factors WHERE user_id = $1', [user.id]))[0]!.failures
@@ -229,12 +229,12 @@ test('a user with a second factor is never linked to an identity by email', asyn
   const arrive = () => userOfIdentity(connection, identity, async () => ({ email: user.email, isVerified: true }))
   await expect(arrive()).rejects.toMatchObject({ check: 'identity_second_factor', error: 'no_access' })
   expect(await sql('SELECT 1 FROM identities WHERE user_id = $1', [user.id])).toEqual([])
-  await linkUser(user.id, connection, identity) // by the operator
+  await linkUser(user.id, connection, identity) // as the operator's command does
   expect(await arrive()).toBe(user.id)
   expect((await post(exchangePath, { code: await newCode(user) })).status, 'the provider decides').toBe(200)
 })
 
-test('without SECOND_FACTOR and its key, a second factor is asked for, and can be switched off', async ({ sql }) => {
+test('without SECOND_FACTOR and its key, a second factor stays required and can be switched off', async ({ sql }) => {
   const user = await newFactorUser(sql)
   const other = { PUBLIC_URL: server.url, SECOND_FACTOR: 'false', ENCRYPTION_KEY: 'x'.repeat(43) }
   const strict = await startServer({ ...settings, ...other })
@@ -254,7 +254,7 @@ test('without SECOND_FACTOR and its key, a second factor is asked for, and can b
   await strict.stop()
 })
 
-test('a process whose clock is wrong by a day accepts and rejects the same codes', async ({ sql }) => {
+test('a process whose clock is wrong by a day accepts and rejects the same codes as others', async ({ sql }) => {
   for (const shift of [-86_400, 86_400]) {
     const clock = { ...preload('cheap-hash.mjs', 'shifted-clock.mjs'), CLOCK_SHIFT_SECONDS: String(shift) }
     const shifted = await startServer({ ...settings, ...clock, PUBLIC_URL: server.url })
@@ -264,7 +264,7 @@ test('a process whose clock is wrong by a day accepts and rejects the same codes
     const send = async (code: string) => (await second(challenge!, { code }, {}, shifted)).outcome
     expect(await send(wrongCode(user.secret))).toBe('400 wrong_code')
     expect(await send(totp(user.secret))).toBe('200 ok')
-    // with a clock that is ahead, every session JWT has expired
+    // If the clock is ahead, every session JWT has expired.
     const [another, status] = [await newPasswordUser(sql, { cost: 4 }), shift > 0 ? 401 : 200]
     const own = await bearer(another)
     const started = await post(paths.startSecondFactor, { password: another.password }, own)

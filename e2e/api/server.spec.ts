@@ -14,7 +14,7 @@ import { startSmtp } from '../support/smtp'
 const remaining = (headers: Headers) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
 const portOf = (url: string) => Number(new URL(url).port)
 
-/** Opens a connection and sends bytes. `received` returns what the server has sent. */
+/** Opens a connection and sends bytes. `received` returns what the server has sent so far. */
 function open(url: string, sent = ''): { socket: Socket; received: () => string } {
   let text = ''
   const socket = connect(portOf(url), 'localhost')
@@ -26,19 +26,19 @@ function open(url: string, sent = ''): { socket: Socket; received: () => string 
   return { socket, received: () => text }
 }
 
-/** The head of an exchange whose body has not arrived: it occupies its client for up to ten seconds. */
+/** The head of an exchange request whose body never arrives. It stays in progress for up to ten seconds. */
 const slowExchange = (address: string, length = 20) =>
   `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{`
 const healthRequest = (address: string) =>
   `GET /api/health HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nConnection: close\r\n\r\n`
 
 for (const host of ['', 'localhost', '0.0.0.0', '::1', '::']) {
-  test(`HOST=${host}: renders pages for any forwarded host, without a request of the server to itself`, async () => {
+  test(`HOST=${host}: renders pages for any forwarded host, and the server sends no request to itself`, async () => {
     const server = await startServer({ HOST: host, PUBLIC_URL: 'https://login.example.com', VERCEL: '1' })
     const origin = `http://${host.includes(':') ? '[::1]' : '127.0.0.1'}:${new URL(server.url).port}`
     const client = { 'X-Forwarded-For': newAddress() }
     const budget = async () => {
-      const ofVercel = { 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() } // VERCEL alone trusts neither
+      const ofVercel = { 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() } // setting VERCEL is not enough to trust these headers
       return remaining((await fetch(`${origin}/api/health`, { headers: { ...client, ...ofVercel } })).headers)
     }
     const before = await budget()
@@ -60,10 +60,10 @@ for (const host of ['', 'localhost', '0.0.0.0', '::1', '::']) {
   })
 }
 
-test('allows a client 16 requests in progress and 256 that wait in order, and sends 503 to the next', async () => {
+test('allows a client 16 requests in progress and 256 queued requests, and rejects further ones with 503', async () => {
   const server = await startServer()
   const address = '2001:db8:1:2::'
-  // `100 Continue` shows that the server has the request.
+  // `100 Continue` shows that the server has received the request.
   const expecting = (request: string) => request.replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n')
   const slow = Array.from({ length: 16 }, (_, index) =>
     open(server.url, expecting(slowExchange(address + (index + 1)))),
@@ -84,18 +84,18 @@ test('allows a client 16 requests in progress and 256 that wait in order, and se
   await expect.poll(inTime.received).toMatch(/^HTTP\/1\.1 200 /)
   expect(responses()).toHaveLength(1)
 
-  // One that waits leaves, and so does one in progress: the next gets its place.
+  // After one queued request and one request in progress are cancelled, the next queued request starts.
   sent[0]!.socket.destroy()
   slow[0]!.socket.destroy()
   await expect.poll(() => order.length).toBeGreaterThan(0)
   for (const { socket } of slow) socket.destroy()
   await expect.poll(() => order.length).toBe(255)
-  // Up to 16 are in progress at once, and their responses arrive in any order.
+  // Up to 16 requests are in progress concurrently, so their responses can arrive in any order.
   expect(Math.max(...order.map((index, place) => Math.abs(index - 1 - place)))).toBeLessThan(32)
   await server.stop()
 })
 
-test('handles pipelined requests in order, and drops those of a client that disconnects', async ({ url }) => {
+test('handles pipelined requests in order, and drops the remaining ones if the client disconnects', async ({ url }) => {
   const address = newAddress()
   const pipelined = ['/api/health', '/', '/api/nothing', '/api/health']
   const head = `Host: x\r\nX-Forwarded-For: ${address}\r\n`
@@ -112,7 +112,7 @@ test('handles pipelined requests in order, and drops those of a client that disc
   expect((await fetch(`${url}/api/health`, { headers: { 'X-Forwarded-For': address } })).status).toBe(200)
 })
 
-test('accepts 64 KiB of headers, a URL of 8 KiB and 100 parameters, and no more', async ({ url }) => {
+test('accepts at most 64 KiB of headers, 8 KiB of URL and 100 parameters', async ({ url }) => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     send(url + path, { headers: { 'X-Forwarded-For': newAddress(), ...headers } })
   const others = `${Array.from({ length: 400 }, (_, index) => `other${index}=${'x'.repeat(140)}`).join('; ')}; language=de`
@@ -127,12 +127,12 @@ test('accepts 64 KiB of headers, a URL of 8 KiB and 100 parameters, and no more'
     expect((await get(`${path}/%ff`)).status, path).toBe(400)
     const { status, text } = await get(path, { Cookie: others, 'X-Large': 'x'.repeat(64 * 1024 - others.length - 400) })
     expect(status, path).toBe(200)
-    if (path === '/') expect(text).toContain('<html lang="de"') // our own cookie is kept
+    if (path === '/') expect(text).toContain('<html lang="de"') // the page reads our language cookie in spite of the large headers
     expect((await get(path, { 'X-Large': 'x'.repeat(64 * 1024) })).status, path).toBe(431)
   }
 })
 
-test('closes the sockets of 200 upgrades', async ({ url }) => {
+test('closes the sockets of 200 upgrade requests', async ({ url }) => {
   const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
   const head = `HTTP/1.1\r\nHost: x\r\n${upgrade}Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`
   const paths = ['/', '/_next/webpack-hmr', '/api/health', '/nothing']
@@ -140,7 +140,7 @@ test('closes the sockets of 200 upgrades', async ({ url }) => {
   await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBe(0)
 })
 
-test('reads 30 bodies of 9.5 MB to a page with less than 100 MB of memory', async () => {
+test('reads 30 bodies of 9.5 MB that are sent to a page, with less than 100 MB of memory', async () => {
   const server = await startServer()
   const megabytes = () => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(server.process.pid)])) / 1024
   const body = Buffer.alloc(9_500_000, 'x')
@@ -148,7 +148,7 @@ test('reads 30 bodies of 9.5 MB to a page with less than 100 MB of memory', asyn
     fetch(`${server.url}/reset-password`, { method: 'POST', body, headers: { 'X-Forwarded-For': newAddress() } })
       .then((response) => response.status)
       .catch(() => 'closed')
-  for (let count = 0; count < 5; count++) await fetch(`${server.url}/reset-password`) // loads the page
+  for (let count = 0; count < 5; count++) await fetch(`${server.url}/reset-password`) // so that the server has loaded the page
   const before = megabytes()
   let peak = before
   const watch = setInterval(() => {
@@ -161,7 +161,7 @@ test('reads 30 bodies of 9.5 MB to a page with less than 100 MB of memory', asyn
   await server.stop()
 })
 
-test('accepts GET and HEAD only for a page', async ({ url }) => {
+test('accepts only GET and HEAD requests for a page', async ({ url }) => {
   for (const path of ['/', '/sso/callback', '/reset-password', '/nothing', '/_next/x']) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const response = await fetch(url + path, { method, headers: { 'X-Forwarded-For': newAddress() } })
@@ -170,7 +170,7 @@ test('accepts GET and HEAD only for a page', async ({ url }) => {
   }
 })
 
-test('serves no built-in page of Next.js, and no image optimizer', async ({ url }) => {
+test('serves neither the built-in pages nor the image optimizer of Next.js', async ({ url }) => {
   const internal = ['/_global-error', '/_not-found', '/_error', '/_document', '/_app']
   for (const path of [...internal, '/_next/image?url=%2Ficon.svg']) {
     const { status, headers } = await fetch(url + path, { headers: { 'X-Forwarded-For': newAddress() } })
@@ -178,7 +178,7 @@ test('serves no built-in page of Next.js, and no image optimizer', async ({ url 
   }
 })
 
-test('ignores and does not log internal headers of Next.js from a client', async () => {
+test('ignores internal headers of Next.js that a client sends, and does not log them', async () => {
   const server = await startServer({ RATE_LIMIT: 'in-process' })
   const internal = {
     'x-middleware-prefetch': '1',
@@ -212,7 +212,7 @@ test('ignores and does not log internal headers of Next.js from a client', async
   expect(server.output()).not.toContain('Server Action')
 })
 
-test('prints no query, not even in the output of Next.js', async () => {
+test('neither the log nor the output of Next.js contains the query of a request', async () => {
   const printed = keepSecret('a-code-that-something-prints')
   const preload = `data:text/javascript,import http from "node:http"; const emit = http.Server.prototype.emit;
     http.Server.prototype.emit = function (event, request, ...rest) {
@@ -231,7 +231,7 @@ test('prints no query, not even in the output of Next.js', async () => {
   expect(server.output()).not.toMatch(/\?\w+=/)
 })
 
-test('sends HSTS without subdomains and nosniff once in each response', async ({ url }) => {
+test('sends nosniff and HSTS without subdomains once in each response', async ({ url }) => {
   const [script] = readdirSync('.next/static/chunks').filter((name) => name.endsWith('.js'))
   const api = ['GET /api/health', 'GET /api/nothing', `GET ${exchangePath}`, 'POST /sign-out']
   const files = ['GET /openapi.json', 'GET /.well-known/jwks.json', `GET /_next/static/chunks/${script}`]
@@ -244,7 +244,7 @@ test('sends HSTS without subdomains and nosniff once in each response', async ({
   }
 })
 
-test('upgrades insecure requests of pages with HTTPS only', async ({ url }) => {
+test('upgrades insecure requests of pages only if PUBLIC_URL has https', async ({ url }) => {
   const server = await startServer({ PUBLIC_URL: 'https://login.example.com' })
   for (const [base, upgrades] of [
     [server.url, true],
@@ -260,7 +260,7 @@ test('upgrades insecure requests of pages with HTTPS only', async ({ url }) => {
         expect(headers.get('permissions-policy')!.split(', '), path).toContain(`${feature}=()`)
     }
   }
-  // A subdomain could set a cookie without the prefix.
+  // A cookie without the __Host- prefix could come from a subdomain.
   const callback = await fetch(`${server.url}/sso/callback`, { headers: { Cookie: `browser=${'x'.repeat(43)}` } })
   expect(callback.headers.getSetCookie()).toEqual([
     expect.stringMatching(/^__Host-browser=[\w-]{43}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/),
@@ -268,7 +268,7 @@ test('upgrades insecure requests of pages with HTTPS only', async ({ url }) => {
   await server.stop()
 })
 
-test('compresses pages where the client accepts it', async ({ url }) => {
+test('compresses pages if the client accepts compression', async ({ url }) => {
   const get = (encoding: string) =>
     fetch(url, { headers: { 'Accept-Encoding': encoding, 'X-Forwarded-For': newAddress() } })
   const [whole, compressed] = [await get('identity'), await get('gzip')]
@@ -279,7 +279,7 @@ test('compresses pages where the client accepts it', async ({ url }) => {
   }
 })
 
-test('serves requests and stops when nobody reads the output any more', async () => {
+test('still serves requests and stops normally if no process reads the output any more', async () => {
   const server = await startServer()
   server.process.stdout!.destroy()
   server.process.stderr!.destroy()
@@ -295,7 +295,7 @@ test('serves requests and stops when nobody reads the output any more', async ()
 test.describe('on SIGTERM', () => {
   const isRunning = ({ process }: Server) => process.exitCode === null
 
-  test('accepts connections for a while, asks clients to close theirs, and fails health checks', async () => {
+  test('accepts new connections for a while, asks clients to close their connections, and fails health checks', async () => {
     const server = await startServer({ DRAIN_MS: '1500' })
     const request = 'GET /.well-known/jwks.json HTTP/1.1\r\nHost: x\r\n\r\n'
     const kept = open(server.url, request)
@@ -328,12 +328,12 @@ test.describe('on SIGTERM', () => {
     await expect.poll(slow.received).toMatch(/^HTTP\/1\.1 400 /)
     const respondedAt = performance.now()
     await exited
-    expect(performance.now() - respondedAt).toBeLessThan(2_000) // neither the 30 s for requests nor the 75 s of idle connections
+    expect(performance.now() - respondedAt).toBeLessThan(2_000) // less than the 30 s limit for requests and the 75 s limit for idle connections
     expect(server.process.exitCode).toBe(0)
     unused.socket.destroy()
   })
 
-  test('finishes the work of after()', async ({ user }) => {
+  test('finishes the work that after() has scheduled', async ({ user }) => {
     const smtp = await startSmtp({ greetingMs: 500 })
     const server = await startServer(smtp.settings)
     expect((await postTo(`${server.url}/api/auth/forgot-password`, { email: user.email })).status).toBe(200)

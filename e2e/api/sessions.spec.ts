@@ -28,7 +28,7 @@ const invalid = { ok: false, code: 'REFRESH_INVALID' }
 const signIn = async (post: Post, user: User) => (await post(exchangePath, { code: await newCode(user) })).body
 const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
 const generationOf = (token: unknown) => readRefreshToken(String(token))!.generation
-/** Lets the last rotation of a user's sessions be older. */
+/** Moves the last rotation of a user's sessions into the past. */
 const rotatedSecondsAgo = (sql: Sql, user: User, seconds: number) =>
   sql(`UPDATE sessions SET rotated_at = now() - make_interval(secs => $2) WHERE user_id = $1`, [user.id, seconds])
 const sessionsOf = (sql: Sql, user: User) =>
@@ -36,7 +36,7 @@ const sessionsOf = (sql: Sql, user: User) =>
     `SELECT generation, rotated_at IS NOT NULL AS rotated, revoked_at IS NOT NULL AS revoked FROM sessions WHERE user_id = $1`,
     [user.id],
   )
-/** What ends a session, and what undoes that. */
+/** Statements that end a session, each with the statement that undoes it. */
 const endings = [
   ['users SET disabled_at = now() WHERE id', 'users SET disabled_at = NULL WHERE id'],
   ['sessions SET expires_at = now() WHERE user_id', `sessions SET expires_at = now() + interval '1 day' WHERE user_id`],
@@ -50,7 +50,7 @@ test.describe('refresh', () => {
   })
   test.afterAll(() => server?.stop())
 
-  test('returns a new JWT and the next refresh token of the same session', async ({ user, post, sql }) => {
+  test('returns a new JWT and a new refresh token of the same session', async ({ user, post, sql }) => {
     const first = await signIn(post, user)
     const { status, headers, body } = await post(refreshPath, { refreshToken: first.refreshToken })
     expect(status).toBe(200)
@@ -68,7 +68,7 @@ test.describe('refresh', () => {
     ])
   })
 
-  test('keeps the time of the sign-in, which older sessions do not have', async ({ user, post, sql }) => {
+  test('does not change the time of the sign-in, which older sessions do not store', async ({ user, post, sql }) => {
     const { token, refreshToken } = await signIn(post, user)
     const { auth_time, iat, amr } = claimsOf(token!)
     expect([auth_time, amr]).toEqual([iat, undefined])
@@ -83,12 +83,12 @@ test.describe('refresh', () => {
     }
   })
 
-  test('returns only a JWT for the cookie, and prefers the token in the body', async ({ user, post }) => {
+  test('returns only a JWT for a refresh cookie, and prefers a token in the body', async ({ user, post }) => {
     const [cookie, token] = [await signIn(post, user), await signIn(post, user)]
     const headers = { Cookie: `theme=dark; refresh=${cookie.refreshToken}` }
     const ofCookie = await post(refreshPath, {}, headers)
     expect(claimsOf(ofCookie.body.token!).sid).toBe(claimsOf(cookie.token!).sid)
-    expect(Object.keys(ofCookie.body)).toEqual(['ok', 'token']) // a script could read the refresh token there
+    expect(Object.keys(ofCookie.body)).toEqual(['ok', 'token']) // a script could read a refresh token in the body
     expect(ofCookie.headers.getSetCookie()).toEqual([
       expect.stringMatching(`^session=${ofCookie.body.token};`),
       expect.stringMatching(/^refresh=[\w-]{48};/),
@@ -99,11 +99,11 @@ test.describe('refresh', () => {
     expect((await post(refreshPath, { refreshToken: '' }, headers)).body.code).toBe(invalid.code)
   })
 
-  test('rotates at most once in 10 seconds, then again', async ({ user, post, sql }) => {
+  test('rotates the refresh token at most once in 10 seconds', async ({ user, post, sql }) => {
     const first = await signIn(post, user)
     const refresh = (refreshToken: unknown) => post(refreshPath, { refreshToken })
     const { refreshToken: second } = (await refresh(first.refreshToken)).body
-    expect((await refresh(second)).body.refreshToken).toBe(second) // the current one
+    expect((await refresh(second)).body.refreshToken).toBe(second) // the current refresh token
     await rotatedSecondsAgo(sql, user, 9)
     expect((await refresh(first.refreshToken)).body.refreshToken).toBe(second)
     await rotatedSecondsAgo(sql, user, 10)
@@ -117,7 +117,7 @@ test.describe('refresh', () => {
     'an older token at once': { generation: 2, presented: 0, rotatedSeconds: 0 },
   }
   for (const [what, { generation, presented, rotatedSeconds }] of Object.entries(stolen)) {
-    test(`ends the session after ${what}, and logs no token`, async ({ user, post, sql }) => {
+    test(`ends the session if ${what} is used, and logs no token`, async ({ user, post, sql }) => {
       const { token, refreshToken } = await signIn(post, user)
       const { sid: sessionId } = claimsOf(token!)
       await postTo(server.url + refreshPath, { refreshToken })
@@ -132,7 +132,7 @@ test.describe('refresh', () => {
         })
       expect((await refresh(presented)).body).toMatchObject(invalid)
       expect(await sessionsOf(sql, user)).toEqual([{ generation, rotated: true, revoked: true }])
-      expect((await refresh(generation)).body).toMatchObject(invalid) // the owner's is dead too
+      expect((await refresh(generation)).body).toMatchObject(invalid) // the current refresh token of the user is invalid too
       const warnings = () => server.logged(sessionId).filter(({ level }) => level === 'warn')
       const msg = 'a refresh token was reused: its session was revoked'
       await expect.poll(warnings).toMatchObject([{ sessionId, msg }])
@@ -142,7 +142,7 @@ test.describe('refresh', () => {
     })
   }
 
-  test('sends the same response for every other reason, and changes nothing', async ({ user, post, sql }) => {
+  test('the response is the same for every other reason, and nothing is changed', async ({ user, post, sql }) => {
     const forge = (bytes: Buffer) => keepSecret(bytes.toString('base64url'))
     const { refreshToken, token } = await signIn(post, user)
     const genuine = Buffer.from(refreshToken!, 'base64url')
@@ -174,7 +174,7 @@ test.describe('refresh', () => {
       'an unknown session': keepSecret(
         makeRefreshToken({ sessionId: '00000000-0000-4000-8000-000000000000', generation: 0 }),
       ),
-      // as after the database was restored to an earlier time
+      // as after a restore of an older backup
       'a generation that is not there yet': keepSecret(makeRefreshToken({ sessionId, generation: 1 })),
       '': '',
     }
@@ -199,7 +199,7 @@ test.describe('refresh', () => {
     expect((await post(refreshPath, { refreshToken })).status).toBe(200)
   })
 
-  test('issues a JWT and cookies that end with the session', async ({ user, post, sql }) => {
+  test('issues a JWT and cookies that expire with the session', async ({ user, post, sql }) => {
     const { refreshToken } = await signIn(post, user)
     await sql(`UPDATE sessions SET expires_at = now() + interval '1 hour' WHERE user_id = $1`, [user.id])
     const before = await sql('SELECT expires_at FROM sessions WHERE user_id = $1', [user.id])
@@ -221,7 +221,7 @@ test.describe('GET /api/auth/session', () => {
   const get = (url: string, headers: Record<string, string>, method = 'GET') =>
     documentedFetch(url + sessionPath, { method, headers: { 'X-Forwarded-For': newAddress(), ...headers } })
 
-  test('returns the user and the end of the session of a Bearer token or cookie', async ({ url, user, post, sql }) => {
+  test('returns user and expiry of the session for a Bearer token or a cookie', async ({ url, user, post, sql }) => {
     const { token } = await signIn(post, user)
     const { sid, exp } = claimsOf(token!)
     const [{ end } = { end: null }] = await sql('SELECT expires_at AS end FROM sessions WHERE id = $1', [sid])
@@ -260,7 +260,7 @@ test.describe('GET /api/auth/session', () => {
     ] as Record<string, string>[])
       await demand401(headers)
     const home = async () => (await fetch(url, { headers: { Cookie: `session=${token}` } })).text()
-    const name = user.email.split('@')[0] // after the @, the page has a <wbr/>
+    const name = user.email.split('@')[0] // the page has a <wbr/> after the @
     expect(await home()).toContain(name)
     for (const [ended, live] of endings) {
       await sql(`UPDATE ${ended} = $1`, [user.id])
@@ -297,7 +297,7 @@ test.describe('POST /api/auth/sign-out', () => {
     return keepSecret(signSessionToken(claims))
   }
   for (const [what, how] of Object.entries(ways)) {
-    test(`ends the session of ${what}, and only that`, async ({ user, post, sql }) => {
+    test(`ends only the session of ${what}`, async ({ user, post, sql }) => {
       const [tokens, other] = [await signIn(post, user), await signIn(post, user)]
       const { status, headers, body } = await post(signOutPath, ...how(tokens))
       expect([status, body, headers.getSetCookie()]).toEqual([200, { ok: true }, deleted])
@@ -307,7 +307,7 @@ test.describe('POST /api/auth/sign-out', () => {
     })
   }
 
-  test('ends every session that the request holds a credential for', async ({ user, post, sql }) => {
+  test('ends every session for which the request contains a credential', async ({ user, post, sql }) => {
     const signIns = [1, 2, 3, 4, 5].map(() => signIn(post, user))
     const [bearer, ofBody, session, refresh, other] = await Promise.all(signIns)
     const Cookie = `session=${session!.token}; refresh=${refresh!.refreshToken}`
@@ -318,7 +318,7 @@ test.describe('POST /api/auth/sign-out', () => {
     expect(live).toEqual([{ id: claimsOf(other!.token!).sid }])
   })
 
-  test('succeeds without a session too, and deletes the cookies', async ({ post }) => {
+  test('succeeds even without a session, and deletes the cookies', async ({ post }) => {
     for (const [body, headers] of [
       [{}, {}],
       [{ refreshToken: 'x' }, {}],
@@ -330,7 +330,7 @@ test.describe('POST /api/auth/sign-out', () => {
     }
   })
 
-  test('keeps the time of the first sign-out', async ({ user, post, sql }) => {
+  test('a second sign-out does not change the time of the first one', async ({ user, post, sql }) => {
     const { refreshToken } = await signIn(post, user)
     await post(signOutPath, { refreshToken })
     const ended = await sql('SELECT revoked_at FROM sessions WHERE user_id = $1', [user.id])
@@ -339,7 +339,7 @@ test.describe('POST /api/auth/sign-out', () => {
   })
 })
 
-test('dates a new password when its user is locked, not when the reset begins to wait', async ({ user, post, sql }) => {
+test('a password is dated when the reset has locked its user, not when it began', async ({ user, post, sql }) => {
   const token = await newToken(user)
   const lock = await lockRow('users', 'id = $1', user.id)
   const resetting = post(resetPath, { token, password: newPassword() })
@@ -353,7 +353,7 @@ test('dates a new password when its user is locked, not when the reset begins to
   expect(changed.getTime()).toBeGreaterThanOrEqual(now.getTime())
 })
 
-test('deletes, in a reset, the unused code of an exchange that waits for it', async ({ user, post, sql }) => {
+test('a reset deletes the unused code of an exchange that waits for the reset', async ({ user, post, sql }) => {
   await sql(
     `INSERT INTO exchange_codes (code_hash, user_id, expires_at)
      SELECT sha256(($1 || ago)::bytea), $1::uuid, now() - ago * interval '1 second' FROM unnest('{-60,5,70}'::int[]) ago`,
@@ -373,13 +373,13 @@ test('ends the oldest sessions of a user with more than 100', async ({ user, pos
     SELECT $1, now() - number * interval '1 minute', CASE WHEN $3 THEN now() END, now() + interval '1 day'
     FROM generate_series(1, $2::int) number`
   const add = (count: number, revoked = false) => sql(insert, [user.id, count, revoked])
-  await add(300, true) // those that have ended do not count
+  await add(300, true) // revoked sessions do not count
   const first = await signIn(post, user)
   await add(98)
   expect(await live()).toHaveLength(99)
   const children = `INSERT INTO sessions (user_id, parent_id, redirect_uri, created_at, expires_at)
     SELECT $1, $2, number, now() + interval '1 minute', now() + interval '1 day' FROM generate_series(1, 3) number`
-  await sql(children, [user.id, claimsOf(first.token!).sid]) // of dashboards: they do not count
+  await sql(children, [user.id, claimsOf(first.token!).sid]) // dashboard sessions do not count
   await signIn(post, user)
   expect(await live()).toHaveLength(100)
   await post(exchangePath, { code: 'unknown' })
@@ -388,7 +388,7 @@ test('ends the oldest sessions of a user with more than 100', async ({ user, pos
   expect([ages.length, Math.max(...ages)], 'the oldest ended').toEqual([100, 97 * 60])
   for (const { refreshToken } of [first, second]) expect((await post(refreshPath, { refreshToken })).status).toBe(200)
 
-  // A sign-in in place of a live session ends that one, and no other.
+  // A sign-in that replaces a live session ends only that session.
   const before = await live()
   const cookie = { Cookie: `refresh=${second.refreshToken}` }
   expect((await post(exchangePath, { code: await newCode(user) }, cookie)).status).toBe(200)
@@ -396,13 +396,13 @@ test('ends the oldest sessions of a user with more than 100', async ({ user, pos
   const after = await live()
   expect(after.slice(1).map(({ id }) => id)).toEqual(ended)
 
-  // However many there are, one sign-in ends a thousand at most.
+  // One sign-in ends at most a thousand sessions.
   await add(2_500)
   for (const left of [1_601, 602, 100]) {
     await signIn(post, user)
     expect(await live()).toHaveLength(left)
   }
-  await Promise.all(Array.from({ length: 16 }, () => signIn(post, user))) // none of which sees all the others
+  await Promise.all(Array.from({ length: 16 }, () => signIn(post, user))) // no sign-in sees all concurrent ones
   await signIn(post, user)
   expect(await live()).toHaveLength(100)
 })

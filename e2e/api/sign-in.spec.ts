@@ -11,7 +11,7 @@ import { preload } from '../support/preload'
 import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
-test.describe.configure({ mode: 'serial' }) // one server, whose work is counted
+test.describe.configure({ mode: 'serial' }) // the tests count the work of one server
 
 let database: OwnDatabase
 let server: Server
@@ -37,7 +37,7 @@ const times = <Result>(count: number, act: (index: number) => Result) => Array.f
 
 type Attempt = { email: string; password: string }
 
-/** Signs in from a network of its own, unless `headers` has another. */
+/** Signs in from a network of its own, unless `headers` contains an IP address. */
 function signIn({ email, password }: Attempt, headers: Record<string, string> = {}): Promise<ApiResponse> {
   return postTo(server.url + paths.signIn, { email, password }, { 'X-Forwarded-For': newAddress(), ...headers })
 }
@@ -46,7 +46,7 @@ async function statusOf(attempt: Attempt, headers?: Record<string, string>): Pro
   return (await signIn(attempt, headers)).status
 }
 
-/** The bcrypt costs of the work that the server did for `act`. */
+/** Returns the cost of each bcrypt computation that the server did during `act`. */
 async function workOf(act: () => Promise<unknown>): Promise<number[]> {
   const before = server.output().length
   await act()
@@ -64,12 +64,12 @@ async function knownCookie(user: Attempt): Promise<string> {
   return `known=${cookiesOf(await signIn(user)).known}`
 }
 
-test('does not exist without PASSWORD_SIGN_IN, and no second factor', async ({ url }) => {
+test('without PASSWORD_SIGN_IN, the endpoints for passwords and second factors do not exist', async ({ url }) => {
   for (const path of Object.values(paths).filter((each) => /^\/api.*(sign-in|second-factor)/.test(each)))
     for (const method of ['GET', 'POST']) expect((await fetch(url + path, { method })).status, path).toBe(404)
 })
 
-test('finds a user whose domain is stored in ASCII or in Unicode, whichever is given', async () => {
+test('finds a user by both the ASCII and the Unicode form of the domain, whichever is stored', async () => {
   const host = `${randomUUID()}.example.com`
   for (const stored of ['bücher', 'xn--bcher-kva']) {
     const user = await newUser()
@@ -82,7 +82,7 @@ test('finds a user whose domain is stored in ASCII or in Unicode, whichever is g
   }
 })
 
-test('starts a session for the right password, like an exchange', async () => {
+test('starts a session for the right password, with the same tokens and cookies as an exchange', async () => {
   const user = await newUser({ cost: 12 })
   let response!: ApiResponse
   const email = ` ${user.email.toUpperCase()} `
@@ -115,7 +115,7 @@ test('starts a session for the right password, like an exchange', async () => {
   expect(server.output().toLowerCase()).not.toContain(user.email)
 })
 
-test('ends the sessions of both cookies, unless the sign-in is rejected', async () => {
+test('a successful sign-in ends the sessions of both cookies, and a rejected one ends none', async () => {
   const user = await newPasswordUser(sql)
   const other = await newPasswordUser(sql)
   const [session, refresh] = [await signIn(other), await signIn(other)]
@@ -130,7 +130,7 @@ test('ends the sessions of both cookies, unless the sign-in is rejected', async 
 
 const longest = `${'lantern meadow otter '.repeat(3)}123456789`
 
-/** Every reason for which a sign-in is rejected. lib/password/hash.spec.ts has the work for other hashes. */
+/** Every reason for which a sign-in is rejected. lib/password/hash.spec.ts tests the work for other hashes. */
 const reasons: Record<string, () => Promise<Attempt>> = {
   'a wrong password': async () => ({ ...(await newUser({ cost: 12 })), password: wrong }),
   'an empty password': async () => ({ ...(await newUser({ cost: 12 })), password: '' }),
@@ -148,7 +148,7 @@ async function changed(assignment: string): Promise<PasswordUser> {
   return user
 }
 
-test('sends the same response after the same work, whatever the reason', async () => {
+test('sends the same response after the same work for every reason', async () => {
   expect(Buffer.byteLength(longest)).toBe(72)
   const headersOf = ({ headers }: ApiResponse) => [...headers.keys()].filter((name) => name !== 'date').sort()
   let first: ApiResponse | undefined
@@ -169,7 +169,7 @@ test('sends the same response after the same work, whatever the reason', async (
   }
 })
 
-test('verifies a hash that PHP made, in whichever form the password is typed', async () => {
+test('verifies a hash from PHP for both Unicode forms of the password', async () => {
   const user = await newUser({ password: 'café lantern meadow' })
   await sql(`UPDATE users SET password_hash = '$2y' || substr(password_hash, 4) WHERE id = $1`, [user.id])
   for (const form of ['NFD', 'NFC'])
@@ -177,7 +177,7 @@ test('verifies a hash that PHP made, in whichever form the password is typed', a
   expect(await sql('SELECT 1 FROM mails'), 'about a new browser: the app sends no mail').toEqual([])
 })
 
-test('accepts 72 bytes, and does not count a text that is no email address', async () => {
+test('accepts a password of 72 bytes, and does not count attempts without a valid email address', async () => {
   expect(await statusOf(await newUser({ password: longest }))).toBe(200)
   const before = await sql('SELECT count(*)::int AS rows FROM password_attempts')
   for (const email of ['', 'ada', 'a@example.com, b@example.com']) {
@@ -187,7 +187,7 @@ test('accepts 72 bytes, and does not count a text that is no email address', asy
   expect(await sql('SELECT count(*)::int AS rows FROM password_attempts')).toEqual(before)
 })
 
-test('raises the cost of an older hash after a success', async () => {
+test('a successful sign-in replaces a hash of lower cost', async () => {
   const user = await newUser({ cost: 6 })
   await sql(`UPDATE users SET password_changed_at = '2020-01-01T00:00Z' WHERE id = $1`, [user.id])
   expect(await workOf(() => signIn(user))).toEqual([6, 12])
@@ -197,7 +197,7 @@ test('raises the cost of an older hash after a success', async () => {
   expect(stored!.password_changed_at).toEqual(new Date('2020-01-01T00:00Z'))
 })
 
-/** Runs `act` in the transaction of another connection, until `count` sign-ins wait for it. Returns their responses. */
+/** Calls `act` `count` times, lets all wait for locks of another connection, and returns the responses. */
 async function whileLocked(lock: (holder: pg.Client) => Promise<unknown>, act: () => Promise<ApiResponse>, count = 1) {
   const holder = new pg.Client({ connectionString: database.url() })
   await holder.connect()
@@ -206,7 +206,7 @@ async function whileLocked(lock: (holder: pg.Client) => Promise<unknown>, act: (
     await lock(holder)
     const pending = Promise.all(times(count, act))
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-    // On another connection: within a transaction, pg_stat_activity does not change.
+    // This uses another connection because pg_stat_activity does not change within a transaction.
     await expect.poll(async () => (await sql(waiting)).length, { intervals: [20] }).toBe(count)
     await holder.query('COMMIT')
     return await pending
@@ -215,7 +215,7 @@ async function whileLocked(lock: (holder: pg.Client) => Promise<unknown>, act: (
   }
 }
 
-/** Changes a user between the verification and the session of a sign-in. */
+/** Changes a user after a sign-in has verified the password and before it starts the session. */
 async function changeMeanwhile(user: PasswordUser, text: string, values: unknown[]): Promise<ApiResponse> {
   const change = async (holder: pg.Client) => {
     await holder.query('SELECT 1 FROM users WHERE id = $1 FOR UPDATE', [user.id])
@@ -230,7 +230,7 @@ for (const [what, assignment, code] of [
   ['restricting the user to SSO', `password_policy = 'never'`, 'SIGN_IN_INVALID'],
   ['raising the cost of the hash', 'password_hash = $2', undefined],
 ] as const) {
-  test(`starts ${code ? 'no' : 'a'} session after ${what} between the verification and the session`, async () => {
+  test(`starts ${code ? 'no' : 'a'} session after ${what} when the password was already verified`, async () => {
     const user = await newUser()
     const hash = await bcrypt.hash(code ? newPassword() : user.password, 5)
     const values = assignment.includes('$2') ? [user.id, hash] : [user.id]
@@ -244,14 +244,14 @@ for (const [what, assignment, code] of [
 
 const { perAccount, perNetwork, perAccountAndNetwork, perKnownBrowser, windowSeconds } = passwordLimits
 
-/** The counters, except those with some keys. */
+/** Returns all counters except those with these keys. */
 const countersBut = (keys: string[]) =>
   sql(
     `SELECT encode(key_hash, 'hex') AS key, count FROM password_attempts WHERE NOT encode(key_hash, 'hex') = ANY ($1)`,
     [keys],
   )
 
-/** Signs in, and returns the keys of the counters that are new since. */
+/** Signs in, and returns the keys of the counters that the sign-in has added. */
 async function newKeys(attempt: Attempt, headers: Record<string, string>): Promise<string[]> {
   const before = (await countersBut([])).map(({ key }) => key)
   await signIn(attempt, headers)
@@ -266,7 +266,7 @@ function expectLimited({ status, body, headers }: ApiResponse): void {
   expect(seconds).toBeLessThanOrEqual(windowSeconds)
 }
 
-test('verifies 10 of 50 concurrent guesses, and signs the user in from a known browser', async () => {
+test('verifies only 10 of 50 concurrent guesses, and still signs the user in from a recognized browser', async () => {
   for (const isKnown of [true, false]) {
     const user = isKnown ? await newUser() : { email: `${randomUUID()}@example.com`, password: wrong }
     const cookie = isKnown ? await knownCookie(user as PasswordUser) : ''
@@ -294,11 +294,11 @@ test('verifies 10 of 50 concurrent guesses, and signs the user in from a known b
   }
 })
 
-test('leaves no rows of counters for attempts that the full hashing queue rejects', async () => {
+test('attempts that a full hashing queue rejects leave no counters in the database', async () => {
   const hash = await bcrypt.hash(newPassword(), 10) // slow enough to fill the queue
   const inserted = `INSERT INTO users (email, email_domain, password_hash) SELECT gen_random_uuid() || '@example.com', 'example.com', $1`
   const users = await sql(`${inserted} FROM generate_series(1, 200) RETURNING email`, [hash])
-  const addresses = times(4, newAddress) // a network has 60 attempts
+  const addresses = times(4, newAddress) // because a network may make only 60 attempts
   const before = (await countersBut([])).map(({ key }) => key)
   const guesses = await Promise.all(
     users.map(async ({ email }, index) => {
@@ -308,7 +308,7 @@ test('leaves no rows of counters for attempts that the full hashing queue reject
   )
   const verified = guesses.filter(({ status }) => status === 400)
   expect(guesses.filter(({ status }) => status === 503).length).toBeGreaterThan(5)
-  const ofAccounts = 2 * verified.length // each for the account, and for the account and the network
+  const ofAccounts = 2 * verified.length // one counter for the account, and one for the account and the network
   const networks = new Set(verified.map(({ address }) => address)).size
   expect(await countersBut(before)).toHaveLength(ofAccounts + networks)
 })
@@ -319,7 +319,7 @@ test('verifies only one of two concurrent guesses when one attempt is left', asy
   const keys = await newKeys(user, headers)
   const ofKeys = `encode(key_hash, 'hex') = ANY ($1)`
   await sql(`UPDATE password_attempts SET count = $2 WHERE ${ofKeys}`, [keys, perAccountAndNetwork - 1])
-  // Both see a count below the limit, and wait to raise it.
+  // Both guesses read a count below the limit, and then wait to increment it.
   const lock = (holder: pg.Client) => holder.query(`SELECT 1 FROM password_attempts WHERE ${ofKeys} FOR UPDATE`, [keys])
   const responses = await whileLocked(lock, () => signIn(user, headers), 2)
   expect(responses.map(({ status }) => status).sort()).toEqual([400, 429])
@@ -327,7 +327,7 @@ test('verifies only one of two concurrent guesses when one attempt is left', asy
   expect(counts, 'the other was taken back').toEqual(times(3, () => ({ count: perAccountAndNetwork })))
 })
 
-test('allows 100 attempts for an account from all networks, and does not count rejected ones', async () => {
+test('allows 100 attempts per account from all networks together, and does not count rejected attempts', async () => {
   const user = await newUser()
   const cookie = await knownCookie(user)
   const headers = { 'X-Forwarded-For': newAddress() }
@@ -336,11 +336,11 @@ test('allows 100 attempts for an account from all networks, and does not count r
   const counters = () =>
     sql(`SELECT count, xmin::text FROM password_attempts WHERE encode(key_hash, 'hex') = ANY ($1)`, [keys])
   const reached = await counters()
-  expect(reached.map(({ count }) => count)).toEqual([perAccountAndNetwork, perAccountAndNetwork]) // that of the account is older
+  expect(reached.map(({ count }) => count)).toEqual([perAccountAndNetwork, perAccountAndNetwork]) // the older counter of the account is not in `keys`
   await Promise.all(times(20, () => signIn({ ...user, password: wrong }, headers)))
   expect(await counters(), 'not even counted and taken back').toEqual(reached)
 
-  // as if nine more networks had tried
+  // As if nine more networks had used their attempts.
   const ofAccount = `count = $2 AND NOT encode(key_hash, 'hex') = ANY ($3)`
   const values = [perAccount - 1, perAccountAndNetwork, keys]
   await sql(`UPDATE password_attempts SET count = $1 WHERE ${ofAccount}`, values)
@@ -350,14 +350,14 @@ test('allows 100 attempts for an account from all networks, and does not count r
   expect(await statusOf(user, { Cookie: cookie })).toBe(200)
 })
 
-test('allows 60 attempts for all accounts from a network, and does not count successes', async () => {
+test('allows 60 attempts per network for all accounts together, and does not count successful ones', async () => {
   const user = await newUser()
   const headers = { 'X-Forwarded-For': newAddress() }
   for (const _ of times(perAccountAndNetwork + 3, () => 0)) expect(await statusOf(user, headers)).toBe(200)
   const guess = () => signIn({ email: `${randomUUID()}@example.com`, password: wrong }, headers)
   const before = await sql('SELECT count(*)::int AS rows FROM password_attempts WHERE count > 0')
   let verified = 0
-  // ten at a time, because more would fill the hashing queue
+  // Ten at a time, because more would fill the hashing queue.
   for (let attempts = 0; attempts < perNetwork + 20; attempts += 10)
     verified += (await Promise.all(times(10, guess))).filter(({ status }) => status === 400).length
   expect(verified).toBe(perNetwork)
@@ -367,7 +367,7 @@ test('allows 60 attempts for all accounts from a network, and does not count suc
   expect(await statusOf(user)).toBe(200)
 })
 
-test('allows a known browser 10 attempts of its own, for its account alone', async () => {
+test('allows a recognized browser 10 additional attempts, only for its own account', async () => {
   const [user, other] = [await newUser(), await newUser()]
   const cookie = await knownCookie(user)
   const address = newAddress()
@@ -389,7 +389,7 @@ test('allows a known browser 10 attempts of its own, for its account alone', asy
   expectLimited(await signIn(user, { 'X-Forwarded-For': network, Cookie: ofOther }))
 })
 
-test('forgets a known browser after a new password, until the user signs in there', async () => {
+test('after a password change, does not recognize a browser until the user signs in with it', async () => {
   const user = await newUser()
   const cookie = await knownCookie(user)
   const headers = { 'X-Forwarded-For': newAddress() }
@@ -403,7 +403,7 @@ test('forgets a known browser after a new password, until the user signs in ther
   expect(await statusOf(user, { ...headers, Cookie: await knownCookie(user) })).toBe(200)
 })
 
-test('ends a window 15 minutes after its first attempt, and deletes its rows', async () => {
+test('the window of a counter ends 15 minutes after its first attempt, and its rows are deleted', async () => {
   const user = await newUser()
   const headers = { 'X-Forwarded-For': newAddress() }
   await Promise.all(times(perAccountAndNetwork, () => signIn({ ...user, password: wrong }, headers)))
@@ -422,7 +422,7 @@ test('ends a window 15 minutes after its first attempt, and deletes its rows', a
   await expect.poll(leftAfterSignIn, { intervals: [50] }).toBeLessThanOrEqual(before - 20)
 })
 
-test('stores no email address and no IP address', async () => {
+test('the counters contain no email address and no IP address', async () => {
   const [table] = await sql(
     `SELECT string_agg(column_name || ' ' || data_type, ', ' ORDER BY column_name) AS columns
      FROM information_schema.columns WHERE table_name = 'password_attempts'`,

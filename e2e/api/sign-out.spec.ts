@@ -7,7 +7,7 @@ import { send } from '../support/raw-http'
 import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
-test('sign-out only accepts a POST from the same site', async ({ url, user, post, sql }) => {
+test('sign-out accepts only POST requests from the same origin', async ({ url, user, post, sql }) => {
   const { body } = await post(exchangePath, { code: await newCode(user) })
   const signOut = (headers: Record<string, string>, method = 'POST') =>
     send(`${url}/sign-out`, {
@@ -38,12 +38,12 @@ test('sign-out only accepts a POST from the same site', async ({ url, user, post
     expect([status, headers.allow, headers['set-cookie']], method).toEqual([405, 'POST', undefined])
   }
   expect(await alive()).toHaveLength(1)
-  const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' }) // as sent by a page with no-referrer
+  const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' }) // a page with the referrer policy no-referrer sends this
   expect([status, headers.location]).toEqual([303, '/?signed-out'])
   expect(await alive()).toHaveLength(0)
 })
 
-test('sign-out accepts the site’s own Origin if there is no Sec-Fetch-Site', async ({ url, user, post, sql }) => {
+test('without Sec-Fetch-Site, sign-out accepts the Origin of PUBLIC_URL', async ({ url, user, post, sql }) => {
   const { body } = await post(exchangePath, { code: await newCode(user) })
   const { status } = await send(`${url}/sign-out`, {
     method: 'POST',
@@ -53,7 +53,7 @@ test('sign-out accepts the site’s own Origin if there is no Sec-Fetch-Site', a
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toHaveLength(0)
 })
 
-test('a sign-out whose session could not be ended still deletes the cookies, and is an error in the log', async () => {
+test('a sign-out that could not end the session still deletes the cookies, and logs an error', async () => {
   const database = await openOwnDatabase()
   const server = await startServer({ DATABASE_URL: database.url() })
   await database.sql('ALTER TABLE sessions RENAME TO sessions_gone')

@@ -12,7 +12,7 @@ import { startServer } from '../support/server'
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
 const rejected = { ok: false, code: 'SSO_EXCHANGE_INVALID' }
 
-test('returns a session JWT for 12 hours, which another library verifies', async ({ user, post, url, sql }) => {
+test('returns a session JWT for 12 hours that another library can verify', async ({ user, post, url, sql }) => {
   const response = await post(paths.exchangeSsoCode, {
     code: await newCode(user),
     state: 'ignored',
@@ -46,8 +46,8 @@ test('returns a session JWT for 12 hours, which another library verifies', async
   expect(session).toEqual({ id: claims.sid, week: true })
 })
 
-test('accepts session JWTs of the audience SESSION_AUDIENCE only', async ({ user, url }) => {
-  const server = await startServer({ SESSION_AUDIENCE: 'reports', PUBLIC_URL: url }) // the same issuer and keys
+test('accepts only session JWTs with the audience SESSION_AUDIENCE', async ({ user, url }) => {
+  const server = await startServer({ SESSION_AUDIENCE: 'reports', PUBLIC_URL: url }) // with the same issuer and keys
   for (const [base, audience, status] of [
     [server.url, 'reports', 200],
     [url, 'dashboard', 401],
@@ -76,7 +76,7 @@ for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_8
     const before = await seconds()
     const { body } = await send(paths.exchangeSsoCode, { code: await newCode(user) })
     const renewed = await send(paths.refreshSession, { refreshToken: body.refreshToken })
-    const again = await send(paths.refreshSession, { refreshToken: body.refreshToken }) // within the ten seconds
+    const again = await send(paths.refreshSession, { refreshToken: body.refreshToken }) // within ten seconds of the rotation
     const after = await seconds()
     expect(again.body.refreshToken).toBe(renewed.body.refreshToken)
     for (const token of [body.token!, renewed.body.token!]) {
@@ -105,7 +105,7 @@ for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_8
   })
 }
 
-test('stores only the hash of a code, and nothing of a refresh token', async ({ user, post, sql }) => {
+test('stores only the hash of a code, and no refresh token', async ({ user, post, sql }) => {
   const code = await newCode(user)
   expect(code).toMatch(/^[\w-]{43}$/)
   const { body } = await post(paths.exchangeSsoCode, { code })
@@ -120,14 +120,14 @@ test('stores only the hash of a code, and nothing of a refresh token', async ({ 
   for (const form of ['hex', 'base64', 'base64url'] as const) expect(stored!.sessions).not.toContain(mac.toString(form))
 })
 
-test('stores the kind of device, in our own words', async ({ user, post, sql }) => {
+test('stores only the names of the browser and the system, not the User-Agent header', async ({ user, post, sql }) => {
   const agents = ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', '<b>curl/8']
   for (const agent of agents) await post(paths.exchangeSsoCode, { code: await newCode(user) }, { 'User-Agent': agent })
   const stored = await sql('SELECT device FROM sessions WHERE user_id = $1 ORDER BY created_at', [user.id])
   expect(stored).toEqual([{ device: 'Firefox on Linux' }, { device: null }])
 })
 
-test('sends the same response for unknown, used, expired and disabled', async ({ user, post, sql }) => {
+test('the response is the same for unknown, used and expired codes and disabled users', async ({ user, post, sql }) => {
   const used = await newCode(user)
   const expired = await newCode(user)
   expect((await post(paths.exchangeSsoCode, { code: used })).status).toBe(200)
@@ -142,7 +142,7 @@ test('sends the same response for unknown, used, expired and disabled', async ({
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(1)
 })
 
-test('accepts exactly one of 50 concurrent exchanges of one code', async ({ user, post, sql }) => {
+test('accepts exactly one of 50 concurrent exchanges of the same code', async ({ user, post, sql }) => {
   const code = await newCode(user)
   const responses = await Promise.all(Array.from({ length: 50 }, () => post(paths.exchangeSsoCode, { code })))
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -150,7 +150,7 @@ test('accepts exactly one of 50 concurrent exchanges of one code', async ({ user
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(1)
 })
 
-test('looks up codes of any length and alphabet, without validation', async ({ post }) => {
+test('looks up codes of any length and with any characters', async ({ post }) => {
   for (const code of ['', ' ', 'x'.repeat(15_000), 'née\u0000☂', '\ud800', "' OR 1=1 --"]) {
     const { status, body } = await post(paths.exchangeSsoCode, { code })
     expect([status, body.code], JSON.stringify(code).slice(0, 40)).toEqual([400, rejected.code])
@@ -166,7 +166,7 @@ test.describe('reuse of a code', () => {
     `UPDATE exchange_codes SET used_at = now() - interval '${seconds} seconds' WHERE user_id = $1`
   const browser = () => ({ Cookie: `theme=dark; browser=${keepSecret(newSecret())}` })
 
-  test('ends the session that it started, even after the code has expired', async ({ user, post, sql }) => {
+  test('ends the session that the code started, even after the code has expired', async ({ user, post, sql }) => {
     for (const ago of ['0 days', '6 days']) {
       const code = await newCode(user)
       await post(paths.exchangeSsoCode, { code })
@@ -177,8 +177,8 @@ test.describe('reuse of a code', () => {
     expect(await revoked(sql, user)).toEqual([true, true])
   })
 
-  for (const [when, order] of Object.entries({ first: 0, second: 1, 'at the same instant': 0.5 })) {
-    test(`by a thief who is ${when} leaves no live session`, async ({ user, post, sql }) => {
+  for (const [when, order] of Object.entries({ before: 0, after: 1, 'at the same time as': 0.5 })) {
+    test(`by a thief ${when} the user leaves no live session`, async ({ user, post, sql }) => {
       const unused = await newCode(user)
       for (const [thief, owner] of [
         [{}, {}], // two clients without cookies are two browsers
@@ -198,7 +198,7 @@ test.describe('reuse of a code', () => {
     })
   }
 
-  test('by the same browser within 10 seconds is a double submit, later it is not', async ({ user, post, sql }) => {
+  test('by the same browser is a duplicate request within 10 seconds, but not later', async ({ user, post, sql }) => {
     const [code, headers] = [await newCode(user), browser()]
     await post(paths.exchangeSsoCode, { code }, headers)
     await sql(usedSecondsAgo(8), [user.id])
@@ -209,7 +209,7 @@ test.describe('reuse of a code', () => {
     expect(await revoked(sql, user)).toEqual([true])
   })
 
-  test('ends the session unless the browser has its cookies', async ({ user, post, sql }) => {
+  test('ends the session unless the request contains the cookies of that session', async ({ user, post, sql }) => {
     const somebody = (await newUsers(sql, 1))[0]!
     const other = (await post(paths.exchangeSsoCode, { code: await newCode(somebody) })).body
     const forged = (token: string) => `${token.slice(0, -8)}AAAAAAAA`
@@ -233,7 +233,7 @@ test.describe('reuse of a code', () => {
     }
   })
 
-  test('is a warning in the log, the only lines with LOG_LEVEL=warn', async ({ user }) => {
+  test('is logged as a warning, and LOG_LEVEL=warn logs nothing else', async ({ user }) => {
     const noEmptySetting = { DIRECT_DATABASE_URL: process.env.DATABASE_URL! }
     const server = await startServer({ LOG_LEVEL: 'warn', ...noEmptySetting })
     const exchange = (code: string, headers?: Record<string, string>) =>
@@ -253,7 +253,7 @@ test.describe('reuse of a code', () => {
   })
 })
 
-test('accepts a code that was issued for one browser from no other', async ({ user, post, sql }) => {
+test('accepts a code that was issued for one browser only from that browser', async ({ user, post, sql }) => {
   const own = keepSecret(newSecret())
   const code = keepSecret((await issueSsoCode(user.id, { browser: own })).secret)
   const expectRejected = async () => {
@@ -270,7 +270,7 @@ test('accepts a code that was issued for one browser from no other', async ({ us
 
 type Tokens = { token?: string; refreshToken?: string }
 
-/** The cookies of a sign-in, and how many of two sessions it ends. */
+/** The cookies that a sign-in sends, and how many of two sessions it ends. */
 const held: Record<string, (one: Tokens, other: Tokens) => [cookie: string, ended: number]> = {
   'the session of the session cookie': ({ token }) => [`session=${token}`, 1],
   'the session of the refresh cookie': ({ refreshToken }) => [`refresh=${refreshToken}`, 1],
@@ -281,7 +281,7 @@ const held: Record<string, (one: Tokens, other: Tokens) => [cookie: string, ende
   ],
 }
 for (const [what, cookieOf] of Object.entries(held)) {
-  test(`ends ${what}, only if the sign-in succeeds`, async ({ user, post, sql }) => {
+  test(`ends ${what} only if the sign-in succeeds`, async ({ user, post, sql }) => {
     const live = 'SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL'
     const signIn = async () => (await post(paths.exchangeSsoCode, { code: await newCode(user) })).body
     const [Cookie, ended] = cookieOf(await signIn(), await signIn())

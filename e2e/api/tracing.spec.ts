@@ -37,7 +37,7 @@ async function startReceiver() {
   return { url, bodies, received, spans, stop }
 }
 
-/** Starts a receiver, and a server that sends it spans after `delayMs`. */
+/** Starts a receiver, and a server that sends spans to it after `delayMs`. */
 async function startTraced(delayMs: number, settings: Record<string, string> = {}) {
   const receiver = await startReceiver()
   const server = await startServer({
@@ -49,7 +49,7 @@ async function startTraced(delayMs: number, settings: Record<string, string> = {
   return { receiver, server }
 }
 
-test('sends spans without secrets, and serves requests without a receiver', async ({ user }) => {
+test('sends spans without secrets, and serves requests even if the receiver is unreachable', async ({ user }) => {
   const { receiver, server } = await startTraced(100, { PASSWORD_BREACH_CHECK: 'true' })
   const [code, token, password] = [await newCode(user), await newToken(user), newPassword()]
   const [fabricated, inPath] = [keepSecret('fabricated-code-in-a-url'), keepSecret('in-a-path-1')]
@@ -95,9 +95,9 @@ test('sends spans without secrets, and serves requests without a receiver', asyn
 
 test('sends pending spans before the server exits, even if a request does not end in time', async () => {
   const { receiver, server } = await startTraced(60_000, {
-    OTEL_BSP_EXPORT_TIMEOUT: '9000', // its default would end earlier too
+    OTEL_BSP_EXPORT_TIMEOUT: '9000', // the default would also end earlier
     ...preload('faster-timers.mjs'),
-    FASTER_TIMERS: '100', // it waits for requests in progress for 0.3 s
+    FASTER_TIMERS: '100', // the server waits 0.3 s for requests in progress
   })
   await fetch(`${server.url}/api/health`)
   const stuck = connect(Number(new URL(server.url).port), 'localhost')
@@ -111,9 +111,9 @@ test('sends pending spans before the server exits, even if a request does not en
   receiver.stop()
 })
 
-// Next.js keeps the context in which it handles a request. In that of another request, it would keep
-// that one, and the one before, and so on, until the process has no memory left.
-test('starts a trace for each request, in no context of another request or of a client', async () => {
+// Next.js stores the context in which it handles a request. If that were the context of another
+// request, each context would reference the previous one, and the memory would never be freed.
+test('starts a new trace for each request, outside the context of other requests and of the client', async () => {
   const { receiver, server } = await startTraced(60_000, { OTEL_SERVICE_NAME: 'login' })
   const [trace, span] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
   for (const sampled of ['00', '01'])

@@ -6,7 +6,7 @@ import { preload } from '../support/preload'
 import { type Server, startServer } from '../support/server'
 
 const probe = preload('loaded-files.mjs')
-// Words that occur in the code of a library, and nowhere else.
+// Words that occur only in the code of this library.
 const libraries = {
   'openid-client': /enableNonRepudiationChecks/,
   'node-saml': /getAuthorizeUrlAsync/,
@@ -59,7 +59,7 @@ const atStart: Record<string, Record<string, string>> = {
 for (const [library, settings] of Object.entries(atStart))
   test(`loads ${library} at start with ${Object.keys(settings)[0]}`, async () => {
     const server = await startServer({ ...probe, ...settings })
-    await fetch(server.url) // the first request waits for what is loaded at start
+    await fetch(server.url) // the first request waits until everything is loaded
     expect(await loadedLibraries(server)).toEqual([library])
     await server.stop()
   })

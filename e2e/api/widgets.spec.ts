@@ -28,13 +28,13 @@ async function newWidget(...origins: string[]) {
   return { ...widget!, token }
 }
 
-/** Asks as a page of an origin does. */
+/** Requests a widget JWT as a page of this origin does. */
 function ask(base: string, token: unknown, origin: string | null = approved, headers: Record<string, string> = {}) {
   const sent = { 'X-Forwarded-For': newAddress(), ...(origin !== null && { Origin: origin }), ...headers }
   return postTo(base + path, { widgetToken: token }, sent)
 }
 
-test('gives a page of an approved origin a JWT that only verifiers of widgets accept', async ({ url, user, post }) => {
+test('issues a page of an approved origin a JWT that only widget APIs accept', async ({ url, user, post }) => {
   const { token: widgetToken, id, slug } = await newWidget('https://other.example.com', approved)
   const { status, headers, body } = await ask(url, widgetToken)
   expect([status, Object.keys(body)]).toEqual([200, ['ok', 'token', 'expiresAt']])
@@ -48,7 +48,7 @@ test('gives a page of an approved origin a JWT that only verifiers of widgets ac
     const { keys } = (await response.json()) as { keys: { kid: string }[] }
     return (token: string) => {
       const { header } = jwt.decode(token, { complete: true })!
-      const found = keys.find(({ kid }) => kid === header.kid) ?? keys[0]! // as a verifier without `kid` would
+      const found = keys.find(({ kid }) => kid === header.kid) ?? keys[0]! // as a verifier that ignores `kid` would
       return createPublicKey({ key: found, format: 'jwk' })
     }
   }
@@ -60,7 +60,7 @@ test('gives a page of an approved origin a JWT that only verifiers of widgets ac
   expect(others).toEqual({ iss: `${url}/widget`, aud: 'widget', sub: id, widget: slug, origin: approved })
   expect([exp! - iat!, new Date(exp! * 1_000).toISOString()]).toEqual([900, body.expiresAt])
 
-  // a foreign library that checks only signature and issuer tells the two apart, and so do our routes
+  // A library that checks only signature and issuer distinguishes widget and session JWTs. So do our routes.
   const { token: session } = (await post(exchangePath, { code: await newCode(user) })).body
   expect(() => jwt.verify(token, sessionKey(token), { issuer: url })).toThrow('invalid signature')
   expect(() => jwt.verify(session!, widgetKey(session!), { issuer: `${url}/widget` })).toThrow('invalid signature')
@@ -75,7 +75,7 @@ test('gives a page of an approved origin a JWT that only verifiers of widgets ac
   for (const value of [session, token]) expect((await ask(url, value)).body.code).toBe('WIDGET_TOKEN_INVALID')
 })
 
-test('rejects every origin but exactly those that are approved', async ({ url }) => {
+test('rejects every origin that is not exactly one of the approved origins', async ({ url }) => {
   const widget = await newWidget(approved, 'https://xn--bcher-kva.example', 'http://localhost:8080')
   for (const origin of widget.origins) expect((await ask(url, widget.token, origin)).status, origin).toBe(200)
   const hosts = 'www.example.com.evil.example evilwww.example.com example.com x.www.example.com www.example.com:8443'
@@ -97,7 +97,7 @@ test('rejects every origin but exactly those that are approved', async ({ url })
   const inBody = { widgetToken: widget.token, origin: approved }
   expect((await postTo(url + path, inBody, { 'X-Forwarded-For': newAddress() })).status).toBe(403)
   const other = await newWidget()
-  expect((await ask(url, other.token, 'http://localhost:8080')).status).toBe(403) // which is of the first one
+  expect((await ask(url, other.token, 'http://localhost:8080')).status).toBe(403) // an origin of the first widget
 })
 
 test('sends the same response for an unknown, revoked or expired token and a disabled widget', async ({ url, sql }) => {
@@ -120,7 +120,7 @@ test('sends the same response for an unknown, revoked or expired token and a dis
   expect((await ask(url, disabled.token)).status).toBe(200)
 })
 
-test('rotates, revokes and changes origins at once, in two processes whose clocks are wrong', async ({ url, sql }) => {
+test('two processes with wrong clocks apply rotations, revocations and origins immediately', async ({ url, sql }) => {
   const shifted = await startServer({ ...preload('shifted-clock.mjs'), CLOCK_SHIFT_SECONDS: '10800', PUBLIC_URL: url })
   const widget = await newWidget()
   const expectStatuses = async (token: string, status: number, origin = approved) => {
@@ -150,7 +150,7 @@ test('rotates, revokes and changes origins at once, in two processes whose clock
   }
 })
 
-test('responds to preflights and to pages of every site, with a separate rate limit', async ({ url }) => {
+test('responds to preflight requests and to pages of every site, with a separate rate limit', async ({ url }) => {
   const limited = await startServer({ PUBLIC_URL: url, RATE_LIMIT_REQUESTS: '3' })
   const { token } = await newWidget()
   const address = newAddress()
@@ -191,7 +191,7 @@ test('responds to preflights and to pages of every site, with a separate rate li
   expect(JSON.stringify(lines)).not.toContain(approved)
 })
 
-test('does not exist without its own keys, which must differ from those of sessions', async ({ url }) => {
+test('the endpoint does not exist without WIDGET_SIGNING_KEYS, which must have keys of their own', async ({ url }) => {
   const off = await startServer({ PUBLIC_URL: url, WIDGET_SIGNING_KEYS: '' })
   const { token } = await newWidget()
   expect((await ask(off.url, token)).status).toBe(404)
