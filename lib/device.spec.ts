@@ -18,15 +18,15 @@ const userAgents: Record<string, string | null> = {
   '': null,
 }
 for (const [userAgent, device] of Object.entries(userAgents)) {
-  test(`${device} is what is kept of “${userAgent}”`, () => expect(deviceOf(userAgent)).toBe(device))
+  test(`${device} is the device name for “${userAgent}”`, () => expect(deviceOf(userAgent)).toBe(device))
 }
 
-test('only the first 512 characters of a header are read', () => {
+test('only the first 512 characters of a User-Agent header are read', () => {
   expect(deviceOf(`${'x'.repeat(512 - 'Windows'.length)}Windows`)).toBe('Windows')
   expect(deviceOf(`${'x'.repeat(513 - 'Windows'.length)}Windows`)).toBeNull()
 })
 
-test('every device that can be named fits the column', () => {
+test('every possible device name fits in the database column', () => {
   for (const device of Object.values(userAgents)) if (device) expect(device).toMatch(/^[A-Za-z ]{1,40}$/)
   expect(deviceOf(null)).toBeNull()
 })

@@ -17,7 +17,7 @@ afterEach(() => {
   server?.close()
 })
 
-/** Starts a service that writes the same text for each request. Returns its port. */
+/** Starts a service that responds to each request with the same text. Returns its port. */
 async function startService(written: string, isEnd = false, requests: string[] = []): Promise<number> {
   server = createServer((socket) => {
     socket.on('error', () => {})
@@ -37,20 +37,24 @@ const read = async (response: Promise<Response>) =>
     (error) => `${error.name}: ${error.message}`,
   )
 
-/** What a service writes, whether it then ends the connection, and what becomes of the request. */
+/** What a service writes, whether it then ends the connection, and the outcome of the request. */
 const services: Record<string, [written: string, isEnd: boolean, outcome: RegExp]> = {
   'a response': [hi, false, /^200 hi$/],
   'a response until the end of the connection': [`${ok}\r\nhi`, true, /^200 hi$/],
   'a response without a body': ['HTTP/1.1 204 No Content\r\n\r\n', true, /^204 $/],
-  'as many bytes as are read': [`${ok}\r\n${'x'.repeat(maxBytes)}`, true, /^200 x+$/],
+  'a response of the largest size': [`${ok}\r\n${'x'.repeat(maxBytes)}`, true, /^200 x+$/],
   'a redirect': ['HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n', false, /^302 $/],
-  'a response of one byte more': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, true, /^ResponseRejected: .* too large/],
-  'a response without end': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, false, /^ResponseRejected: .* too large/],
+  'one byte too many': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, true, /^ResponseRejected: .* too large/],
+  'bytes without end': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, false, /^ResponseRejected: .* too large/],
   'a compressed response': [`${ok}Content-Encoding: gzip\r\n\r\nhi`, true, /^ResponseRejected: .* compressed/],
-  'a part of a response without a length': [`${ok}\r\nhi`, false, /^TimeoutError/],
-  'a part of chunks, and ends': [`${ok}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n`, true, /other side closed$/],
-  'a part of a response, and ends': [`${ok}Content-Length: 3\r\n\r\nhi`, true, /other side closed$/],
-  'a part of a response': [`${ok}Content-Length: 3\r\n\r\nhi`, false, /^TimeoutError/],
+  'part of a response without a length': [`${ok}\r\nhi`, false, /^TimeoutError/],
+  'part of chunks, then disconnects': [
+    `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n`,
+    true,
+    /other side closed$/,
+  ],
+  'part of a response, then disconnects': [`${ok}Content-Length: 3\r\n\r\nhi`, true, /other side closed$/],
+  'part of a response': [`${ok}Content-Length: 3\r\n\r\nhi`, false, /^TimeoutError/],
   nothing: ['', false, /^TimeoutError/],
   'another protocol': [
     'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
@@ -73,7 +77,7 @@ for (const [what, [written, isEnd, outcome]] of Object.entries(services)) {
   })
 }
 
-test('looks up a host name once for all requests that wait for it, and allows two seconds to connect to an address', async () => {
+test('concurrent requests share one lookup of a host name, and connecting to an address may take two seconds', async () => {
   const port = await startService(hi)
   const addresses = [{ address: '127.0.0.1', family: 4 }]
   let answer = () => {}
@@ -96,13 +100,13 @@ test('looks up a host name once for all requests that wait for it, and allows tw
   expect([await send('new'), await send('new')]).toEqual(['Error: no such host', '200 hi'])
 })
 
-test('uses the proxy of the environment, for fetch too, but not for the hosts of NO_PROXY', async () => {
+test('uses the proxy of the environment, also for `fetch`, except for the hosts in NO_PROXY', async () => {
   const proxy = await startConnectProxy()
   const port = await startService(hi)
   vi.stubEnv('HTTP_PROXY', proxy.url)
   vi.stubEnv('NO_PROXY', '127.0.0.1')
   const direct = getGlobalDispatcher()
-  const another = './outgoing?another' // an instance that has sent no request yet
+  const another = './outgoing?another' // another instance of the module, which has sent no request yet
   const { fetchBounded, useProxyForFetch } = (await import(another)) as typeof import('./outgoing')
   await useProxyForFetch()
   const signal = AbortSignal.timeout(20_000)

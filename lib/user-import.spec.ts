@@ -3,7 +3,7 @@ import { readUsers } from './user-import'
 
 const hashOf = (version: string, cost: string) => `$${version}$${cost}$${'x'.repeat(53)}`
 
-test('lines with and without a hash, quotes, a header, a byte-order mark and empty lines', () => {
+test('accepts lines with and without a hash or quotes, a header, a byte-order mark and empty lines', () => {
   const hash = hashOf('2b', '10')
   const csv = `\uFEFF"Email","password_hash"\r\nAda@Example.com,${hash}\r\n"bob@bücher.example", \n\n eve@example.com ,"${hash}"\n`
   expect(readUsers(csv)).toEqual([
@@ -13,7 +13,7 @@ test('lines with and without a hash, quotes, a header, a byte-order mark and emp
   ])
 })
 
-test.each(['2a', '2b', '2y'])('$%s$ of cost 4 to 14 is imported', (version) => {
+test.each(['2a', '2b', '2y'])('a $%s$ hash of cost 4 to 14 is imported', (version) => {
   for (const cost of ['04', '14']) {
     const hash = hashOf(version, cost)
     expect(readUsers(`ada@example.com,${hash}`)).toMatchObject([{ passwordHash: hash }])
@@ -31,7 +31,7 @@ const wrong: Record<string, string> = {
   ada: 'not an email address',
   'ADA@bücher.example': 'ada@xn--bcher-kva.example is there twice',
 }
-test.each(Object.entries(wrong))('%s is named with its line, without the hash', (line, problem) => {
+test.each(Object.entries(wrong))('an error reports %s with the line number and without the hash', (line, problem) => {
   const csv = `email\nada@bücher.example\n${line}`
   expect(() => readUsers(csv)).toThrow(`Nothing was imported.\nLine 3: ${problem}`)
   expect(() => readUsers(csv)).not.toThrow(/secret|xxxx/)

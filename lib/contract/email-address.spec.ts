@@ -42,7 +42,7 @@ for (const [what, texts] of Object.entries(rejected)) {
   })
 }
 
-test('the domain of a stored address is in ASCII, or as it is', () => {
+test('the domain of an address is stored in ASCII if it can be converted, otherwise unchanged', () => {
   const domains = ['ada@bücher.example', 'ada@bu\u0308cher.example', 'ada@xn--bcher-kva.example'].map(emailDomain)
   expect(new Set(domains)).toEqual(new Set(['xn--bcher-kva.example']))
   expect(['"a@b"@localhost', 'ada@-x.example', 'ada@a b', 'nobody'].map(emailDomain)).toEqual([
@@ -50,16 +50,16 @@ test('the domain of a stored address is in ASCII, or as it is', () => {
   ])
 })
 
-test('a host name has one form in Unicode, in lower case', () => {
+test('a host name has exactly one Unicode form, in lower case', () => {
   expect(emailForms('EVE@Ꭰ.example')).toEqual(['eve@ꭰ.example', 'eve@xn--58d.example', 'eve@ꭰ.example'])
   expect(emailForms('eve@xn--58d.example')?.[2]).toBe('eve@ꭰ.example')
 })
 
-test('the form of a domain in Unicode has the same form in ASCII', () => {
+test('the Unicode form and the ASCII form of a domain convert into each other', () => {
   const others: string[] = []
   for (let codePoint = 0xa0; codePoint < 0x2_ffff; codePoint += 1) {
     const character = String.fromCodePoint(codePoint)
-    // letters without case, marks and symbols, which have one form each
+    // Skips marks, symbols and letters without case, because each of them has only one form.
     if (/[\p{Lo}\p{M}\p{S}\p{Unassigned}\p{Private_Use}]/u.test(character) && character.normalize('NFKC') === character)
       continue
     const forms = emailForms(`ada@a${character}.example`)
@@ -69,9 +69,9 @@ test('the form of a domain in Unicode has the same form in ASCII', () => {
   expect(others).toEqual([])
 })
 
-test('an address has the same forms in any case, so that its attempts are counted together', () => {
+test('an address has the same forms in upper and lower case, so its attempts are counted together', () => {
   for (const text of ['ada@groß.example', 'ADA@GROẞ.example', ' Ada@Groß.Example '])
     expect(parseEmail(text), text).toEqual(['ada@groß.example', 'ada@xn--gro-7ka.example', 'ada@groß.example'])
-  const given = 'ada@xn--gro-7ka.example' // its user may be stored in Unicode
+  const given = 'ada@xn--gro-7ka.example' // the user may be stored with the Unicode form
   expect(parseEmail(given.toUpperCase())).toEqual([given, given, 'ada@groß.example'])
 })

@@ -5,7 +5,7 @@ import { asUnavailable } from './errors'
 const lost = new Error('Connection terminated unexpectedly')
 const verdictOf = (error: unknown) => [asUnavailable(error)?.code, asUnavailable(error)?.details.outcome]
 
-test('a connection that the pool lost while connecting changed nothing, even if another bundle opened the pool', () => {
+test('a connection that is lost while connecting changed nothing, even if another bundle opened the pool', () => {
   class OfAnotherBundle extends Error {
     override name = 'NothingChanged'
   }
@@ -18,12 +18,12 @@ const ofPostgres = (code?: string, kind = 'postgres') => {
   return Object.assign(new Error('Raw query failed.'), { code: 'P2010', meta: { driverAdapterError } })
 }
 
-test('finds the code of PostgreSQL in an error of Prisma, and whether the statement was rolled back', () => {
+test('finds the PostgreSQL code in a Prisma error, and decides whether the statement was rolled back', () => {
   // read-only, idle, serialization, deadlock, time-out, lock, resources, shutdown, system, authentication
   const codes = '25006 25P03 40001 40P01 57014 55P03 53300 53100 57P01 57P03 58030 28000'
   for (const code of codes.split(' '))
     expect(verdictOf(ofPostgres(code)), code).toEqual(['SERVICE_UNAVAILABLE', undefined])
-  // the connection was lost; another process crashed, perhaps after this one committed; a reset
+  // a lost connection, a crash of another process perhaps after the commit, and a closed connection
   for (const error of [lost, ofPostgres('57P02'), ofPostgres(undefined, 'ConnectionClosed')])
     expect(verdictOf(error)).toEqual(['SERVICE_UNAVAILABLE', 'unknown'])
   for (const error of [ofPostgres('23514'), ofPostgres('40002'), new Error('null value in column')])

@@ -8,7 +8,7 @@ import { openApiDocument } from './openapi'
 
 const linter = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js')
 
-test('the document and its examples pass the linter', () => {
+test('the OpenAPI document and its examples pass the linter', () => {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'))
   const file = join(folder, 'openapi.json')
   writeFileSync(file, JSON.stringify(openApiDocument))

@@ -9,13 +9,13 @@ import { compose } from './messages'
 const url = `https://login.organization.example/reset-password?token=${'x'.repeat(43)}`
 const kinds = Object.entries(mailKinds as Record<string, MailKind>)
 
-test.each(kinds)('%s has ascending delays within its lifetime', (_, { retryAfterSeconds, lifetimeSeconds }) => {
+test.each(kinds)('%s has ascending retry delays within its lifetime', (_, { retryAfterSeconds, lifetimeSeconds }) => {
   expect(retryAfterSeconds).toEqual(retryAfterSeconds.toSorted((a, b) => a - b))
   expect(retryAfterSeconds.at(-1)).toBeLessThan(lifetimeSeconds)
 })
 
 const cases = kinds.flatMap(([kind]) => languages().map(([language]) => [kind as MailKindName, language] as const))
-test.each(cases)('%s in %s has all texts, and its link in one piece', async (kind, language) => {
+test.each(cases)('%s in %s contains all texts, and its link is not broken into lines', async (kind, language) => {
   for (const device of ['Firefox on Windows', null]) {
     const mail = new MailComposer(compose({ kind, language, device, requestedAt: new Date() }, url, 7))
     const raw = (await mail.compile().build()).toString()
@@ -26,11 +26,11 @@ test.each(cases)('%s in %s has all texts, and its link in one piece', async (kin
     expect([...text!.split('\n'), ...html!.split('"')].filter((part) => part === url)).toHaveLength(3)
     const [, preheader] = html!.match(/<body[^>]*>\s*<div style="display:none;[^>]*>([^<]{60,})<\/div>/)!
     expect(preheader).toContain(text!.split('\n\n')[1])
-    expect(raw).not.toMatch(/quoted-printable|format=flowed/i) // which would break it in the source
+    expect(raw).not.toMatch(/quoted-printable|format=flowed/i) // these encodings would break the link into lines
   }
 })
 
-test('an email has the brand: logo, both colors, corners and help link', () => {
+test('an email uses the brand’s logo, both colors, corner radius and help link', () => {
   const unbranded = { ...env() }
   vi.stubEnv('BRAND_FILES', JSON.stringify({ mailLogo: '/brand/logo.png', mailLogoDark: '/brand/logo-dark.png' }))
   Object.assign(env(), { ACCENT_COLOR: '#ffd400', ACCENT_COLOR_DARK: '#00c2ff', CORNER_RADIUS: 4, HELP_URL: '/a&b' })

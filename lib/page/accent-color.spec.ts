@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { accentCss, accentPalette, contrast, surfaces } from './accent-color'
 
-test('contrast follows WCAG', () => {
+test('the contrast is computed as in WCAG', () => {
   expect(contrast('#000000', '#ffffff')).toBeCloseTo(21, 5)
   expect(contrast('#767676', '#ffffff')).toBeCloseTo(4.54, 2)
 })
 
-test('the default color differs on dark pages', () => {
+test('the default color is different on dark pages', () => {
   const { light, dark } = accentPalette('#0b6e4f')
   expect([light.accent, dark.accent, dark.accentEdge]).toEqual(['#0b6e4f', '#6fd3a0', '#6fd3a0'])
 })
@@ -41,7 +41,7 @@ test('a color with enough contrast is unchanged', () => {
   )
 })
 
-test('a button keeps its color, with a legible label; only black in dark and white in light are inverted', () => {
+test('a button has the accent color, except black in the dark scheme and white in the light scheme', () => {
   const buttons = (color: string) =>
     Object.values(accentPalette(color)).map(({ accent, onAccent }) => [accent, onAccent])
   expect(buttons('#ffd400')).toEqual([

@@ -22,7 +22,7 @@ const preferred = {
 for (const [header, language] of Object.entries(preferred))
   test(`Accept-Language: ${header} selects ${language}`, () => expect(preferredLanguage(header)).toBe(language))
 
-test('a language that the user chose precedes Accept-Language, unless it does not exist', () => {
+test('a language that the user chose takes precedence over Accept-Language, if it exists', () => {
   const chosen = (cookie: string) => languageOf(new Headers({ Cookie: cookie, 'Accept-Language': 'de' }))
   expect(chosen('session=x; language=fr')).toBe('fr')
   expect(chosen('language=xx')).toBe('de')

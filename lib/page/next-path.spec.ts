@@ -19,7 +19,7 @@ const accepted = {
 
 const rejected: Record<string, unknown[]> = {
   'other types': [undefined, null, 1, ['/a']],
-  'what does not begin with a slash': ['', 'reports', 'javascript:alert(1)', 'data:text/html,x'],
+  'paths that do not begin with a slash': ['', 'reports', 'javascript:alert(1)', 'data:text/html,x'],
   'URLs with a host': ['https://evil.example', 'https://login.example.com/reports'],
   'two slashes': [
     '//evil.example',
@@ -40,7 +40,7 @@ const rejected: Record<string, unknown[]> = {
     '/x/../api/health',
     '/%61pi/health',
   ],
-  'pages of a sign-in, and files': [
+  'pages that are steps of a sign-in, and files': [
     '/sso/callback',
     '/sso/callback?code=x',
     '/sign-in',
@@ -64,7 +64,7 @@ for (const [what, values] of Object.entries(rejected)) {
   })
 }
 
-test('every accepted path stays on our origin', () => {
+test('every accepted path leads to our origin', () => {
   const marks = ['/', '\\', '.', '..', '@', ':', '?', '#', '%2f', '%5c', '%00', '\t', '\n', ' ']
   const piece = fc.constantFrom(...marks, 'evil.example', 'https:', 'a')
   fc.assert(
@@ -84,8 +84,8 @@ describe('a URL of the dashboard', () => {
     'https://app.example.com/a/../b': 'https://app.example.com/b',
     'https://app.example.com:443/a': 'https://app.example.com/a',
     'https://APP.Example.com/A': 'https://app.example.com/A',
-    'https:///app.example.com/a': 'https://app.example.com/a', // as browsers read it
-    // the dashboard's own pages, whatever their names
+    'https:///app.example.com/a': 'https://app.example.com/a', // browsers read the URL in this way
+    // pages of the dashboard may have any name
     'https://app.example.com/sso/callback?code=x': 'https://app.example.com/sso/callback?code=x',
     'https://app.example.com//evil.example': 'https://app.example.com//evil.example',
     'https://app.example.com/@evil.example': 'https://app.example.com/@evil.example',
@@ -105,13 +105,13 @@ describe('a URL of the dashboard', () => {
     'other hosts': ['evil.example', 'example.com', 'x.app.example.com', 'app.example.com.', 'login.example.com'].map(
       at,
     ),
-    'hosts that resemble it': ['app.example.com.evil.example', 'app.\u202eexample.com', '', '%'].map(at),
+    'hosts that resemble the dashboard’s': ['app.example.com.evil.example', 'app.\u202eexample.com', '', '%'].map(at),
     'user names': ['app.example.com@evil.example', 'user@app.example.com', ':password@app.example.com'].map(at),
-    'its URL elsewhere in a URL': ['evil.example/', 'evil.example#', 'evil.example\\@'].map((url) =>
+    'the dashboard’s URL in another part of a URL': ['evil.example/', 'evil.example#', 'evil.example\\@'].map((url) =>
       at(url + dashboardUrl),
     ),
     backslashes: ['https:\\\\app.example.com/', 'https:/\\app.example.com/', 'https://app.example.com\\@evil.example/'],
-    'fewer slashes, or no scheme': ['https:app.example.com/', 'https:/app.example.com/', '//app.example.com/'],
+    'too few slashes or no scheme': ['https:app.example.com/', 'https:/app.example.com/', '//app.example.com/'],
     'characters that a browser skips': [` ${dashboardUrl}`, `\t${dashboardUrl}`, dashboardUrl.replace('t', 't\n')],
     'control characters': [`${dashboardUrl}\r\nSet-Cookie: a=b`, `${dashboardUrl}\0`],
     scripts: ['javascript:alert(1)//https://app.example.com/'],
@@ -123,7 +123,7 @@ describe('a URL of the dashboard', () => {
   }
   test('rejects a list', () => expect(nextDestination([dashboardUrl], origin, dashboardUrl)).toBeNull())
 
-  test('on our own origin: is a path of this site, so the same paths are rejected', () => {
+  test('on our own origin is treated as a path of this site, so the same paths are rejected', () => {
     const ours = `${origin}/dashboard`
     expect(nextDestination(`${origin}/reports?year=2026#top`, origin, ours)).toBe('/reports?year=2026#top')
     expect(nextDestination(`${origin}`, origin, ours)).toBe('/')
@@ -131,7 +131,7 @@ describe('a URL of the dashboard', () => {
       expect(nextDestination(origin + path, origin, ours), path).toBeNull()
   })
 
-  test('every accepted value leads to our origin or to that of the dashboard', () => {
+  test('every accepted value leads to our origin or to the origin of the dashboard', () => {
     const hosts = ['app.example.com', 'login.example.com', 'evil.example', 'example.com']
     const marks = ['/', '\\', '.', '@', ':', '?', '#', '%2f', '%40', '\t', ' ', '443', 'sso/callback', 'https:', 'a']
     const piece = fc.constantFrom(...hosts, ...marks)
@@ -161,7 +161,7 @@ describe('a URL of the dashboard', () => {
   })
 })
 
-test('rejects what would be too long as a parameter of a URL', () => {
+test('rejects values that would be too long as a parameter of a URL', () => {
   const fits = { path: `/${'ü'.repeat(189)}`, url: `https://app.example.com/${'x'.repeat(1_895 - 32)}` }
   const start = '/api/auth/authorize?state='
   const authorize = start + 'x'.repeat(7_500 - `${new URLSearchParams({ next: start })}`.length)
@@ -171,7 +171,7 @@ test('rejects what would be too long as a parameter of a URL', () => {
     expect(nextDestination(next, origin, dashboardUrl)).toBeNull()
 })
 
-test('a value that is too long is rejected without parsing, which would take ten times as long', () => {
+test('a value that is too long is rejected before it is parsed, because parsing would take ten times as long', () => {
   const host = Array.from({ length: 2_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')
   const cpuOf = (work: () => unknown) => {
     const before = process.cpuUsage()

@@ -7,7 +7,7 @@ const outcomeFor = (body: unknown, init?: ResponseInit) => {
   return outcomeOf({ requestId: sentId, response: Promise.resolve(new Response(text, init)) })
 }
 
-test('a 429 without our JSON, such as from a firewall, leads to a wait', async () => {
+test('after a 429 without our JSON, such as from a firewall, the page waits before a retry', async () => {
   for (const body of ['<h1>Slow down</h1>', '', '{}', 'null'])
     expect(await outcomeFor(body, { status: 429, headers: { 'Retry-After': '30' } })).toEqual({
       kind: 'limited',
@@ -16,7 +16,7 @@ test('a 429 without our JSON, such as from a firewall, leads to a wait', async (
     })
 })
 
-test('without our JSON, the outcome is unknown', async () => {
+test('after a response without our JSON, the outcome is unknown', async () => {
   for (const [status, body] of [
     [504, '<h1>Gateway timeout</h1>'],
     [200, '{"ok":'],
@@ -25,7 +25,7 @@ test('without our JSON, the outcome is unknown', async () => {
     expect((await outcomeFor(body, { status })).kind, body).toBe('unknown')
 })
 
-test('without Retry-After in seconds, the wait is five seconds', async () => {
+test('without a Retry-After header in seconds, the page waits five seconds', async () => {
   for (const headers of [{}, { 'Retry-After': 'Wed, 21 Oct 2026 07:28:00 GMT' }, { 'Retry-After': '0' }]) {
     const init = { headers: headers as Record<string, string> }
     expect(await outcomeFor({ code: 'SERVICE_UNAVAILABLE' }, { status: 503, ...init })).toMatchObject({
@@ -36,7 +36,7 @@ test('without Retry-After in seconds, the wait is five seconds', async () => {
   }
 })
 
-test('the reference is from the body, or else from the header, or else the one that was sent', async () => {
+test('the reference is from the body, otherwise from the header, otherwise the one that was sent', async () => {
   const headers = { 'X-Request-Id': 'of-the-header' }
   const failed = { code: 'INTERNAL_ERROR' }
   const references = [

@@ -40,10 +40,10 @@ afterAll(async () => {
 beforeEach(() => {
   requests = []
   warn.mockClear()
-  skippedMs += 60_000 // no pause of an earlier test lasts
+  skippedMs += 60_000 // ends the pause that an earlier test caused
 })
 
-test('the API is asked to pad its response, and a line of padding is no breach', async () => {
+test('the request asks the API to pad its response, and a padding line does not count as a breach', async () => {
   respond = responds
   expect(await isBreached(breached)).toBe(true)
   respond = (response) => void response.end(`${digest.slice(5)}:0\r\n${known.split('\r\n')[0]}`)
@@ -54,17 +54,17 @@ test('the API is asked to pad its response, and a line of padding is no breach',
 
 const failing: Record<string, Respond> = {
   fails: (response) => void response.writeHead(503).end(),
-  'sends a part': (response) => void response.writeHead(206).end(known.split('\r\n')[0]),
-  'sends a page': (response) => void response.end('<!doctype html><title>Log in</title>'),
+  'sends only a part': (response) => void response.writeHead(206).end(known.split('\r\n')[0]),
+  'sends an HTML page': (response) => void response.end('<!doctype html><title>Log in</title>'),
   hangs: () => {},
-  'sends too much': (response) => void response.end(`${known}\r\n`.repeat(10_000)), // 1.1 MB
+  'sends too many bytes': (response) => void response.end(`${known}\r\n`.repeat(10_000)), // 1.1 MB
   'compresses its response': (response) => void response.setHeader('Content-Encoding', 'gzip').end(gzipSync(known)),
   redirects: (response) => void response.writeHead(307, { Location: '/range/elsewhere' }).end(),
-  'ends within its response': (response) => void response.write(known, () => response.destroy()),
+  'closes the connection during its response': (response) => void response.write(known, () => response.destroy()),
   'is slow': (response) => void setTimeout(() => response.end(known), 1_100),
 }
 for (const [how, respondBadly] of Object.entries(failing)) {
-  test(`an API that ${how} is skipped for a while, which is logged once, and is then used again`, async () => {
+  test(`an API that ${how} is skipped for 30 seconds and then used again, and the pause is logged once`, async () => {
     respond = respondBadly
     expect(await isBreached(breached)).toBe(how === 'is slow')
     respond = responds

@@ -8,7 +8,7 @@ const wrong = 'not the password'
 const hashOf = (password: string, cost = 4) => bcrypt.hashSync(password, cost)
 const hashOfCost = (cost: string) => `$2b$${cost}$${'a'.repeat(53)}`
 
-/** What was compared, and the cost of the hash. Hashes above the lowest cost match nothing, at once. */
+/** The compared passwords, with the cost of the hash. Hashes above the lowest cost never match, to save time. */
 let compared: [password: string, cost: number][]
 const { compare, hash } = bcrypt
 const hashing = vi.spyOn(bcrypt, 'hash')
@@ -30,18 +30,18 @@ const failures: [what: string, password: string, stored: string | null, costs: n
   ['a damaged hash', wrong, 'x', [12]],
   ['another algorithm', wrong, `$2x$12$${'a'.repeat(53)}`, [12]],
   ['a wrong password', wrong, hashOfCost('12'), [12]],
-  ['a wrong password for a cheaper hash', wrong, hashOfCost('10'), [10, 12]],
-  ['a wrong password for a dearer hash', wrong, hashOfCost('13'), [13]],
+  ['a wrong password for a hash of lower cost', wrong, hashOfCost('10'), [10, 12]],
+  ['a wrong password for a hash of higher cost', wrong, hashOfCost('13'), [13]],
   ['no user, and a password that is not in NFC', nfd, null, [12, 12]],
   ['a wrong password that is not in NFC', nfd, hashOfCost('12'), [12, 12]],
-  ['a wrong password that is not in NFC, for a cheaper hash', nfd, hashOfCost('10'), [10, 12, 10, 12]],
-  ['72 bytes and one more', `${longest}y`, hashOf(longest), [12]],
-  ['too many bytes as typed, wrong in NFC', 'o\u0308'.repeat(36), hashOfCost('12'), [12, 12]],
+  ['a wrong password that is not in NFC, for a hash of lower cost', nfd, hashOfCost('10'), [10, 12, 10, 12]],
+  ['the right 72 bytes and one more byte', `${longest}y`, hashOf(longest), [12]],
+  ['a wrong password with too many bytes as typed, but not in NFC', 'o\u0308'.repeat(36), hashOfCost('12'), [12, 12]],
   ['a long run of accents', 'e\u0301'.repeat(8_000), hashOfCost('12'), [12]],
   ['a NUL byte', `${wrong}\0`, hashOf(wrong), [12]],
   ['a lone surrogate', `${wrong}\ud800`, hashOf(`${wrong}\ufffd`), [12]],
 ]
-test.each(failures)('a failure costs at least the comparisons for an unknown user: %s', async (...row) => {
+test.each(failures)('a failure takes at least the comparisons of an unknown user: %s', async (...row) => {
   const [, password, stored, costs] = row
   expect(await verifyPassword(password, stored)).toBeNull()
   expect(compared.map(([, cost]) => cost)).toEqual(costs)
@@ -55,13 +55,13 @@ test('bcrypt does its full work for the dummy hash', async () => {
   expect(dummy).toMatch(/^\$2b\$12\$[./A-Za-z0-9]{53}$/)
 })
 
-test.each(['2a', '2b', '2y'])('a hash that begins with $%s$ verifies', async (version) => {
+test.each(['2a', '2b', '2y'])('a hash that begins with $%s$ can be verified', async (version) => {
   const stored = `$${version}${hashOf(nfc).slice(3)}`
   expect(await verifyPassword(nfc, stored)).not.toBeNull()
   expect(await verifyPassword(wrong, stored)).toBeNull()
 })
 
-test('a password is verified as typed, then in NFC if that differs', async () => {
+test('a password is verified as typed, and then in NFC if its NFC form differs', async () => {
   expect(await verifyPassword(nfd, hashOf(nfd))).not.toBeNull()
   expect(compared).toEqual([[nfd, 4]])
   compared = []
@@ -79,8 +79,8 @@ test('a new password is hashed in NFC, with a cost of 12', async () => {
   for (const typed of [nfd, nfc]) expect(await verifyPassword(`${typed} meadow`, stored)).not.toBeNull()
 })
 
-test('a cheaper hash is replaced by one of the NFC, unless that is too long', async () => {
-  const long = '\ufb2c'.repeat(24) // 72 bytes, and 144 in NFC
+test('a hash of lower cost is replaced by a hash of the NFC form, unless that form is too long', async () => {
+  const long = '\ufb2c'.repeat(24) // 72 bytes as typed, and 144 bytes in NFC
   for (const [typed, hashed] of [
     [wrong, wrong],
     [nfd, nfc],
@@ -92,7 +92,7 @@ test('a cheaper hash is replaced by one of the NFC, unless that is too long', as
   }
 })
 
-test('a hash at today’s cost is kept', async () => {
+test('a hash of the current cost is not replaced', async () => {
   comparing.mockResolvedValueOnce(true as never)
   expect(await verifyPassword(wrong, hashOfCost('12'))).toEqual({ upgraded: null })
   expect(hashing).not.toHaveBeenCalled()

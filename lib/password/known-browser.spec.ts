@@ -6,7 +6,7 @@ import { makeKnownBrowser, readKnownBrowser } from './known-browser'
 const account = 'ada@example.com'
 const now = () => Math.floor(Date.now() / 1000)
 
-test('a browser is known to one account, and keeps its ID when the cookie is renewed', () => {
+test('a browser is recognized only for one account, and its ID stays the same when the cookie is renewed', () => {
   const signedInAt = now() - 60
   const cookie = makeKnownBrowser(account, null, signedInAt)
   expect(cookie).toMatch(/^[\w-]{48}$/)
@@ -18,12 +18,12 @@ test('a browser is known to one account, and keeps its ID when the cookie is ren
   for (const other of ['', 'ada@example.co', 'eve@example.com']) expect(readKnownBrowser(cookie, other)).toBeNull()
 })
 
-test('it is forgotten after 180 days', () => {
+test('a browser is not recognized after 180 days', () => {
   expect(readKnownBrowser(makeKnownBrowser(account, null, now() - lifetimes.knownBrowser + 10), account)).not.toBeNull()
   expect(readKnownBrowser(makeKnownBrowser(account, null, now() - lifetimes.knownBrowser - 1), account)).toBeNull()
 })
 
-test('no bit of the cookie can be changed, and no refresh token is one', () => {
+test('a cookie with any changed bit is rejected, and so is a refresh token in its place', () => {
   const bytes = Buffer.from(makeKnownBrowser(account, null, now()), 'base64url')
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const forged = Buffer.from(bytes)

@@ -5,7 +5,7 @@ import { countGuesses } from './strength'
 const context = ['ada.lovelace.1815@example.com', 'Dashboard']
 const isGuessable = (password: string) => !(countGuesses(password, context) >= minGuesses)
 
-/** The same passwords in every run. */
+/** Returns the same random passwords in every run. */
 function randomPasswords(count: number, length: number, alphabet: string): string[] {
   let state = 20261121
   const next = () => {
@@ -34,13 +34,13 @@ test.each(['lantern meadow otter', 'Sommer-Laterne-Violine', 'zapato nube lámpa
   (password) => expect(isGuessable(password)).toBe(false),
 )
 
-test('all forms of a password get the same rating', () => {
+test('all Unicode forms of a password get the same rating', () => {
   const zoe = ['zöe.grüßhold@example.com']
   for (const form of ['NFC', 'NFD'])
     expect(countGuesses('Grüßhold1!'.normalize(form), zoe), form).toBeLessThan(minGuesses)
 })
 
-test('the worst password costs less than 50 ms of CPU', () => {
+test('the slowest password takes less than 50 ms of CPU time', () => {
   const longer = 'p4$$w0rdP4$$w0rdP4$$w0rd$4$&€$wérd$i'.repeat(2)
   const worst = ['P4$$w0rd'.repeat(9), longer, '$@!10|375'.repeat(8), 'ﷺ'.repeat(24)]
   for (const password of worst) countGuesses(password, context)

@@ -22,30 +22,30 @@ test.each([
   [1234567890, '005924'],
   [2000000000, '279037'],
   [20000000000, '353130'],
-])('at %i the code of RFC 6238, appendix B, is %s, for three steps', async (time, code) => {
+])('at %i s, the code is %s as in RFC 6238, appendix B, and is valid for three steps', async (time, code) => {
   const at = async (seconds: number) => stepsOfCode(rfcSecret, code, time + seconds)
   for (const seconds of [-30, 0, 30]) expect(await at(seconds)).toEqual([Math.floor(time / 30)])
   for (const seconds of [-60, 60]) expect(await at(seconds)).toEqual([])
 })
 
-test('a code can have spaces, hyphens and Arabic digits, and nothing else', async () => {
+test('a code may contain only digits, Arabic digits, spaces and hyphens', async () => {
   for (const typed of ['287 082', ' 287-082\n', '٢٨٧٠٨٢', '۲۸۷۰۸۲', '2 8 7 0 8 2'])
     expect(await stepsOfCode(rfcSecret, typed, 59), typed).toEqual([1])
   for (const typed of ['', '28708', '2870820', '94287082', '28708२', '287082x', '２８７０８２', '-', '287083'])
     expect(await stepsOfCode(rfcSecret, typed, 59), typed).toEqual([])
 })
 
-test('oathtool makes the codes of a new secret', async () => {
+test('oathtool generates the same codes for a new secret', async () => {
   const secret = await newTotpSecret()
   expect(secret).toMatch(/^[A-Z2-7]{32}$/)
   for (const time of [0, 59, 1_800_000_000, 1_800_000_030]) {
     const { stdout } = spawnSync('oathtool', ['--totp', '-b', '-N', `@${time}`, secret], { encoding: 'utf8' })
-    if (stdout === null) return // not installed
+    if (stdout === null) return // oathtool is not installed
     expect(await stepsOfCode(secret, stdout.trim(), time)).toContain(Math.floor(time / 30))
   }
 })
 
-test('the URI encodes the address, and has no other colon in its label', async () => {
+test('the URI encodes the email address, and its label contains only one colon', async () => {
   const { APP_NAME } = env()
   env().APP_NAME = 'A: B & C'
   const uri = await totpUri(rfcSecret, 'ada+1@example.com')
@@ -56,7 +56,7 @@ test('the URI encodes the address, and has no other colon in its label', async (
   expect(uri).not.toContain('+')
 })
 
-test('ten recovery codes differ, and are found however they are typed', () => {
+test('ten recovery codes are different, and spelling variants have the same hash', () => {
   const codes = newRecoveryCodes()
   expect(new Set(codes).size).toBe(10)
   for (const code of codes) expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{6}-){3}[0-9A-HJKMNP-TV-Z]{6}$/)
@@ -66,7 +66,7 @@ test('ten recovery codes differ, and are found however they are typed', () => {
   expect(hashRecoveryCode('7K3M9Q-XAT2VD-HB1RW8-0FJCNF')).not.toEqual(stored)
 })
 
-test('every key decrypts, for one purpose, and no changed character is accepted', async () => {
+test('every key decrypts only for the same purpose, and a changed ciphertext is rejected', async () => {
   const encrypted = await encrypt('the secret', 'totp 1')
   expect(encrypted).not.toBe(await encrypt('the secret', 'totp 1'))
   for (const purpose of ['totp 2', 'enrolment 1', '']) expect(await decrypt(encrypted, purpose)).toBeNull()

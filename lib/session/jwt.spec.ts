@@ -16,7 +16,7 @@ type Changes = {
   key?: Parameters<SignJWT['sign']>[0]
 }
 
-/** A valid token with changes. A claim that is undefined is left out. */
+/** Returns a valid token with changed claims. Omits claims that are undefined. */
 async function sessionToken({ claims, header, key }: Changes): Promise<string> {
   const { kid, privateKey } = env().SESSION_SIGNING_KEYS
   const defaults = {
@@ -33,7 +33,7 @@ async function sessionToken({ claims, header, key }: Changes): Promise<string> {
     .sign(key ?? privateKey)
 }
 
-test('a token has the email and the time of the sign-in, and what else is known about it', () => {
+test('a token contains the email address, the time of the sign-in, and its other stored properties', () => {
   const times = { issuedAt: now(), expiresAt: now() + 60 }
   const payload = (more: object) => decodeJwt(signSessionToken({ ...claims, ...more, ...times }))
   const always = { email: 'ada@example.com', auth_time: claims.authenticatedAt }
@@ -43,7 +43,7 @@ test('a token has the email and the time of the sign-in, and what else is known 
   for (const claim of Object.keys(known)) expect(payload({})).not.toHaveProperty(claim)
 })
 
-test('a token of this service is verified', async () => {
+test('a token of this service is accepted', async () => {
   const expiresAt = now() + 60
   const verified = { ...subject, expiresAt: new Date(expiresAt * 1000) }
   expect(await verifySessionToken(signSessionToken({ ...claims, issuedAt: now(), expiresAt }))).toEqual(verified)
@@ -51,7 +51,7 @@ test('a token of this service is verified', async () => {
 })
 
 const rejected: Record<string, () => Promise<string> | string> = {
-  'an expired one': () => signSessionToken({ ...claims, issuedAt: now() - 60, expiresAt: now() - 1 }),
+  'an expired token': () => signSessionToken({ ...claims, issuedAt: now() - 60, expiresAt: now() - 1 }),
   'another issuer': () => sessionToken({ claims: { iss: 'https://elsewhere.example' } }),
   'another audience': () => sessionToken({ claims: { aud: 'widget' } }),
   'another type': () => sessionToken({ header: { typ: 'at+jwt' } }),

@@ -28,12 +28,12 @@ test('the required settings are sufficient', () => {
   expect(parseEnv(good).PUBLIC_URL).toBe('https://login.example.com')
 })
 
-test('PUBLIC_URL is kept as an origin: without a slash, and in lower case', () => {
+test('PUBLIC_URL is normalized to an origin in lower case without a slash', () => {
   for (const PUBLIC_URL of ['https://login.example.com/', 'HTTPS://Login.Example.com', 'https://login.example.com:443'])
     expect(parseEnv({ ...good, PUBLIC_URL }).PUBLIC_URL).toBe('https://login.example.com')
 })
 
-test('a color may lack its #, which begins a comment in an env file', () => {
+test('a color may be given without #, because # begins a comment in an env file', () => {
   const colors = { ACCENT_COLOR: '635BFF', ACCENT_COLOR_DARK: '#6fd3a0' }
   expect(parseEnv({ ...good, ...colors })).toMatchObject({ ACCENT_COLOR: '#635BFF', ACCENT_COLOR_DARK: '#6fd3a0' })
   expect(parseEnv({ ...good, ACCENT_COLOR_DARK: '6fd3a0' }).ACCENT_COLOR_DARK).toBe('#6fd3a0')
@@ -44,17 +44,17 @@ test('a color may lack its #, which begins a comment in an env file', () => {
 
 test('names the settings that are present but empty', () => {
   expect(emptySettings(good)).toEqual([])
-  // bin/server.mjs empties VERCEL; the last one is not ours
+  // bin/server.mjs empties VERCEL, and EDITOR is not one of our settings
   const empty = { DIRECT_DATABASE_URL: '', ACCENT_COLOR: ' ', APP_NAME: undefined, VERCEL: '', EDITOR: '' }
   expect(emptySettings({ ...good, ...empty })).toEqual(['DIRECT_DATABASE_URL', 'ACCENT_COLOR'])
 })
 
-test('CRON_SECRET has at least 16 characters', () => {
+test('CRON_SECRET must have at least 16 characters', () => {
   expect(parseEnv({ ...good, CRON_SECRET: 'x'.repeat(16) }).CRON_SECRET).toBe('x'.repeat(16))
   expect(problems({ ...good, CRON_SECRET: 'x'.repeat(15) })).toEqual(['CRON_SECRET must have at least 16 characters'])
 })
 
-test('links lead to an http URL, or to a path of this site', () => {
+test('links must be http or https URLs or paths of this site', () => {
   for (const name of ['DASHBOARD_URL', 'SIGN_IN_URL', 'FORGOT_PASSWORD_URL']) {
     for (const target of ['/', '/reports?year=2026#top', 'https://www.example.com/x', 'http://localhost:3000/'])
       expect(problems({ ...good, [name]: target }), target).toEqual([])
@@ -64,7 +64,7 @@ test('links lead to an http URL, or to a path of this site', () => {
   }
 })
 
-test('callbacks of dashboards have https, or are on this machine, and never on our own origin', () => {
+test('dashboard callbacks must have https or be on this machine, and must not be on our own origin', () => {
   const local = ['http://localhost:4000', 'http://127.0.0.1:4000/cb', 'http://[::1]/']
   const urls = ['https://app.example.com/callback?a=b', ...local]
   const list = { ...good, DASHBOARD_CALLBACK_URLS: urls.join(' , ') }
@@ -98,21 +98,21 @@ test('statements are prepared unless a setting or the URL names a pooler', () =>
   expect(parseEnv({ ...pooler, DATABASE_PREPARED_STATEMENTS: 'true' }).DATABASE_PREPARED_STATEMENTS).toBe(true)
 })
 
-test('DATABASE_URL has no schema and no options, and other parameters without effect are named', () => {
+test('DATABASE_URL must not contain schema or options, and other parameters without effect are listed', () => {
   const withQuery = (query: string) => ({ ...good, DATABASE_URL: `${good.DATABASE_URL}?sslmode=no-verify&${query}` })
   for (const name of ['schema', 'options'])
     expect(problems(withQuery(`${name}=secret`))).toEqual([expect.stringMatching(`parameter ${name}: [^=]+$`)])
   expect(ignoredParameters(withQuery('host=/run&connection_limit=5').DATABASE_URL)).toEqual(['connection_limit'])
 })
 
-test('a second factor needs password sign-in, and a key that encrypts', () => {
+test('a second factor requires password sign-in and an encryption key', () => {
   expect(problems({ ...good, SECOND_FACTOR: 'true' })).toEqual([
     'SECOND_FACTOR needs PASSWORD_SIGN_IN=true',
     'ENCRYPTION_KEY is missing: SECOND_FACTOR is true',
   ])
 })
 
-test('all missing settings are listed at once; an empty setting is missing', () => {
+test('all missing settings are listed together, and empty settings count as missing', () => {
   const names = (lines: string[]) => lines.map((line) => line.split(' ')[0])
   const all = ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'REDIS_URL']
   expect(names(problems({ NODE_ENV: 'production' }))).toEqual(all)
@@ -120,7 +120,7 @@ test('all missing settings are listed at once; an empty setting is missing', () 
   expect(names(problems({ ...blank, NODE_ENV: 'production' }))).toEqual(all)
 })
 
-test('invalid settings are listed with them, without their values', () => {
+test('invalid settings are listed together with missing ones, without their values', () => {
   const wrong = {
     DATABASE_URL: 'mysql://secret',
     PUBLIC_URL: 'https://login.example.com/path',
@@ -135,7 +135,7 @@ test('invalid settings are listed with them, without their values', () => {
   expect(lines.join()).not.toContain('secret')
 })
 
-test('the settings of a Redis decide where requests are counted; counting in process must be explicit in production', () => {
+test('the Redis settings decide where requests are counted, and production requires RATE_LIMIT for counting in process', () => {
   const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token, ...none } = good
   const redis = { ...none, REDIS_URL: 'rediss://user:secret@redis.example.com:6380' }
   const vercel = { ...redis, KV_REST_API_URL: url, KV_REST_API_TOKEN: token }
@@ -153,7 +153,7 @@ test('the settings of a Redis decide where requests are counted; counting in pro
     [none, 'REDIS_URL is missing: set it, or UPSTASH_REDIS_REST_URL, or RATE_LIMIT=in-process for a single process'],
     [{ ...none, RATE_LIMIT: 'redis' }, 'REDIS_URL is missing'],
     [{ ...none, RATE_LIMIT: 'upstash' }, 'UPSTASH_REDIS_REST_URL is missing', 'UPSTASH_REDIS_REST_TOKEN is missing'],
-    // otherwise one of them would be ignored silently
+    // otherwise one of the two settings would be ignored silently
     [{ ...good, ...redis }, `REDIS_URL conflicts with ${upstash}: remove one or the other`],
     [
       { ...good, ...redis, RATE_LIMIT: 'upstash' },
@@ -165,7 +165,7 @@ test('the settings of a Redis decide where requests are counted; counting in pro
     expect(problems(settings)).toEqual(expected)
 })
 
-test('ENCRYPTION_KEY is a list of 256-bit keys in base64 or base64url, and has an old name', () => {
+test('ENCRYPTION_KEY is a list of 256-bit keys in base64 or base64url, and its old name still works', () => {
   const [first, second] = [Buffer.alloc(32, 250), Buffer.alloc(32, 7)]
   const list = `${first.toString('base64')}, ${second.toString('base64url')}`
   const keys = [new Uint8Array(first), new Uint8Array(second)]
@@ -208,7 +208,7 @@ test('production requires https, except on loopback', () => {
     expect(problems({ ...good, PUBLIC_URL: `http://${host}:3000`, TRUSTED_PROXIES: '0' }), host).toEqual([])
   }
   const several = problems({ ...good, PUBLIC_URL: 'http://login.example.com', DATABASE_URL: 'wrong' })
-  // in one list with all other problems
+  // the list contains all other problems too
   expect(several).toEqual([expect.stringMatching(/^DATABASE_URL /), wrong])
   expect(problems({ ...good, PUBLIC_URL: 'http://login.example.com/path' })).toHaveLength(2)
 })
@@ -220,7 +220,7 @@ test('production requires a reverse proxy, except on loopback and on Vercel', ()
   expect(problems({ ...good, TRUSTED_PROXIES: '0', VERCEL: '1' })).toEqual([])
 })
 
-test('the breached-password check is on in production unless it is switched off, and off elsewhere', () => {
+test('the breached-password check is on by default in production, and off by default elsewhere', () => {
   const check = (settings: Record<string, string>) => parseEnv({ ...good, ...settings }).PASSWORD_BREACH_CHECK
   expect(check({})).toBe(true)
   expect(check({ PASSWORD_BREACH_CHECK: '' })).toBe(true)
@@ -230,7 +230,7 @@ test('the breached-password check is on in production unless it is switched off,
   expect(problems({ ...good, PASSWORD_BREACH_CHECK: 'no' })).toHaveLength(1)
 })
 
-test('email needs both settings, and brings the forgot-password page', () => {
+test('email requires both settings, and enables the forgot-password page', () => {
   const mail = { SMTP_URL: 'smtps://user:p%40ss@smtp.example.com', MAIL_FROM: 'login@example.com' }
   expect(parseEnv(good).FORGOT_PASSWORD_URL).toBeUndefined()
   expect(parseEnv({ ...good, ...mail }).FORGOT_PASSWORD_URL).toBe('/forgot-password')
@@ -240,7 +240,7 @@ test('email needs both settings, and brings the forgot-password page', () => {
   expect(problems({ ...good, MAIL_FROM: mail.MAIL_FROM })).toEqual([expect.stringMatching(/^SMTP_URL is missing/)])
   for (const SMTP_URL of ['smtp://localhost:1025', 'smtp://[::1]:25', 'smtp://smtp.example.com:587/'])
     expect(problems({ ...good, ...mail, SMTP_URL }), SMTP_URL).toEqual([])
-  // nodemailer would read options from the parameters, such as one that accepts any certificate
+  // In parameters, nodemailer would accept options such as one that disables the certificate check.
   for (const SMTP_URL of ['smtp://u:pa/ss@host', 'smtp://u:1/2@host', 'smtp://u:p#ss@host', 'smtp://u:p?ss@host'])
     expect(problems({ ...good, ...mail, SMTP_URL })[0], SMTP_URL).toMatch(/^SMTP_URL must .*%2F for \//)
   for (const SMTP_URL of ['smtp://u:100%@host', 'smtp://u:%zz@host'])

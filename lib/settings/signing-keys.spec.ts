@@ -16,7 +16,7 @@ const jwk = (type: 'ec' | 'rsa' | 'ed25519', options = {}) =>
 const p256 = () => jwk('ec', { namedCurve: 'P-256' })
 const set = (...keys: unknown[]) => JSON.stringify({ keys })
 
-test('a new set signs with its key and publishes its public part under the RFC 7638 thumbprint', async () => {
+test('a new key set signs with its key, and publishes the public key under its RFC 7638 thumbprint', async () => {
   const { kid, published } = parseSigningKeys(newSigningKeys())
   expect(published).toHaveLength(1)
   expect(published[0]).not.toHaveProperty('d')
@@ -24,7 +24,7 @@ test('a new set signs with its key and publishes its public part under the RFC 7
   expect(kid).toBe(await calculateJwkThumbprint(published[0]!))
 })
 
-test('the first key signs; the next and the previous one, private or public, are published with it', () => {
+test('the first key signs, and the public parts of all keys are published', () => {
   const [current, next] = [p256(), p256()]
   const { d, ...previous } = p256()
   const { kid, published } = parseSigningKeys(set(current, next, previous))
@@ -33,7 +33,7 @@ test('the first key signs; the next and the previous one, private or public, are
   expect(JSON.stringify(published)).not.toContain('"d"')
 })
 
-test('a rotation publishes the next key, lets it sign, and drops the earlier one', () => {
+test('the three steps of a rotation publish the next key, sign with it, and drop the previous key', () => {
   const kids = (json: string) => parseSigningKeys(json).published.map(({ kid }) => kid)
   const start = newSigningKeys()
   const [first] = kids(start)
@@ -57,12 +57,12 @@ test('a rotation publishes the next key, lets it sign, and drops the earlier one
   expect(rotateSigningKeys(dropped.json).step).toBe('publish')
 })
 
-test('a public key verifies sessions, but no refresh token', () => {
+test('a key without a private part can’t verify refresh tokens', () => {
   const { d, ...previous } = p256()
   expect(parseSigningKeys(set(p256(), previous)).refreshKeys).toHaveLength(1)
 })
 
-test('a rotation that an earlier version began ends by dropping the previous key', () => {
+test('the next step of a rotation that an earlier version began drops the previous key', () => {
   const [current, { d, ...previous }] = [p256(), p256()]
   expect(rotateSigningKeys(set(current, previous)).step).toBe('drop')
 })

@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url'
 import { expect, test } from 'vitest'
 import { domainOf } from './connection'
 
-test('the domain of an email address, in ASCII', () => {
+test('returns the domain of an email address in ASCII', () => {
   expect(domainOf('ada@Bücher.example')).toBe('xn--bcher-kva.example')
   expect(domainOf(`ada@${'ü'.repeat(40)}.example`)).toMatch(/^xn--/)
   expect(domainOf('ada@example\u3002org')).toBe('example.org')
@@ -15,7 +15,7 @@ test('the domain of an email address, in ASCII', () => {
     expect(domainOf(email), email).toBeNull()
 })
 
-test('a domain that is too long is rejected without the conversion, which would take ten times as long', () => {
+test('a domain that is too long is rejected before the conversion, which would take ten times as long', () => {
   const domain = `${Array.from({ length: 2_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')}.org`
   const cpuOf = (work: () => unknown) => {
     const before = process.cpuUsage()

@@ -8,7 +8,7 @@ const settings = { kind: 'oidc' as const, issuer: 'https://idp.example', clientI
 const binding = { connection: 'id', issuer: settings.issuer, clientId: settings.clientId }
 const secrets = { clientSecret: 'the secret' }
 
-/** The module in a process with these keys. */
+/** Returns the module as loaded in a process with these keys. */
 async function withKeys(...keys: Buffer[]) {
   vi.resetModules()
   vi.stubEnv('ENCRYPTION_KEY', keys.map((key) => key.toString('base64')).join(', '))
@@ -31,7 +31,7 @@ test('the first key encrypts, and every key decrypts', async () => {
   await expect((await withKeys(second, third)).decrypt(encrypted)).rejects.toMatchObject({ check: 'secrets' })
 })
 
-test('decrypts what the key itself encrypted, and encrypts with a key that is derived for connections', async () => {
+test('decrypts data encrypted with the key itself, and encrypts with a key derived for connections', async () => {
   const { decrypt } = await withKeys(second, first)
   for (const key of [first, second, deriveKey(first, 'connection-secrets')])
     expect(await decrypt(await encryptedWith(key))).toEqual(secrets)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createWidgetToken, demandOrigin } from './manage'
 
-test('the last characters of a token, which a command takes, do not look like a flag', async () => {
+test('the last characters of a token, which identify it in a command, do not look like a flag', async () => {
   const hints: string[] = []
   const create = async ({ data }: { data: { hint: string } }) => hints.push(data.hint)
   for (let count = 0; count < 2_000; count++) await createWidgetToken('id', { widgetToken: { create } } as never)
@@ -37,7 +37,7 @@ for (const [what, origins] of Object.entries(rejected))
     for (const origin of origins) expect(() => demandOrigin(origin), origin).toThrow(/^“/)
   })
 
-test('names what to enter in place of what is almost an origin', () => {
+test('an error for a value that is almost an origin names the right value', () => {
   expect(() => demandOrigin('https://www.example.com/')).toThrow('use https://www.example.com')
   expect(() => demandOrigin('https://bücher.example')).toThrow('use https://xn--bcher-kva.example')
 })

@@ -9,7 +9,7 @@ const settingsFrom = async (flags: Flags) =>
   (await oidc.add.settingsFrom({ slug: 'acme', domains: [] }, { ...good, ...flags }, secret)).settings
 const common = { issuer: 'https://login.microsoftonline.com/common/v2.0', 'email-claim': 'upn' }
 
-test('reads the flags of a provider, without white space around them', async () => {
+test('reads the flags of a provider, and ignores white space around their values', async () => {
   const stored = { kind: 'oidc', issuer: good.issuer, clientId: 'x' }
   for (const [flags, settings] of [
     [{}, {}],
@@ -30,7 +30,7 @@ test('reads the flags of a provider, without white space around them', async () 
   })
 })
 
-test('names the flag that it can’t use', async () => {
+test('an error names the flag that can’t be used', async () => {
   for (const [flags, message] of [
     [{ 'token-auth': 'jwt' }, '--token-auth must be post or basic'],
     [{ 'trust-claim': true }, '--trust-claim needs --email-claim'],
@@ -42,7 +42,7 @@ test('names the flag that it can’t use', async () => {
     await expect(settingsFrom(flags), JSON.stringify(flags)).rejects.toThrow(message)
 })
 
-test('keeps what an update does not name, and reads a secret for another client, on demand, or without flags', async () => {
+test('an update changes only what flags name, and reads a secret for another client, on request, or without flags', async () => {
   const stored = { kind: 'oidc' as const, issuer: good.issuer, clientId: 'x', emailClaim: 'upn', trustClaim: true }
   for (const [flags, settings, readsSecret] of [
     [{}, {}, true],
@@ -67,7 +67,7 @@ test('keeps what an update does not name, and reads a secret for another client,
   await expect(another).rejects.toThrow('add it as another connection')
 })
 
-test('needs the domains for which each of several tenants vouches', async () => {
+test('several tenants require that each names the domains for which it vouches', async () => {
   const [one, two] = [randomUUID(), randomUUID()]
   const domains = ['a.example', 'b.example', 'xn--bcher-kva.example']
   const enter = async (tenant: string[]) =>
@@ -90,7 +90,7 @@ test('needs the domains for which each of several tenants vouches', async () => 
     await expect(enter(tenants), String(tenants)).rejects.toThrow(message)
 })
 
-test('shows how the client authenticates, and what its claim may do', () => {
+test('the list shows how the client authenticates and whether its email claim may link or create users', () => {
   const lines = (settings: object) =>
     oidc.describe({ slug: 'acme', settings: { kind: 'oidc', clientId: 'x', ...settings } } as never).settings
   expect(lines({})).toEqual(['client ID: x'])

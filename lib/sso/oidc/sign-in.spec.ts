@@ -40,7 +40,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** A connection to the provider. Its metadata is fetched anew, because it is cached by connection. */
+/** Returns a new connection to the provider. Its metadata is fetched again, because the cache is per connection. */
 async function connect(settings: Partial<OidcSettings> = {}): Promise<OidcConnection> {
   const connection = {
     id: randomUUID(),
@@ -55,7 +55,7 @@ async function connect(settings: Partial<OidcSettings> = {}): Promise<OidcConnec
 }
 
 const newSecrets = () => ({ state: newSecret(), nonce: newSecret(), codeVerifier: newSecret(), requestId: '' })
-/** Starts a sign-in at the provider. Returns the query with which it redirects to the callback. */
+/** Starts a sign-in. Returns the query with which the provider redirects to the callback. */
 async function visit(connection: OidcConnection, secrets: ReturnType<typeof newSecrets>): Promise<URLSearchParams> {
   const href = await authorize(connection, secrets)
   const response = await fetch(href.replace(connection.settings.issuer, provider.issuer), { redirect: 'manual' })
@@ -70,7 +70,7 @@ async function signIn(connection: OidcConnection) {
   return { identity, contact: await contact(), amr }
 }
 
-/** Which check a sign-in fails, and what the page says. */
+/** Returns the check that a sign-in fails and the error for the page, or 'accepted'. */
 async function outcomeOf(work: Promise<unknown>): Promise<string | [check: string, error: string]> {
   try {
     await work
@@ -91,9 +91,9 @@ function rejects(error: string, behaviors: Record<string, [check: string, behavi
   }
 }
 
-// ID tokens and responses
+// Tests of ID tokens and authorization responses
 
-test('reads how the user authenticated only if all listed values are registered', async () => {
+test('reads the amr claim only if all its values are registered', async () => {
   const connection = await connect()
   for (const [given, taken] of [
     [
@@ -117,12 +117,12 @@ const hs256 = (claims: object, secret: string) => {
 }
 const metadata = (changed: Claims): Behavior => ({ metadata: (genuine) => ({ ...genuine, ...changed }) })
 const anyAlgorithm = metadata({ id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'] })
-/** Changes claims of the ID token. What is undefined is left out. */
+/** Changes claims of the ID token. Claims that are undefined are omitted. */
 const claims = (change: Claims | ((genuine: Claims) => Claims)): Behavior => ({
   claims: (genuine) => ({ ...genuine, ...(typeof change === 'function' ? change(genuine) : change) }),
 })
 const now = () => Math.floor(Date.now() / 1000)
-/** Adds as much to a response as it lacks of a size. */
+/** Pads a response to this size. */
 const sized = (genuine: object, bytes: number) => ({
   ...genuine,
   more: 'x'.repeat(bytes - JSON.stringify({ ...genuine, more: '' }).length),
@@ -130,7 +130,7 @@ const sized = (genuine: object, bytes: number) => ({
 const fetched = () => provider.requests.filter((path) => path.includes('well-known')).length
 const minuteMs = 60_000
 const [timeOrigin, startOfClock] = [Date.now.bind(Date), performance.now.bind(performance)]
-/** Moves the clocks of this process, which are also those of the provider. */
+/** Moves the clocks of this process, which the provider uses too. */
 function later(ms: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => timeOrigin() + ms)
   vi.spyOn(performance, 'now').mockImplementation(() => startOfClock() + ms)
@@ -141,7 +141,7 @@ const responseBytes = 256 * 1024
 
 rejects('response_invalid', {
   'a foreign key': ['id_token_signature', { sign: (claims) => signed(claims, foreign) }],
-  'a foreign key that the header brings along': [
+  'a foreign key that is in the header': [
     'id_token_signature',
     {
       sign: async (claims) => {
@@ -160,12 +160,12 @@ rejects('response_invalid', {
       },
     },
   ],
-  'alg none, as the metadata allows': ['id_token_alg', { sign: withoutSignature, ...anyAlgorithm }],
-  'HS256 with the client secret, as the metadata allows': [
+  'alg none, although the metadata allows it': ['id_token_alg', { sign: withoutSignature, ...anyAlgorithm }],
+  'HS256 with the client secret, although the metadata allows it': [
     'id_token_alg',
     { sign: (claims) => hs256(claims, clientSecret), ...anyAlgorithm },
   ],
-  'HS256 with the public key, as the metadata allows': [
+  'HS256 with the public key, although the metadata allows it': [
     'id_token_alg',
     { sign: async (claims, { publicKey }) => hs256(claims, await exportSPKI(publicKey)), ...anyAlgorithm },
   ],
@@ -178,8 +178,8 @@ rejects('response_invalid', {
   'another audience': ['id_token_aud', claims({ aud: 'another-client' })],
   'no audience': ['id_token_aud', claims({ aud: undefined })],
   'two audiences without azp': ['id_token_aud', claims(({ aud }) => ({ aud: [aud, 'other'] }))],
-  'two audiences, and azp is the other': ['id_token_azp', claims(({ aud }) => ({ aud: [aud, 'other'], azp: 'other' }))],
-  'one audience, and azp is another': ['id_token_azp', claims({ azp: 'other' })],
+  'two audiences, and azp is not ours': ['id_token_azp', claims(({ aud }) => ({ aud: [aud, 'other'], azp: 'other' }))],
+  'one audience, and azp is not ours': ['id_token_azp', claims({ azp: 'other' })],
   'nbf in two minutes': ['id_token_nbf', claims(() => ({ nbf: now() + 120 }))],
   'exp two minutes ago': ['id_token_exp', claims(() => ({ exp: now() - 120 }))],
   'no exp': ['id_token_exp', claims({ exp: undefined })],
@@ -190,7 +190,7 @@ rejects('response_invalid', {
   'half a surrogate pair in sub': ['id_token_sub', claims({ sub: 'a\ud800' })],
   'a NUL in sub': ['id_token_sub', claims({ sub: 'a\0b' })],
   'another iss parameter': ['response_iss', { response: (given) => given.set('iss', 'https://accounts.google.com') }],
-  'no iss parameter, where it was announced': ['response_iss', { response: (given) => given.delete('iss') }],
+  'no iss parameter, although announced': ['response_iss', { response: (given) => given.delete('iss') }],
   'no code': ['response_code', { response: (given) => given.delete('code') }],
   'two codes': ['response_invalid', { response: (given) => given.append('code', 'x') }],
   'an ID token in the URL': ['id_token_alg', { response: (given) => given.append('id_token', 'x.y.z') }],
@@ -200,7 +200,7 @@ rejects('response_invalid', {
   ],
 })
 
-test('rejects a code of another sign-in (PKCE)', async () => {
+test('rejects a code that belongs to another sign-in (PKCE)', async () => {
   const connection = await connect()
   const [own, stolen] = [newSecrets(), newSecrets()]
   const response = await visit(connection, own)
@@ -209,7 +209,7 @@ test('rejects a code of another sign-in (PKCE)', async () => {
   expect(outcome).toEqual(['token_invalid_grant', 'server_error'])
 })
 
-test('accepts a missing iss parameter, clocks 30 seconds apart, our own azp, and one audience in an array', async () => {
+test('accepts a missing iss parameter, a clock difference of 30 seconds, our own azp, and one audience in an array', async () => {
   provider.behavior = {
     ...metadata({ authorization_response_iss_parameter_supported: undefined }),
     ...claims(({ aud }) => ({ aud: [aud], azp: aud, iat: now() + 30, nbf: now() + 30 })),
@@ -231,7 +231,7 @@ test('rejects a token of a tenant that is not listed', async () => {
   }
 })
 
-test('passes on the domains for which the tenant of the token vouches', async () => {
+test('returns the domains for which the tenant of the token vouches', async () => {
   const [one, two, single] = [randomUUID(), randomUUID(), randomUUID()]
   const connection = await connect({
     tenants: [one, two],
@@ -248,7 +248,7 @@ test('passes on the domains for which the tenant of the token vouches', async ()
   expect((await signIn(await connect({ tenants: [single] }))).contact).not.toHaveProperty('domains')
 })
 
-test('rejects every sign-in with several tenants that have no domains', async () => {
+test('rejects every sign-in if several tenants are configured without their domains', async () => {
   const [one, two] = [randomUUID(), randomUUID()]
   provider.behavior = claims({ tid: one })
   for (const tenantDomains of [undefined, { [one]: ['a.example'] }]) {
@@ -257,9 +257,9 @@ test('rejects every sign-in with several tenants that have no domains', async ()
   }
 })
 
-// Responses of the provider
+// Tests of the provider's responses
 
-test('sends the client secret as the provider announces, or as the connection says', async () => {
+test('sends the client secret by the method that the connection names or that the provider announces', async () => {
   const both = ['client_secret_basic', 'client_secret_post']
   for (const [announced, registered, tokenAuth, accepted] of [
     [undefined, 'basic', undefined, true],
@@ -282,7 +282,7 @@ test('sends the client secret as the provider announces, or as the connection sa
   }
 })
 
-test('advises the flag for a client that is registered for another authentication', () => {
+test('the advice for a failed client authentication names the flag for its method', () => {
   expect(advice.token_invalid_client).toContain('--token-auth post or basic')
 })
 
@@ -295,7 +295,7 @@ for (const error of ['access_denied', 'login_required', 'temporarily_unavailable
 }
 
 const tokenError = { status: 400, body: { error: 'x'.repeat(100) } }
-rejects('server_error', { 'a token error with a text of its own': ['token_error', { token: () => tokenError }] })
+rejects('server_error', { 'a token error with an unknown code': ['token_error', { token: () => tokenError }] })
 rejects('temporarily_unavailable', {
   'a token endpoint that fails': [
     'token_response',
@@ -359,7 +359,7 @@ const unusableKeys: Record<string, NonNullable<Behavior['jwks']>> = {
   'more than 64 KiB': (genuine) => ({ body: sized(genuine, keysBytes + 1) }),
 }
 for (const [what, jwks] of Object.entries(unusableKeys)) {
-  test(`uses the last good keys for a day in place of ${what}, and rejects sign-ins without them`, async () => {
+  test(`uses the last good keys for a day instead of ${what}, and rejects sign-ins without good keys`, async () => {
     const warnings = vi.spyOn(log, 'warn').mockReturnValue()
     const connection = await connect()
     provider.behavior = { jwks }
@@ -376,7 +376,7 @@ for (const [what, jwks] of Object.entries(unusableKeys)) {
   })
 }
 
-test('ignores keys that it can’t use, and fetches new ones', async () => {
+test('ignores keys that it can’t use, and fetches the keys again for an unknown key ID', async () => {
   const others = [
     { kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'other', alg: 'EdDSA' },
     { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA', kid },
@@ -404,7 +404,7 @@ test('ignores keys that it can’t use, and fetches new ones', async () => {
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
 })
 
-test('uses the last good metadata for a day while it can’t be fetched, and renews it in the background', async () => {
+test('uses the last good metadata for a day if it can’t be fetched, and renews it in the background', async () => {
   const warnings = vi.spyOn(log, 'warn').mockReturnValue()
   const connection = await connect()
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
@@ -421,9 +421,9 @@ test('uses the last good metadata for a day while it can’t be fetched, and ren
       expect(warnings.mock.calls.map(([fields]) => fields)).toContainEqual({ connection: 'acme', check }),
     )
   }
-  expect([fetched(), warnings.mock.calls.length]).toEqual([4, 3]) // once a minute at most
+  expect([fetched(), warnings.mock.calls.length]).toEqual([4, 3]) // at most one fetch and one warning per minute
 
-  // A provider that does not respond delays nobody.
+  // A provider that does not respond does not delay sign-ins.
   provider.behavior = { metadata: (genuine) => genuine }
   later(70 * minuteMs)
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
@@ -451,7 +451,7 @@ test('rejects a provider that can’t be reached', async () => {
   expect(outcome).toEqual(['provider_unreachable', 'temporarily_unavailable'])
 })
 
-test('sends the client secret to no other issuer, and for no other connection or client', async () => {
+test('sends the client secret only to its own issuer, for its own connection and client', async () => {
   const connection = await connect()
   const { settings } = connection
   for (const changed of [
@@ -463,9 +463,9 @@ test('sends the client secret to no other issuer, and for no other connection or
   expect(provider.requests).toEqual([])
 })
 
-// Metadata
+// Tests of the metadata
 
-/** A connection whose sign-ins can start with changed settings. Returns the check that a start fails. */
+/** Returns a function that starts a sign-in with changed settings and returns 'accepted' or the failed check. */
 async function startable() {
   const connection = await connect()
   return (settings: Partial<OidcSettings> = {}) =>
@@ -474,7 +474,7 @@ async function startable() {
     )
 }
 
-test('keeps a failed discovery for five seconds, with its error, or until the settings change', async () => {
+test('repeats the error of a failed discovery for five seconds, unless the settings change', async () => {
   const start = await startable()
   provider.behavior = metadata({ token_endpoint: undefined })
   const startedAt = performance.now()
@@ -482,14 +482,14 @@ test('keeps a failed discovery for five seconds, with its error, or until the se
   expect(await Promise.all([start(), start(), start()])).toEqual(Array(3).fill('discovery_metadata'))
   clock.mockReturnValue(startedAt + 4_999)
   expect([await start(), fetched()]).toEqual(['discovery_metadata', 1])
-  expect(await start({ clientId: 'another' })).toBe('secrets') // which are bound to the client
+  expect(await start({ clientId: 'another' })).toBe('secrets') // the secrets are bound to the client ID
   expect([await start(), fetched()]).toEqual(['discovery_metadata', 2])
   provider.behavior = {}
   clock.mockReturnValue(startedAt + 4_999 + 5_001)
   expect([await start(), fetched()]).toEqual(['accepted', 3])
 })
 
-test('fetches metadata once, then hourly, and at once when the settings change', async () => {
+test('fetches metadata once, then hourly, and again when the settings change', async () => {
   const start = await startable()
   const startedAt = performance.now()
   const clock = vi.spyOn(performance, 'now').mockReturnValue(startedAt)
@@ -503,7 +503,7 @@ test('fetches metadata once, then hourly, and at once when the settings change',
 })
 
 describe('a provider with https', () => {
-  /** Signs in while this process finds the provider of the test at an issuer with https. */
+  /** Signs in at an https issuer. This process connects to the test's provider instead. */
   async function signInAt(issuer: string) {
     const { metadata, claims } = provider.behavior
     Object.assign(provider.behavior, {
@@ -522,7 +522,7 @@ describe('a provider with https', () => {
     return signIn(await connect({ issuer }))
   }
 
-  test('has no endpoint with http', async () => {
+  test('may not have an endpoint with http', async () => {
     for (const endpoint of ['authorization_endpoint', 'token_endpoint', 'jwks_uri']) {
       provider.behavior = metadata({ [endpoint]: `${provider.issuer}/${endpoint}` })
       const [check] = await outcomeOf(signInAt('https://idp.example.com'))
@@ -543,7 +543,7 @@ describe('a provider with https', () => {
     }
   })
 
-  test('reads the hosted domain of Google from hd in the ID token, and of no other issuer', async () => {
+  test('reads the hosted domain from hd in the ID token, but only for Google', async () => {
     const issuer = 'https://accounts.google.com'
     for (const [from, hd, hostedDomain] of [
       [issuer, 'example.com', 'example.com'],
@@ -564,9 +564,9 @@ describe('settings', () => {
   const oidc = (settings: object) =>
     ConnectionSettings.safeParse({ kind: 'oidc', issuer: 'https://idp.example.com', clientId: 'x', ...settings })
       .success
-  test('reject an issuer that would trust too many users', () => {
+  test('reject an issuer whose users can’t all be trusted', () => {
     expect(oidc({})).toBe(true)
-    expect(oidc({ issuer: 'http://localhost:8080' })).toBe(true) // this service has http here
+    expect(oidc({ issuer: 'http://localhost:8080' })).toBe(true) // because PUBLIC_URL has http here
     for (const issuer of [
       'http://idp.example.com',
       'https://idp.example.com/.well-known/openid-configuration',
@@ -581,7 +581,7 @@ describe('settings', () => {
       '/%63ommon/v2.0',
       `/${tenant}/../common/v2.0`,
       `/${tenant}%2f..%2fcommon/v2.0`,
-      '/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', // the tenant of personal accounts
+      '/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', // the tenant of personal Microsoft accounts
       '/',
     ]) {
       const issuer = `https://login.microsoftonline.com${path}`
@@ -603,7 +603,7 @@ describe('settings', () => {
   })
 })
 
-// Email addresses
+// Tests of email addresses
 
 const email = 'ada@example.com'
 const problemOf = (documents: object[], name?: string) => {
@@ -622,7 +622,7 @@ test('accepts true, "true" and a missing email_verified as verified', () => {
     expect(isVerified([{ email, email_verified }]), String(email_verified)).toBe(false)
 })
 
-test('rejects an address that any document marks as unverified', () => {
+test('rejects an address that the ID token or the user info marks as unverified', () => {
   expect(isVerified([{ email_verified: true }, { email, email_verified: true }])).toBe(true)
   for (const documents of [
     [{ email_verified: false }, { email }],
@@ -633,7 +633,7 @@ test('rejects an address that any document marks as unverified', () => {
     expect(isVerified(documents), JSON.stringify(documents)).toBe(false)
 })
 
-test('reads the email address of the first document that has one', () => {
+test('reads the email address from the ID token, or from the user info if the ID token has none', () => {
   expect(emailOf([{ email }, { email: 'eve@example.com' }]).email).toBe(email)
   expect(emailOf([{ email: null }, { email }]).email).toBe(email)
   expect(emailOf([{ email: [email, 'ADA@example.com'] }, { email: 'eve@example.com' }]).email).toBe('ADA@example.com')
@@ -646,13 +646,13 @@ test('treats white space, empty texts and lists, and other types as a missing em
     expect(emailOf([{ email: padded }]).email, JSON.stringify(padded)).toBe(email)
 })
 
-test('reads no email address from two different ones, nor equates letters that look alike', () => {
+test('rejects two different email addresses, even if their letters look the same', () => {
   for (const another of ['eve@example.com', 'ada@example.com.evil.example', '\u0430da@example.com'])
     expect(problemOf([{ email: [email, another] }])).toBe('email_several')
   expect(problemOf([{ email: ['kelvin@example.com', '\u212Aelvin@example.com'] }])).toBe('email_several')
 })
 
-test('reads the configured claim instead, and names an address that is under another name', () => {
+test('reads only the configured claim, and reports an address that is in another claim', () => {
   for (const name of ['upn', 'unique_name', 'preferred_username', 'emails', 'https://acme.example/email'])
     expect(problemOf([{ email: 'eve@example.com', [name]: email }], name)).toBe(email)
   expect(problemOf([{ emails: [email, ' '] }], 'emails')).toBe(email) // as Azure AD B2C sends it
@@ -663,10 +663,10 @@ test('reads the configured claim instead, and names an address that is under ano
     expect(problemOf([claims])).toBe('email_missing')
 })
 
-test('links by another claim than email only if it is trusted', async () => {
+test('links users by a claim other than email only if that claim is trusted', async () => {
   provider.behavior = claims({ email: undefined, upn: 'ada@example.com' })
   const outcome = async (settings: Partial<OidcSettings>) => outcomeOf(signIn(await connect(settings)))
-  expect(await outcome({})).toBe('accepted') // the user info has an email
+  expect(await outcome({})).toBe('accepted') // the user info contains the email address
   expect(await outcome({ emailClaim: 'upn' })).toEqual(['email_claim_untrusted', 'no_access'])
   provider.person = { sub: randomUUID(), email: 'eve@example.com' }
   const { contact } = await signIn(await connect({ emailClaim: 'upn', trustClaim: true }))
@@ -676,7 +676,7 @@ test('links by another claim than email only if it is trusted', async () => {
   expect((await signIn(await connect({ emailClaim: 'upn', trustClaim: true }))).contact.email).toBe(email)
 })
 
-test('asks the user info for an address that the ID token has as null or an empty text', async () => {
+test('reads the address from the user info if it is null or an empty text in the ID token', async () => {
   for (const nothing of [null, '', ' ']) {
     provider.behavior = claims({ email: nothing })
     expect((await signIn(await connect())).contact.email, String(nothing)).toBe(provider.person.email)
@@ -693,7 +693,7 @@ const prompts: [who: string, account?: string, login?: string, listed?: string[]
   ['Google', 'select_account', 'select_account', undefined, 'https://accounts.google.com'],
   ['Entra ID', 'select_account', 'login', undefined, `https://login.microsoftonline.com/${randomUUID()}/v2.0`],
 ]
-test.each(prompts)('the prompt suits %s', (_, account, login, listed, issuer = 'https://idp.example') => {
+test.each(prompts)('the prompt is valid for %s', (_, account, login, listed, issuer = 'https://idp.example') => {
   const metadata = { issuer, prompt_values_supported: listed }
   expect([promptOf('account', metadata), promptOf('login', metadata)]).toEqual([account, login])
 })

@@ -33,9 +33,9 @@ const root = /<samlp:Response[\s\S]*<\/samlp:Response>/
 const evil: Edit = replace('>ada<', '>root<')
 const withNewId: Edit = replace(/ID="_[^"]*"/, `ID="_evil-${randomUUID()}"`)
 const unsigned: Edit = replace(signature, '')
-/** Puts a text before the first occurrence of a tag. */
+/** Inserts a text before the first occurrence of a tag. */
 const before = (tag: string, text: string) => replace(tag, () => text + tag)
-/** Puts a text into the first signature, where no verifier looks. */
+/** Inserts a text into the first signature, where no verifier reads it. */
 const intoSignature = (text: string) => replace('</ds:Signature>', () => `${text}</ds:Signature>`)
 const inAssertion = (edit: Edit) => replace(assertionPattern, (assertion) => edit(assertion))
 /** Moves the first signature to the end of an element. */
@@ -53,21 +53,21 @@ function rejectsResponse(what: string, check: SamlCheck, options: ResponseOption
   test(`rejects ${what}`, async () => expect(await outcomeOf(provider, provider.respond(options))).toBe(check))
 }
 
-/** Each edit of a response that is made like this fails a check. */
+/** Tests that each edit of a response with these options fails this check. */
 function rejects(check: SamlCheck, mode: ResponseOptions, edits: Record<string, Edit>) {
   for (const [what, tamper] of Object.entries(edits)) rejectsResponse(what, check, { ...mode, tamper })
 }
 
-/** Each edit of an assertion, between its signature and its encryption, fails a check. */
+/** Tests that an assertion that is edited after it was signed and before it is encrypted fails this check. */
 function rejectsInside(check: SamlCheck, edits: Record<string, Edit>) {
   for (const [what, tamperAssertion] of Object.entries(edits))
     rejectsResponse(`inside the encryption: ${what}`, check, { ...encryptedOnly, tamperAssertion })
 }
 
-/** Each response is rejected for less CPU than five ordinary ones take. */
+/** Tests that rejecting each response takes less CPU time than accepting five ordinary ones. */
 function rejectsCheaply(check: SamlCheck, posts: Record<string, () => string>) {
   for (const [what, post] of Object.entries(posts)) {
-    test(`rejects ${what}, which costs less than five ordinary responses`, async () => {
+    test(`rejects ${what} in less CPU time than five ordinary responses take`, async () => {
       ordinaryMs ??= await costMs(provider.respond(encryptedOnly), 'accepted')
       expect(await costMs(post(), check, {}, 5 * ordinaryMs)).toBeLessThan(5 * ordinaryMs)
     })
@@ -109,7 +109,7 @@ function inExtension(edit: Edit): Edit {
   }
 }
 
-/** What an attacker does to a response before the browser posts it. */
+/** Changes by an attacker before the browser posts the response. */
 const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
   'XSW 7: another assertion with the same ID in an extension': ['saml_id', ofAssertion, inExtension((text) => text)],
   'no signature': ['saml_unsigned', {}, (xml) => xml],
@@ -145,7 +145,7 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     ofAssertion,
     replace(issuer, '<saml:Issuer>https://other.example</saml:Issuer>'),
   ],
-  'a response to nothing': ['saml_in_response_to', ofAssertion, replace(/ InResponseTo="[^"]*"/, '')],
+  'a response without InResponseTo': ['saml_in_response_to', ofAssertion, replace(/ InResponseTo="[^"]*"/, '')],
   'two encrypted assertions': [
     'saml_assertion_count',
     encryptedOnly,
@@ -156,8 +156,8 @@ for (const [what, [check, options, tamper]] of Object.entries(tampered))
   rejectsResponse(what, check, { ...options, tamper })
 rejects('saml_signature', ofBoth, {
   'the signature of the assertion removed from a signed response': inAssertion(unsigned),
-  'another NameID where both are signed': evil,
-  'a changed response around a signed assertion, both signed': replace(
+  'another NameID, with response and assertion signed': evil,
+  'a changed response around its assertion, both signed': replace(
     /IssueInstant="[^"]*Z"/,
     'IssueInstant="2026-01-01T00:00:00Z"',
   ),
@@ -177,12 +177,12 @@ rejects('saml_signature_place', ofBoth, {
 rejects('saml_signature_place', ofResponse, {
   'the signature moved into the status': signatureInto('</samlp:Status>'),
   'two signatures of the response': replace(signature, '$&$&'),
-  'what a signature signs, in the status too': before('</samlp:Status>', '<SignedInfo xmlns="urn:other"/>'),
+  'a SignedInfo element in the status': before('</samlp:Status>', '<SignedInfo xmlns="urn:other"/>'),
 })
 rejects('saml_signature_form', ofResponse, {
-  'a reference to nothing': replace(/URI="[^"]*"/, 'URI=""'),
+  'an empty reference': replace(/URI="[^"]*"/, 'URI=""'),
   'a reference to another element': replace(/URI="[^"]*"/, 'URI="#_other"'),
-  'no ID and a reference to none': inOrder(replace(/ ID="[^"]*"/, ''), replace(/URI="[^"]*"/, 'URI="#"')),
+  'no ID, and a reference without an ID': inOrder(replace(/ ID="[^"]*"/, ''), replace(/URI="[^"]*"/, 'URI="#"')),
   'an XPath expression as a reference': replace(/URI="[^"]*"/, `URI="#x' or '1'='1"`),
   'two references': replace(/<ds:Reference [\s\S]*<\/ds:Reference>/, '$&$&'),
   'three transforms': replace(/<ds:Transform [^>]*\/>/, '$&$&'),
@@ -216,15 +216,15 @@ rejects('saml_markup', ofAssertion, {
   'a comment added to the NameID': replace('>ada<', '>a<!---->da<'),
 })
 rejects('saml_malformed', ofResponse, {
-  'an attribute that canonical form leaves out': replace('<samlp:Response', '$& xmlnsDestination="x"'),
+  'an attribute that canonical form omits': replace('<samlp:Response', '$& xmlnsDestination="x"'),
   'an attribute inside a namespace, which canonical form does not escape': replace(
     / Destination="([^"]*)"/,
     ` xmlns:x='urn:x" Destination="$1'`,
   ),
 })
 rejects('saml_id', ofResponse, {
-  'an ID twice in a signed response': replace('<samlp:Status>', '<samlp:Extensions id="_x" Id="_x"/>$&'),
-  'an ID twice under a prefix': replace('<samlp:Status>', '<samlp:Status ID="_x"><x:a xmlns:x="urn:x" x:Id="_x"/>'),
+  'a duplicate ID in a signed response': replace('<samlp:Status>', '<samlp:Extensions id="_x" Id="_x"/>$&'),
+  'a duplicate ID with a prefix': replace('<samlp:Status>', '<samlp:Status ID="_x"><x:a xmlns:x="urn:x" x:Id="_x"/>'),
 })
 rejects('saml_response', ofAssertion, {
   'a logout response': (xml) => xml.replaceAll('samlp:Response', 'samlp:LogoutResponse'),
@@ -292,7 +292,7 @@ test('reads the identity only from signed parts', async () => {
   expect([identity.subject, (await contact()).email]).toEqual(['ada', 'Ada@example.com'])
 })
 
-// Encryption
+// Tests of encryption
 
 const xenc = 'http://www.w3.org/2001/04/xmlenc#'
 const ownEncryption =
@@ -313,11 +313,11 @@ const encrypted: Record<string, [SamlCheck, ResponseOptions]> = {
       ),
     },
   ],
-  'an unknown hash of the key, which the library takes for SHA-1': [
+  'an unknown hash of the key, for which the library uses SHA-1': [
     'saml_encryption',
     { encryption: { digest: 'http://www.w3.org/2001/04/xmldsig-more#md5' } },
   ],
-  'another mask generation than the algorithm of the key has': [
+  'a mask generation that does not belong to the algorithm of the key': [
     'saml_decryption',
     { encryption: { mgf: 'http://www.w3.org/2009/xmlenc11#mgf1sha256', hashes: ['sha1', 'sha256'] } },
   ],
@@ -342,7 +342,7 @@ const encrypted: Record<string, [SamlCheck, ResponseOptions]> = {
   ],
   'an assertion that was changed and encrypted again': ['saml_signature', { tamperAssertion: evil }],
   'an unsigned assertion of the attacker': ['saml_unsigned', { tamperAssertion: (xml) => unsigned(evil(xml)) }],
-  'an ID twice in the assertion': ['saml_id', { tamperAssertion: replace('<saml:Subject', '$& ID="_x" Id="_x"') }],
+  'a duplicate ID in the assertion': ['saml_id', { tamperAssertion: replace('<saml:Subject', '$& ID="_x" Id="_x"') }],
 }
 for (const [what, [check, options]] of Object.entries(encrypted))
   rejectsResponse(`encrypted: ${what}`, check, { ...encryptedOnly, ...options })
@@ -350,12 +350,12 @@ const keyAt = (place: string) => before('</ds:KeyInfo>', `<ds:RetrievalMethod UR
 rejects('saml_encryption', encryptedOnly, {
   'no algorithm of the key': replace(/<xenc:EncryptionMethod Algorithm="[^"]*rsa[\s\S]*?<\/xenc:EncryptionMethod>/, ''),
   'two encrypted keys': replace(/<xenc:EncryptedKey>[\s\S]*<\/xenc:EncryptedKey>/, '$&$&'),
-  'two values of the key': replace(/<xenc:CipherData>[\s\S]*?<\/xenc:CipherData>/, '$&$&'),
-  'two encrypted data': replace(/<xenc:EncryptedData[\s\S]*<\/xenc:EncryptedData>/, '$&$&'),
+  'two values of the encrypted key': replace(/<xenc:CipherData>[\s\S]*?<\/xenc:CipherData>/, '$&$&'),
+  'two EncryptedData elements': replace(/<xenc:EncryptedData[\s\S]*<\/xenc:EncryptedData>/, '$&$&'),
   'encrypted data inside encrypted data': replace('</ds:KeyInfo>', '$&<xenc:EncryptedData/>'),
   'encrypted data of another namespace': (xml) => xml.replace(`xmlns:xenc="${xenc}"`, 'xmlns:xenc="urn:other"'),
-  'an XPath expression as the place of the key': keyAt(`#x' or count(//*[count(//*) > 1]) > 1 or 'x'='`),
-  'a place of the key elsewhere': keyAt('https://other.example/key'),
+  'an XPath expression as the reference to the key': keyAt(`#x' or count(//*[count(//*) > 1]) > 1 or 'x'='`),
+  'a reference to a key in another place': keyAt('https://other.example/key'),
 })
 rejects('saml_signature_place', encryptedOnly, {
   'a signature inside the encrypted assertion': replace('</ds:KeyInfo>', '<ds:Signature/></ds:KeyInfo>'),
@@ -378,7 +378,7 @@ rejectsInside('saml_assertion_count', {
 })
 rejectsInside('saml_signature_place', {
   'a signature in the subject': signatureInto('</saml:Subject>'),
-  'what a signature signs, in the subject too': before('</saml:Subject>', '<SignedInfo xmlns="urn:other"/>'),
+  'a SignedInfo element in the subject': before('</saml:Subject>', '<SignedInfo xmlns="urn:other"/>'),
 })
 rejectsInside('saml_markup', {
   'a comment in the assertion': replace('>ada<', '>a<!-- -->da<'),
@@ -399,17 +399,17 @@ test('rejects an assertion that was encrypted for somebody else', async () => {
   expect(await outcomeOf(provider, provider.respond(encryptedOnly), provider.nextKey)).toBe('saml_decryption')
 })
 
-// Before anything is parsed
+// Tests of what is rejected before anything is parsed
 
 const good = () => decoded(provider.respond(ofAssertion))
 const posts: Record<string, [SamlCheck, () => string]> = {
   'an empty post': ['saml_base64', () => ''],
-  'one more character than base64': ['saml_base64', () => `${base64(good())}A`],
+  'base64 with one character too many': ['saml_base64', () => `${base64(good())}A`],
   'a character that is not base64': ['saml_base64', () => base64(good()).replace('A', '%')],
   'base64 of URLs': ['saml_base64', () => base64(good()).replace(/\w/, '-')],
   'padding inside': ['saml_base64', () => base64('a') + base64(good())],
-  'a blank inside': ['saml_base64', () => base64(good()).replace(/^.{4}/, '$&    ')],
-  'bytes beyond UTF-8': ['saml_encoding', () => base64(Buffer.from(good().replace('>ada<', '>\xe4da<'), 'latin1'))],
+  'base64 with a space inside': ['saml_base64', () => base64(good()).replace(/^.{4}/, '$&    ')],
+  'invalid UTF-8': ['saml_encoding', () => base64(Buffer.from(good().replace('>ada<', '>\xe4da<'), 'latin1'))],
   'UTF-16': ['saml_encoding', () => base64(Buffer.from(`\uFEFF${good()}`, 'utf16le'))],
   'another declared encoding': ['saml_encoding', () => base64(good().replace('UTF-8', 'ISO-8859-1'))],
   'a byte order mark': ['saml_markup', () => base64(`\uFEFF${good()}`)],
@@ -423,7 +423,7 @@ for (const [what, [check, post]] of Object.entries(posts)) {
 const intoEncrypted = (value: string) =>
   replace('<saml:EncryptedAssertion', () => `<saml:EncryptedAssertion b="${value}"`)
 const intoKey = (value: string) => replace('<ds:X509Data', () => `<ds:X509Data b="${value}"`)
-/** The response, or the encrypted assertion, with much text or many elements in it. */
+/** Returns a response whose assertion contains this text or these elements. */
 const bomb = (text: string, mode = ofAssertion) => provider.respond({ ...mode, edit: addAttribute('x', text) })
 rejectsCheaply('saml_too_large', {
   '256 KiB and a byte': () => base64(good().padEnd(256 * 1024 + 1)),
@@ -433,12 +433,12 @@ rejectsCheaply('saml_too_complex', {
   '15,000 elements': () => base64(before('<samlp:Status>', '<a></a>'.repeat(15_000))(good())),
   '15,000 elements inside an encrypted assertion': () =>
     provider.respond({ ...encryptedOnly, tamperAssertion: before('<saml:Subject>', '<a></a>'.repeat(15_000)) }),
-  // for each of which the library searches the document
-  '900 names of elements in 250 KB': () => {
+  // The library searches the whole document for each name.
+  '900 element names in a document of 250 KB': () => {
     const names = Array.from({ length: 900 }, (_, index) => `<a${index}/>`).join('')
     return base64(replace('<samlp:Status>', `<a>${names}${'x'.repeat(230_000)}</a><samlp:Status>`)(good()))
   },
-  // over which the library evaluates XPath expressions before it checks a signature
+  // The library evaluates XPath expressions on these elements before it checks a signature.
   '900 elements next to an encrypted key': () => {
     const levels = Array.from({ length: 30 }, (_, index) => ` xmlns:n${index}="urn:n"`).join('')
     const keys = `<b xmlns="http://www.w3.org/2000/09/xmldsig#">${'<KeyInfo xmlns:q="u"/> '.repeat(900)}</b>`
@@ -448,49 +448,49 @@ rejectsCheaply('saml_too_complex', {
   '50,000 levels': () => base64('<a>'.repeat(50_000)),
   '25,000 attributes of an element': () =>
     base64(`<a ${Array.from({ length: 25_000 }, (_, index) => `a${index}=""`).join(' ')}/>`),
-  // 216 MB in canonical form, copied once for each level
-  '900 elements whose namespace has 240 KB, below 20 levels': () => {
+  // The canonical form has 216 MB and is copied once for each level.
+  '900 elements with a namespace of 240 KB, below 20 levels': () => {
     const elements = `${'<a>'.repeat(20)}${'<n:b/>'.repeat(900)}${'</a>'.repeat(20)}`
     return base64(`<a xmlns:n="${'n'.repeat(240_000)}">${elements}</a>`)
   },
-  // 330 KB in canonical form, copied once for each level
+  // The canonical form has 330 KB and is copied once for each level.
   '650 elements that use 20 long namespaces, below 18 levels': () => bomb(namespacesEverywhere('n'.repeat(250))),
   '55,000 inclusive prefixes': () => base64(withPrefixLists(['zzz '.repeat(55_000)])(good())),
   '10 lists of 250 inclusive prefixes': () => base64(withPrefixLists(Array(10).fill('zzz '.repeat(250)))(good())),
-  'a list of 3,000 prefixes where only the library looks for one': () => {
+  'a list of 3,000 prefixes in a place where only the library reads it': () => {
     const list = `<InclusiveNamespaces PrefixList="${'zzz '.repeat(3_000)}"/>`
     const method = `<CanonicalizationMethod>${list}</CanonicalizationMethod>`
     return base64(replace('<samlp:Status>', `${method}<samlp:Status>`)(good()))
   },
-  // which the library replaces one at a time, in each of its steps
+  // The library replaces them one at a time, in each of its steps.
   '230,000 carriage returns in an encrypted assertion without a signature': () =>
     provider.respond({ encrypted: true, tamper: intoEncrypted('\r'.repeat(230_000)) }),
-  // four times as long in canonical form, copied once for each level
-  '160,000 characters to escape below 18 levels, under a signature of something else': () => {
+  // The canonical form is four times as long and is copied once for each level.
+  '160,000 characters to escape, below 18 levels, with a signature of another element': () => {
     const nested = `${'<a>'.repeat(18)}${'>>x'.repeat(80_000)}${'</a>'.repeat(18)}`
     return provider.respond({ ...ofAssertion, tamper: replace('</saml:AttributeValue>', `${nested}$&`) })
   },
-  '240 KB in the key of a signature': () => provider.respond({ ...ofAssertion, tamper: intoKey('x'.repeat(240_000)) }),
+  '240 KB in a KeyInfo': () => provider.respond({ ...ofAssertion, tamper: intoKey('x'.repeat(240_000)) }),
 })
 rejectsCheaply('saml_malformed', {
-  'an end of a tag that never comes': () => base64(`<a${' '.repeat(250_000)}`),
+  'a start tag without an end': () => base64(`<a${' '.repeat(250_000)}`),
   'names without an end': () => base64(`<${'a'.repeat(250_000)}`),
   'an attribute without an end': () => base64(`<a ${'b'.repeat(125_000)}${' '.repeat(125_000)}`),
-  'a reference without an end': () => base64(`<a>&#x${'0'.repeat(240_000)}</a>`),
-  // for which the library's parser takes a second
+  'an entity reference without an end': () => base64(`<a>&#x${'0'.repeat(240_000)}</a>`),
+  // The library's parser takes a second for this line.
   'a line of 30,000 characters that ends with U+2029, in an encrypted assertion without a signature': () =>
     provider.respond({ encrypted: true, tamper: intoEncrypted(`${'x'.repeat(30_000)}\u2029`) }),
 })
 rejectsCheaply('saml_markup', {
   'a comment without an end': () => base64(`<!--${'-a'.repeat(120_000)}`),
-  // for each of which the library's parser reads all that comes before it
-  '900 elements of HTML behind 200 KB': () => {
+  // For each element, the library's parser reads the whole text before it.
+  '900 HTML elements after 200 KB of text': () => {
     const html = `<x xmlns="http://www.w3.org/1999/xhtml">${'y'.repeat(200_000)}${'<textarea></textarea >'.repeat(900)}</x>`
     return base64(replace('<samlp:Status>', `${html}$&`)(decoded(provider.respond(ofResponse))))
   },
 })
 
-/** Lists prefixes for the canonicalization of what is signed. */
+/** Adds lists of inclusive prefixes to the canonicalization of the signed element. */
 const withPrefixLists = (lists: string[]) => {
   const namespace = 'http://www.w3.org/2001/10/xml-exc-c14n#'
   const elements = lists.map((prefixes) => `<InclusiveNamespaces xmlns="${namespace}" PrefixList="${prefixes}"/>`)
@@ -500,10 +500,10 @@ const withPrefixLists = (lists: string[]) => {
   )
 }
 
-test('limits elements and their names, attributes, depth, namespaces and lists of prefixes', async () => {
+test('limits elements, element names, attributes, levels, lengths of namespaces, and lists of prefixes', async () => {
   const count = (pattern: RegExp) => decoded(provider.respond(ofAssertion)).match(pattern)!.length
-  const elements = 1000 - count(/<[a-z]/gi) - 2 // addAttribute adds two
-  const attributes = 3000 - count(/\s[\w:]+="/g) + 2 - 1 // two are of the XML declaration
+  const elements = 1000 - count(/<[a-z]/gi) - 2 // addAttribute adds two elements
+  const attributes = 3000 - count(/\s[\w:]+="/g) + 2 - 1 // two matches are in the XML declaration
   const each = (length: number, text: (index: number) => string) =>
     Array.from({ length }, (_, index) => text(index)).join('')
   const limits = async (make: (count: number) => string, last: number) => {
@@ -525,7 +525,7 @@ test('limits elements and their names, attributes, depth, namespaces and lists o
   expect(await prefixes(1_001)).toBe('saml_too_complex')
 })
 
-/** The least CPU time of three runs in milliseconds, or the first that is low enough. */
+/** Returns the least CPU time of three runs in milliseconds, or the first CPU time below `lowEnoughMs`. */
 async function costMs(
   posted: string,
   outcome: string,
@@ -542,7 +542,7 @@ async function costMs(
   return leastMs
 }
 
-/** 650 elements that use 20 namespaces, deep in a document. */
+/** Returns 650 elements that use 20 namespaces, below 18 levels. */
 function namespacesEverywhere(namespace = 'n'): string {
   const declarations = Array.from({ length: 20 }, (_, index) => `xmlns:n${index}="${namespace}${index}"`).join(' ')
   const uses = (index: number) => [0, 1].map((use) => `n${(index * 2 + use) % 20}:x=""`).join(' ')
@@ -550,7 +550,7 @@ function namespacesEverywhere(namespace = 'n'): string {
   return `<a ${declarations}>${'<a>'.repeat(17)}${elements}${'</a>'.repeat(17)}</a>`
 }
 
-test('an assertion for another request takes less than half of the CPU of a genuine one', async () => {
+test('an assertion for another request takes less than half the CPU time of a genuine one', async () => {
   const groups = addAttribute('groups', ...Array.from({ length: 450 }, (_, index) => `group-${index}`))
   for (const mode of [ofAssertion, encryptedOnly]) {
     const limitMs = (await costMs(provider.respond({ ...mode, edit: groups }), 'accepted')) / 2
@@ -560,7 +560,7 @@ test('an assertion for another request takes less than half of the CPU of a genu
   }
 })
 
-test('a document with an invalid signature takes little more CPU than a genuine one', async () => {
+test('a document with an invalid signature takes at most 1.5 times the CPU time of a genuine one', async () => {
   const costly = namespacesEverywhere()
   for (const mode of [ofResponse, ofAssertion]) {
     const document = { ...mode, edit: addAttribute('x', costly) }
@@ -572,7 +572,7 @@ test('a document with an invalid signature takes little more CPU than a genuine 
   }
 })
 
-test('an unsigned part has at most 50 elements, 50 attributes and 16 KiB', async () => {
+test('the unsigned part of a response may have at most 50 elements, 50 attributes and 16 KiB', async () => {
   const xmlOf = (mode: ResponseOptions) => decoded(provider.respond(mode))
   const intoKeyInfo = (text: string) => replace('</ds:KeyInfo>', `${text}$&`)
   const beforeStatus = (text: string) => replace('<samlp:Status>', `${text}$&`)
@@ -605,9 +605,9 @@ test('an unsigned part has at most 50 elements, 50 attributes and 16 KiB', async
   expect(await outcomeOf(provider, provider.respond({ ...ofResponse, ...with50 }))).toBe('accepted')
 })
 
-// Email
+// Tests of email addresses
 
-test('reads the email address of a NameID that is one, if there is no attribute with it', async () => {
+test('reads a NameID that is an email address, if no attribute contains an email address', async () => {
   const emailAddress = '1.1:nameid-format:emailAddress'
   const emailOfNameId = async (format: string, mail = 'other', settings: Partial<ServiceProviderSettings> = {}) => {
     const formatted = replace('SAML:2.0:nameid-format:persistent', `SAML:${format}`)
@@ -629,7 +629,7 @@ test('reads the email address of a NameID that is one, if there is no attribute 
   expect(await emailOfNameId('1.1:nameid-format:unspecified')).toBe('email_elsewhere')
 })
 
-test('reads no email address from two attributes of one name, nor from an element', async () => {
+test('reads no email address from two attributes with the same name or from an element in an attribute', async () => {
   const inElement = replace(/Ada@example.com/, '<saml:NameID>ada@example.com</saml:NameID>')
   for (const [edit, check] of [
     [addAttribute('mail', 'b@example.com'), 'email_several'],
@@ -642,7 +642,7 @@ test('reads no email address from two attributes of one name, nor from an elemen
   }
 })
 
-test('uses the earlier of two ends of the session', async () => {
+test('uses the earlier of two session ends', async () => {
   const second = replace(parts.authnStatement, (first) => first! + first!.replace(/SessionNotOnOrAfter="[^"]*"/, end))
   const end = `SessionNotOnOrAfter="${new Date(Date.now() + 600_000).toISOString()}"`
   for (const order of [second, inOrder(second, replace(/SessionNotOnOrAfter="[^"]*"/, end))]) {
@@ -652,7 +652,7 @@ test('uses the earlier of two ends of the session', async () => {
   }
 })
 
-test('reads the address from an attribute with the name of an object property', async () => {
+test('reads the address from an attribute whose name is a property of every JavaScript object', async () => {
   const posted = provider.respond({ assertion: true, edit: addAttribute('__proto__', 'x@example.com') })
   const settings = { ...provider.settings, emailAttribute: '__proto__' }
   const { contact } = await verifyResponse(settings, posted, { requestId })

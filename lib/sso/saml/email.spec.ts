@@ -4,7 +4,7 @@ import { emailOf } from './email'
 
 const address = 'a@example.com'
 type Attributes = Record<string, string[]>
-/** Returns the address, or the check that fails. */
+/** Returns the email address, or the failed check. */
 const emailIn = (attributes: Attributes, configured?: string, text = 'ada', isEmail = false) => {
   try {
     return emailOf(new Map(Object.entries(attributes)), { text, isEmail }, configured)
@@ -13,7 +13,7 @@ const emailIn = (attributes: Attributes, configured?: string, text = 'ada', isEm
   }
 }
 
-test('reads the address from the configured attribute, or else from the usual ones', () => {
+test('reads the email address only from the configured attribute, or without one from the usual attributes', () => {
   const oid = 'urn:oid:0.9.2342.19200300.100.1.3'
   const claim = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress'
   const others = 'Email MAIL emailAddress EmailAddress User.email user.Email user.mail email_address E-Mail'.split(' ')
@@ -31,7 +31,7 @@ test('reads the address from the configured attribute, or else from the usual on
     expect(emailIn({ mail: ['b@example.com'] }, configured, address), configured).toBe(address)
 })
 
-test('names what is wrong, and whether an address is under another name', () => {
+test('reports what is wrong with an address, and whether another attribute contains an address', () => {
   for (const [attributes, configured, problem] of [
     [{}, undefined, 'email_missing'],
     [{ name: ['Ada'], mail: [''] }, undefined, 'email_missing'],
@@ -49,13 +49,13 @@ test('names what is wrong, and whether an address is under another name', () => 
     [{ other: [address] }, undefined, 'email_elsewhere'],
   ] as const)
     expect(emailIn(attributes as never, configured), JSON.stringify(attributes)).toBe(problem)
-  // The default of Okta and Google: a NameID that is unspecified, with an address in it.
+  // By default, Okta and Google send an email address in a NameID with the format unspecified.
   expect(emailIn({}, undefined, address)).toBe('email_elsewhere')
   expect(emailIn({}, 'NameID', address)).toBe(address)
   expect(emailIn({}, undefined, address, true)).toBe(address)
 })
 
-test('reads one address from values that differ in letter case or white space, or are empty', () => {
+test('reads one address from values that are empty or differ only in letter case or white space', () => {
   for (const values of [
     ['A@Example.com', address],
     ['', address],

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { newKeyPair } from './key-pair'
 
-test('a new key pair is an RSA key of 2048 bits and its own certificate for ten years', async () => {
+test('a new key pair consists of an RSA key of 2048 bits and its self-signed certificate for ten years', async () => {
   const now = new Date('2026-11-22T10:11:12Z')
   const { privateKey, certificate } = await newKeyPair('login.example', now)
   const parsed = new X509Certificate(certificate)
@@ -18,7 +18,7 @@ test('a new key pair is an RSA key of 2048 bits and its own certificate for ten 
   expect(parsed.checkPrivateKey(createPrivateKey(privateKey))).toBe(true)
 })
 
-test('two key pairs differ, and a certificate can end after 2049', async () => {
+test('two key pairs are different, and a certificate may expire after 2049', async () => {
   const [one, two] = (
     await Promise.all([newKeyPair('a'), newKeyPair('x'.repeat(64), new Date('2045-01-01T00:00:00Z'))])
   ).map(({ certificate }) => new X509Certificate(certificate))

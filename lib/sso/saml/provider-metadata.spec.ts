@@ -30,7 +30,7 @@ const role = (
 ) =>
   `<md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:1.1:protocol ${protocol}">${keys}${services}</md:IDPSSODescriptor>`
 const good = () => entity(role(key(current)))
-/** Metadata with another endpoint. */
+/** Returns metadata with another endpoint. */
 const at = (endpoint: string) => replace('https://idp.example/redirect', endpoint)(good())
 
 const problemOf = (xml: string | Buffer) => {
@@ -55,7 +55,7 @@ test('reads the entity ID, the endpoint, and the certificate', () => {
   })
 })
 
-test('reads both certificates of a rotation once, and leaves expired ones and those for encryption out', async () => {
+test('reads both certificates of a rotation once, and omits expired ones and those for encryption', async () => {
   const { certificate: encryption } = await newKeyPair('encryption')
   const keys = [key(current), key(current), key(next, ''), key(expired), key(encryption, ' use="encryption"')]
   const { certificates } = readProviderMetadata(entity(role(keys.join(''))))
@@ -71,14 +71,14 @@ test('reads the first certificate of a chain only', () => {
   expect(certificates).toEqual([current])
 })
 
-test('reads one provider in a list that also has a service provider and a role of SAML 1.1', () => {
+test('reads the only identity provider in a list that contains a service provider and a SAML 1.1 role', () => {
   const other = entity(`<md:SPSSODescriptor protocolSupportEnumeration="${protocol}"/>`, 'https://app.example')
   const legacy = '<md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:1.1:protocol"/>'
   const xml = `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata">${other}${entity(legacy + role(key(current)))}</md:EntitiesDescriptor>`
   expect(readProviderMetadata(xml).entityId).toBe('https://idp.example/metadata')
 })
 
-test('switches no check off because of metadata', () => {
+test('metadata can’t switch off a check', () => {
   for (const value of ['false', 'true']) {
     const hostile = `WantAuthnRequestsSigned="${value}" WantAssertionsSigned="false" WantResponseSigned="false" validateSignature="false" protocolSupport`
     const metadata = readProviderMetadata(replace('protocolSupport', hostile)(good()))
@@ -100,7 +100,7 @@ test('reads an endpoint on localhost', () => {
   )
 })
 
-/** Metadata with a name in it that is not in ASCII. */
+/** Returns metadata that contains a name that is not in ASCII. */
 const named = (text: string) => replace('</md:Entity', `<md:Organization>${text}</md:Organization>$&`)(good())
 const utf16 = (text: string) => Buffer.from(text, 'utf16le')
 
@@ -110,21 +110,21 @@ test('reads metadata in the encoding of the file, and with text around it', () =
     'UTF-8 with a byte order mark': `\uFEFF${declared('utf-8')}`,
     'UTF-16, as Windows PowerShell saves it': utf16(`\uFEFF${declared('utf-8')}`),
     'UTF-16 without a byte order mark': utf16(declared('UTF-16')),
-    'UTF-16 with the first byte first': utf16(`\uFEFF${declared('UTF-16')}`).swap16(),
-    'UTF-8 that was UTF-16': declared('utf-16'),
+    'UTF-16 in big-endian order': utf16(`\uFEFF${declared('UTF-16')}`).swap16(),
+    'UTF-8 that was converted from UTF-16': declared('utf-16'),
     'ISO-8859-1': Buffer.from(declared('ISO-8859-1'), 'latin1'),
     'windows-1252': Buffer.from(declared('Windows-1252'), 'latin1'),
     'UTF-8 without a declaration': named('Zürich'),
     'a stylesheet': `<?xml version="1.0"?>\r\n<?xml-stylesheet href="a.xsl"?>\n${good()}`,
-    'text of a browser before it': `This XML file does not appear to have any style information.\n\n${declared('utf-8')}`,
-    'text of a terminal around it': `$ curl https://idp.example/metadata\n${declared('utf-8')}\n$ `,
-    'a fence around it': `\`\`\`xml\n${good()}\n\`\`\`\n`,
+    'the text of a browser before the metadata': `This XML file does not appear to have any style information.\n\n${declared('utf-8')}`,
+    'the text of a terminal around the metadata': `$ curl https://idp.example/metadata\n${declared('utf-8')}\n$ `,
+    'a Markdown fence around the metadata': `\`\`\`xml\n${good()}\n\`\`\`\n`,
   }
   for (const [what, file] of Object.entries(files))
     expect(readProviderMetadata(file), what).toEqual(readProviderMetadata(good()))
 })
 
-test('reads a certificate as PEM, on lines, and with text around the PEM', () => {
+test('reads a certificate as PEM, with line breaks, and with text around the PEM', () => {
   const body = current.replace(/-----.*-----|\s/g, '')
   for (const text of [
     current,
@@ -142,7 +142,7 @@ test('reads a certificate as PEM, on lines, and with text around the PEM', () =>
   expect(problemOf(entity(role(keyOf(`subject=/CN=idp${body}`))))).toContain('can’t be read')
 })
 
-test('uses the usable certificates and endpoints, and lists the others', () => {
+test('uses the valid certificates and endpoints, and lists the invalid ones', () => {
   const bad: [string, string][] = [
     [certificateOf(unsupported('ec', 0)), 'it holds no RSA key of 2048 bits or more'],
     [certificateOf(unsupported('rsa', 1024)), 'it holds no RSA key of 2048 bits or more'],
@@ -175,7 +175,7 @@ test('uses the usable certificates and endpoints, and lists the others', () => {
   )
 })
 
-test('does not use an issuer’s key in place of one that can’t be used', () => {
+test('does not use the issuer’s key instead of a key that can’t be used', () => {
   const text = certificateOf(unsupported('ec', 0))
   const chain = replace('</ds:X509Certificate>', `$&<ds:X509Certificate>${keyText(current)}</ds:X509Certificate>`)
   expect(problemOf(entity(role(chain(keyOf(text)))))).toContain('RSA key of 2048')
@@ -189,7 +189,7 @@ const unsupported = (type: 'rsa' | 'rsa-pss' | 'ec', modulusLength: number) =>
     privateKeyEncoding: { type: 'pkcs8', format: 'der' },
   }).publicKey
 
-/** A certificate with another key in it. Its signature is wrong, which nobody checks here. */
+/** Returns a certificate that contains another key. Its signature is wrong, but it is not checked here. */
 function certificateOf(publicKey: Buffer): string {
   const bytes = new X509Certificate(current).raw
   const spki = new X509Certificate(current).publicKey.export({ type: 'spki', format: 'der' })
@@ -197,22 +197,22 @@ function certificateOf(publicKey: Buffer): string {
   const shorter = spki.length - publicKey.length
   const content = Buffer.concat([bytes.subarray(0, at), publicKey, bytes.subarray(at + spki.length)])
   content.writeUInt16BE(content.readUInt16BE(2) - shorter, 2) // the length of the certificate
-  content.writeUInt16BE(content.readUInt16BE(6) - shorter, 6) // the length of what is signed
+  content.writeUInt16BE(content.readUInt16BE(6) - shorter, 6) // the length of the signed part
   return content.toString('base64')
 }
 
 const unusable: Record<string, [string, () => string | Buffer]> = {
-  'nothing at all': ['is empty', () => ''],
+  'an empty text': ['is empty', () => ''],
   'white space only': ['is empty', () => '\uFEFF\r\n'],
   'a web page': ['web page', () => '<!DOCTYPE html><html><body><p>Metadata<br></body></html>'],
   'a web page that shows metadata': ['web page', () => `<!DOCTYPE html><html><body>${good()}<br></body></html>`],
   'escaped metadata': ['escaped', () => good().replaceAll('<', '&lt;').replaceAll('>', '&gt;')],
   'an archive': ['encoding', () => Buffer.from('504b0304140000000800ff', 'hex')],
   'an unknown encoding': ['encoding', () => `<?xml version="1.0" encoding="x-nothing"?>${good()}`],
-  'UTF-8 in bytes of another encoding': ['encoding', () => Buffer.from(`<?xml version="1.0"?>${named('ü')}`, 'latin1')],
+  'a wrong declaration of UTF-8': ['encoding', () => Buffer.from(`<?xml version="1.0"?>${named('ü')}`, 'latin1')],
   'an OpenID configuration': ['JSON', () => '{"issuer":"https://idp.example"}'],
   'a DTD': ['DTD, CDATA', () => `<!DOCTYPE a [<!ENTITY b "c">]>${good()}`],
-  'a processing instruction inside': ['DTD, CDATA', () => replace('<md:IDPSSO', '<?a b?>$&')(good())],
+  'a processing instruction inside the metadata': ['DTD, CDATA', () => replace('<md:IDPSSO', '<?a b?>$&')(good())],
   CDATA: ['DTD, CDATA', () => replace('>\n', '><![CDATA[\n]]>')(good())],
   'cut-off XML': ['incomplete', () => good().slice(0, -20)],
   '256 KiB and more': ['too large', () => `${good()}<!--${'x'.repeat(256 * 1024)}-->`],
@@ -236,9 +236,9 @@ const unusable: Record<string, [string, () => string | Buffer]> = {
   'an endpoint that is no URL': ['not an https URL', () => at('/redirect')],
   'no certificate': ['no signing certificate', () => entity(role(''))],
   'a certificate for encryption': ['no signing certificate', () => entity(role(key(current, ' use="encryption"')))],
-  'an RSA key for PSS alone': ['RSA key of 2048', () => entity(role(key(certificateOf(unsupported('rsa-pss', 2048)))))],
+  'an RSA key only for PSS': ['RSA key of 2048', () => entity(role(key(certificateOf(unsupported('rsa-pss', 2048)))))],
   'an elliptic-curve key': ['RSA key of 2048', () => entity(role(key(certificateOf(unsupported('ec', 0)))))],
 }
 for (const [what, [problem, make]] of Object.entries(unusable)) {
-  test(`names the problem of ${what}`, () => expect(problemOf(make())).toContain(problem))
+  test(`an error names the problem of ${what}`, () => expect(problemOf(make())).toContain(problem))
 }

@@ -5,7 +5,7 @@ import type { SamlSettings } from './settings'
 
 let [ended, soon, late]: string[] = []
 beforeAll(async () => {
-  // certificates of 10 years that end in so many days
+  // Returns a certificate of 10 years that expires in this number of days.
   const endingIn = async (days: number) => {
     const start = new Date(Date.now() + days * 86_400_000)
     start.setUTCFullYear(start.getUTCFullYear() - 10)
@@ -14,7 +14,7 @@ beforeAll(async () => {
   ;[ended, soon, late] = await Promise.all([-1, 29, 32].map(endingIn))
 })
 
-test('names certificates from 30 days before their end, if there is no later one', () => {
+test('reports certificates from 30 days before they expire, unless another certificate expires later', () => {
   const expiring = (certificates: unknown[], certificate = late, nextCertificate?: string) =>
     expiringCertificates({ certificates, certificate, nextCertificate } as SamlSettings).map(({ whose }) => whose)
   expect(expiring([soon])).toEqual(['provider'])

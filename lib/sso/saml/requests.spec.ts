@@ -31,7 +31,7 @@ test('an AuthnRequest asks the provider to authenticate the user anew only when 
   expect(await attributeOf(false)).toBeUndefined()
 })
 
-test('an AuthnRequest goes to the provider, names us, and asks for no particular way of signing in', async () => {
+test('an AuthnRequest is addressed to the provider, names our entity ID, and requests no sign-in method', async () => {
   const before = Date.now()
   const url = await authnRequestUrl(provider.settings, redirect)
   expect(url).toMatch(/^https:\/\/idp\.example\/sso\?tenant=acme&SAMLRequest=/)
@@ -52,7 +52,7 @@ test('an AuthnRequest goes to the provider, names us, and asks for no particular
   expect(Object.fromEntries(request.children[1]!.attributes)).toEqual({ AllowCreate: 'true' })
 })
 
-test('a request is signed with our key (RSA-SHA256) over the query as it is sent', async () => {
+test('the signature of a request uses our key (RSA-SHA256) and covers the query exactly as it is sent', async () => {
   const url = await authnRequestUrl(provider.settings, redirect)
   const [signed, signature] = url.slice(url.indexOf('SAMLRequest=')).split('&Signature=')
   expect(signed).toMatch(
@@ -64,7 +64,7 @@ test('a request is signed with our key (RSA-SHA256) over the query as it is sent
   expect(verify('sha256', Buffer.from(`${signed}x`), publicKey, bytes)).toBe(false)
 })
 
-test('a request is not signed unless the connection says so', async () => {
+test('a request is signed only if the connection requires it', async () => {
   const url = await authnRequestUrl({ ...provider.settings, signRequests: false }, redirect)
   expect([...new URL(url).searchParams.keys()]).toEqual(['tenant', 'SAMLRequest', 'RelayState'])
 })
@@ -81,7 +81,7 @@ function serviceIn(xml: string) {
   return { entity, role: role.attributes, acs: acs!.attributes, keys: Object.fromEntries(keys) }
 }
 
-test('our metadata holds the entity ID, the ACS for HTTP-POST, and our certificate for both uses', async () => {
+test('our metadata contains the entity ID, the ACS for HTTP-POST, and our certificate for both uses', async () => {
   const { settings } = provider
   const xml = await serviceMetadata(settings)
   const { entity, role, acs, keys } = serviceIn(xml)
@@ -116,7 +116,7 @@ test('during a rotation, our metadata has both certificates for signing, and the
   expect(published).toEqual(['signing', current, 'signing', next, 'encryption', next])
 })
 
-test('our metadata says what is signed', async () => {
+test('our metadata states what is signed', async () => {
   const { settings } = provider
   const unsigned = serviceIn(await serviceMetadata({ ...settings, signRequests: false }))
   expect(unsigned.role.get('AuthnRequestsSigned')).toBe('false')
@@ -127,7 +127,7 @@ test('our metadata says what is signed', async () => {
   expect(wanted).toEqual([undefined, 'true', 'true'])
 })
 
-test('our own metadata is not taken for that of a provider', async () => {
+test('our own metadata is rejected as the metadata of a provider', async () => {
   const xml = await serviceMetadata(provider.settings)
   expect(() => readProviderMetadata(xml)).toThrow('This is the metadata of a service provider')
 })

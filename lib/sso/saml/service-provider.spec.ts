@@ -38,14 +38,14 @@ const inConfirmation = (from: string | RegExp, to: string | (() => string)) =>
   replace(confirmation, (text) => replace(from, to)(text))
 const inConditions = (text: string) => replace('</saml:Conditions>', `${text}$&`)
 const xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
-/** A time so many seconds after the test, not after the file was loaded. */
+/** Returns an attribute with a time that is `count` seconds after the call. */
 const time =
   (name: string, count: number, zone = 'Z') =>
   () =>
     `${name}="${seconds(count).replace('Z', zone)}"`
 const sessionEnd = /SessionNotOnOrAfter="[^"]*"/
 const end = /\bNotOnOrAfter="[^"]*"/
-/** Adds confirmations like the genuine one, before and after it. */
+/** Adds changed copies of the genuine confirmation before and after it. */
 const withConfirmations = (...edits: ((xml: string) => string)[]) =>
   replace(confirmation, (text) =>
     [...edits.map((edit) => edit(text!)), text, ...edits.map((edit) => edit(text!))].join(''),
@@ -55,18 +55,18 @@ const toOther = replace(/InResponseTo="[^"]*"/, 'InResponseTo="_other"')
 const outdated = replace(end, 'NotOnOrAfter="2020-01-01T00:00:00Z"')
 const ofMethod = (method: string) => replace(bearerMethod, `urn:oasis:names:tc:SAML:2.0:cm:${method}`)
 
-/** What a provider says in another way, or options for it. */
+/** A change of the provider's response, or options for the response. */
 type Change = ((xml: string) => string) | ResponseOptions
 const optionsOf = (change: Change) => (typeof change === 'function' ? { edit: change } : change)
 
 /** The settings of the provider with both its certificates. */
 const withNextKey = () => ({ certificates: [...provider.settings.certificates, provider.nextKey.certificate] })
 
-// The good cases
+// Tests of responses that are accepted
 
 const ada = { issuer: 'https://idp.example/metadata', subject: 'ada', isEmail: false, email: 'ada@example.com' }
 
-test('the identity is that of the bytes that the library verified', async () => {
+test('the identity is read from the bytes that the library verified', async () => {
   const { SignedXml } = await import('xml-crypto')
   const { getSignedReferences } = SignedXml.prototype
   const unsigned = Buffer.from(provider.respond({ nameId: 'verified' }), 'base64').toString()
@@ -78,7 +78,7 @@ test('the identity is that of the bytes that the library verified', async () => 
   }
   try {
     for (const [name, mode] of Object.entries(modes)) {
-      // the signature of the assertion is not that of what replaces it
+      // This mode is skipped because the replaced assertion fails its own signature check.
       if (mode.response && mode.assertion && mode.encrypted) continue
       expect((await verifyPosted(provider.respond(mode))).subject, name).toBe('verified')
     }
@@ -87,7 +87,7 @@ test('the identity is that of the bytes that the library verified', async () => 
   }
 })
 
-test('accepts only what the library verifies too: the response and its assertion', async () => {
+test('rejects a response or an assertion that only the library rejects', async () => {
   const { SignedXml } = await import('xml-crypto')
   type Verifier = { checkSignature: (this: { signatureNode: Node }, xml: string) => boolean }
   const verifier = SignedXml.prototype as unknown as Verifier
@@ -109,7 +109,7 @@ test('accepts only what the library verifies too: the response and its assertion
 })
 
 for (const [name, mode] of Object.entries(modes)) {
-  test(`accepts ${name}, by either of two certificates, and by no other`, async () => {
+  test(`accepts ${name} only with a key of one of the connection’s certificates`, async () => {
     const { sessionEnd, ...identity } = await verifyPosted(provider.respond(mode))
     expect(identity).toEqual(ada)
     expect(Math.abs(sessionEnd!.getTime() - Date.now() - 3_600_000)).toBeLessThan(60_000)
@@ -126,7 +126,7 @@ test('accepts prefixes that both signatures list', async () => {
   expect(await outcomeOf(provider, listed)).toBe('accepted')
 })
 
-test('accepts a response and its assertion by different certificates', async () => {
+test('accepts a response and an assertion that are signed with the keys of different certificates', async () => {
   for (const encrypted of [false, true]) {
     const tamper = (xml: string) => sign(xml, '/*', provider.nextKey)
     const byBoth = provider.respond({ assertion: true, encrypted, tamper })
@@ -135,7 +135,7 @@ test('accepts a response and its assertion by different certificates', async () 
   }
 })
 
-test('rejects a response if no algorithm fits the key of a certificate', async () => {
+test('rejects a response if no signature algorithm fits the key of a certificate', async () => {
   const key = String(generateKeyPairSync('ed25519').publicKey.export({ format: 'pem', type: 'spki' }))
   expect(await outcomeOf(provider, provider.respond(modes['both signed']!), { certificates: [key] })).toBe(
     'saml_signature',
@@ -145,25 +145,25 @@ test('rejects a response if no algorithm fits the key of a certificate', async (
 const alsoAccepted: Record<string, Change> = {
   'a response without Destination if only the assertion is signed': replace(/ Destination="[^"]*"/, ''),
   'a response without Issuer if only the assertion is signed': { tamper: replace(issuer, '') },
-  'a session that ended 30 seconds ago': replace(sessionEnd, time('SessionNotOnOrAfter', -30)),
+  'a session of the provider that ended 30 seconds ago': replace(sessionEnd, time('SessionNotOnOrAfter', -30)),
   'a session without an end': replace(/ SessionNotOnOrAfter="[^"]*"/, ''),
   'an offset in place of Z': replace(sessionEnd, time('SessionNotOnOrAfter', 7200, '+01:00')),
-  'bearer confirmations for another recipient': withConfirmations(forOther),
-  'bearer confirmations that ended': withConfirmations(outdated),
-  'bearer confirmations to another request': withConfirmations(toOther),
-  'bearer confirmations with NotBefore': withConfirmations(
+  'extra confirmations for another recipient': withConfirmations(forOther),
+  'extra confirmations that have expired': withConfirmations(outdated),
+  'extra confirmations of another request': withConfirmations(toOther),
+  'extra confirmations with NotBefore': withConfirmations(
     replace(' NotOnOrAfter=', ' NotBefore="2020-01-01T00:00:00Z"$&'),
   ),
-  'bearer confirmations that never end': withConfirmations(replace(/ NotOnOrAfter="[^"]*"/, '')),
-  'bearer confirmations without data': withConfirmations(replace(/<saml:SubjectConfirmationData[^>]*>/, '')),
-  'confirmations of other methods': withConfirmations(ofMethod('sender-vouches'), ofMethod('holder-of-key')),
+  'extra confirmations that never expire': withConfirmations(replace(/ NotOnOrAfter="[^"]*"/, '')),
+  'extra confirmations without data': withConfirmations(replace(/<saml:SubjectConfirmationData[^>]*>/, '')),
+  'extra confirmations of other methods': withConfirmations(ofMethod('sender-vouches'), ofMethod('holder-of-key')),
   'the same bearer confirmation three times': withConfirmations((text) => text),
-  'a condition that concerns others': inConditions('<saml:OneTimeUse/><saml:ProxyRestriction Count="0"/>'),
+  'a condition that does not concern us': inConditions('<saml:OneTimeUse/><saml:ProxyRestriction Count="0"/>'),
   'white space around NameID, issuers, audience, format, destination, recipient and email': (xml) =>
     xml
       .replaceAll(/(<saml:(?:NameID|Issuer|Audience|AttributeValue)\b[^>]*>)([^<]*)/g, '$1\r\n\t  $2\n ')
       .replaceAll(/((?:Destination|Recipient|Format|Method|Value)=")([^"]*)/g, '$1 $2&#10;'),
-  'an empty email and a nil one next to a full one': (xml) =>
+  'an empty and a nil email attribute next to one with a value': (xml) =>
     inOrder(
       addAttribute('mail', ''),
       replace(
@@ -171,7 +171,7 @@ const alsoAccepted: Record<string, Change> = {
         `<saml:Attribute Name="email"><saml:AttributeValue ${xsi} xsi:nil="true"/></saml:Attribute>$&`,
       ),
     )(xml),
-  'the email three times, in another letter case': addAttribute('email', 'ADA@EXAMPLE.COM', 'ada@Example.com'),
+  'the email three times, in different letter case': addAttribute('email', 'ADA@EXAMPLE.COM', 'ada@Example.com'),
   'a signature without the certificate': { tamper: replace(/<ds:KeyInfo>[\s\S]*<\/ds:KeyInfo>/, '') },
   'other prefixes and a default namespace': (xml) =>
     xml
@@ -200,8 +200,8 @@ const alsoAccepted: Record<string, Change> = {
       digestMethod: 'http://www.w3.org/2001/04/xmlenc#sha512',
     },
   },
-  'an assertion of a clock 30 seconds ahead': { notBefore: 30 },
-  'an assertion that ended 30 seconds ago': { notOnOrAfter: -30 },
+  'an assertion of a provider whose clock is 30 seconds ahead': { notBefore: 30 },
+  'an assertion that expired 30 seconds ago': { notOnOrAfter: -30 },
   'AES-128 in GCM': { encrypted: true, encryption: { content: 'http://www.w3.org/2009/xmlenc11#aes128-gcm' } },
   'AES-256 in CBC': { encrypted: true, encryption: { content: 'http://www.w3.org/2001/04/xmlenc#aes256-cbc' } },
   'an encrypted key next to the encrypted data': {
@@ -218,7 +218,7 @@ const alsoAccepted: Record<string, Change> = {
     /<saml:NameID Format="[^"]*"/,
     '<saml:NameID NameQualifier="x" Format="urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"',
   ),
-  '150 KB of groups, each on lines of its own': (xml) => {
+  '150 KB of groups, each on its own lines': (xml) => {
     const groups = Array.from({ length: 450 }, (_, index) => `CN=R&amp;D ${index},`.padEnd(330, 'OU=x,'))
     return addAttribute('groups', ...groups)(xml).replaceAll('<saml:AttributeValue>', '\r\n\t\t\t$&')
   },
@@ -231,7 +231,7 @@ for (const [what, change] of Object.entries(alsoAccepted)) {
 }
 
 for (const [key, digest, mgf, ...hashes] of [
-  // and the hashes of label and mask
+  // the last two values are the hashes of the label and the mask
   ['2001/04/xmlenc#rsa-oaep-mgf1p', '', '', 'sha1', 'sha1'],
   ['2001/04/xmlenc#rsa-oaep-mgf1p', '2001/04/xmlenc#sha256', '', 'sha256', 'sha1'],
   ['2001/04/xmlenc#rsa-oaep-mgf1p', '2001/04/xmlenc#sha512', '', 'sha512', 'sha1'],
@@ -255,15 +255,15 @@ test('accepts wrapped base64', async () => {
   expect(await outcomeOf(provider, wrapped)).toBe('accepted')
 })
 
-// Each response below is signed afresh, so that only its check can reject it. All six modes would take
-// as long as all other unit tests.
+// Each response below is signed after its change, so only its check can reject it. Testing all six
+// modes would take as long as all other unit tests.
 const checkedModes = ['a signed response', 'a signed assertion, encrypted']
 
 const enveloped = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature'
 const inclusive = 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315'
 const withComments = 'http://www.w3.org/2001/10/xml-exc-c14n#WithComments'
 
-/** Each response fails this check, in each of `checkedModes`. */
+/** Tests that each response fails this check in each of `checkedModes`. */
 function rejects(check: SamlCheck, changes: Record<string, Change>) {
   for (const [what, change] of Object.entries(changes)) {
     test(`rejects ${what}`, async () => {
@@ -281,8 +281,8 @@ rejects('saml_version', {
 const failure = '<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"'
 rejects('saml_status', {
   'a failure': replace('status:Success', 'status:Responder'),
-  'success inside a failure': replace(/<samlp:StatusCode [^>]*\/>/, `${failure}>$&</samlp:StatusCode>`),
-  'a failure after success': replace(/<samlp:StatusCode [^>]*>/, `$&${failure}/>`),
+  'a success status inside a failure status': replace(/<samlp:StatusCode [^>]*\/>/, `${failure}>$&</samlp:StatusCode>`),
+  'a failure status after a success status': replace(/<samlp:StatusCode [^>]*>/, `$&${failure}/>`),
   'no status': replace(status, ''),
   'two statuses': replace(status, '$&$&'),
 })
@@ -338,7 +338,7 @@ rejects('saml_confirmation', {
   'a bearer confirmation with two data': inConfirmation(/<saml:SubjectConfirmationData[^>]*>/, '$&$&'),
 })
 rejects('saml_not_on_or_after', {
-  'two confirmations that are valid together only': replace(confirmation, (text) => outdated(text!) + forOther(text!)),
+  'two confirmations, each invalid alone': replace(confirmation, (text) => outdated(text!) + forOther(text!)),
 })
 rejects('saml_recipient', {
   'a genuine confirmation of another method, and a bearer one for another recipient': replace(
@@ -355,25 +355,25 @@ rejects('saml_not_before', {
   ),
 })
 rejects('saml_not_on_or_after', {
-  'a confirmation that never ends': inConfirmation(/ NotOnOrAfter="[^"]*"/, ''),
+  'a confirmation that never expires': inConfirmation(/ NotOnOrAfter="[^"]*"/, ''),
   'an assertion that expired two minutes ago': { notOnOrAfter: -120 },
-  'a confirmation that ended two minutes ago': inConfirmation(end, time('NotOnOrAfter', -120)),
-  'a confirmation that ends at a local time': inConfirmation(end, time('NotOnOrAfter', 86_400, '')),
+  'a confirmation that expired two minutes ago': inConfirmation(end, time('NotOnOrAfter', -120)),
+  'a confirmation that expires at a local time': inConfirmation(end, time('NotOnOrAfter', 86_400, '')),
 })
 rejects('saml_time', {
-  'an assertion that is valid in two minutes': { notBefore: 120 },
+  'an assertion that becomes valid in two minutes': { notBefore: 120 },
   'conditions from a local time': replace(/ NotBefore="[^"]*Z"/, ' NotBefore="2020-01-01T00:00:00"'),
   'conditions until a local time': replace(
     /(<saml:Conditions .*) NotOnOrAfter="[^"]*"/,
     '$1 NotOnOrAfter="2100-01-01T00:00:00"',
   ),
   'conditions without an end': replace(/(<saml:Conditions .*) NotOnOrAfter="[^"]*"/, '$1'),
-  'conditions that ended two minutes ago': replace(conditions, (text) => text.replace(end, time('NotOnOrAfter', -120))),
+  'expired conditions': replace(conditions, (text) => text.replace(end, time('NotOnOrAfter', -120))),
 })
 rejects('saml_authn_statement', { 'no authentication statement': replace(authnStatement, '') })
 rejects('saml_session_ended', {
   'a session that ended two minutes ago': replace(sessionEnd, time('SessionNotOnOrAfter', -120)),
-  'one of two sessions that ended': replace(
+  'two sessions, one of which has ended': replace(
     authnStatement,
     (text) => text + text.replace(sessionEnd, time('SessionNotOnOrAfter', -120)),
   ),
@@ -382,7 +382,7 @@ rejects('saml_session_ended', {
 rejects('saml_conditions', {
   'no conditions': replace(conditions, ''),
   'two conditions': replace(conditions, '$&$&'),
-  'a condition that we don’t know': inConditions(`<saml:Condition xsi:type="x:Only" ${xsi}/>`),
+  'an unknown condition': inConditions(`<saml:Condition xsi:type="x:Only" ${xsi}/>`),
   'a condition of another namespace': inConditions('<OneTimeUse/>'),
 })
 rejects('saml_audience', {

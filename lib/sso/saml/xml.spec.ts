@@ -64,9 +64,9 @@ test('accepts elements, declarations and blanks around them', () => {
 })
 
 const malformed: Record<string, string[]> = {
-  'what is not one element': ['', 'a', '<a/><b/>', '<a/>b', 'b<a/>', '\uFEFF<a/>'],
+  'texts that are not exactly one element': ['', 'a', '<a/><b/>', '<a/>b', 'b<a/>', '\uFEFF<a/>'],
   'tags that do not match': ['<a>', '</a>', '<a></b>', '<a></A>', '<a></a >', '<a><b></a></b>', '< a/>', '<a/ >'],
-  'attributes without a value, or that touch': ['<a b/>', '<a b=c/>', '<a b="c"d="e"/>', '<a b="<"/>'],
+  'attributes without a value or without a space between them': ['<a b/>', '<a b=c/>', '<a b="c"d="e"/>', '<a b="<"/>'],
   'attributes twice': ['<a b="c" b="d"/>', '<a xmlns:b="urn:b" xmlns:c="urn:b" b:d="" c:d=""/>'],
   'namespaces twice': ['<a xmlns:b="urn:b" xmlns:b="urn:c"/>', '<a xmlns="urn:b" xmlns="urn:c"/>'],
   'prefixes without a namespace': ['<a b:c="d"/>', '<b:a/>', '<a xmlns:b=""/>', '<a:b:c xmlns:a="urn:a"/>'],
@@ -98,7 +98,7 @@ for (const [what, documents] of Object.entries(markup)) {
   })
 }
 
-test('limits the characters that are replaced one at a time', () => {
+test('limits the number of characters that are replaced one at a time', () => {
   const inText = (text: string) => (count: number) => `<a>${text.repeat(count)}</a>`
   const inAttribute = (text: string) => (count: number) => `<a b='${text.repeat(count)}'/>`
   for (const make of [
@@ -112,15 +112,15 @@ test('limits the characters that are replaced one at a time', () => {
   expect(outcomeOf(inText('\t" x')(30_000))).toBe('accepted')
 })
 
-test('limits names with their namespaces', () => {
+test('limits the total length of names with their namespaces', () => {
   const inScope = (content: string, attributes = '') => `<a${attributes} xmlns:n="${'n'.repeat(100)}">${content}</a>`
   const elements = (left: number) => inScope('<n:b/>'.repeat(999), ` ${'c'.repeat(left)}=""`)
   expect([outcomeOf(elements(100)), outcomeOf(elements(101))]).toEqual(['accepted', 'saml_too_complex'])
-  const attributes = (count: number) => inScope('<b n:c=""/>'.repeat(count)) // 103 characters each
+  const attributes = (count: number) => inScope('<b n:c=""/>'.repeat(count)) // each name has 103 characters
   expect([outcomeOf(attributes(970)), outcomeOf(attributes(971))]).toEqual(['accepted', 'saml_too_complex'])
 })
 
-/** The library's DOM in our form. */
+/** Converts the library's DOM to our form. */
 function asTree(element: Element): Omit<XmlElement, 'size'> {
   const attributes = Array.from(element.attributes).filter(
     ({ namespaceURI }) => namespaceURI !== 'http://www.w3.org/2000/xmlns/',
@@ -143,7 +143,7 @@ function asTree(element: Element): Omit<XmlElement, 'size'> {
   }
 }
 
-test('reads every document that it accepts as the library does', async () => {
+test('reads every accepted document in the same way as the library', async () => {
   const { parseDomFromString } = await import('@node-saml/node-saml/lib/xml.js')
   const name = fc.constantFrom('a', 'B', 'p:a', 'q:b', 'x-1.y', 'script')
   const valid = fc.constantFrom(..."a \n\r\t'>ü😀]", '&lt;', '&#65;', '&#13;', '&quot;')
@@ -177,5 +177,5 @@ test('reads every document that it accepts as the library does', async () => {
     }),
     { numRuns: 1_000 },
   )
-  expect(accepted).toBeGreaterThan(100) // about 220 on average
+  expect(accepted).toBeGreaterThan(100) // the average is about 220
 })
