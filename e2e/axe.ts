@@ -4,13 +4,13 @@ import setUp from './support/global-setup'
 import { problemsOf } from './support/page-checks'
 import { show, stateNames } from './support/page-states'
 
-// `npm run test:axe`: checks every page state in every language, so in both directions, in both color
-// schemes, and in the widths and text sizes below. Takes half an hour.
+// `npm run test:axe` checks every page state in every language, and so in both text directions, in
+// both color schemes, and in the widths and text sizes below. This takes half an hour.
 
 const viewports = [
   { width: 1280, height: 800 },
   { width: 320, height: 640 },
-  { width: 320, height: 256, deviceScaleFactor: 4 }, // 1280 by 1024 at a zoom of 400 %
+  { width: 320, height: 256, deviceScaleFactor: 4 }, // a window of 1280 by 1024 pixels at a zoom of 400 %
   { width: 320, height: 640, textSize: '200%' },
 ]
 const schemes = ['light', 'dark'] as const
@@ -36,7 +36,7 @@ try {
   await tearDown()
 }
 console.log(`${checked} variants of ${stateNames.length} states, ${problems} problems`)
-process.exit(problems > 0 ? 1 : 0) // the previews do not stop by themselves
+process.exit(problems > 0 ? 1 : 0) // because the preview servers do not stop by themselves
 
 function report(problem: string): void {
   problems++
@@ -64,7 +64,7 @@ async function checkState(language: string, name: string): Promise<void> {
   }
 }
 
-/** The buttons of a page must have one width, and their texts one line. */
+/** Checks that the buttons of a page have the same width and that their texts fit on one line. */
 async function checkButtons(page: Page, language: string): Promise<void> {
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 800 })

@@ -3,7 +3,7 @@ import { chromium } from 'playwright'
 import setUp from './support/global-setup'
 import { show, stateNames } from './support/page-states'
 
-// `npm run screenshots`: screenshots of every page state, in both color schemes and three widths.
+// `npm run screenshots` makes screenshots of every page state in both color schemes and three widths.
 
 const folder = new URL('results/screenshots/', import.meta.url).pathname
 const widths = [320, 390, 1280]
@@ -40,4 +40,4 @@ try {
   await browser.close()
   await tearDown()
 }
-process.exit() // the previews do not stop by themselves
+process.exit() // because the preview servers do not stop by themselves

@@ -22,9 +22,9 @@ import { problemsOf } from '../support/page-checks'
 import { keepSecret } from '../support/secrets'
 import { freePort } from '../support/server'
 
-// Inside the project, because Turbopack follows no symbolic link that leaves its root. It warns about two lock files.
+// Inside the project, because Turbopack does not follow symbolic links out of its root. It warns about two lock files.
 const checkout = `${project}.data/checkout/`
-// none of our settings
+// The commands get no settings of this process.
 const { PATH, HOME } = process.env
 const environment = { PATH, HOME } as unknown as NodeJS.ProcessEnv
 const npmRun = (...command: string[]) =>
@@ -38,8 +38,8 @@ test.beforeEach(() => {
 })
 test.afterEach(() => rmSync(checkout, { recursive: true, force: true }))
 
-test('npm run dev runs without settings, with the commands of the README', async ({ page, user, browserProcess }) => {
-  test.setTimeout(420_000) // it compiles every page, and commands take seconds each
+test('npm run dev and the commands in the README work without settings', async ({ page, user, browserProcess }) => {
+  test.setTimeout(420_000) // because every page is compiled, and each command takes seconds
   const port = String(await freePort())
   const env = { ...environment, PORT: port }
   const child = spawn('npm', ['run', '--silent', 'dev'], { cwd: checkout, detached: true, env })
@@ -48,7 +48,7 @@ test('npm run dev runs without settings, with the commands of the README', async
   child.stderr.on('data', (chunk) => (printed += chunk))
   const stop = async () => {
     if (child.exitCode !== null) return
-    process.kill(-child.pid!, 'SIGINT') // to the whole process group, as a terminal does
+    process.kill(-child.pid!, 'SIGINT') // Ctrl+C in a terminal signals the whole process group too
     await once(child, 'exit')
   }
   const app = `http://localhost:${port}`
@@ -83,11 +83,11 @@ test('npm run dev runs without settings, with the commands of the README', async
     const mails = async () => (await fetch(mailbox)).text()
     await expect.poll(mails, { timeout: 30_000 }).toContain(`<a href="${app}/reset-password?token=`)
 
-    const customer = await (await browserProcess.newContext()).newPage() // without a header that needs a preflight
+    const customer = await (await browserProcess.newContext()).newPage() // a page without the tests' header, which would need a preflight request
     await customer.goto(widget)
     await expect(customer.locator('p').last()).toContainText(`Hello, page of ${widget}.`)
     await customer.goto(rejected)
-    await expect(customer.locator('p')).toHaveCount(1) // the widget is gone
+    await expect(customer.locator('p')).toHaveCount(1) // the widget is no longer shown
 
     await page.setViewportSize({ width: 320, height: 640 })
     for (const url of [mailbox, provider]) {
@@ -103,7 +103,7 @@ test('npm run dev runs without settings, with the commands of the README', async
       ['Grace', 'Dashboard'],
     ] as const) {
       await page.goto(provider)
-      await page.getByRole('link', { name: 'Dashboard' }).click() // the tile
+      await page.getByRole('link', { name: 'Dashboard' }).click() // the tile in the portal of the provider
       for (const name of choice.split(' ')) {
         await expect(heading(page)).toHaveText('Choose an account')
         const shown = page.url()
@@ -128,7 +128,7 @@ test('npm run dev runs without settings, with the commands of the README', async
     }
     expect(await mails()).toMatch(/Test of Dashboard <small>ada@example\.com, (?!\d{4}-)/)
 
-    // Next.js logs the URLs of requests in development.
+    // In development, Next.js logs the URLs of requests.
     const secrets = [await newCode(user), await newToken(user)]
     for (const secret of secrets) {
       const addresses = '/sso/callback?code= /reset-password?token= /nothing?token= /api/nothing?code= /%ff?code='
@@ -137,7 +137,7 @@ test('npm run dev runs without settings, with the commands of the README', async
     await stop()
     for (const url of [app, dashboard]) await expect(fetch(url)).rejects.toThrow()
     for (const secret of secrets) expect(printed).not.toContain(secret)
-    expect(printed).toMatch(/^[\d:]+( [AP]M)? info method=POST route=sso-exchange status=200/m) // no JSON
+    expect(printed).toMatch(/^[\d:]+( [AP]M)? info method=POST route=sso-exchange status=200/m) // the log is not JSON
     expect(printed).not.toMatch(/^\{/m)
     expect(printed).toMatch(/Stopped\.\n$/)
     const { code: exitCode, stderr } = await npmRun('connections', '--', 'list')
@@ -147,7 +147,7 @@ test('npm run dev runs without settings, with the commands of the README', async
   }
 })
 
-/** The arguments of `npm run` for the commands in the table of the README that need no settings and end. */
+/** Returns the commands in the README's table that need no settings and exit, as arguments of `npm run`. */
 function commandsOfReadme(): string[][] {
   const { scripts } = JSON.parse(readFileSync(`${project}package.json`, 'utf8'))
   const [, table] = documents['README.md']!.match(/^## Commands\n(.*?)^## /ms)!
@@ -164,7 +164,7 @@ function commandsOfReadme(): string[][] {
   })
 }
 
-/** An address of this machine at which a server on loopback does not listen. */
+/** Returns an IP address of this machine that is not loopback. */
 function otherAddress(): string {
   const external = Object.values(networkInterfaces())
     .flat()

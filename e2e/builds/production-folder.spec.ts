@@ -21,7 +21,7 @@ import { complaintsOf, violationsOf } from '../support/page-checks'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
-// The reviewed list of production dependencies. Every addition is a part of every deployment.
+// The reviewed list of production dependencies. Every deployment contains all of them.
 const dependencies = `
   @next/env @node-saml/node-saml @opentelemetry/api @opentelemetry/exporter-trace-otlp-http
   @opentelemetry/resources @opentelemetry/sdk-trace-node @prisma/adapter-pg @prisma/client
@@ -39,7 +39,7 @@ const brand: Record<string, string | Buffer> = {
   'logo-dark.svg': logo('#ffd400'),
   'icon.svg':
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><rect width="1" height="1" fill="#ffd400"/></svg>',
-  'touch-icon.png': Buffer.from([0x89, 0x50, 0x4e, 0x47]), // no test shows it
+  'touch-icon.png': Buffer.from([0x89, 0x50, 0x4e, 0x47]), // no test displays this image
 }
 
 const brandSettings = {
@@ -61,11 +61,11 @@ const run = async (cwd: string, settings: Record<string, string>, program: strin
   return (await promisify(execFile)(program, parameters, options)).stdout
 }
 
-/** Builds the folder from the files of the repository, and those of a brand, which the build must find. */
+/** Builds the production folder from the files of the repository and the files of a brand. */
 test.beforeAll(async () => {
   test.setTimeout(600_000)
   const checkout = `${temporary}checkout/`
-  const ignored = readFileSync(`${project}deploy/Dockerfile.dockerignore`, 'utf8').trim().split('\n') // by the image
+  const ignored = readFileSync(`${project}deploy/Dockerfile.dockerignore`, 'utf8').trim().split('\n') // as for the image
   const isIgnored = (file: string) => ignored.some((path) => file === path || file.startsWith(`${path}/`))
   for (const file of files) if (!isIgnored(file)) cpSync(project + file, checkout + file)
   rmSync(`${checkout}public/brand`, { recursive: true, force: true })
@@ -76,7 +76,7 @@ test.beforeAll(async () => {
 })
 test.afterAll(() => rmSync(temporary, { recursive: true, force: true }))
 
-test('deploy/build.sh makes a folder of 150 MB that runs on Node.js alone', async () => {
+test('deploy/build.sh makes a folder of at most 150 MB that runs with only Node.js', async () => {
   const database = await openOwnDatabase({ migrated: false })
   const settings: Record<string, string> = { DATABASE_URL: database.url() }
   const npm = (...parameters: string[]) => run(folder, settings, 'npm', 'run', '--silent', ...parameters)
@@ -125,7 +125,7 @@ test.describe('with a brand', () => {
   })
   test.afterAll(() => server.stop())
 
-  test('the brand’s files are served, cached, and not counted; a missing one is a page that counts', async () => {
+  test('serves the brand’s files cached and without counting the requests, but counts missing files', async () => {
     const headers = { 'X-Forwarded-For': newAddress() }
     const left = async () =>
       Number((await fetch(`${server.url}/api/health`, { headers })).headers.get('ratelimit')!.match(/r=(\d+)/)![1])
@@ -135,7 +135,7 @@ test.describe('with a brand', () => {
       expect([response.status, response.headers.get('cache-control')], file).toEqual([200, 'public, max-age=3600'])
       expect(response.headers.get('content-type')).toBe(file.endsWith('.png') ? 'image/png' : 'image/svg+xml')
       expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.from(content)), file).toBe(true)
-      expected -= 1 // the request to /api/health
+      expected -= 1 // only the request to /api/health counts
       expect(await left(), file).toBe(expected)
     }
     const missing = await fetch(`${server.url}/brand/font.woff2`, { headers })
@@ -144,7 +144,7 @@ test.describe('with a brand', () => {
     expect(await left()).toBe(expected - 2)
   })
 
-  test('logo, icons, colors, corners, font and links are the brand’s, in both schemes', async ({ page, user }) => {
+  test('pages use the brand’s logo, icons, colors, corners, font and links in both schemes', async ({ page, user }) => {
     const complaints = complaintsOf(page.context())
     await page.goto(`${server.url}/reset-password?token=${await newToken(user)}`)
     const image = page.getByRole('img', { name, exact: true })
@@ -163,7 +163,7 @@ test.describe('with a brand', () => {
 
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
     await expect.poll(shown).toBe('/brand/logo-dark.svg')
-    await expect(button).toHaveCSS('background-color', 'rgb(255, 255, 255)') // black would look disabled
+    await expect(button).toHaveCSS('background-color', 'rgb(255, 255, 255)') // a black button would look disabled
     expect(await violationsOf(page)).toEqual([])
 
     await expect(page.locator('link[rel=icon]')).toHaveAttribute('href', '/brand/icon.svg')

@@ -8,7 +8,7 @@ import { openOwnDatabase } from '../support/own-database'
 import { startServer } from '../support/server'
 import { errorOf, Visitor } from '../support/sso-visitor'
 
-test('every command in the calendar of docs/sso.md has the described effect', async () => {
+test('every command in the calendar of docs/sso.md has the effect that the document describes', async () => {
   const database = await openOwnDatabase()
   const settings = { DATABASE_URL: database.url() }
   const server = await startServer(settings)
@@ -26,7 +26,7 @@ test('every command in the calendar of docs/sso.md has the described effect', as
   let before: Awaited<ReturnType<typeof stored>>
   let output = ''
 
-  /** What holds after each command. */
+  /** The effect to check after each command. */
   const checks: Record<string, () => Promise<unknown>> = {
     'connections add oidc': async () => {
       expect(await signIn(subjects.ada, ada!)).toBeNull()

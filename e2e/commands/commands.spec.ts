@@ -26,7 +26,7 @@ const run = (command: string[], settings: Record<string, string | undefined> = {
 const failure = (code: number, message: string) => ({ code, stderr: expect.stringContaining(message) })
 
 test.describe('npm run mail', () => {
-  test('sends a test email, prints why one fails, retries, and counts; users can be invited', async () => {
+  test('sends a test email or prints the error, retries and counts queued emails, and invites users', async () => {
     const database = await openOwnDatabase()
     const [smtp, untrusted] = [await startSmtp(), await startSmtp({ tls: true })]
     const settings = { DATABASE_URL: database.url(), ...smtp.settings }
@@ -39,7 +39,7 @@ test.describe('npm run mail', () => {
       smtp.respondWith(() => 550)
       expect(await mail('test', 'ada@example.com')).toMatchObject(failure(1, 'EENVELOPE'))
 
-      // Only a server on this host may do without TLS. This one is, but its name does not say so.
+      // Only a mail server on this host may lack TLS. This one is on this host, but its name does not show that.
       const remote = { SMTP_URL: smtp.settings.SMTP_URL.replace('127.0.0.1', '0.0.0.0') }
       const named = smtp.recipients.length
       expect(await mailWith(remote, 'test', 'ada@example.com')).toMatchObject(failure(1, 'ETLS'))
@@ -52,7 +52,7 @@ test.describe('npm run mail', () => {
       const malformed = failure(1, 'SMTP_URL has a % that encodes nothing; write %25 for %')
       expect(await mailWith(withPassword('100%'), 'test', 'ada@example.com')).toMatchObject(malformed)
 
-      // with TLS, only a certificate that can be verified will do, even on this host
+      // With TLS, the certificate must be trusted, even on this host.
       expect(await mailWith(untrusted.settings, 'test', 'ada@example.com')).toMatchObject(failure(1, 'certificate'))
       expect(untrusted.recipients).toEqual([])
 
@@ -83,7 +83,7 @@ test.describe('npm run mail', () => {
 test.describe('npm run users', () => {
   const users = (...command: string[]) => run(['users', '--', ...command])
 
-  test('adds a user once; --sso-only rejects resets', async ({ sql, post }) => {
+  test('add creates a user only once, and --sso-only forbids resets', async ({ sql, post }) => {
     const [plain, sso] = [`Plain-${Date.now()}@example.com`, `sso-${Date.now()}@example.com`]
     expect((await users('add', plain)).stdout).toBe(`Added ${plain.toLowerCase()}.\n`)
     expect(await users('add', plain)).toMatchObject({ code: 2, stderr: `There is already a user ${plain}.\n` })
@@ -96,7 +96,7 @@ test.describe('npm run users', () => {
     expect((await post(resetPath, { token, password: newPassword() })).status).toBe(400)
   })
 
-  test('stores a domain in ASCII, and finds a user who is stored in either form', async ({ sql }) => {
+  test('stores a domain in ASCII, and finds users whose domain is stored in ASCII or in Unicode', async ({ sql }) => {
     const domain = `${Date.now()}.example.com`
     const [unicode, ascii] = [`ada@bücher.${domain}`, `ada@xn--bcher-kva.${domain}`]
     const imported = `bob@bücher.${domain}`
@@ -112,13 +112,13 @@ test.describe('npm run users', () => {
     ])
   })
 
-  test('disable ends all sessions, codes and reset tokens; enable restores none', async ({ user, post, sql }) => {
+  test('disable ends all sessions, codes and reset tokens, and enable restores none', async ({ user, post, sql }) => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
     const [code, token] = [await newCode(user), await newToken(user)]
     const disabled = await users('disable', user.email.toUpperCase())
     expect(disabled.stdout).toContain(`Disabled ${user.email}. Sessions ended: 1.\n`)
     const [, since] = (await users('list')).stdout.match(new RegExp(`^${user.email}  disabled since (\\S+)$`, 'm'))!
-    expect(Math.abs(Date.now() - Date.parse(since!))).toBeLessThan(15 * 60_000) // not shifted by a time zone
+    expect(Math.abs(Date.now() - Date.parse(since!))).toBeLessThan(15 * 60_000) // the time is not shifted by a time zone
     expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(400)
     expect((await users('enable', user.email)).stdout).toBe(`${user.email} can sign in again.\n`)
     expect((await post(paths.refreshSession, { refreshToken: body.refreshToken })).status).toBe(400)
@@ -128,7 +128,7 @@ test.describe('npm run users', () => {
     expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
   })
 
-  test('show lists the live sessions, sign-out ends them', async ({ user, post }) => {
+  test('show lists the live sessions, and sign-out ends them', async ({ user, post }) => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
     await post(exchangePath, { code: await newCode(user) })
     const { sessionId } = readRefreshToken(body.refreshToken!)!
@@ -189,7 +189,7 @@ test.describe('npm run users', () => {
     expect(stdout).toMatch(/ends .*Z, a removed connection\n.*ends .*Z, password, Safari on iPhone\n/)
   })
 
-  test('rename keeps the user, and ends sessions, codes and tokens', async ({ user, post, sql }) => {
+  test('rename keeps the same user, but ends sessions, codes and tokens', async ({ user, post, sql }) => {
     const address = `Ada.${Date.now()}@Bücher.example`
     const stored = address.toLowerCase().replace('bücher', 'xn--bcher-kva')
     const { body } = await post(exchangePath, { code: await newCode(user) })
@@ -204,7 +204,7 @@ test.describe('npm run users', () => {
     expect((await post(exchangePath, { code: await newCode(user) })).status).toBe(200)
   })
 
-  test('rename emails both addresses, and sends no waiting email to the old one', async () => {
+  test('rename notifies both addresses, and queued emails are not sent to the old address', async () => {
     const database = await openOwnDatabase()
     const smtp = await startSmtp()
     const withMail = (...command: string[]) =>
@@ -223,7 +223,7 @@ test.describe('npm run users', () => {
     }
   })
 
-  test('rename rejects the address of another user, in any form', async ({ user, sql }) => {
+  test('rename rejects every form of the address of another user', async ({ user, sql }) => {
     const domain = `${Date.now()}.example.com`
     await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2))`, [`ada@bücher.${domain}`])
     const taken = await users('rename', user.email, `Ada@xn--bcher-kva.${domain}`)
@@ -232,7 +232,7 @@ test.describe('npm run users', () => {
     expect((await users('show', user.email)).code).toBe(0)
   })
 
-  test('delete removes the user and everything of it', async ({ user, post, sql }) => {
+  test('delete removes the user and all rows that belong to the user', async ({ user, post, sql }) => {
     const { body } = await post(exchangePath, { code: await newCode(user) })
     const [code, token] = [await newCode(user), await newToken(user)]
     const deleted = await users('delete', user.email)
@@ -247,7 +247,7 @@ test.describe('npm run users', () => {
     for (const { name } of tables) expect(await sql(`SELECT 1 FROM ${name} WHERE user_id = $1`, [user.id])).toEqual([])
   })
 
-  test('import adds all users of a file, or none, and overwrites nobody', async ({ user, sql }) => {
+  test('import adds either all users of a file or none, and overwrites no user', async ({ user, sql }) => {
     const stamp = Date.now()
     const domain = `sso-${stamp}.example.com`
     await addTestConnection(domain)
@@ -276,7 +276,7 @@ test.describe('npm run users', () => {
     expect((await users('show', bob)).stdout).toContain('has no password')
   })
 
-  test('lists more users than it reads at once, in order', async () => {
+  test('list prints the users in order, even if there are more than fit into one query', async () => {
     const { sql, drop, url } = await openOwnDatabase()
     try {
       await sql(
@@ -288,7 +288,7 @@ test.describe('npm run users', () => {
         return promisify(execFile)('bash', ['-c', script], options)
       }
       const emails = (await sql('SELECT email FROM users ORDER BY email')).map(({ email }) => email)
-      expect((await list('| (sleep 0.5; cat)')).stdout).toBe(`${emails.join('\n')}\n`) // reads slowly
+      expect((await list('| (sleep 0.5; cat)')).stdout).toBe(`${emails.join('\n')}\n`) // a slow reader
       const { stdout, stderr } = await list('--json | head -1')
       expect([JSON.parse(stdout).email, stderr]).toEqual([emails[0], ''])
     } finally {
@@ -312,7 +312,7 @@ test.describe('npm run users', () => {
 })
 
 test.describe('npm run issue', () => {
-  test('--json prints only a working secret, its URL and its expiry', async ({ user, post, url }) => {
+  test('--json prints only a valid secret, its URL and its expiry', async ({ user, post, url }) => {
     const { stdout } = await run(['issue', '--', 'sso-code', user.email.toUpperCase(), '--json'])
     const issued = JSON.parse(stdout)
     keepSecret(issued.secret)
@@ -332,7 +332,7 @@ test.describe('npm run issue', () => {
     expect((await post(resetPath, { token: token.secret, password: newPassword() })).status).toBe(200)
   })
 
-  test('creates a user only with --create', async ({ sql }) => {
+  test('issue creates a user only with --create', async ({ sql }) => {
     const email = `new-${Date.now()}@example.com`
     const rejected = await run(['issue', '--', 'sso-code', email])
     const stderr = `There is no user ${email}. Add --create to create it.\n`
@@ -374,7 +374,7 @@ for (const [program, rest, problem] of [
   ['migrate', '--json', "Unknown option '--json'."],
   ['users', 'disable ada@example.com --sso-only', '--sso-only is not a flag of “disable”.'],
 ] as const) {
-  test(`npm run ${program} prints what is wrong, and its usage`, async () => {
+  test(`npm run ${program} prints the error and its usage`, async () => {
     const usage = `npm run ${program}`
     expect(await run([program, '--help'])).toEqual({ code: 0, stdout: expect.stringContaining(usage), stderr: '' })
     expect(await run([program, ...rest.split(' ')])).toMatchObject(failure(2, `${problem}\n\n${usage}`))
@@ -386,14 +386,14 @@ test.describe('npm start', () => {
     ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'RATE_LIMIT'].map((name) => [name, '']),
   )
 
-  test('does not start without its settings, and lists all missing ones', async () => {
+  test('does not start without required settings, and lists all that are missing', async () => {
     const { code, stderr } = await run(['start'], { ...nothing, PORT: String(await freePort()) })
     expect(code).toBe(1)
     for (const name of ['DATABASE_URL', 'PUBLIC_URL', 'SESSION_SIGNING_KEYS', 'REDIS_URL'])
       expect(stderr).toContain(`  ${name} `)
   })
 
-  test('reports a port that is taken', async () => {
+  test('reports a port that is in use', async () => {
     const server = await startServer()
     const port = new URL(server.url).port
     const { code, stderr } = await run(['start'], { PORT: port })
@@ -402,7 +402,7 @@ test.describe('npm start', () => {
     expect(stderr).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`)
   })
 
-  test('stops on SIGTERM to npm, as sent by a container runtime', async () => {
+  test('stops if npm gets SIGTERM, which a container runtime sends', async () => {
     const port = await freePort()
     const npm = spawn('npm', ['start'], { cwd: project, env: { ...process.env, PORT: String(port) } })
     const ended = once(npm, 'exit')
@@ -435,7 +435,7 @@ test.describe('the embedded PostgreSQL', () => {
   }
   const postmaster = () => Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
 
-  /** Starts it in another process, and returns that process when the server is running. */
+  /** Starts PostgreSQL in another process. Returns that process when PostgreSQL is running. */
   const startElsewhere = async () => {
     const script = `
       const { startEmbeddedPostgres } = await import('${project}bin/embedded-postgres.ts')
@@ -449,7 +449,7 @@ test.describe('the embedded PostgreSQL', () => {
     return owner
   }
 
-  test('keeps its data, and runs until it is released', async () => {
+  test('preserves its data, and runs until it is released', async () => {
     const first = await startEmbeddedPostgres(folder)
     expect(embeddedPostgresUrl(folder)).toBe(first.url)
     await query(first.url, `CREATE TABLE kept AS SELECT 'lower' = lower('LOWER') AS works`)
@@ -461,7 +461,7 @@ test.describe('the embedded PostgreSQL', () => {
     await second.release()
   })
 
-  test('belongs to one process, and is taken over when that was killed', async () => {
+  test('belongs to one process, and another process can use it after that process was killed', async () => {
     const owner = await startElsewhere()
     const url = embeddedPostgresUrl(folder)!
     expect(await query(url, 'SELECT 1 AS works')).toEqual([{ works: 1 }])
@@ -482,7 +482,7 @@ test.describe('the embedded PostgreSQL', () => {
     await back.release()
   })
 
-  test('uses another port if the default one is taken', async () => {
+  test('uses another port if the default port is in use', async () => {
     const usual = await startEmbeddedPostgres(join(folder, 'one'))
     const other = await startEmbeddedPostgres(join(folder, 'two'))
     expect(new URL(other.url).port).not.toBe(new URL(usual.url).port)

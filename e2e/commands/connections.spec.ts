@@ -36,7 +36,7 @@ test.afterEach(() => provider.stop())
 const good = () => ['--issuer', provider.issuer, '--client-id', 'x']
 const add = (more: string[] = []) =>
   run(['connections', 'add', 'oidc', slug, ...good(), '--domain', domain, ...more], `${clientSecret}\n`)
-/** Adds the connection in this process. */
+/** Adds the connection in this process, without the command. */
 const addHere = (more: Partial<NewConnection> = {}) =>
   addTestConnection(domain, { slug, settings: { kind: 'oidc', issuer: provider.issuer, clientId: 'x' }, ...more })
 const addUser = async (sql: Sql, name: string, at = domain) =>
@@ -47,7 +47,7 @@ const addUser = async (sql: Sql, name: string, at = domain) =>
     ])
   )[0] as User
 
-test('adds a connection, and prints what to enter at the provider', async ({ sql, url, post }) => {
+test('adds a connection, and prints the values to enter at the provider', async ({ sql, url, post }) => {
   const ada = await addUser(sql, 'ada')
   await addUser(sql, 'ada', `mail.${domain}`)
   const token = await newToken(ada)
@@ -76,10 +76,10 @@ test('adds a connection, and prints what to enter at the provider', async ({ sql
   expect((await connections('list')).stdout).toContain(shown)
 })
 
-test('ends sessions with a password of users whose domain is in ASCII or in Unicode', async ({ sql }) => {
+test('ends password sessions of users whose domain is stored in ASCII or in Unicode', async ({ sql }) => {
   const of = (label: string) => `${label}.${domain}`
   const members = [await addUser(sql, 'ada', of('bücher')), await addUser(sql, 'bob', of('xn--bcher-kva'))]
-  members.push(await addUser(sql, 'eve', of('bu\u0308cher'))) // the same letter, as two characters
+  members.push(await addUser(sql, 'eve', of('bu\u0308cher'))) // the same letter, but written as two characters
   const [other, exempt] = [await addUser(sql, 'joe', of('bucher')), await addUser(sql, 'kim', of('bücher'))]
   await allowPassword({ userId: exempt.id })
   const users = [...members, other, exempt].map(({ id }) => id)
@@ -122,7 +122,7 @@ test('ends the sessions of a large domain in batches', async ({ sql }) => {
   await sql('DELETE FROM users WHERE email_domain = $1', [domain])
 })
 
-test('prints how many users are left without a way in, and what lets them in', async ({ sql, post }) => {
+test('prints how many users can’t sign in any more, and the command that allows them to', async ({ sql, post }) => {
   const of = (name: string) => addUser(sql, name)
   const [ada, , withPassword, linked, disabled] = [
     await of('ada'),
@@ -155,7 +155,7 @@ test('prints how many users are left without a way in, and what lets them in', a
   expect((await users('--domain', 'x')).stderr).toContain('“x” is not a domain')
 })
 
-test('rejects a connection that can’t be used, and adds nothing', async ({ sql }) => {
+test('rejects an invalid connection, and adds nothing', async ({ sql }) => {
   await addHere()
   const other = `${slug}-2`
   const addOther = (parameters: string[], stdin = 'secret') =>
@@ -188,7 +188,7 @@ test('rejects a connection that can’t be used, and adds nothing', async ({ sql
 const added = async () => (await listConnections(slug))[0]!
 const update = (parameters: string[], stdin = '') => run(['connections', 'update', slug, ...parameters], stdin)
 
-test('updates a connection, and keeps its users, sessions and domains', async ({ sql, url, post }) => {
+test('updates a connection without changing its users, sessions and other domains', async ({ sql, url, post }) => {
   await addHere({ provision: true, allowPasswords: true })
   const visitor = new Visitor(url)
   const { body: session } = await visitor.exchange(await visitor.signIn(slug))
@@ -239,7 +239,7 @@ To exempt one, for emergencies: npm run users -- allow-password EMAIL
   expect((await post(paths.refreshSession, { refreshToken: session.refreshToken })).status).toBe(200)
 })
 
-test('rejects sign-ins of several tenants until each has its domains', async ({ sql, url }) => {
+test('rejects sign-ins of a connection with several tenants until each has its domains', async ({ sql, url }) => {
   const [one, two] = [randomUUID(), randomUUID()]
   await addHere({ provision: true })
   await sql(`UPDATE connections SET settings = settings || $2 WHERE slug = $1`, [slug, { tenants: [one, two] }])
@@ -258,7 +258,7 @@ test('rejects sign-ins of several tenants until each has its domains', async ({ 
   expect(await outcome()).toBeNull()
 })
 
-test('encrypts all secrets with the first key, and lists those that it can’t decrypt', async () => {
+test('encrypts all secrets with the first key, and lists secrets that no key decrypts', async () => {
   const database = await openOwnDatabase()
   const [first, next] = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'))
   const own = { DATABASE_URL: database.url(), DIRECT_DATABASE_URL: '' }
@@ -283,7 +283,7 @@ test('encrypts all secrets with the first key, and lists those that it can’t d
   await database.drop()
 })
 
-test('rejects an update that can’t be used, and changes nothing', async ({ sql }) => {
+test('rejects an invalid update, and changes nothing', async ({ sql }) => {
   await addHere()
   const other = `other.${domain}`
   await addHere({ slug: `${slug}-2`, domains: [other] })
@@ -312,7 +312,7 @@ test('rejects an update that can’t be used, and changes nothing', async ({ sql
   expect(await stored()).toEqual(before)
 })
 
-test('overwrites nothing that another command has changed since it read the connection', async () => {
+test('does not overwrite what another command has changed since this command read the connection', async () => {
   await addHere()
   const read = await added()
   const { clientId, ...settings } = read.settings as { clientId: string } & typeof read.settings
@@ -320,7 +320,7 @@ test('overwrites nothing that another command has changed since it read the conn
   for (const change of [{ settings: read.settings }, { secrets: { clientSecret } }, { name: 'Late' }])
     await expect(updateConnection(read, change)).rejects.toThrow('Another command has changed')
   expect(await added()).toMatchObject({ name: 'Test', settings: { clientId: 'y' } })
-  // what is in columns of their own does not conflict
+  // Changes of different columns do not conflict.
   const [one, two] = [await added(), await added()]
   await updateConnection(one, { provision: true, domains: [`one.${domain}`] })
   await updateConnection(two, { listed: true, domains: [`two.${domain}`] })
@@ -328,7 +328,7 @@ test('overwrites nothing that another command has changed since it read the conn
   expect(await added()).toMatchObject({ provision: true, listed: true, domains })
 })
 
-test('checks a connection, and prints what is wrong', async () => {
+test('checks a connection, and prints the error', async () => {
   await addHere()
   expect((await connections('check', slug)).stdout).toContain(
     `${slug}: the provider responds, and names itself ${provider.issuer}. It accepts the client secret.\n`,
@@ -355,13 +355,13 @@ test('checks a connection, and prints what is wrong', async () => {
     ENCRYPTION_KEY: '',
     CONNECTION_SECRETS_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.ENCRYPTION_KEY}`,
   })
-  expect(newKeyFirst.stderr).toMatch(/^CONNECTION_SECRETS_KEY has a new name.*\n.*discovery_issuer/) // it could be decrypted
+  expect(newKeyFirst.stderr).toMatch(/^CONNECTION_SECRETS_KEY has a new name.*\n.*discovery_issuer/) // the client secret was decrypted, because discovery failed instead
   await provider.stop()
   expect((await connections('check', slug)).stderr).toContain('provider_unreachable')
 })
 
-test('links a subject that was unlinked, or that never signed in', async ({ sql, url }) => {
-  // the provider names itself without the slash
+test('links a subject that was unlinked or has never signed in', async ({ sql, url }) => {
+  // The issuer in the provider's metadata has no slash at its end.
   await addHere({ settings: { kind: 'oidc', issuer: `${provider.issuer}/`, clientId: 'x' } })
   const { id } = (await listConnections(slug))[0]!
   const [ada, bob] = [await addUser(sql, 'ada'), await addUser(sql, 'bob')]
@@ -396,7 +396,7 @@ test('links a subject that was unlinked, or that never signed in', async ({ sql,
   expect((await users('link', ada, third)).stderr).toContain(`npm run connections -- check ${slug}`)
 })
 
-test('disables, enables, removes and unlinks', async ({ sql, url }) => {
+test('disables, enables and removes a connection, and unlinks a user', async ({ sql, url }) => {
   await addHere({ provision: true })
   const signIn = async () => {
     const visitor = new Visitor(url)

@@ -16,8 +16,8 @@ import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 import { Visitor } from '../support/sso-visitor'
 
-// A server that connects with the role in deploy/database.sql. plans.spec.ts tests what each of its
-// statements needs.
+// Tests a server that connects with the role in deploy/database.sql. plans.spec.ts tests the
+// privileges that each statement needs.
 
 test.describe.configure({ mode: 'serial' })
 
@@ -33,7 +33,7 @@ let provider: Provider
 
 test.beforeAll(async () => {
   database = await openOwnDatabase({ role })
-  await database.sql('SET enable_seqscan = off') // the foreign key checks of this test’s own inserts must not count
+  await database.sql('SET enable_seqscan = off') // so that the test’s own inserts scan no table
   await database.sql('VACUUM ANALYZE')
   ;[smtp, provider] = await Promise.all([startSmtp(), startProvider()])
   server = await startServer({
@@ -67,7 +67,7 @@ async function signInThroughConnection(): Promise<void> {
   expect(await count(created, `${name}@${domain}`)).toBe(1)
 }
 
-/** Runs every database operation of a server. */
+/** Makes the server execute each of its database operations. */
 async function useServer(): Promise<void> {
   const { sql } = database
   const headers = { 'X-Forwarded-For': newAddress() }
@@ -84,7 +84,7 @@ async function useServer(): Promise<void> {
     [user!.id, [hash(code!), hash(other!)], hash(token!)],
   )
   expect((await post(exchangePath, { code })).status).toBe(200)
-  expect((await post(exchangePath, { code })).status).toBe(400) // revokes its session
+  expect((await post(exchangePath, { code })).status).toBe(400) // reuse of the code revokes its session
   const { body } = await post(exchangePath, { code: other })
   for (const cookie of [`session=${body.token}`, `refresh=${body.refreshToken}`])
     expect(await (await fetch(server.url, { headers: { Cookie: cookie } })).text()).toContain(user!.email.split('@')[0])
@@ -141,15 +141,15 @@ async function useServer(): Promise<void> {
   expect(await count(`SELECT FROM (${left.join(' UNION ALL ')}) AS remaining WHERE user_id = $1`, user!.id)).toBe(0)
 }
 
-test('lets the role in deploy/database.sql serve and issue links, and finds rows by key when tables have grown', async () => {
-  for (let rounds = 0; rounds < 6; rounds++) await useServer() // after five executions a plan is cached
+test('the role in deploy/database.sql can serve and issue links, and finds rows by key after tables have grown', async () => {
+  for (let rounds = 0; rounds < 6; rounds++) await useServer() // PostgreSQL caches a plan after five executions
   const program = ['--import', 'tsx', `${project}bin/issue.ts`, 'sso-code', 'ada@example.com', '--create', '--json']
   const env = { ...process.env, DATABASE_URL: database.url(role, role), PUBLIC_URL: server.url }
   const { stdout } = await promisify(execFile)(process.execPath, program, { cwd: project, env })
   const code = keepSecret(JSON.parse(stdout).secret)
   expect((await postTo(server.url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })).status).toBe(200)
 
-  // The statistics are of a quiet time: every row has expired, so the planner expects none that has not.
+  // ANALYZE ran when all rows had expired, so the planner expects no unexpired rows.
   const expiring = ['exchange_codes', 'password_attempts', 'reset_tokens', 'sessions', 'sso_attempts']
   for (const table of expiring) await database.sql(`UPDATE ${table} SET expires_at = now() - interval '1 hour'`)
   await database.sql('ANALYZE')
@@ -168,7 +168,7 @@ test('lets the role in deploy/database.sql serve and issue links, and finds rows
   }
   const before = await rowsRead()
   await useServer()
-  await server.stop() // a connection reports its statistics at the latest when it closes
+  await server.stop() // a connection reports its remaining statistics when it closes
   await expect.poll(async () => (await rowsRead()).by_key).toBeGreaterThan(before.by_key)
   const after = await rowsRead()
   expect(after.scanned - before.scanned).toBe(0)

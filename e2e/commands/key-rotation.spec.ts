@@ -8,7 +8,7 @@ import { exchangePath, expect, newCode, postTo, test, type User } from '../suppo
 import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
-const issuer = 'http://localhost' // the same for all servers, as behind a load balancer
+const issuer = 'http://localhost' // all servers have the same issuer, as behind a load balancer
 
 const deploy = (keys: string) => startServer({ SESSION_SIGNING_KEYS: keys, PUBLIC_URL: issuer })
 const keySet = async ({ url }: Server): Promise<JSONWebKeySet> => (await fetch(`${url}/.well-known/jwks.json`)).json()
@@ -18,7 +18,7 @@ const post = async ({ url }: Server, path: string, body: object) => {
   return { token: tokens.token!, refreshToken: tokens.refreshToken! }
 }
 
-/** Expects that all servers and a dashboard with these keys accept a session, and returns its new tokens. */
+/** Expects that all servers and a dashboard with these public keys accept a session. Returns its new tokens. */
 async function check(session: Tokens, servers: Server[], dashboard: JSONWebKeySet, user: User) {
   let { token, refreshToken } = session
   for (const server of servers) {
@@ -31,17 +31,17 @@ async function check(session: Tokens, servers: Server[], dashboard: JSONWebKeySe
   return { token, refreshToken }
 }
 
-test('accepts every session and every refresh token while keys are rotated', async ({ user }) => {
+test('every session JWT and refresh token is accepted while keys are rotated', async ({ user }) => {
   let keys = newSigningKeys()
   let old = await deploy(keys)
   let cached = await keySet(old)
   let sessions: Tokens[] = []
   for (const expected of ['publish', 'sign', 'drop'] as const) {
-    if (expected === 'drop') sessions = [await post(old, exchangePath, { code: await newCode(user) })] // seven days later
+    if (expected === 'drop') sessions = [await post(old, exchangePath, { code: await newCode(user) })] // all sessions of the first key have expired
     const { step, json } = rotateSigningKeys(keys)
     expect(step).toBe(expected)
     keys = json
-    const fresh = await deploy(keys) // both serve for a while, and a dashboard has the keys of the old one
+    const fresh = await deploy(keys) // for a while, both servers serve, and dashboards use the keys of the old one
     for (const server of [old, fresh]) sessions.push(await post(server, exchangePath, { code: await newCode(user) }))
     for (const [index, session] of sessions.entries())
       sessions[index] = await check(session, [old, fresh], cached, user)
@@ -54,7 +54,7 @@ test('accepts every session and every refresh token while keys are rotated', asy
   await old.stop()
 })
 
-test('npm run keys prints only the next value to stdout, and instructions to stderr', () => {
+test('npm run keys prints only the new value of the setting to stdout, and instructions to stderr', () => {
   const run = (command: string[], keys = '', widgetKeys = '') => {
     const program = ['--import', 'tsx', `${project}bin/keys.ts`, ...command]
     const env = { ...process.env, SESSION_SIGNING_KEYS: keys, WIDGET_SIGNING_KEYS: widgetKeys }

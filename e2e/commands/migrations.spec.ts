@@ -50,7 +50,7 @@ function run(program: string, parameters: string[], settings: Record<string, str
 }
 const script = (name: string, ...parameters: string[]) => ['--import', 'tsx', `bin/${name}.ts`, ...parameters]
 const runMigrate = (settings?: Record<string, string>) => run(process.execPath, script('migrate'), settings)
-/** Returns the names of the migrations that a run applied. Throws what it printed if it failed. */
+/** Runs the migrations. Returns the names of the applied ones. If the run fails, throws its output. */
 async function migrate(): Promise<string[]> {
   const { code, stdout, stderr } = await runMigrate()
   if (code !== 0) throw new Error(stderr)
@@ -72,10 +72,10 @@ async function existingTables(): Promise<string[]> {
   return rows.map((row) => row.tablename)
 }
 
-test('migrates an empty database once in two concurrent runs', async () => {
+test('two concurrent runs migrate an empty database only once', async () => {
   const more = ['20270101000000_slow', '20270102000000_concurrently']
-  addMigration(more[0]!, 'SELECT pg_sleep(2)') // so that the second run has to wait for the first
-  addMigration(more[1]!, 'CREATE INDEX CONCURRENTLY ON sessions (created_at)') // waits for every running statement
+  addMigration(more[0]!, 'SELECT pg_sleep(2)') // so that the second run must wait for the first
+  addMigration(more[1]!, 'CREATE INDEX CONCURRENTLY ON sessions (created_at)') // this statement waits for all running statements
   const runs = await Promise.all([runMigrate(), runMigrate()])
   expect(runs.map(({ code, stderr }) => [code, stderr]).sort()).toEqual([
     [0, ''],
@@ -102,7 +102,7 @@ test('applies a migration with semicolons in comments, strings and functions', a
   expect(await database.sql('SELECT text FROM texts ORDER BY 1')).toEqual([{ text: 'a;b' }, { text: 'c;d' }])
 })
 
-test('rolls back a failed migration, prints the message of PostgreSQL, and stops until it is resolved', async () => {
+test('rolls back a failed migration, prints the message of PostgreSQL, and applies no later migrations', async () => {
   addMigration('20270101000000_broken', `CREATE TABLE half (id int); INSERT INTO half VALUES ('x')`)
   const failed = migrate()
   await expect(failed).rejects.toThrow('The migration 20270101000000_broken failed:')
@@ -115,7 +115,7 @@ test('rolls back a failed migration, prints the message of PostgreSQL, and stops
   expect(await migrate()).toEqual(['20270101000000_broken'])
 })
 
-test('decides by domain who may use a password, in a database of an earlier version', async () => {
+test('in a database of an earlier version, decides by domain who may use a password', async () => {
   const folder = `${copy}prisma/migrations/`
   const later = migrations.filter((name) => name > '20261124223443_turns_of_mails')
   for (const name of later) renameSync(folder + name, copy + name)
@@ -155,7 +155,7 @@ test('decides by domain who may use a password, in a database of an earlier vers
   expect(await database.sql(ofAscii)).toEqual([{ email_domain: 'xn--bcher-kva.example' }])
 })
 
-test('applies nothing if an applied migration was edited', async () => {
+test('applies no migration if an applied migration was edited', async () => {
   expect(await migrate()).toEqual(migrations)
   addMigration(migrations.at(-1)!, 'SELECT 1')
   addMigration('20270101000000_more', 'CREATE TABLE more (id int)')
@@ -164,7 +164,7 @@ test('applies nothing if an applied migration was edited', async () => {
   expect(await applied()).toEqual(migrations)
 })
 
-test('fails if the database is unreachable or missing, or DATABASE_URL is not set', async () => {
+test('fails if the database is unreachable or missing, or if DATABASE_URL is not set', async () => {
   const absent = new URL(database.url())
   absent.pathname = '/there_is_none'
   for (const [DATABASE_URL, message] of [
@@ -179,7 +179,7 @@ test('fails if the database is unreachable or missing, or DATABASE_URL is not se
   }
 })
 
-test('uses DIRECT_DATABASE_URL, and ignores the statement timeout of the role', async () => {
+test('connects to DIRECT_DATABASE_URL, and ignores the statement timeout of the role', async () => {
   await database.sql(`ALTER DATABASE ${database.name} SET statement_timeout = '300ms'`)
   addMigration('20270101000000_slow', 'SELECT pg_sleep(0.5)')
   const { code, stdout } = await runMigrate({
@@ -190,7 +190,7 @@ test('uses DIRECT_DATABASE_URL, and ignores the statement timeout of the role', 
   expect(await applied()).toEqual([...migrations, '20270101000000_slow'])
 })
 
-test('npm run migration writes the change of the schema since the newest committed migration', async () => {
+test('npm run migration writes a migration with the schema changes since the newest committed migration', async () => {
   const git = (...parameters: string[]) =>
     run('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...parameters])
   const draft = (name: string) => run(process.execPath, script('migration', name))

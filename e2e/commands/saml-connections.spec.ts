@@ -50,7 +50,7 @@ async function signIn(url: string, signing: ResponseOptions['signing'] = {}): Pr
   return errorOf(await visitor.deliver(begun, responseTo(provider, begun, { assertion: true, signing })))
 }
 
-test('adds a connection that signs in, and updates the certificate of the provider', async ({ sql, url }, testInfo) => {
+test('adds a working connection, and updates the certificate of the provider', async ({ sql, url }, testInfo) => {
   const file = testInfo.outputPath('idp.xml')
   writeFileSync(file, metadataOf(provider))
   const added = await connections(['add', 'saml', slug, '--metadata', file, '--domain', domain, '--provision'])
@@ -111,13 +111,13 @@ test('adds a connection with all flags', async ({ sql }) => {
   })
 })
 
-test('signs requests if the metadata demands it, and relaxes no check', async ({ sql }) => {
+test('the metadata can demand signed requests, but it can’t turn off a check', async ({ sql }) => {
   await add([], metadataOf(provider, { attributes: ' WantAuthnRequestsSigned="true" WantAssertionsSigned="false"' }))
   const [row] = await sql('SELECT settings FROM connections WHERE slug = $1', [slug])
   expect(row!.settings).toMatchObject({ signRequests: true, signed: 'either' })
 })
 
-test('updates what flags name, signs requests if new metadata demands it, and fetches metadata', async ({ sql }) => {
+test('updates only what flags name, fetches metadata, and signs requests if that demands it', async ({ sql }) => {
   let [status, body] = [200, metadataOf(provider)]
   const { url: host, stop } = await listen(createServer((_, response) => response.writeHead(status).end(body)))
   const update = (...parameters: string[]) => connections(['update', slug, ...parameters])
@@ -154,7 +154,7 @@ test('updates what flags name, signs requests if new metadata demands it, and fe
   expect(await update(...fetched)).toMatchObject({ code: 1, stderr: expect.stringContaining('can’t be fetched') })
 })
 
-test('rotates our key, and replaces one that can’t be decrypted', async ({ sql }) => {
+test('rotates our key, and replaces a key that can’t be decrypted', async ({ sql }) => {
   await add()
   const rotate = (...more: string[]) => connections(['rotate-key', slug, ...more])
   const settings = async () => (await sql('SELECT settings FROM connections WHERE slug = $1', [slug]))[0]!.settings
@@ -177,7 +177,7 @@ test('rotates our key, and replaces one that can’t be decrypted', async ({ sql
   expect((await connections(['check', slug])).stderr).not.toContain('secrets')
 })
 
-test('rejects a connection that can’t be used, and adds nothing', async ({ sql }) => {
+test('rejects an invalid connection, and adds nothing', async ({ sql }) => {
   const addAt = (parameters: string[], stdin = '') =>
     connections(['add', 'saml', slug, '--domain', domain, ...parameters], stdin)
   for (const [attempt, message] of [
@@ -199,7 +199,7 @@ test('rejects a connection that can’t be used, and adds nothing', async ({ sql
   expect(await sql('SELECT 1 FROM connections WHERE slug = $1', [slug])).toEqual([])
 })
 
-test('requests the endpoint of the provider, and prints what is wrong', async ({ sql }) => {
+test('check requests the endpoint of the provider, and prints the error', async ({ sql }) => {
   let status = 200
   const requested: string[] = []
   const idp = createServer((request, response) => {
@@ -215,7 +215,7 @@ test('requests the endpoint of the provider, and prints what is wrong', async ({
   status = 404
   expect((await check()).stdout).toContain('is this service registered there?')
 
-  // A certificate of 10 years, made at this time.
+  // Returns a certificate of 10 years that expires in this number of days.
   const certificateFrom = async (days: number) => {
     const start = new Date(Date.now() + days * 86_400_000)
     start.setUTCFullYear(start.getUTCFullYear() - 10)

@@ -8,7 +8,7 @@ import { startServer } from '../support/server'
 
 const origin = 'https://www.example.com'
 
-test('npm run widgets: each command, as the endpoint sees it', async () => {
+test('each command of npm run widgets has its effect on the endpoint', async () => {
   const database = await openOwnDatabase()
   const settings = { DATABASE_URL: database.url(), DIRECT_DATABASE_URL: database.url() }
   const server = await startServer({ ...settings, WIDGET_SIGNING_KEYS: newSigningKeys() })
@@ -33,7 +33,7 @@ test('npm run widgets: each command, as the endpoint sees it', async () => {
   }
 
   const added = await run('add', 'chat', '--origin', origin, '--name', 'Chat of Acme')
-  expect(added.stdout).toMatch(/^wgt_[\w-]{43}\n$/) // alone, for a pipe
+  expect(added.stdout).toMatch(/^wgt_[\w-]{43}\n$/) // only the token is in stdout, so that it can be piped
   expect(added.stderr).toContain(`Pages of ${origin} may use it.`)
   const first = keepSecret(added.stdout.trim())
   expect(await ask(first)).toBe('200')

@@ -5,27 +5,27 @@ import { exchangePath, expect, test } from '../support/fixtures'
 import { type Round, race, rounds } from '../support/race'
 import { startTwoServers, type TwoServers } from '../support/two-servers'
 
-test.describe.configure({ timeout: 600_000 }) // rounds are counted, however slow the machine is
+test.describe.configure({ timeout: 600_000 }) // the number of rounds is fixed, so a slow machine needs time
 
 let servers: TwoServers
 test.beforeAll(async () => {
   servers = await startTwoServers()
 })
 test.afterEach(() => {
-  expect(servers.logged('error')).toEqual([]) // such as a deadlock (40P01), which is a 503 to the client
+  expect(servers.logged('error')).toEqual([]) // no deadlock (40P01), for which the client would get a 503
 })
 test.afterAll(() => servers.stop())
 
 type Code = NonNullable<Awaited<ReturnType<typeof dashboardCode>>>
 
-/** Exchanges a code, and returns whether that succeeded. Keeps the tokens in `given`. */
+/** Exchanges a code, and returns whether that succeeded. Adds the tokens to `given`. */
 async function exchange(code: Code, given: Tokens[]): Promise<boolean> {
   const { status, body } = await servers.post(exchangePath, code)
   if (status === 200) given.push(body as Tokens)
   return status === 200
 }
 
-test('10 concurrent exchanges of one code start one session', async ({ sql, url }) => {
+test('10 concurrent exchanges of one code start only one session', async ({ sql, url }) => {
   for (let round = 0; round < rounds; round++) {
     const [browser] = (await newAccount(sql, 1, 0)).sessions
     const issued = (await dashboardCode(url, browser!))!
@@ -36,7 +36,7 @@ test('10 concurrent exchanges of one code start one session', async ({ sql, url 
   }
 })
 
-test('20 concurrent exchanges of the codes of one browser leave one session of the dashboard', async ({ sql, url }) => {
+test('20 concurrent exchanges of one browser’s codes leave one session of the dashboard', async ({ sql, url }) => {
   const [browser] = (await newAccount(sql, 1, 0)).sessions
   const issued = await Promise.all(Array.from({ length: 20 }, async () => (await dashboardCode(url, browser!))!))
   const responses = await Promise.all(issued.map((code) => servers.post(exchangePath, code)))
@@ -44,7 +44,7 @@ test('20 concurrent exchanges of the codes of one browser leave one session of t
   expect(await servers.alive(responses.map(({ body }) => body as Tokens))).toHaveLength(1)
 })
 
-/** What ends the sessions of a browser, and so those of its dashboards. */
+/** What ends the session of a browser and its dashboard sessions. */
 const enders: Record<string, (user: Account) => Promise<unknown>> = {
   'a sign-out of the browser': ({ sessions }) => servers.signOut(sessions[0]!),
   'a reset': (user) => servers.reset(user),
@@ -70,7 +70,7 @@ for (const [what, end] of Object.entries(enders)) {
           await enableUser(user.id) // so that nothing is rejected only because the user is disabled
           expect(await servers.alive([browser!, ...given])).toEqual([])
           const later: Tokens[] = []
-          for (const code of codes) await exchange(code, later) // also those that nobody has used
+          for (const code of codes) await exchange(code, later) // unused codes too
           expect([await openDashboard(), later]).toEqual([false, []])
         },
       }

@@ -10,7 +10,7 @@ import { preload } from '../support/preload'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
-const boundMs = 10_000 // above every shortened timeout, also on a busy machine
+const boundMs = 10_000 // longer than every shortened timeout, even on a busy machine
 const resultMs = 1_500 // the shortened time limit for a result
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
 
@@ -24,7 +24,7 @@ type Outcome = {
 
 let postgres: BreakablePostgres
 let settings: Record<string, string>
-/** Most tests share it. It has to recover after each of them. */
+/** Most tests share this server. It must recover after each of them. */
 let shared: Server
 test.beforeAll(async () => {
   postgres = await startBreakablePostgres()
@@ -37,7 +37,7 @@ test.afterAll(async () => {
 })
 test.beforeEach(() => postgres.sql('TRUNCATE users CASCADE; TRUNCATE exchange_codes'))
 
-/** Posts once, without a retry. A closed connection is a result too. */
+/** Posts once, without a retry. A closed connection is also a valid result. */
 async function attempt(server: Server, path: string, secret: string, password?: string): Promise<Outcome> {
   const body = path === exchangePath ? { code: secret } : { token: secret, password }
   try {
@@ -70,7 +70,7 @@ async function issue(path: string, count: number): Promise<string[]> {
   return secrets
 }
 
-/** Returns the state of each code, in the order of `codes`. */
+/** Returns the state of each code in the order of `codes`. */
 const codeStates = (codes: string[]) =>
   postgres.sql(
     `SELECT used_at IS NOT NULL AS used, session_id, revoked_at IS NOT NULL AS revoked
@@ -79,7 +79,7 @@ const codeStates = (codes: string[]) =>
     [codes.map(sha256)],
   )
 
-/** Whether a code or a reset token is used. */
+/** Returns whether a code or a reset token is used. */
 async function isUsed(path: string, secret: string): Promise<boolean> {
   const [table, column] = path === exchangePath ? ['exchange_codes', 'code_hash'] : ['reset_tokens', 'token_hash']
   const [row] = await postgres.sql(`SELECT used_at IS NOT NULL AS used FROM ${table} WHERE ${column} = $1`, [
@@ -88,7 +88,7 @@ async function isUsed(path: string, secret: string): Promise<boolean> {
   return row!.used
 }
 
-/** Throws unless each used code has one session of its user, and each of these sessions has one code. */
+/** Throws unless each used code belongs to exactly one session of its user, and each session to one code. */
 async function expectOneSessionPerCode(): Promise<number> {
   const [counts] = await postgres.sql(`SELECT
     (SELECT count(*)::int FROM exchange_codes WHERE used_at IS NOT NULL) AS used,
@@ -99,7 +99,7 @@ async function expectOneSessionPerCode(): Promise<number> {
   return used
 }
 
-/** Sends each secret once, with several clients. Runs the events in `at` after that many responses. */
+/** Sends each secret once, with several clients. Runs each event in `at` after its number of responses. */
 async function sendEach(
   secrets: string[],
   clients: number,
@@ -115,7 +115,7 @@ async function sendEach(
       outcomes.push(outcome)
       const event = at[outcomes.length]
       if (event) events = events.then(event)
-      if (outcome.status !== 200) await sleep(250) // as a client that honors Retry-After, but shorter
+      if (outcome.status !== 200) await sleep(250) // a client waits for Retry-After, the test waits less
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
@@ -125,7 +125,7 @@ async function sendEach(
 
 const killAndRestart = () => postgres.restartAfter(postgres.kill)
 
-test('exchanges have no partial effects while PostgreSQL and one of two servers are killed', async () => {
+test('exchanges have no partial effects when PostgreSQL and one of two servers are killed', async () => {
   const servers = await Promise.all([startServer(settings), startServer(settings)])
   const codes = await issue(exchangePath, 300)
   let turn = 0
@@ -158,8 +158,8 @@ test('exchanges have no partial effects while PostgreSQL and one of two servers 
     }
   }
 
-  // If the outcome was unknown, either the code still works, or it started a session whose tokens
-  // were never delivered. Reuse of the code then revokes that session.
+  // If the outcome was unknown, either the code is still valid, or it started a session whose
+  // tokens were lost. Reuse of the code then revokes that session.
   await postgres.sql(`UPDATE exchange_codes SET used_at = used_at - interval '11 seconds'`)
   const wasUsed = new Map(outcomes.map(({ secret }, index) => [secret, states[index]!.used as boolean]))
   const failed = outcomes.filter(({ status }) => status !== 200).map(({ secret }) => secret)
@@ -173,7 +173,7 @@ test('exchanges have no partial effects while PostgreSQL and one of two servers 
   await Promise.all(servers.map((server) => server.stop()))
 })
 
-test('resets have no partial effects while PostgreSQL is killed and frozen', async () => {
+test('resets have no partial effects when PostgreSQL is killed or frozen', async () => {
   const tokens = await issue(resetPath, 150)
   await postgres.sql(`INSERT INTO sessions (user_id, expires_at) SELECT id, now() + interval '12 hours' FROM users`)
   const outcomes = await sendEach(tokens, 12, (token) => attempt(shared, resetPath, token, newPassword()), {
@@ -208,9 +208,9 @@ test('resets have no partial effects while PostgreSQL is killed and frozen', asy
 
 const waitingServers = `SELECT 1 FROM pg_stat_activity WHERE usename = 'app' AND wait_event_type = 'Lock'`
 
-/** Locks what a statement locks, until the returned function is called. */
+/** Holds the locks of a statement until the returned function is called. */
 async function hold(statement: string): Promise<() => Promise<void>> {
-  const holding = postgres.sql(`BEGIN; ${statement}; SELECT pg_sleep(60)`).catch(() => {}) // terminated below
+  const holding = postgres.sql(`BEGIN; ${statement}; SELECT pg_sleep(60)`).catch(() => {}) // it is terminated below
   await expect
     .poll(() => postgres.sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'`), { intervals: [50] })
     .toHaveLength(1)
@@ -222,17 +222,17 @@ async function hold(statement: string): Promise<() => Promise<void>> {
   }
 }
 
-test('changes nothing, and affects no other user of the connection, when PostgreSQL freezes during a reset', async () => {
+test('a reset during which PostgreSQL freezes changes nothing and does not affect later uses of the connection', async () => {
   const server = await startServer({ ...settings, DATABASE_POOL_SIZE: '1' })
   const [token, code] = [(await issue(resetPath, 1))[0]!, (await issue(exchangePath, 1))[0]!]
   const password = newPassword()
   const release = await hold('SELECT 1 FROM users JOIN reset_tokens ON user_id = id FOR UPDATE OF users')
   const first = attempt(server, resetPath, token, password)
-  await expect.poll(() => postgres.sql(waitingServers), { intervals: [50] }).toHaveLength(1) // within the transaction
+  await expect.poll(() => postgres.sql(waitingServers), { intervals: [50] }).toHaveLength(1) // the reset waits within its transaction
   postgres.freeze()
   const { status, body } = await first
   expect([status, body.code, body.outcome]).toEqual([503, 'SERVICE_UNAVAILABLE', undefined])
-  await sleep(resultMs) // for anything that may still be sent on that connection
+  await sleep(resultMs) // in case something is still sent on that connection
   postgres.thaw()
   await release()
 
@@ -243,7 +243,7 @@ test('changes nothing, and affects no other user of the connection, when Postgre
   await server.stop()
 })
 
-test('PostgreSQL frees the locks of a server that freezes during a reset, and nothing is changed', async () => {
+test('PostgreSQL releases the locks of a server that freezes during a reset, and nothing changes', async () => {
   const [token] = await issue(resetPath, 1)
   const password = newPassword()
   const release = await hold('SELECT 1 FROM users FOR UPDATE')
@@ -254,7 +254,7 @@ test('PostgreSQL frees the locks of a server that freezes during a reset, and no
   try {
     await release() // the transaction of the server locks the user now
     await expect.poll(() => postgres.sql(idle), { intervals: [50] }).toHaveLength(1)
-    await postgres.sql(`SET lock_timeout = '60s'; SELECT 1 FROM users FOR UPDATE`) // waits until PostgreSQL has ended it
+    await postgres.sql(`SET lock_timeout = '60s'; SELECT 1 FROM users FOR UPDATE`) // waits until PostgreSQL has ended that transaction
     expect(await postgres.sql(idle)).toEqual([])
   } finally {
     shared.process.kill('SIGCONT')
@@ -270,7 +270,7 @@ test('responds with 503 and a known outcome when a connection is lost during a q
   const release = await hold('LOCK TABLE users, reset_tokens')
   const logged = shared.output().length
   const outcomes = [
-    attempt(shared, resetPath, token!, 'short'), // looks the user up
+    attempt(shared, resetPath, token!, 'short'), // looks up the user
     attempt(shared, resetPath, other!, newPassword()), // counts the attempt
     postTo(shared.url + paths.signIn, { email: 'ada@example.com', password: 'x' }, { 'X-Forwarded-For': newAddress() }),
   ]
@@ -282,7 +282,7 @@ test('responds with 503 and a known outcome when a connection is lost during a q
   await release()
   const errors = shared.output().slice(logged).split('\n')
   const causes = errors.filter((line) => line.includes('"status":503')).map((line) => JSON.parse(line).cause.code)
-  expect(causes).not.toContain('57014') // a timeout
+  expect(causes).not.toContain('57014') // the code of a timeout
 })
 
 const disconnectServers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'`
@@ -305,7 +305,7 @@ const faults: Record<string, { begin: () => unknown; end: () => unknown }> = {
 }
 
 for (const [what, { begin, end }] of Object.entries(faults)) {
-  test(`responds with 503 in time, uses no code or token, and recovers when PostgreSQL is ${what}`, async () => {
+  test(`when PostgreSQL is ${what}, responds with 503 in time, uses no code or token, and recovers`, async () => {
     const [warm, ...codes] = await issue(exchangePath, 13)
     const tokens = await issue(resetPath, 4)
     expect((await attempt(shared, exchangePath, warm!)).status).toBe(200)
@@ -340,7 +340,7 @@ for (const [what, { begin, end }] of Object.entries(faults)) {
   })
 }
 
-test('a page that reads the database is a 503 within its time limit, and one line of the log', async () => {
+test('if the database fails, a page that reads it responds with 503 in time and logs one line', async () => {
   const pageMs = 300
   const server = await startServer({ ...settings, PAGE_DATABASE_TIMEOUT_MS: String(pageMs) })
   const refresh = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
@@ -369,14 +369,14 @@ test('a page that reads the database is a 503 within its time limit, and one lin
   }
   await server.stop()
   const [, ...lines] = server.output().split('Listening on')[1]!.trim().split('\n')
-  const logged = lines.map((line) => JSON.parse(line)) // no stack between them
+  const logged = lines.map((line) => JSON.parse(line)) // there are no lines of a stack trace between them
   const failed = logged.filter(({ status }) => status === 503)
-  expect(failed.length).toBeGreaterThanOrEqual(2 * pages.length) // more while PostgreSQL starts
+  expect(failed.length).toBeGreaterThanOrEqual(2 * pages.length) // there can be more while PostgreSQL starts
   for (const line of failed)
     expect(line).toMatchObject({ level: 'error', method: 'GET', route: 'page', code: 'SERVICE_UNAVAILABLE' })
 })
 
-test('sets no timeouts behind a pooler, where they would affect other clients: those of the role apply', async () => {
+test('behind a pooler, sets no timeouts, which would affect other clients, so the role’s timeouts apply', async () => {
   await postgres.sql(`ALTER ROLE app SET statement_timeout = '4s'`)
   const outcomeWith = async (more: Record<string, string>) => {
     const server = await startServer({ ...settings, ...more })
@@ -388,11 +388,11 @@ test('sets no timeouts behind a pooler, where they would affect other clients: t
     return [status, body.outcome]
   }
   expect(await outcomeWith({ DATABASE_POOLED: 'true' })).toEqual([503, 'unknown']) // the server timed out first
-  expect(await outcomeWith({ DIRECT_DATABASE_URL: postgres.url })).toEqual([503, undefined]) // for migrations only
+  expect(await outcomeWith({ DIRECT_DATABASE_URL: postgres.url })).toEqual([503, undefined]) // this setting affects only migrations
   await postgres.sql('ALTER ROLE app RESET statement_timeout')
 })
 
-test('logs no parameters of a statement that fails', async () => {
+test('does not log the parameters of a failed statement', async () => {
   const server = await startServer(settings)
   const [[code], [token, other, quoted], password] = [
     await issue(exchangePath, 1),
@@ -404,7 +404,7 @@ test('logs no parameters of a statement that fails', async () => {
   await postgres.sql('ALTER TABLE sessions_gone RENAME TO sessions; ALTER TABLE users RENAME TO users_gone')
   outcomes.push(await attempt(server, resetPath, other!, password))
   await postgres.sql('ALTER TABLE users_gone RENAME TO users')
-  // PostgreSQL quotes the password hash: invalid input syntax for type integer: "$2b$04$…"
+  // PostgreSQL's error contains the password hash: invalid input syntax for type integer: "$2b$04$…"
   await postgres.sql('ALTER TABLE users ALTER password_hash TYPE integer USING NULL')
   outcomes.push(await attempt(server, resetPath, quoted!, password))
   await postgres.sql('ALTER TABLE users ALTER password_hash TYPE text')

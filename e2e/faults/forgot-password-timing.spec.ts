@@ -8,10 +8,10 @@ import { startServer } from '../support/server'
 import { startSmtp } from '../support/smtp'
 
 const rounds = 200
-const maxZ = 4 // chance exceeds it once in 16,000 comparisons
+const maxZ = 4 // random differences exceed this once in 16,000 comparisons
 const kinds = ['known', 'unknown', 'disabled', 'ssoOnly', 'capped'] as const
 
-test('forgot-password, and the request after it, take the same time for every state of the account', async () => {
+test('a forgot-password request and the next request take the same time for every state of the account', async () => {
   test.setTimeout(600_000)
   const database = await openOwnDatabase()
   const smtp = await startSmtp()
@@ -59,7 +59,7 @@ test('forgot-password, and the request after it, take the same time for every st
     console.log(scores.map(({ kind, which, z }) => `${kind} (${which}): z = ${z.toFixed(2)}`).join(', '))
     for (const { kind, which, z } of scores) expect(Math.abs(z), `${kind} (${which})`).toBeLessThan(maxZ)
     expect((await database.sql(`SELECT 1 FROM mails WHERE due_at IS NOT NULL OR requested_at <= now()`)).length).toBe(
-      2 * rounds, // the known and the SSO-only users
+      2 * rounds, // the emails of users with a password and of SSO-only users
     )
   } finally {
     await server.stop()

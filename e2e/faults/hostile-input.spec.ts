@@ -135,7 +135,7 @@ test('responds to malformed HTTP with an error', async ({ url }) => {
     expect(await sendBytes(url, ...[request].flat()), what).toMatch(response)
 })
 
-test('a malicious path is a known one, redirects to one, or is an error', async ({ url }) => {
+test('a malicious path leads to an existing path or to an error', async ({ url }) => {
   const ofApi = '/../api/health /./health //health /%2e%2e/health /health%00 /health%2f /%c0%ae%c0%ae/health /\\health'
   const others = '/health;x=1 /health?% /health#x /%25%32%65 /constructor /__proto__ /_next/static/x'.split(' ')
   const ofPages = ['/%', '/sso/%ff', '//evil.example', '/_next/image?url=http://evil.example', '/_next/data/x.json']
@@ -150,12 +150,12 @@ test('a malicious path is a known one, redirects to one, or is an error', async 
   }
 })
 
-test('closes slow requests, which do not delay other requests', async () => {
+test('closes slow requests, and they do not delay other requests', async () => {
   const server = await startServer(preload('short-timeouts.mjs'))
   let closed = 0
   const slow = (request: string) => sendBytes(server.url, request).finally(() => closed++)
   const headers = slow('POST /api/health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
-  const from = () => `X-Forwarded-For: ${newAddress()}\r\n` // one client may have 16 requests in progress
+  const from = () => `X-Forwarded-For: ${newAddress()}\r\n` // because one client may have only 16 requests in progress
   const bodies = Array.from({ length: 200 }, () => slow(`${post}${from()}Content-Length: 50\r\n\r\n{"code"`))
   let servedBefore = 0
   const fetchOther = async () => {

@@ -9,7 +9,7 @@ import { startSmtp } from '../support/smtp'
 const userCount = 30
 const cronSecret = keepSecret(`cron-${randomUUID()}`)
 
-test('the newest link of each user works although one of five senders was killed and a third of the attempts fail', async () => {
+test('the newest link of each user is valid even if one of five senders is killed and a third of the attempts fail', async () => {
   const database = await openOwnDatabase()
   const { sql } = database
   const smtp = await startSmtp()
@@ -26,7 +26,7 @@ test('the newest link of each user works although one of five senders was killed
   const forgot = (server: Server, email: string) =>
     postTo(server.url + paths.forgotPassword, { email }, { 'X-Forwarded-For': newAddress() })
   try {
-    // The first sender dies after the mail server has accepted an email, and before it knows.
+    // The first sender is killed after the mail server has accepted an email and before the sender gets the response.
     const killed = await start()
     const isAccepting = new Promise<void>((resolve) =>
       smtp.beforeAccepting(async () => {
@@ -39,7 +39,7 @@ test('the newest link of each user works although one of five senders was killed
     await isAccepting
     await expect.poll(() => smtp.mails.length).toBe(1)
     expect((await sql('SELECT attempts, sent_at FROM mails'))[0]).toEqual({ attempts: 1, sent_at: null })
-    await sql('UPDATE mails SET due_at = now()') // two minutes later
+    await sql('UPDATE mails SET due_at = now()') // as if two minutes had passed
 
     let attempts = 0
     smtp.respondWith((stage) => (++attempts && Math.random() < 0.2 ? (stage === 'RCPT' ? 451 : 452) : undefined))
@@ -60,7 +60,7 @@ test('the newest link of each user works although one of five senders was killed
       await expect
         .poll(
           async () => {
-            // time passes for emails that wait for another attempt, not for those with a sender
+            // As if time had passed for queued emails, but not for emails that a sender has claimed.
             await sql(`UPDATE mails SET due_at = now()
               WHERE due_at > now() + interval '121 s' OR due_at BETWEEN now() + interval '1 s' AND now() + interval '61 s'`)
             await sendDue()

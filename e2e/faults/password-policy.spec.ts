@@ -9,7 +9,7 @@ import { expect, newPassword, newToken, type Sql, test } from '../support/fixtur
 import { client, newPasswordUser, type PasswordUser } from '../support/password-user'
 import { lockRow } from '../support/row-lock'
 
-// A connection is added while an operation waits for a lock, with a snapshot from before.
+// A connection is added while an operation waits for a lock with an older snapshot of the database.
 
 let domain: string
 let user: PasswordUser
@@ -22,14 +22,14 @@ test.beforeEach(async ({ sql }) => {
 
 const hashOf = async (sql: Sql) => (await sql('SELECT password_hash FROM users WHERE id = $1', [user.id]))[0]
 
-/** What waits for which row, and how it is rejected. */
+/** Operations, each with the table of the row for which it waits and the error when it is rejected. */
 const operations: Record<string, [table: string, start: (sessionId: string) => Promise<unknown>, error: string]> = {
   'a sign-in': ['users', () => signIn(user.email, user.password, client), 'SIGN_IN_INVALID'],
   'a reset': ['users', () => resetPassword(token, newPassword()), 'VALIDATION_ERROR'],
   refresh: ['sessions', (id) => refreshSession(makeRefreshToken({ sessionId: id, generation: 0 })), 'REFRESH_INVALID'],
 }
 
-/** What forbids a password: prepares it, and returns what does it. */
+/** Ways to forbid a password. Each prepares the change and returns a function that applies it. */
 const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
   add: async () => () => addTestConnection(domain),
   'update --domain': async () => {
@@ -48,7 +48,7 @@ const cases = Object.entries(operations).flatMap(([what, operation]) =>
   ),
 )
 for (const [what, [table, start, error], name, prepare, isFirst] of cases)
-  test(`${what} before ${name} leaves no session, ${isFirst ? 'before' : 'after'} the sessions end`, async ({
+  test(`${what} that waits during ${name} leaves no session, ${isFirst ? 'before' : 'after'} the sessions end`, async ({
     sql,
   }) => {
     const change = await prepare()

@@ -13,7 +13,7 @@ import { inOrderOfLock, lockRow } from '../support/row-lock'
 
 const browser = { sessionIds: [], browser: null }
 
-/** What can end with a session or another password: prepares it, and returns what starts it. */
+/** Operations that start a session or change a password. Each prepares and returns a function that runs it. */
 const operations: Record<string, (user: PasswordUser, sql: Sql) => Promise<() => Promise<unknown>>> = {
   'a sign-in': async ({ email, password }) => {
     return () => signIn(email, password, client)
@@ -40,7 +40,7 @@ const changes: Record<string, (user: PasswordUser) => Promise<unknown>> = {
 for (const [name, apply] of Object.entries(changes))
   for (const [what, prepare] of Object.entries(operations))
     for (const order of ['before', 'after'])
-      test(`${what} that waits ${order} a ${name} leaves no session`, async ({ sql }) => {
+      test(`${what} that gets the row lock ${order} a ${name} leaves no session`, async ({ sql }) => {
         const user = await newPasswordUser(sql, { cost: 4, email: `${randomUUID()}@example.org` })
         const start = await prepare(user, sql)
         const lock =

@@ -16,7 +16,7 @@ const windowSeconds = 15 * 60
 let redis: TestRedis
 let servers: Server[]
 let serverSettings: Record<string, string>
-/** The clocks of the servers are one minute into a window, so that no test spans two windows. */
+/** The servers' clocks are set to one minute after the start of a window, so that no test spans two windows. */
 let clockShiftSeconds: number
 
 async function startAll(started: TestRedis): Promise<void> {
@@ -29,7 +29,7 @@ async function startAll(started: TestRedis): Promise<void> {
   }
   const settings = { ...serverSettings, ...redis.settings }
   servers = await Promise.all([startServer(settings), startServer(settings)])
-  await sendMany(20, (index) => ask(index, newAddress()), 4) // the first requests may be too slow for the time limit
+  await sendMany(20, (index) => ask(index, newAddress()), 4) // because the first requests may exceed the time limit
   await untilRedisIsUsed(...servers)
 }
 
@@ -39,13 +39,13 @@ const ask = (index: number, address: string) => request(servers[index % servers.
 const remainingIn = ({ headers }: { headers: Headers }) => Number(headers.get('ratelimit')!.match(/r=(\d+)/)![1])
 const secondsIn = ({ headers }: { headers: Headers }) => Number(headers.get('ratelimit')!.match(/;t=(\d+)/)![1])
 
-/** The reasons of the outages that a server logged. */
+/** Returns the reasons of the outages that a server logged. */
 const outages = ({ output }: Server, from = 0) =>
   output()
     .slice(from)
     .match(/"reason":"[^"]+/g) ?? []
 
-/** Sends requests until servers have ended every outage. */
+/** Sends requests until the servers have logged the end of every outage. */
 async function untilRedisIsUsed(...those: Server[]): Promise<void> {
   for (const server of those) {
     const isUsed = async () => {
@@ -56,7 +56,7 @@ async function untilRedisIsUsed(...those: Server[]): Promise<void> {
   }
 }
 
-/** The key of an address in Redis: a hash without a secret could be reversed by hashing every IP address. */
+/** Returns the key of an IP address in Redis. Without a secret, hashing every IP address would reveal it. */
 async function keyOf(address: string): Promise<string> {
   const { rateLimitKey } = parseSigningKeys(process.env.SESSION_SIGNING_KEYS!)
   const hash = createHmac('sha256', rateLimitKey).update(address).digest('base64url')
@@ -73,7 +73,7 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
       await redis.stop()
     })
 
-    test('two processes share the limit; Redis gets no IP address, and its keys expire', async () => {
+    test('two processes share the limit, and Redis stores no IP addresses and only keys that expire', async () => {
       const address = newAddress()
       const startedAt = Date.now()
       const responses = await sendMany(limit, (index) => ask(index, address), 10)
@@ -96,12 +96,12 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
       ['killed', () => redis.kill(), () => redis.restart(), /REFUSED|closed|too slow|writeable|max retries/],
       ['frozen', async () => redis.freeze(), async () => redis.thaw(), /too slow|timed out/],
     ] as const)
-      test(`each process counts on its own, without delays, while Redis is ${what}, and uses it again afterwards`, async () => {
+      test(`while Redis is ${what}, each process counts on its own without delays, and afterwards uses Redis again`, async () => {
         const address = newAddress()
         const from = servers.map((server) => server.output().length)
         await begin()
         const responses = await sendMany(limit, (index) => ask(index, address), 10)
-        // Those that wait for Redis take 400 ms: the first ones only. A pause of the machine delays others.
+        // Only the first requests wait 400 ms for Redis. A pause of the machine can delay others.
         expect(responses.filter(({ ms }) => ms > 350).length).toBeLessThanOrEqual(30)
         expect(countOf(responses, 200)).toBe(limit)
         const remaining = responses.map(remainingIn).sort((a, b) => b - a)
@@ -127,7 +127,7 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
       expect(outages(server!, from)).toEqual([expect.stringMatching(/ERR value is not an integer or out of range/)])
     })
 
-    test('the log names the reason if Redis rejects the credentials, without the command', async () => {
+    test('if Redis rejects the credentials, the log contains the reason, but not the command', async () => {
       const settings = { ...redis.settings }
       if (settings.REDIS_URL) settings.REDIS_URL = settings.REDIS_URL.replace(/:[^:]+@/, ':x@')
       else settings.UPSTASH_REDIS_REST_TOKEN = 'x'
@@ -140,7 +140,7 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
     if (name === 'plain Redis') return
     const upstash = () => redis as Upstash
 
-    test('sends one command per request, and none over the limit', async () => {
+    test('sends one command per request, and no command for requests above the limit', async () => {
       const address = newAddress()
       upstash().commands.length = 0
       expect(countOf(await sendMany(limit + 1, () => ask(0, address)), 429)).toBe(1)
@@ -150,8 +150,8 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
       expect(upstash().commands.length).toBe(limit + 1)
     })
 
-    test('waits for only one call when Redis is slow and needs the script again', async () => {
-      upstash().slowDown(350) // of 400 ms for both calls together
+    test('waits for only one call if Redis is slow and does not have the script', async () => {
+      upstash().slowDown(350) // the time limit of both calls together is 400 ms
       const responses = await sendMany(20, (index) => ask(index, newAddress()))
       expect(upstash().scriptsRun()).toBe(0)
       upstash().slowDown(0)
@@ -160,7 +160,7 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
       await untilRedisIsUsed(...servers)
     })
 
-    test('treats a result that is no count as an outage, and counts in process', async () => {
+    test('treats a result that is not a count as an outage, and counts in process', async () => {
       const [server] = servers
       for (const result of ['OK', ['a', 'b'], [1], [-5, limit], [1.5, limit], null, 7, { used: 1 }]) {
         const what = JSON.stringify(result)
@@ -178,7 +178,7 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
       }
     })
 
-    test('uses Redis again, and rejects nobody for longer than a window, after the clock was set back', async () => {
+    test('after the clock was set back, uses Redis again and rejects no client for longer than a window', async () => {
       const inProcess = await startServer({ ...serverSettings, RATE_LIMIT: 'in-process' })
       const [shared, failing] = servers
       const address = newAddress()
@@ -201,7 +201,7 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
     })
   })
 
-test('connects again to a plain Redis after a connection died silently', async () => {
+test('connects to Redis again after a connection was lost without being closed', async () => {
   const plain = await startRedis()
   const sockets: Socket[] = []
   const relay = createServer((socket) => {

@@ -12,19 +12,19 @@ import { keepSecret, newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 import { startTwoServers } from '../support/two-servers'
 
-test.describe.configure({ timeout: 600_000 }) // rounds are counted, however slow the machine is
+test.describe.configure({ timeout: 600_000 }) // the number of rounds is fixed, so a slow machine needs time
 
 const refreshPath = paths.refreshSession
 const atOnce = 10
 
-/** Counts equal values. */
+/** Returns how often each value occurs. */
 function countEach(values: unknown[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1
   return counts
 }
 
-test('10 concurrent refreshes with one token rotate it once; a later one counts as reuse', async ({ sql }) => {
+test('10 concurrent refreshes with one token rotate it once, and a later one counts as reuse', async ({ sql }) => {
   const servers = await startTwoServers()
   const refreshAtOnce = async (tokens: string[]) => {
     const responses = await Promise.all(tokens.map((refreshToken) => servers.post(refreshPath, { refreshToken })))
@@ -40,11 +40,11 @@ test('10 concurrent refreshes with one token rotate it once; a later one counts 
       sql('UPDATE sessions SET rotated_at = now() - make_interval(secs => $2) WHERE id = $1', [sessionId, seconds])
     const tokenOf = (generation: number) => keepSecret(makeRefreshToken({ sessionId, generation }))
 
-    const generation = round % 3 // 0 was never rotated
+    const generation = round % 3 // in generation 0, the token was never rotated
     await sql('UPDATE sessions SET generation = $2 WHERE id = $1', [sessionId, generation])
     if (generation > 0) await age(refreshGraceSeconds)
     const presented = tokenOf(generation)
-    // Neither is a generation that does not exist yet, as after the database was restored.
+    // Tokens of later generations are rejected but not reuse, because a restored database can be older.
     const crowd = [...Array<string>(atOnce).fill(presented), tokenOf(generation + 2), tokenOf(generation + 9)]
     const within = await refreshAtOnce(crowd)
     expect(within.outcomes).toEqual({ 200: atOnce, REFRESH_INVALID: 2 })
@@ -70,14 +70,14 @@ test('10 concurrent refreshes with one token rotate it once; a later one counts 
 
 type Outcome = 200 | 400 | 503 | 'cut off'
 
-/** A client that refreshes its own session, and retries with the token that it holds. */
+/** A client that refreshes its own session, and retries with its current token. */
 class Chain {
   readonly id = randomUUID()
   held = keepSecret(makeRefreshToken({ sessionId: this.id, generation: 0 }))
   isSignedOut = false
-  /** Whether a rotation may have taken place whose response was lost. */
+  /** Whether the response to a rotation may have been lost. */
   isDoubtful = false
-  /** The tokens that were returned for each generation that was presented. */
+  /** The returned tokens for each presented generation. */
   readonly returned = new Map<number, Set<string>>()
 
   async refresh(url: string): Promise<Outcome> {
@@ -90,7 +90,7 @@ class Chain {
     const { status, body } = response
     if (status === 200) this.hold(body.refreshToken!)
     else if (status === 400 && body.code === 'REFRESH_INVALID') {
-      // Else a rotation was lost, or took place in spite of a 503 that says that nothing was changed.
+      // Otherwise, a rotation was lost, or it took place although a 503 reported no change.
       if (!this.isDoubtful) throw new Error('the token that was given last was rejected')
       this.isSignedOut = true
     } else if (status !== 503) throw new Error(`unexpected response: ${status} ${body.code}`)
@@ -105,7 +105,7 @@ class Chain {
   }
 }
 
-test('clients keep their session while PostgreSQL and a server are killed, unless a response was lost', async () => {
+test('if PostgreSQL and a server are killed, only clients that lost a response lose their session', async () => {
   const postgres = await startBreakablePostgres()
   const settings = { DATABASE_URL: postgres.url }
   const servers = await Promise.all([startServer(settings), startServer(settings)])
@@ -116,11 +116,11 @@ test('clients keep their session while PostgreSQL and a server are killed, unles
     [chains.map(({ id }) => id)],
   )
 
-  /** Lets some of the sessions rotate again. In the others, a lost response can still be repeated. */
+  /** Lets some sessions rotate again. In the other sessions, a lost response can still be repeated. */
   const age = (share: number) =>
     postgres.sql(`UPDATE sessions SET rotated_at = rotated_at - interval '11 seconds' WHERE random() < $1`, [share])
   const restart = async (stop: () => unknown) => {
-    await age(1) // so that it stops during rotations
+    await age(1) // so that rotations are in progress during the stop
     await postgres.restartAfter(stop)
   }
   const events: Record<number, () => Promise<unknown>> = {
@@ -144,7 +144,7 @@ test('clients keep their session while PostgreSQL and a server are killed, unles
       const outcome = await chain.refresh(servers[turn++ % 2]!.url)
       outcomes.push(outcome)
       if (outcome !== 200)
-        await sleep(250) // as a client that honors Retry-After, but shorter
+        await sleep(250) // a client waits for Retry-After, the test waits less
       else if (++successes % 25 === 0) event = event.then(events[successes] ?? (() => age(1 / 3)))
     }
   }
@@ -162,7 +162,7 @@ test('clients keep their session while PostgreSQL and a server are killed, unles
     if (!revoked) expect(readRefreshToken(held)!.generation).toBe(generation)
     for (const [presented, tokens] of returned) {
       const generations = [...tokens].map((token) => readRefreshToken(token)!.generation).sort((a, b) => a - b)
-      // the same token within the grace, its only successor, or first the one and then the other
+      // the same token in the grace period, its only successor, or first the same token and then the successor
       expect([[presented], [presented + 1], [presented, presented + 1]]).toContainEqual(generations)
     }
   }

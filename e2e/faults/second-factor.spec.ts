@@ -19,27 +19,27 @@ import { type FactorUser, newFactorUser, totp } from '../support/second-factor'
 import { keepSecret } from '../support/secrets'
 import { startTwoServers, type TwoServers } from '../support/two-servers'
 
-test.describe.configure({ timeout: 600_000 }) // rounds are counted, however slow the machine is
+test.describe.configure({ timeout: 600_000 }) // the number of rounds is fixed, so a slow machine needs time
 
 let servers: TwoServers
 test.beforeAll(async () => {
   servers = await startTwoServers(process.env.DATABASE_URL!, { PASSWORD_SIGN_IN: 'true', SECOND_FACTOR: 'true' })
 })
 test.afterEach(() => {
-  expect(servers.logged('error')).toEqual([]) // such as a deadlock (40P01)
+  expect(servers.logged('error')).toEqual([]) // no deadlock (40P01)
 })
 test.afterAll(() => servers.stop())
 
 const liveOf = (sql: Sql, { id }: { id: string }) =>
   sql('SELECT id FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [id])
-/** Returns the user ID of a success, or why there is none. */
+/** Returns the user ID, or the reason of a rejection. */
 const outcome = (signingIn: Promise<{ userId: string } | string>) =>
   signingIn.then(
     (user) => (typeof user === 'string' ? user : user.userId),
     ({ code, check }) => code ?? check,
   )
 
-/** Prepares the confirmation of a new secret, in a session of its own. */
+/** Starts a session with a new secret. Returns a function that confirms the secret. */
 async function enrolment(sql: Sql, { id, email }: PasswordUser, seconds = 600) {
   const insert = `INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 day') RETURNING id`
   const sessionId: string = (await sql(insert, [id]))[0]!.id
@@ -50,7 +50,7 @@ async function enrolment(sql: Sql, { id, email }: PasswordUser, seconds = 600) {
   return { sessionId, confirm: () => confirmEnrolment(session, given, client).catch(({ code }) => code) }
 }
 
-/** Returns challenges that differ, as of several sign-ins. */
+/** Returns different challenges, as several sign-ins would. */
 async function challengesOf({ id }: { id: string }, count: number): Promise<string[]> {
   const user = (await findFactor(id))!
   return Array.from({ length: count }, () => keepSecret(makeChallenge(user).challenge))
@@ -78,7 +78,7 @@ const arrivals: [
 ]
 for (const [what, error, arrive] of arrivals)
   for (const isFirst of [true, false])
-    test(`${what} ${isFirst ? 'before' : 'after'} a confirmation that waits for the same user`, async ({ sql }) => {
+    test(`${what} ${isFirst ? 'succeeds before' : 'fails after'} a confirmation of the user`, async ({ sql }) => {
       const domain = `${randomUUID()}.example.org`
       const connection = await addTestConnection(domain, { allowPasswords: true })
       const user = await newPasswordUser(sql, { cost: 4, email: `ada@${domain}` })
@@ -92,7 +92,7 @@ for (const [what, error, arrive] of arrivals)
       expect(linked).toHaveLength(isFirst && error.startsWith('identity') ? 1 : 0)
     })
 
-test('a confirmation that is late, or waits for the end of its session, changes nothing', async ({ sql }) => {
+test('a confirmation changes nothing if it has expired or its session ends while it waits', async ({ sql }) => {
   const user = await newPasswordUser(sql, { cost: 4 })
   expect(await (await enrolment(sql, user, -1)).confirm()).toBe('CHALLENGE_INVALID')
   const { confirm } = await enrolment(sql, user)
@@ -114,7 +114,7 @@ for (const kind of ['code', 'recoveryCode'] as const)
     }
   })
 
-test('a challenge starts one session with several codes', async ({ sql }) => {
+test('a challenge starts only one session, even with several valid codes', async ({ sql }) => {
   const user = await newFactorUser(sql)
   const [challenge] = await challengesOf(user, 1)
   const [one, other] = user.recoveryCodes.map(
@@ -125,7 +125,7 @@ test('a challenge starts one session with several codes', async ({ sql }) => {
   expect(await findFactor(user.id), 'the rejected code is not spent').toMatchObject({ recoveryCodesLeft: 9 })
 })
 
-/** Sign-ins, what ends their sessions, and the sessions that are left. */
+/** Sign-ins, the operation that ends their sessions, and the sessions that remain. */
 type Rivals = { user: PasswordUser; signIn: (index: number) => Promise<boolean>; end: () => unknown; left: string[] }
 
 const secondSteps = (end: (user: FactorUser) => unknown) => async (sql: Sql) => {
@@ -143,7 +143,7 @@ const rivals: Record<string, (sql: Sql) => Promise<Rivals>> = {
     const user = await newPasswordUser(sql, { cost: 4 })
     const { sessionId, confirm } = await enrolment(sql, user)
     const { email, password } = user
-    // these servers raise the cost of the hash at each sign-in
+    // These servers raise the cost of the stored hash at each sign-in.
     const signIn = () => succeeds(paths.signIn, { email, password }, 'SECOND_FACTOR_REQUIRED', 'SIGN_IN_INVALID')
     return { user, signIn, end: confirm, left: [sessionId] }
   },
@@ -154,7 +154,7 @@ const rivals: Record<string, (sql: Sql) => Promise<Rivals>> = {
   'removing the factor': secondSteps(({ id }) => removeSecondFactorOf(id, 'en')),
 }
 for (const [what, prepare] of Object.entries(rivals))
-  test(`${what} during sign-ins leaves no session from before`, async ({ sql }) => {
+  test(`${what} during sign-ins leaves no session that started earlier`, async ({ sql }) => {
     const { all, some, none } = await race(async () => {
       const { user, signIn, end, left } = await prepare(sql)
       return {
@@ -171,7 +171,7 @@ for (const [what, prepare] of Object.entries(rivals))
     expect(Math.min(all, none) + some, 'each side was first').toBeGreaterThanOrEqual(rounds / 10)
   })
 
-test('one of two concurrent confirmations switches the factor on, and keeps its session', async ({ sql }) => {
+test('one of two concurrent confirmations enables the factor, and only its session stays live', async ({ sql }) => {
   for (let round = 0; round < rounds; round++) {
     const user = await newPasswordUser(sql, { cost: 4 })
     const both = [await enrolment(sql, user), await enrolment(sql, user)]

@@ -10,11 +10,11 @@ import { type Client, checkEnded, startTwoServers, type TwoServers } from '../su
 let servers: TwoServers
 test.beforeAll(async ({ sql }) => {
   servers = await startTwoServers()
-  // A server's first reset loads the words of the strength check. A lock may not be held so long.
+  // A server's first reset loads the words of the strength check, which takes longer than a lock may be held.
   for (let count = 0; count < 2; count++) await servers.reset(await newAccount(sql, 0, 0))
 })
 test.afterEach(() => {
-  expect(servers.logged('error')).toEqual([]) // such as a deadlock (40P01), which is a 503 to the client
+  expect(servers.logged('error')).toEqual([]) // no deadlock (40P01), for which the client would get a 503
 })
 test.afterAll(() => servers.stop())
 
@@ -29,7 +29,7 @@ const enders: Record<string, (user: Account) => Promise<unknown>> = {
   'disabling the user': (user) => disableUser(user.id),
 }
 
-/** What an ender should reject or undo, and the rows for which both of them wait. */
+/** Operations that must be rejected or undone, and the rows for which both operations wait. */
 const contenders: Record<
   string,
   { contend: (client: Client, user: Account, other: Account) => Promise<boolean>; at: (keyof typeof locks)[] }
@@ -67,7 +67,7 @@ for (const [what, { contend, at }] of Object.entries(contenders)) {
 }
 
 for (const [ending, end] of Object.entries(enders)) {
-  test(`${ending} and an exchange of another user with the session cookie both succeed`, async ({ sql }) => {
+  test(`${ending} and an exchange of another user with that session cookie both succeed`, async ({ sql }) => {
     for (const exchangesFirst of [true, false]) {
       const [user, other] = [await newAccount(sql, 0, 1), await newAccount(sql, 2, 0)]
       const client = servers.client()
@@ -80,7 +80,7 @@ for (const [ending, end] of Object.entries(enders)) {
   })
 }
 
-test('the session ends after refreshing and a sign-out, in either order', async ({ sql }) => {
+test('no session remains after a refresh and a sign-out, in either order', async ({ sql }) => {
   for (const refreshesFirst of [true, false]) {
     const user = await newAccount(sql, 2, 0)
     const [session, otherSession] = user.sessions
@@ -93,7 +93,7 @@ test('the session ends after refreshing and a sign-out, in either order', async 
   }
 })
 
-test('rejects a refresh of a session that clean-up deletes meanwhile', async ({ sql }) => {
+test('rejects a refresh that waits while the clean-up deletes its session', async ({ sql }) => {
   const user = await newAccount(sql, 1, 0)
   const client = servers.client()
   const lock = await locks.session(user)
@@ -104,7 +104,7 @@ test('rejects a refresh of a session that clean-up deletes meanwhile', async ({ 
   expect(await refreshing).toBe(false)
 })
 
-test('clean-up skips a session that is being refreshed, and deletes it in its next run', async ({ sql }) => {
+test('the clean-up skips a session that is being refreshed, and deletes it in its next run', async ({ sql }) => {
   const user = await newAccount(sql, 2, 0)
   const client = servers.client()
   const count = () => sql('SELECT count(*)::int FROM sessions WHERE user_id = $1', [user.id])
@@ -122,9 +122,9 @@ test('clean-up skips a session that is being refreshed, and deletes it in its ne
   expect(await count()).toEqual([{ count: 0 }])
 })
 
-test('signing out of two sessions, or exchanging over them, during a reset causes no deadlock', async ({ sql }) => {
-  // The planner chooses these plans itself for a large table, if random_page_cost is 1.1. They lock the
-  // sessions in the order of the index.
+test('a sign-out of two sessions or an exchange replacing them causes no deadlock with a reset', async ({ sql }) => {
+  // For a large table with random_page_cost = 1.1, the planner would choose these plans by itself.
+  // They lock the sessions in the order of the index.
   const role = `by_index_${randomBytes(6).toString('hex')}`
   await sql(`CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD '${role}'; ALTER ROLE ${role} SET enable_bitmapscan = off`)
   const byIndex = Object.assign(new URL(process.env.DATABASE_URL!), { username: role, password: role })

@@ -5,9 +5,9 @@ import { expect, test } from '../support/fixtures'
 import { type Round, race, rounds } from '../support/race'
 import { checkEnded, startTwoServers, type TwoServers } from '../support/two-servers'
 
-test.describe.configure({ timeout: 600_000 }) // rounds are counted, however slow the machine is
+test.describe.configure({ timeout: 600_000 }) // the number of rounds is fixed, so a slow machine needs time
 
-/** In the other rounds, only the database is checked, because presenting tokens takes longest. */
+/** The other rounds check only the database, because presenting the tokens is slow. */
 const presents = (index: number) => index % 5 === 0
 
 let servers: TwoServers
@@ -15,11 +15,11 @@ test.beforeAll(async () => {
   servers = await startTwoServers()
 })
 test.afterEach(() => {
-  expect(servers.logged('error')).toEqual([]) // such as a deadlock (40P01), which is a 503 to the client
+  expect(servers.logged('error')).toEqual([]) // no deadlock (40P01), for which the client would get a 503
 })
 test.afterAll(() => servers.stop())
 
-/** Runs the rounds. Each side is first in at least a tenth of them. */
+/** Runs the rounds. Each side must be first in at least a tenth of them. */
 async function raceBothWays(prepare: (index: number) => Promise<Round>): Promise<void> {
   const { all, some, none } = await race(prepare)
   console.log(`of ${rounds} rounds, all contenders succeeded in ${all}, some in ${some}, none in ${none}`)
@@ -27,7 +27,7 @@ async function raceBothWays(prepare: (index: number) => Promise<Round>): Promise
   expect(Math.min(all, none) + some).toBeGreaterThanOrEqual(rounds / 10)
 }
 
-test('a sign-out during refreshes ends that session only', async ({ sql }) => {
+test('a sign-out during refreshes ends only its own session', async ({ sql }) => {
   await raceBothWays(async (index) => {
     const user = await newAccount(sql, 3, 0)
     const [session, ...others] = user.sessions
@@ -45,7 +45,7 @@ test('a sign-out during refreshes ends that session only', async ({ sql }) => {
   })
 })
 
-test('clean-up during refreshes deletes expired sessions, and none is renewed', async ({ sql }) => {
+test('the clean-up during refreshes deletes expired sessions, and no expired session is renewed', async ({ sql }) => {
   const users: string[] = []
   await raceBothWays(async (index) => {
     const user = await newAccount(sql, 3, 0)
@@ -63,7 +63,7 @@ test('clean-up during refreshes deletes expired sessions, and none is renewed', 
       },
     }
   })
-  await deleteExpiredRows() // a locked row is left to the next run
+  await deleteExpiredRows() // the previous run skipped locked rows
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = ANY ($1)', [users])).toEqual([])
 })
 
@@ -72,7 +72,7 @@ const enders: Record<string, (user: Account, index: number) => Promise<unknown>>
   'a reset': (user) => servers.reset(user),
   'disabling the user': async ({ id }, index) => {
     await disableUser(id)
-    if (index % 2) await enableUser(id) // in the other rounds, checkEnded does
+    if (index % 2) await enableUser(id) // in the other rounds, checkEnded enables the user
   },
 }
 

@@ -7,8 +7,8 @@ import { openOwnDatabase } from '../support/own-database'
 import { newAddress } from '../support/secrets'
 import { startServer } from '../support/server'
 
-const rounds = 20 // times that do not overlap have z = 5.4
-const maxZ = 4 // chance exceeds it once in 16,000 comparisons
+const rounds = 20 // with 20 rounds, times that do not overlap have z = 5.4
+const maxZ = 4 // random differences exceed this once in 16,000 comparisons
 const kinds = ['unknown', 'wrong', 'disabled', 'ssoOnly', 'without', 'tooLong'] as const
 
 test('failed sign-ins take the same time for every state of the account', async () => {

@@ -10,16 +10,16 @@ import { Visitor } from '../support/sso-visitor'
 
 const signInCount = 100
 
-test('while PostgreSQL restarts, no sign-in starts two sessions, and no session starts without a sign-in', async () => {
+test('when PostgreSQL restarts, no sign-in starts two sessions, and no session starts without a sign-in', async () => {
   const postgres = await startBreakablePostgres()
   const provider = await startProvider({
-    // a new person each time
+    // a new person at each sign-in
     claims: (genuine) => {
       const sub = randomBytes(8).toString('hex')
       return { ...genuine, sub, email: `${sub}@login.example` }
     },
   })
-  const PUBLIC_URL = `http://localhost:${await freePort()}` // one origin for both, as behind a proxy
+  const PUBLIC_URL = `http://localhost:${await freePort()}` // both servers have the same origin, as behind a proxy
   const servers = await Promise.all(
     [1, 2].map(() => startServer({ DATABASE_URL: postgres.url, PUBLIC_URL, LOG_LEVEL: 'error' })),
   )
@@ -28,7 +28,7 @@ test('while PostgreSQL restarts, no sign-in starts two sessions, and no session 
   const codesOfState = new Map<string, number>()
   const errors: Record<string, number> = {}
   let successes = 0
-  /** Signs in once: starts at one server, opens the callback at both at once, and exchanges the code at one. */
+  /** Signs in once. Starts at one server, opens the callback at both concurrently, and exchanges the code at one. */
   const signIn = async (): Promise<boolean> => {
     const visitor = new Visitor(servers[successes % 2]!.url)
     const authorization = await visitor.start('acme')
@@ -69,7 +69,7 @@ test('while PostgreSQL restarts, no sign-in starts two sessions, and no session 
   console.log(`${successes} sign-ins, errors: ${JSON.stringify(errors)}`)
 
   expect(Math.max(...codesOfState.values())).toBe(1)
-  expect(errors.unavailable).toBeGreaterThan(0) // PostgreSQL was away for some
+  expect(errors.unavailable).toBeGreaterThan(0) // PostgreSQL was unavailable for some sign-ins
   const [counts] = await postgres.sql(`
     SELECT (SELECT count(*) FROM sessions)::int AS sessions,
       (SELECT count(*) FROM exchange_codes WHERE used_at IS NOT NULL)::int AS "usedCodes",

@@ -21,7 +21,7 @@ const signIn = async ({ email, password }: PasswordUser, headers = {}) =>
   call(paths.signIn, { email, password }, headers)
 const signInWithCode = async (user: User) => call(exchangePath, { code: await newCode(user) })
 
-/** Opens the page in a browser that holds the cookies of a response, without those whose names are left out. */
+/** Opens the account page in a browser with the cookies of a response, except the named ones. */
 async function open(page: Page, response: { headers: Headers }, without?: string): Promise<void> {
   await takeCookies(page, response, server.url, without)
   await page.goto(`${server.url}/account`)
@@ -92,7 +92,7 @@ for (const scripts of [true, false]) {
   })
 }
 
-test('redirects to the start page and back, even if the JWT has expired, or to the sign-in', async ({ page, user }) => {
+test('redirects to the start page and back if the JWT has expired, or else to the sign-in', async ({ page, user }) => {
   await page.goto(`${server.url}/account`)
   await expect(heading(page)).toHaveText('You’re not signed in')
   await expect(page.getByRole('link', { name: 'Sign in' })).toHaveAttribute('href', '/sign-in?next=%2Faccount')
@@ -104,7 +104,7 @@ test('redirects to the start page and back, even if the JWT has expired, or to t
   await expect(heading(page)).toHaveText('Your account')
 })
 
-test('rejects forms of another site, and forms without a session', async ({ user, sql }) => {
+test('rejects forms from another site and forms without a session', async ({ user, sql }) => {
   const { body } = await signInWithCode(user)
   await signInWithCode(user)
   const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'X-Forwarded-For': newAddress() }

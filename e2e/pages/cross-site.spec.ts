@@ -12,7 +12,7 @@ import {
 } from '../support/fixtures'
 import { listen } from '../support/listen'
 
-// Another site, as a browser sees it: 127.0.0.1 is not localhost.
+// For a browser, this is another site, because 127.0.0.1 is not localhost.
 const site = createServer((_, response) =>
   response.setHeader('Content-Type', 'text/html').end('<!doctype html><title>Elsewhere</title><body>'),
 )
@@ -46,13 +46,13 @@ test('a script of another site can neither exchange a code nor reset a password'
     )
     expect(attempts).toEqual(['TypeError', 'opaque', 'opaque', 'opaque', true])
   }
-  await page.waitForTimeout(300) // for the beacon
+  await page.waitForTimeout(300) // until the beacon has been sent
   await expectNothingHappened(sql, user)
 })
 
-test('a form of another site can do neither', async ({ page, user, url, sql }) => {
+test('a form of another site can neither exchange a code nor reset a password', async ({ page, user, url, sql }) => {
   for (const [path, body] of await requestsOf(user)) {
-    // text/plain writes name=value: the body becomes {"code":"…","x":"="}, which is JSON
+    // A text/plain form sends name=value, so the body is {"code":"…","x":"="}, which is valid JSON.
     const name = JSON.stringify({ ...body, x: '' }).replace('""}', '"')
     await page.goto(elsewhere.url)
     const response = page.waitForResponse(url + path)
@@ -94,7 +94,7 @@ test('another site cannot frame a page', async ({ page, url }) => {
   await rejected
 })
 
-test('another site can link to pages and load files, but read nothing', async ({ page, url }) => {
+test('another site can link to pages and load files, but can’t read any response', async ({ page, url }) => {
   const loaded = await page.evaluate(async (base) => {
     const read = (path: string) => fetch(base + path, { mode: 'no-cors' }).then(({ type }) => type)
     const image = Object.assign(new Image(), { src: `${base}/icon.svg` })

@@ -14,16 +14,16 @@ import { connectSaml, requestIdIn } from '../support/saml-visitor'
 import { keepSecret, newAddress } from '../support/secrets'
 import { freePort, type Server, startServer } from '../support/server'
 
-// The example dashboard on 127.0.0.1, which is another site than the login on localhost.
+// The example dashboard on 127.0.0.1. For browsers, this is another site than the login on localhost.
 
 type Dashboard = Program & { url: string }
 
 let login: Server
 let settings: Record<string, string>
-/** Sign-ins that begin at the login end at the first dashboard. */
+/** Sign-ins that begin at the login lead to this dashboard. */
 let dashboard: Dashboard
 let other: Dashboard
-/** Its clock is 30 seconds before the end of each JWT, so it renews at each page. */
+/** In its clock, each JWT expires in 30 seconds, so it renews the session at each page. */
 let late: Dashboard
 let oidc: LocalProvider
 let samlPages: Awaited<ReturnType<typeof startSamlPages>>
@@ -127,7 +127,7 @@ const isAtSignIn = async (page: Page) => {
 }
 
 for (const [way, signIn] of Object.entries(ways))
-  test(`signs in with ${way}, from the dashboard`, async ({ page }) => {
+  test(`signs in with ${way}, starting at the dashboard`, async ({ page }) => {
     const address = `${dashboard.url}/reports?year=2026&q=%26`
     await page.goto(address)
     await isAtSignIn(page)
@@ -138,14 +138,14 @@ for (const [way, signIn] of Object.entries(ways))
     await expect(claim(page, 'iss')).toHaveText(login.url)
   })
 
-test('signs in from the login', async ({ page }) => {
+test('signs in, starting at the login', async ({ page }) => {
   await page.goto(`${login.url}/sign-in`)
   const { email } = await ways['OpenID Connect']!(page)
   await page.waitForURL(`${dashboard.url}/`)
   await expect(claim(page, 'email')).toHaveText(email)
 })
 
-test('opens a second dashboard without another sign-in, and keeps their sessions apart', async ({ page }) => {
+test('opens a second dashboard without another sign-in, with a separate session', async ({ page }) => {
   await page.goto(other.url)
   await signInByPassword(page)
   await page.waitForURL(`${other.url}/`)
@@ -196,7 +196,7 @@ test('a page of another origin of the same site cannot sign a user out', async (
   await expect(claim(page, 'email')).toHaveText(withPassword.email)
 })
 
-test('renews before a JWT expires, once for concurrent requests', async ({ page, sql }) => {
+test('renews the session before the JWT expires, and only once for concurrent requests', async ({ page, sql }) => {
   await page.goto(late.url)
   await signInByPassword(page)
   await page.waitForURL(`${late.url}/`)
@@ -213,7 +213,7 @@ test('renews before a JWT expires, once for concurrent requests', async ({ page,
   const lock = await lockRow('sessions', 'id = $1', sid)
   const requests = Array.from({ length: 20 }, () => page.request.get(late.url))
   await lock.waiting(1)
-  await page.waitForTimeout(300) // for all requests to arrive
+  await page.waitForTimeout(300) // until all requests have arrived
   await lock.release()
   const texts = await Promise.all(requests.map(async (request) => (await request).text()))
   expect(new Set(texts.map((text) => /id="jti">([^<]*)/.exec(text)?.[1])).size).toBe(1)
@@ -221,7 +221,7 @@ test('renews before a JWT expires, once for concurrent requests', async ({ page,
   expect(await session()).toEqual([{ generation: before!.generation + 1 }])
 })
 
-test('keeps the session while the login does not respond', async ({ page }) => {
+test('does not end the session while the login does not respond', async ({ page }) => {
   for (const { url } of [dashboard, late]) {
     await page.goto(url)
     if (url === dashboard.url) await signInByPassword(page)
@@ -272,7 +272,7 @@ test.describe('the callback', () => {
     'another issuer': ({ callback }) => callback.searchParams.set('iss', `${login.url}/`),
   }
   for (const [title, change] of Object.entries(rejected))
-    test(`exchanges no code with ${title}`, async ({ user, sql }) => {
+    test(`does not exchange a code with ${title}`, async ({ user, sql }) => {
       const attempt = await begin(user)
       await change(attempt, user)
       expect((await get(attempt.callback, attempt.cookie)).status).toBe(400)

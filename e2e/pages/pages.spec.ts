@@ -19,7 +19,7 @@ async function submitPassword(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Save password' }).click()
 }
 
-test('animates a screen, its tick and a busy button, unless the user prefers less motion', async ({ page }) => {
+test('animates screens, checkmarks and busy buttons, unless the user prefers reduced motion', async ({ page }) => {
   await page.addInitScript(() => {
     const names: string[] = []
     Object.assign(window, { animated: names })
@@ -40,7 +40,7 @@ test('animates a screen, its tick and a busy button, unless the user prefers les
   }
 })
 
-test('copies the support reference, or selects it where there is no clipboard', async ({ page, context }) => {
+test('copies the support reference, or selects it if there is no clipboard API', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const copy = page.getByRole('button', { name: 'Copy', exact: true })
   const reference = page.locator('.reference code')
@@ -49,21 +49,21 @@ test('copies the support reference, or selects it where there is no clipboard', 
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toBeAttached()
   await expect(copy).toHaveAccessibleDescription('Support reference:')
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await reference.innerText())
-  await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined })) // as on plain http
+  await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined })) // as on http pages
   await show(page, 'sso: failed')
   await copy.click()
   await expect.poll(() => page.evaluate(() => String(getSelection()))).toBe(await reference.innerText())
   await expect(page.getByText('Copied')).toHaveCount(0)
 })
 
-test('the preview shows a state in a language and a scheme, and all states at once', async ({ page, url }) => {
+test('the preview shows one state in a language and a scheme, or all states together', async ({ page, url }) => {
   const complaints = complaintsOf(page.context())
   await page.goto(`${url}${pathOf('sso: used or expired')}?language=ar&scheme=dark`)
   await page.locator('html[dir=rtl][data-shown]').waitFor({ state: 'attached' })
   await expect(heading(page)).toHaveText('انتهت صلاحية عملية تسجيل الدخول هذه')
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
   expect(Number(background.match(/[\d.]+/)![0]), background).toBeLessThan(128)
-  await page.route(/\/preview\/(?!start-page-signed-out\?)/, (route) => route.abort()) // the first frame is enough
+  await page.route(/\/preview\/(?!start-page-signed-out\?)/, (route) => route.abort()) // only the first frame is needed
   await page.goto(`${url}/preview?language=de&width=320`)
   const first = page.frameLocator('iframe[title="start page: signed out"]')
   await expect(first.getByRole('heading', { level: 1 })).toHaveText('Sie sind nicht angemeldet')
@@ -71,7 +71,7 @@ test('the preview shows a state in a language and a scheme, and all states at on
   expect(complaints).toEqual([])
 })
 
-test('the preview shows pages and emails with another name, color and radius', async ({ page }) => {
+test('the preview can show pages and emails with another name, color and corner radius', async ({ page }) => {
   const url = await previewOf('all')
   const look = 'name=Northwind%26Co&color=%23b00020&radius=3'
   await page.goto(`${url}${pathOf('reset: form')}?${look}`)
@@ -92,7 +92,7 @@ test('the preview shows pages and emails with another name, color and radius', a
   expect(await (await fetch(url + pathOf('mail: reset'))).text()).toMatch(/Dashboard.*#0b6e4f/s)
 })
 
-test('shows the end of the session in the time zone of the browser', async ({ browserProcess, user, sql, url }) => {
+test('shows the expiry of the session in the time zone of the browser', async ({ browserProcess, user, sql, url }) => {
   const timezoneId = 'Asia/Kolkata'
   const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
   const context = await browserProcess.newContext({ baseURL: url, timezoneId, extraHTTPHeaders })
@@ -115,7 +115,7 @@ test('shows the end of the session in the time zone of the browser', async ({ br
   await context.close()
 })
 
-test('keeps the language that a user chooses in the footer, and the reset link', async ({ page, user }) => {
+test('remembers the language selected in the footer, and the reset link stays usable', async ({ page, user }) => {
   const html = page.locator('html')
   await page.goto(await resetLink(user))
   await expect(html).toHaveAttribute('lang', 'en')
@@ -151,7 +151,7 @@ test('without JavaScript, asks the user to turn it on', async ({ browserProcess,
     await expect(page.locator('.not-loaded')).toBeHidden()
     await expect(page).toHaveTitle(tab)
   }
-  await page.goto('/reset-password') // scripts would not help
+  await page.goto('/reset-password') // this page needs no scripts, so it does not ask for JavaScript
   await expect(page.locator('noscript h1')).toHaveText('Open the link from your email')
   await expect(page.locator('noscript h1')).toBeVisible()
   await page.goto('/sso/callback?error=access_denied')
@@ -159,7 +159,7 @@ test('without JavaScript, asks the user to turn it on', async ({ browserProcess,
   await context.close()
 })
 
-test('nothing shifts while a page loads, or when the outcome arrives', async ({ page, user }) => {
+test('there are no layout shifts while a page loads or when the outcome arrives', async ({ page, user }) => {
   await page.addInitScript(() => {
     const seen = Object.assign(window, { shift: 0 })
     new PerformanceObserver((list) => {
@@ -178,13 +178,13 @@ test('nothing shifts while a page loads, or when the outcome arrives', async ({ 
   expect(await shift()).toBe(0)
   respond()
   await page.getByText('You can try again now').waitFor()
-  expect(await shift()).toBeLessThan(0.01) // a title of two lines moves the paragraph under it
+  expect(await shift()).toBeLessThan(0.01) // a title of two lines moves the paragraph below it
 
   respond = await hold(page, resetPath, unavailable)
   await page.goto(await resetLink(user))
   await page.locator('html[data-ready]').waitFor()
   await submitPassword(page)
-  await page.waitForTimeout(700) // what comes within half a second of a click does not count
+  await page.waitForTimeout(700) // browsers ignore shifts within half a second after a click
   expect(await shift()).toBe(0)
   const heights = () => page.locator('form').evaluate((form) => [...form.children].map((each) => each.clientHeight))
   const before = await heights()
@@ -193,7 +193,7 @@ test('nothing shifts while a page loads, or when the outcome arrives', async ({ 
   expect(await heights(), 'nothing moves in the form').toEqual(before)
 })
 
-test('keeps borders and marks in forced colors', async ({ page, user }) => {
+test('borders and marks stay visible in forced colors', async ({ page, user }) => {
   await page.emulateMedia({ forcedColors: 'active' })
   const expectBorder = async (selector: string, width: string) => {
     const border = await page
@@ -214,11 +214,11 @@ test('keeps borders and marks in forced colors', async ({ page, user }) => {
   await expect(bar).toHaveCSS('background-color', text)
   await expectBorder('.strength-bar span', '1px')
   await expectBorder('.brand-mark', '1px')
-  await expectBorder('.button[type=submit]', '3px') // more than a secondary one: see below
+  await expectBorder('.button[type=submit]', '3px') // wider than on secondary buttons, which are checked below
   await expectBorder('.input', '1px')
   await field.fill('short')
   await page.getByRole('button', { name: 'Save password' }).click()
-  await expectBorder('.input', '3px') // its shadow is dropped
+  await expectBorder('.input', '3px') // forced colors remove the shadow of an invalid field
   await page.goto('/sso/callback')
   await expectBorder('.icon.lock', '1px')
   await expectBorder('a.button:has-text("Sign in again")', '3px')
@@ -251,7 +251,7 @@ test('uses the links, the name and the password length of the settings', async (
     await expectLink('Open Zorblaxian', settings.DASHBOARD_URL)
     await expect(page.getByText('Signed in until')).toBeVisible()
 
-    await page.context().clearCookies() // with a session, the page would go on
+    await page.context().clearCookies() // with a session, the page would continue to the dashboard
     await page.goto(`${server.url}/sso/callback`)
     await expectLink('Sign in again', settings.SIGN_IN_URL)
     await expectLink('Continue', settings.DASHBOARD_URL)
@@ -262,9 +262,9 @@ test('uses the links, the name and the password length of the settings', async (
     const issues = [{ path: ['token'], code: 'invalid_or_expired', message: '' }]
     for (const [status, body, links] of [
       [400, { code: 'VALIDATION_ERROR', issues }, ['Get a new link', 'Sign in']],
-      // The link in the email may still be good: a new one would end that.
+      // The link in the email may still be valid, and requesting a new link would revoke it.
       [500, { code: 'INTERNAL_ERROR' }, ['Sign in']],
-      [503, { code: 'SERVICE_UNAVAILABLE' }, ['Sign in']], // until the wait is over
+      [503, { code: 'SERVICE_UNAVAILABLE' }, ['Sign in']], // as long as the user has to wait
       [503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, ['Sign in', 'Get a new link']],
       [200, { ok: true }, ['Sign in']],
     ] as const) {
@@ -318,7 +318,7 @@ test('shows an error with status 500 when a page cannot be rendered, and “Try 
   }
 })
 
-// No request makes the layout fail, so the test renders the page.
+// No request can make the layout fail, so the test renders the page directly.
 test('shows an error in every language when not even the layout can be rendered', async ({ page }) => {
   const program = `
     import { renderToStaticMarkup } from 'react-dom/server'
@@ -335,8 +335,8 @@ test('shows an error in every language when not even the layout can be rendered'
     await expect(page.getByRole('link', { name })).toHaveAttribute('href', '')
 })
 
-// What a page loads beyond the one for addresses that do not exist: Next.js, React and the frame of our pages.
-test('each page loads a small script', async ({ page, user }) => {
+// Counts only scripts that the page for unknown addresses does not load. It loads Next.js, React and our frame.
+test('each page loads only a small script of its own', async ({ page, user }) => {
   const frame = await scriptsOf(page, '/nothing')
   const own: Record<string, number> = {}
   for (const path of ['/', '/sso/callback?code=x', await resetLink(user)]) {
@@ -349,17 +349,17 @@ test('each page loads a small script', async ({ page, user }) => {
   expect(own['/']).toBeLessThan(1_000)
   expect(own['/sso/callback']).toBeLessThan(4_000)
   expect(own['/reset-password']).toBeLessThan(5_600)
-  expect([...frame].filter(([, script]) => script.includes('@keyframes'))).toEqual([]) // the page has the styles already
+  expect([...frame].filter(([, script]) => script.includes('@keyframes'))).toEqual([]) // the styles are in the HTML, so no script contains them
 })
 
-test('keeps its styles when React renders a page again', async ({ page }) => {
+test('a page that React renders again still has its styles', async ({ page }) => {
   await page.route('/sso/callback', async (route) => {
     const response = await route.fetch()
     const html = await response.text()
     await route.fulfill({ response, body: html.replace('<header class="brand">', '$&<p>Not ours</p>') })
   })
   await page.goto('/sso/callback')
-  await expect(page.getByText('Not ours')).toHaveCount(0) // React has replaced what the server did not send
+  await expect(page.getByText('Not ours')).toHaveCount(0) // React has rendered the page again
   await expect(page.locator('.card')).toHaveCSS('border-radius', '16px')
 })
 
@@ -367,7 +367,7 @@ function gzipBytes(scripts: [address: string, script: string][]): number {
   return scripts.reduce((sum, [, script]) => sum + gzipSync(script).length, 0)
 }
 
-/** The scripts that a page loads. */
+/** Returns the scripts that a page loads. */
 async function scriptsOf(page: Page, path: string): Promise<Map<string, string>> {
   const scripts = new Map<string, string>()
   const loaded: Promise<unknown>[] = []

@@ -28,7 +28,7 @@ const save = (page: Page) => page.getByRole('button', { name: 'Save password' })
 const retryButton = (page: Page) => page.getByRole('button', { name: 'Try again' })
 const canRetry = (page: Page) => page.getByRole('status').filter({ hasText: 'You can try again now.' })
 
-/** Opens a new reset link of a user, and returns its token. */
+/** Opens a new reset link for a user, and returns its token. */
 async function open(page: Page, user: User, options?: Parameters<Page['goto']>[1]): Promise<string> {
   const token = await newToken(user)
   await page.goto(`/reset-password?token=${token}`, options)
@@ -45,7 +45,7 @@ async function passwordIs(sql: Sql, user: User, password: string): Promise<boole
   return row!.password_hash !== null && bcrypt.compare(password, row!.password_hash)
 }
 
-test('a link sets a new password and ends every session', async ({ page, user, sql }) => {
+test('a reset link sets a new password and ends all sessions of the user', async ({ page, user, sql }) => {
   await sql(`INSERT INTO sessions (user_id, expires_at) VALUES ($1, now() + interval '1 hour')`, [user.id])
   const password = newPassword()
   const posts = countPosts(page)
@@ -60,7 +60,7 @@ test('a link sets a new password and ends every session', async ({ page, user, s
     { revoked_at: expect.any(Date) },
   ])
 
-  // This page has its own URL and has nothing to send.
+  // This page has its own URL and sends nothing.
   await expect(page).toHaveURL('/reset-password/done')
   await expect(page.getByText('If you use an authenticator app, you’ll still need it.')).toBeVisible()
   await page.reload()
@@ -71,7 +71,7 @@ test('a link sets a new password and ends every session', async ({ page, user, s
   expect(posts).toHaveLength(1)
 })
 
-// What email apps and users take for a part of a link, or lose of it.
+// Links to which an email app or a user has added or removed characters.
 const links = {
   'a full stop': (token: string) => `?token=${token}.`,
   'angle brackets': (token: string) => `?token=%3C${token}%3E`,
@@ -80,7 +80,7 @@ const links = {
   'another letter': (token: string) => `?token=${token}x`,
   'a bracket in the fragment': (token: string) => `#token=${token})`,
 }
-test('accepts a link with something around the token', async ({ page, user }) => {
+test('accepts a link with additional characters around or in the token', async ({ page, user }) => {
   const posted: unknown[] = []
   await page.route(resetPath, async (route) => {
     posted.push(route.request().postDataJSON())
@@ -102,7 +102,7 @@ test('an incomplete link shows what to do', async ({ page, user }) => {
   await page.goto(`/reset-password?token=${(await newToken(user)).slice(0, 30)}`)
   await expect(heading(page)).toHaveText('This link isn’t valid')
   await expect(page.getByText('copy the whole link into your browser')).toBeVisible()
-  // Opened in an email app, the page has removed the token from its address, which is all that another browser gets.
+  // If an email app passes the address of an open page to a browser, the page has already removed the token.
   await open(page, user)
   const { pathname, search, hash } = new URL(page.url())
   await page.goto('about:blank')
@@ -123,15 +123,15 @@ test('opening a link shows its user, and changes nothing', async ({ page, user, 
   expect(await row()).toEqual(before)
   const html = await (await fetch(`${url}/reset-password?token=${token}`)).text()
   expect(html).toContain(user.email)
-  expect(html).toContain('@<wbr/>example.<wbr/>com<wbr/></bdi>') // where a long address wraps
+  expect(html).toContain('@<wbr/>example.<wbr/>com<wbr/></bdi>') // a long address can wrap at these places
   const hash = createHash('sha256').update(token).digest('hex')
   expect(html).not.toContain(hash)
-  // not by a header of the client
+  // A client can't open a link by sending the internal header.
   const forged = await fetch(`${url}/reset-password?token=`, { headers: { 'X-Token-Hash': hash } })
   expect(await forged.text()).not.toContain(user.email)
 })
 
-test('a reload and Back keep the link until it is used or expires', async ({ page, user, sql }) => {
+test('a link still works after a reload and Back, until it is used or expires', async ({ page, user, sql }) => {
   const state = () => page.evaluate(() => JSON.stringify([history.state, location.href]))
   const token = await open(page, user)
   await expect(page.getByText(user.email)).toBeVisible()
@@ -192,7 +192,7 @@ test('warns of Caps Lock while the field has the focus', async ({ page, user }) 
 test('explains why a password is rejected, and accepts another with the same link', async ({ page, user, sql }) => {
   await open(page, user)
   for (const [weak, words] of Object.entries({
-    welcome1: 'Choose a password that’s harder to guess.', // includes `com`, by chance
+    welcome1: 'Choose a password that’s harder to guess.', // this password happens to contain `com`
     [`${user.email.toUpperCase()}1`]: /doesn’t include the name .+ or any part of your email address/,
     ['ä'.repeat(40)]: /72 characters or fewer/,
   })) {
@@ -202,7 +202,7 @@ test('explains why a password is rejected, and accepts another with the same lin
     await expect(page).toHaveTitle(/^Error: Choose a new password – /)
     await expect(field(page)).toHaveAccessibleDescription(new RegExp(await fieldError(page).innerText()))
     await expect(field(page)).toHaveAttribute('aria-invalid', 'true')
-    await expect(field(page)).toHaveValue(weak) // the input is kept
+    await expect(field(page)).toHaveValue(weak) // the input is not cleared
   }
   const password = newPassword()
   await submit(page, password)
@@ -210,7 +210,7 @@ test('explains why a password is rejected, and accepts another with the same lin
   expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('works by keyboard alone', async ({ page, user, sql }) => {
+test('works with only the keyboard', async ({ page, user, sql }) => {
   const password = newPassword()
   await open(page, user)
   await expect(field(page)).toBeFocused()
@@ -230,7 +230,7 @@ test('works by keyboard alone', async ({ page, user, sql }) => {
   await expect(page.getByRole('link', { name: 'Sign in' })).toBeFocused()
 })
 
-test('a second submit while the first is sent does nothing', async ({ page, user }) => {
+test('submitting the form again does nothing while a request is in progress', async ({ page, user }) => {
   const posts = countPosts(page)
   await page.clock.install()
   await page.route(resetPath, () => {})
@@ -240,15 +240,19 @@ test('a second submit while the first is sent does nothing', async ({ page, user
   const button = page.locator('[type=submit]')
   await expect(button).toHaveAttribute('aria-disabled', 'true')
   await expect(button).toBeFocused()
-  await button.click({ force: true }) // Playwright takes aria-disabled for disabled
+  await button.click({ force: true }) // Playwright treats aria-disabled as disabled
   await field(page).press('Enter')
   await page.clock.fastForward(4_000)
   await expect(page.getByText('Still saving. Keep this page open.')).toBeVisible()
-  await expect(field(page)).toHaveAttribute('type', 'password') // hidden again
+  await expect(field(page)).toHaveAttribute('type', 'password') // the password is hidden again
   expect(posts).toHaveLength(1)
 })
 
-test('keeps an early submit until the scripts load, and adds nothing to the URL', async ({ page, user, sql }) => {
+test('a form submitted before the scripts load is sent later, with no field in the URL', async ({
+  page,
+  user,
+  sql,
+}) => {
   const release = await holdScripts(page)
   const requests: string[] = []
   page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`))
@@ -270,7 +274,7 @@ test('keeps an early submit until the scripts load, and adds nothing to the URL'
   expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('keeps the input and the focus for a retry after the wait', async ({ page, user, sql }) => {
+test('preserves the input and the focus for a retry after the wait', async ({ page, user, sql }) => {
   const password = newPassword()
   await page.route(resetPath, respondWith(429, { code: 'RATE_LIMITED' }, 1), { times: 1 })
   await open(page, user)
@@ -288,7 +292,7 @@ test('keeps the input and the focus for a retry after the wait', async ({ page, 
   expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('keeps the input after three failed retries, and sends none offline', async ({ page, context, user, sql }) => {
+test('keeps the input after three failed retries, and sends nothing offline', async ({ page, context, user, sql }) => {
   const password = newPassword()
   const posts = countPosts(page)
   await page.clock.install()
@@ -298,7 +302,7 @@ test('keeps the input after three failed retries, and sends none offline', async
   await submit(page, password)
   await expect(banner(page)).toHaveText('You’re offline')
   await expect(page.getByText('You can try again once you’re online.')).toBeVisible()
-  await retryButton(page).click({ force: true }) // Playwright takes aria-disabled for disabled
+  await retryButton(page).click({ force: true }) // Playwright treats aria-disabled as disabled
   expect(posts).toEqual([])
   await context.setOffline(false)
   await canRetry(page).waitFor()
@@ -307,7 +311,7 @@ test('keeps the input after three failed retries, and sends none offline', async
   await retryThrice(page)
   await expect(banner(page)).toHaveText('We still can’t save your password')
   await expect(page.getByText(/You can try again in \d\d seconds/)).toBeVisible()
-  await expect(page.getByRole('link', { name: 'Get a new link' })).toHaveCount(0) // it would make this one useless
+  await expect(page.getByRole('link', { name: 'Get a new link' })).toHaveCount(0) // requesting a new link would revoke this one
   await page.clock.fastForward(60_000)
   await canRetry(page).waitFor()
   await retryButton(page).click()
@@ -315,19 +319,19 @@ test('keeps the input after three failed retries, and sends none offline', async
   expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('hides a password when the page is restored', async ({ page, user }) => {
+test('hides a shown password when the page is restored', async ({ page, user }) => {
   await open(page, user)
   await page.locator('html[data-ready]').waitFor()
   await field(page).fill(strong)
   await page.getByRole('button', { name: 'Show password' }).click()
   await expect(field(page)).toHaveAttribute('type', 'text')
-  // as from the back-forward cache, which Playwright disables
+  // As if restored from the back-forward cache, which Playwright disables.
   await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
   await expect(field(page)).toHaveAttribute('type', 'password')
   await expect(field(page)).toHaveValue(strong)
 })
 
-test('does not rate a rejected password until it changes', async ({ page, user }) => {
+test('does not rate a rejected password again until the user changes it', async ({ page, user }) => {
   await open(page, user)
   for (const [code, password, words] of [
     ['a_rule_of_tomorrow', 'lantern otter canyon', 'Choose a different password. This one can’t be used.'],
@@ -345,7 +349,7 @@ test('does not rate a rejected password until it changes', async ({ page, user }
   await expect(page.locator('.strength')).not.toHaveAttribute('data-strength')
   await field(page).pressSequentially('2')
   await expect(page.getByText('Very strong')).toBeVisible()
-  await expect(field(page)).not.toHaveAttribute('aria-invalid', 'true') // the old verdict would contradict it
+  await expect(field(page)).not.toHaveAttribute('aria-invalid', 'true') // the old error would contradict the meter
   await field(page).press('Backspace')
   await expect(page.getByText('Very strong')).toBeHidden()
 })
@@ -368,7 +372,7 @@ test('supports password managers, and loads the strength check only for typed pa
         type ? new InputEvent('input', { inputType: type, bubbles: true }) : new Event('input', { bubbles: true }),
       )
     }, inputType)
-    await page.waitForTimeout(600) // the meter rates when typing pauses
+    await page.waitForTimeout(600) // the meter updates when typing pauses
   }
   expect(loaded).toHaveLength(0)
   expect(page.workers()).toHaveLength(0)
@@ -382,7 +386,7 @@ test('supports password managers, and loads the strength check only for typed pa
   expect(bytes).toBeGreaterThan(10_000)
   expect(bytes).toBeLessThanOrEqual(250 * 1_024)
   await field(page).fill('sunshine')
-  await expect(page.getByRole('status').filter({ hasText: 'Easy to guess so far' })).toBeVisible() // announced
-  expect(loaded).toHaveLength(sizes.length) // once
+  await expect(page.getByRole('status').filter({ hasText: 'Easy to guess so far' })).toBeVisible() // screen readers announce it
+  expect(loaded).toHaveLength(sizes.length) // each script is loaded only once
   expect(complaints).toEqual([])
 })

@@ -15,9 +15,9 @@ import { newFactorUser, totp, wrongCode } from '../support/second-factor'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 
-const callback = 'http://127.0.0.1:10999/callback' // nothing listens there
+const callback = 'http://127.0.0.1:10999/callback' // no server listens there
 let server: Server
-/** Nobody can set up a second factor. */
+/** This server does not allow setting up second factors. */
 let without: Server
 test.beforeAll(async () => {
   const settings = { PASSWORD_SIGN_IN: 'true', DASHBOARD_CALLBACK_URLS: callback }
@@ -45,7 +45,7 @@ async function signIn(page: Page, user: PasswordUser, query: string): Promise<vo
   await send(password(page), user.password)
 }
 
-/** Opens the account page in a browser that has signed in, with a recovery code if need be. */
+/** Signs in, with a recovery code if one is given, and opens the account page. */
 async function openAccount(page: Page, { email, password }: PasswordUser, { at = server, recoveryCode = '' } = {}) {
   const headers = { 'X-Forwarded-For': newAddress() }
   const first = await postTo(at.url + paths.signIn, { email, password }, headers)
@@ -55,7 +55,7 @@ async function openAccount(page: Page, { email, password }: PasswordUser, { at =
   await page.goto(`${at.url}/account`)
 }
 
-/** Moves the focus to an element with the Tab key alone. */
+/** Moves the focus to an element with only the Tab key. */
 async function reach(page: Page, target: Locator): Promise<void> {
   await target.waitFor()
   for (let presses = 0; presses < 60; presses++) {
@@ -65,10 +65,10 @@ async function reach(page: Page, target: Locator): Promise<void> {
   throw new Error(`the Tab key does not lead to ${target}`)
 }
 
-/** Reads a QR code as a camera does, from the pixels of the screen. */
+/** Reads a QR code from the pixels of the screen, as a camera does. */
 async function readQrCode(page: Page): Promise<string | undefined> {
   const png = (await page.locator('svg.qr').screenshot()).toString('base64')
-  const blank = await page.context().newPage() // without the policy of our pages
+  const blank = await page.context().newPage() // a page without our Content-Security-Policy
   const { data, width, height } = await blank.evaluate(async (encoded) => {
     const image = Object.assign(new Image(), { src: `data:image/png;base64,${encoded}` })
     await image.decode()
@@ -82,7 +82,7 @@ async function readQrCode(page: Page): Promise<string | undefined> {
 }
 
 for (const texts of [en('Dashboard', 8), ar('Dashboard', 8)])
-  test(`set up, sign in, switch off: on a phone, by keyboard, in ${texts.name}`, async ({ browserProcess, sql }) => {
+  test(`set up, sign in and switch off by keyboard on a phone in ${texts.name}`, async ({ browserProcess, sql }) => {
     test.setTimeout(90_000)
     const { account, secondFactor, shared } = texts
     const { factor } = account
@@ -142,7 +142,7 @@ for (const texts of [en('Dashboard', 8), ar('Dashboard', 8)])
     await expect(page.getByText(`${factor.left} 10`)).toBeVisible()
     expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain(secret)
 
-    await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user.id]) // as if time had passed
+    await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user.id]) // as if 30 seconds had passed
     await keepCookies(page)
     await context.clearCookies()
     await page.goto(`${server.url}/sign-in?step=password&next=/account`)
@@ -181,7 +181,7 @@ for (const texts of [en('Dashboard', 8), ar('Dashboard', 8)])
     await context.close()
   })
 
-test('a locked second factor takes a recovery code, and the sign-in of a dashboard goes on', async ({ page, sql }) => {
+test('a locked second factor accepts a recovery code, and the dashboard sign-in continues', async ({ page, sql }) => {
   const user = await newFactorUser(sql)
   await sql('UPDATE second_factors SET failures = $2 WHERE user_id = $1', [user.id, maxSecondFactorFailures])
   await page.goto(`${server.url}${paths.authorize}?${newRequest(callback).query}`)
@@ -204,7 +204,7 @@ test('a locked second factor takes a recovery code, and the sign-in of a dashboa
   await keepCookies(page)
 })
 
-test('starts again when the step has expired, with the same address, or with another account', async ({
+test('after the second step has expired, the user starts again with the same address or another account', async ({
   page,
   sql,
 }) => {
@@ -213,7 +213,7 @@ test('starts again when the step has expired, with the same address, or with ano
   await expect(heading(page)).toHaveText('Confirm it’s you')
   await keepCookies(page)
   await sql('UPDATE users SET password_changed_at = now() WHERE id = $1', [user.id])
-  await page.evaluate(() => window.keep('email', null)) // as in another tab
+  await page.evaluate(() => window.keep('email', null)) // as if another tab had removed the address
   await send(code(page), totp(user.secret))
   await expect(password(page)).toHaveAccessibleDescription(/Start again with your password/)
   await expect(password(page)).toBeFocused()
@@ -226,7 +226,7 @@ test('starts again when the step has expired, with the same address, or with ano
   expect(await keepCookies(page)).toEqual(['ask'])
 })
 
-test('without scripts, shows what is needed', async ({ browserProcess, sql }) => {
+test('without scripts, asks the user to turn on JavaScript', async ({ browserProcess, sql }) => {
   const context = await browserProcess.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
   const user = await newFactorUser(sql)
@@ -240,7 +240,7 @@ test('without scripts, shows what is needed', async ({ browserProcess, sql }) =>
   await context.close()
 })
 
-test('a second factor can be changed even if the setting is off', async ({ page, sql }) => {
+test('an existing second factor can be changed even if SECOND_FACTOR is off', async ({ page, sql }) => {
   await openAccount(page, await newPasswordUser(sql, { cost: 4 }), { at: without })
   await expect(heading(page)).toHaveText('Your account')
   await expect(page.getByText('Authenticator app')).toHaveCount(0)
@@ -256,11 +256,11 @@ test('a second factor can be changed even if the setting is off', async ({ page,
   await expect(page.getByText('Recovery codes left: 10')).toBeVisible()
 })
 
-test('renews the session, starts again, and shows what has changed meanwhile', async ({ page, sql }) => {
+test('renews an expired JWT, and shows what has changed since the page was opened', async ({ page, sql }) => {
   const user = await newPasswordUser(sql, { cost: 4 })
   await openAccount(page, user)
   await page.getByRole('link', { name: 'Set up' }).click()
-  await page.context().clearCookies({ name: 'session' }) // as when the JWT has expired
+  await page.context().clearCookies({ name: 'session' }) // as if the JWT had expired
   await send(password(page), user.password)
   await expect(heading(page)).toHaveText('Your account')
   await keepCookies(page)

@@ -34,7 +34,7 @@ const newSession = { generation: 0, revoked: false }
 type NewBrowser = (options?: BrowserContextOptions) => Promise<BrowserContext>
 
 const test = base.extend<{ newBrowser: NewBrowser }>({
-  /** A browser with its own cookies. Fails the test if any of its pages reports an error. */
+  /** Opens a browser with its own cookies. Fails the test if any of its pages reports an error. */
   newBrowser: async ({ browserProcess, url }, use) => {
     const browsers: { context: BrowserContext; complaints: string[] }[] = []
     await use(async (options) => {
@@ -49,7 +49,7 @@ const test = base.extend<{ newBrowser: NewBrowser }>({
   context: async ({ newBrowser }, use) => use(await newBrowser()),
 })
 
-// Another site, because 127.0.0.1 is not localhost: an identity provider, an email, or a dashboard.
+// Stands for an identity provider, an email, or a dashboard. 127.0.0.1 is another site than localhost.
 const site = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url!, 'http://localhost')
   const to = searchParams.get('to') ?? ''
@@ -66,14 +66,14 @@ test.beforeAll(async () => {
 })
 test.afterAll(() => stopSite())
 
-/** Follows a link of that site, which redirects. A click makes that site the initiator, unlike page.goto. */
+/** Follows a link on that site, which redirects. With a click, unlike page.goto, that site is the initiator. */
 async function arrive(page: Page, to: string): Promise<void> {
   const redirect = `${elsewhere}/redirect?to=${encodeURIComponent(to)}`
   await page.goto(`${elsewhere}/link?to=${encodeURIComponent(redirect)}`)
   await page.getByRole('link', { name: 'Go on' }).click()
 }
 
-test('signs in only the browser that a code is bound to', async ({ page, newBrowser, user, url, sql }) => {
+test('signs in only the browser to which a code is bound', async ({ page, newBrowser, user, url, sql }) => {
   const callback = `${url}/sso/callback?code=${await boundCode(user, await begin(page))}&next=/`
   const [stranger, otherBrowser] = [await (await newBrowser()).newPage(), await (await newBrowser()).newPage()]
   await begin(otherBrowser)
@@ -92,13 +92,13 @@ test('signs in only the browser that a code is bound to', async ({ page, newBrow
   expect(await sessionsOf(sql, user)).toEqual([newSession])
 })
 
-test('keeps the session when a code of another browser arrives', async ({ page, newBrowser, user, url, sql }) => {
+test('a code of another browser does not end the session', async ({ page, newBrowser, user, url, sql }) => {
   await signIn(page, user)
   const before = await cookiesOf(page)
   const [attacker] = (await newUsers(sql, 1)) as [User]
   const attackersBrowser = await begin(await (await newBrowser()).newPage())
   await arrive(page, `${url}/sso/callback?code=${await boundCode(attacker, attackersBrowser)}`)
-  await expect(heading(page)).toHaveText(signedIn) // goes on with the user's own session
+  await expect(heading(page)).toHaveText(signedIn) // continues with the user's own session
   await expect(page.getByText(user.email, { exact: true })).toBeVisible()
   expect(await cookiesOf(page)).toMatchObject(before)
   expect(await sessionsOf(sql, attacker)).toEqual([])
@@ -106,7 +106,7 @@ test('keeps the session when a code of another browser arrives', async ({ page, 
 })
 
 test.describe('a code that one browser sends twice', () => {
-  test('from two tabs at the same time signs in both with one session', async ({ page, context, user, url, sql }) => {
+  test('from two tabs at the same time signs both in with one session', async ({ page, context, user, url, sql }) => {
     await begin(page)
     const callback = `${url}/sso/callback?code=${await newCode(user)}`
     const tabs = [page, await context.newPage()]
@@ -128,12 +128,12 @@ test.describe('a code that one browser sends twice', () => {
   test('by a reload before the response posts once and signs in', async ({ page, user, url, sql }) => {
     const posts = countPosts(page)
     await page.route(exchangePath, async (route) => {
-      await route.fetch() // the response never arrives
+      await route.fetch() // the browser never receives the response
     })
     await page.goto(`${url}/sso/callback?code=${await newCode(user)}`)
     await expect.poll(() => sessionsOf(sql, user)).toHaveLength(1)
     await page.reload()
-    await expect(heading(page)).toHaveText(signedIn) // goes on with the session
+    await expect(heading(page)).toHaveText(signedIn) // continues with the session
     expect(posts).toHaveLength(1)
     expect(await sessionsOf(sql, user)).toEqual([newSession])
   })
@@ -141,7 +141,7 @@ test.describe('a code that one browser sends twice', () => {
 
 test.describe('renewal on the home page', () => {
   for (const jwt of ['missing', 'expired'] as const) {
-    test(`shows the user in the first HTML when the JWT is ${jwt}, then renews`, async ({ page, user, url, sql }) => {
+    test(`shows the user in the HTML when the JWT is ${jwt}, and then renews it`, async ({ page, user, url, sql }) => {
       const { refreshToken } = await signIn(page, user, { jwt })
       const seen = await headingsOf(page)
       const { response, html } = await openHome(page)
@@ -151,14 +151,14 @@ test.describe('renewal on the home page', () => {
       expect([...seen]).toEqual([signedIn])
       expect(await sessionStatus(page)).toBe(200)
 
-      const posts = countPosts(page) // the new JWT is good for the next page
+      const posts = countPosts(page) // the next page uses the new JWT
       await page.goto(url, { waitUntil: 'networkidle' })
       await expect(heading(page)).toHaveText(signedIn)
       expect(posts).toEqual([])
     })
   }
 
-  test('works for a link on another site', async ({ page, user, url, sql }) => {
+  test('works when a link on another site opens the page', async ({ page, user, url, sql }) => {
     const { refreshToken } = await signIn(page, user, { jwt: 'expired' })
     const seen = await headingsOf(page)
     const renewed = page.waitForResponse(`**${refreshPath}`)
@@ -209,12 +209,12 @@ test.describe('renewal on the home page', () => {
     const seen = await headingsOf(page)
     await page.goto('/')
     await expect(heading(page)).toHaveText(signedOut)
-    await page.waitForTimeout(500) // for another reload
+    await page.waitForTimeout(500) // time in which another reload would happen
     expect([...seen]).toEqual([signedIn, signedOut])
     expect([posts.length, loads]).toEqual([1, ['/', '/']])
   })
 
-  test('that fails keeps the user signed in on the page, with the same cookies', async ({ page, user, sql }) => {
+  test('that fails leaves the page and the cookies unchanged', async ({ page, user, sql }) => {
     await signIn(page, user, { jwt: 'missing' })
     const before = await cookiesOf(page)
     const [posts, loads] = [countPosts(page), countLoads(page)]
@@ -239,7 +239,7 @@ test.describe('renewal on the home page', () => {
 
 test.describe('?next= on the home page', () => {
   for (const jwt of ['valid', 'expired'] as const) {
-    test(`is opened after a renewal when the JWT is ${jwt}`, async ({ page, user, url, sql }) => {
+    test(`opens its page after a renewal when the JWT is ${jwt}`, async ({ page, user, url, sql }) => {
       const { refreshToken } = await signIn(page, user, { jwt })
       await routeReports(page)
       const sent: string[] = []
@@ -257,11 +257,11 @@ test.describe('?next= on the home page', () => {
       ])
       await expectRenewed(page, sql, user, refreshToken)
       await page.goBack()
-      await expect(page).toHaveURL('/nothing') // Back does not return to a page that leaves at once
+      await expect(page).toHaveURL('/nothing') // Back skips the home page, which continued immediately
     })
   }
 
-  test('is only a link within 10 seconds of the last time', async ({ page, user }) => {
+  test('is only a link if it was followed automatically less than 10 seconds ago', async ({ page, user }) => {
     await signIn(page, user)
     await routeReports(page)
     const loads = countLoads(page)
@@ -274,7 +274,7 @@ test.describe('?next= on the home page', () => {
     const renewed = page.waitForResponse(`**${refreshPath}`)
     await page.goto('/?next=/reports')
     expect((await renewed).status()).toBe(200)
-    await page.waitForTimeout(500) // for a navigation
+    await page.waitForTimeout(500) // time in which a navigation would happen
     await expect(heading(page)).toHaveText(signedIn)
     await goOn.click()
     await page.waitForURL('/reports')
@@ -285,13 +285,13 @@ test.describe('?next= on the home page', () => {
     expect(loads).toEqual([...reports, ...reports, ...reports])
   })
 
-  test('is only a link without a refresh cookie, after one reload', async ({ page, context, user }) => {
+  test('is only a link without a refresh cookie, after the page has reloaded once', async ({ page, context, user }) => {
     await signIn(page, user)
     await context.clearCookies({ name: 'refresh' })
     const [posts, loads] = [countPosts(page), countLoads(page)]
     await page.goto('/?next=/reports')
     await expect.poll(() => posts).toHaveLength(2)
-    await page.waitForTimeout(500) // for another reload
+    await page.waitForTimeout(500) // time in which another reload would happen
     await expect(heading(page)).toHaveText(signedIn)
     await expect(page.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', '/reports')
     expect([posts.length, loads]).toEqual([2, ['/?next=/reports', '/?next=/reports']])
@@ -310,7 +310,7 @@ test.describe('?next= on the home page', () => {
       expect(await page.evaluate(() => document.referrer)).toBe('')
 
       const [posts, loads] = [countPosts(page), countLoads(page)]
-      // More of them: lib/page/next-path.spec.ts
+      // lib/page/next-path.spec.ts tests more destinations.
       const ignored = ['https://evil.example', '//evil.example', 'javascript:alert(1)', '/sign-out', sessionPath]
       for (const query of [...ignored.map((each) => encodeURIComponent(each)), '/a&next=/b']) {
         await page.goto(`${server.url}/?next=${query}`, { waitUntil: 'networkidle' })
@@ -327,7 +327,7 @@ test.describe('?next= on the home page', () => {
 
 test.describe('two tabs', () => {
   for (const locks of [true, false]) {
-    test(`rotate once ${locks ? 'with' : 'without'} Web Locks`, async ({ page, context, user, sql }) => {
+    test(`rotate the token once ${locks ? 'with' : 'without'} Web Locks`, async ({ page, context, user, sql }) => {
       if (!locks) await context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
       const { refreshToken } = await signIn(page, user, { jwt: 'expired' })
       const tabs = [page, await context.newPage()]
@@ -343,13 +343,13 @@ test.describe('two tabs', () => {
     })
   }
 
-  test('end together when one signs out by keyboard', async ({ page, context, user, sql }) => {
+  test('are both signed out when one of them signs out by keyboard', async ({ page, context, user, sql }) => {
     await signIn(page, user)
     const other = await context.newPage()
     for (const tab of [page, other]) await tab.goto('/')
     expect(await sessionStatus(other)).toBe(200)
     await page.bringToFront()
-    await page.keyboard.press('Tab') // the link to the account
+    await page.keyboard.press('Tab') // the focus is on the link to the account
     await page.keyboard.press('Tab')
     await expect(page.getByRole('button', { name: 'Sign out' })).toBeFocused()
     await page.keyboard.press('Enter')
@@ -364,8 +364,8 @@ test.describe('two tabs', () => {
 
 test.describe('sign-out', () => {
   for (const [what, path, isRenewalFirst] of [
-    ['waits for a renewal in another tab', refreshPath, true],
-    ['lets a renewal in another tab wait, and fail', signOutPath, false],
+    ['waits until a renewal in another tab is finished', refreshPath, true],
+    ['makes a renewal in another tab wait and fail', signOutPath, false],
   ] as const) {
     test(what, async ({ page, context, user, sql }) => {
       await signIn(page, user)
@@ -398,12 +398,12 @@ test.describe('sign-out', () => {
     const other = await context.newPage()
     const releaseOther = await hold(other, refreshPath)
     await other.goto('/')
-    await other.waitForTimeout(500) // until it waits for the lock, which one tab holds at a time
+    await other.waitForTimeout(500) // until this tab waits for the lock, which only one tab can hold
     await signOut(page)
     const renewal = other.waitForRequest(`**${refreshPath}`)
     release()
     await renewal
-    await page.waitForTimeout(500) // for a navigation
+    await page.waitForTimeout(500) // time in which a navigation would happen
     expect(loads).toEqual(['/?next=/reports'])
     releaseOther()
     await expectSignedOut(page, sql, user, 1)
@@ -421,7 +421,7 @@ test.describe('sign-out', () => {
     await expectSignedOut(page, sql, user)
   })
 
-  test('works if the scripts of the page fail to load, after a renewal that does too', async ({ page, user, sql }) => {
+  test('works if the scripts of the page fail to load, also after a failed renewal', async ({ page, user, sql }) => {
     const { refreshToken } = await signIn(page, user, { jwt: 'expired' })
     await page.route('**/_next/static/**', (route) => route.abort())
     await page.goto('/')
@@ -430,7 +430,7 @@ test.describe('sign-out', () => {
     await expectSignedOut(page, sql, user, 1)
   })
 
-  test('happens once when clicked twice, and is accessible with ?next=', async ({ page, user, sql }) => {
+  test('sends only one request when clicked twice, and is accessible with ?next=', async ({ page, user, sql }) => {
     await signIn(page, user, { jwt: 'expired' })
     await page.setViewportSize({ width: 320, height: 640 })
     await page.route(refreshPath, respondWith(503, { code: 'SERVICE_UNAVAILABLE' }, 1))
@@ -448,7 +448,7 @@ async function expectSignedOut(page: Page, sql: Sql, user: User, generation = 0)
   expect(await sessionsOf(sql, user)).toEqual([{ generation, revoked: true }])
 }
 
-/** Gives a browser an identity, as the start of a sign-in does, and returns it. */
+/** Sets the browser cookie, as the start of a sign-in does, and returns its value. */
 async function begin(page: Page): Promise<string> {
   await page.goto('/sso/callback')
   return (await cookiesOf(page)).browser!
@@ -460,7 +460,7 @@ async function boundCode(user: User, browser: string): Promise<string> {
 
 type SignIn = { jwt?: 'valid' | 'expired' | 'missing'; url?: string }
 
-/** Gives a browser the cookies of a new session, with a session JWT in this state. */
+/** Sets the cookies of a new session with a session JWT in this state. */
 async function signIn(page: Page, user: User, { jwt = 'valid', url = process.env.PUBLIC_URL! }: SignIn = {}) {
   const code = await newCode(user)
   const { body, headers } = await postTo(url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })
@@ -485,20 +485,20 @@ async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).click({ noWaitAfter: true })
 }
 
-/** Opens the home page, and returns the HTML as the server sent it and the response to a renewal. */
+/** Opens the home page. Returns the HTML that the server sent and the response to the renewal. */
 async function openHome(page: Page) {
   const renewed = page.waitForResponse(`**${refreshPath}`, { timeout: 15_000 }).catch(() => null)
   const response = (await page.goto('/'))!
   return { response, html: await response.text(), renewed }
 }
 
-/** The titles that HTML shows, without those in scripts. */
+/** Returns the visible titles in the HTML, without those in scripts. */
 function titlesIn(html: string): string[] {
   const titles = html.replace(/<script\b.*?<\/script>/gs, '').matchAll(/<h1[^>]*>(.*?)<\/h1>/gs)
   return [...titles].map(([, title]) => title!)
 }
 
-/** Expects that a session was renewed newSession, and that the browser has the new cookies. */
+/** Expects that a session was renewed and that the browser has the new cookies. */
 async function expectRenewed(page: Page, sql: Sql, user: User, refreshToken: string): Promise<void> {
   await expect.poll(async () => (await cookiesOf(page)).refresh).not.toBe(refreshToken)
   const { session, refresh } = await cookiesOf(page)
@@ -510,14 +510,14 @@ async function expectRenewed(page: Page, sql: Sql, user: User, refreshToken: str
   expect(await sessionsOf(sql, user)).toEqual([{ generation: 1, revoked: false }])
 }
 
-/** Collects every title that a page ever shows, across navigations. */
+/** Collects every title that a page shows, across navigations. */
 async function headingsOf(page: Page): Promise<Set<string>> {
   const seen = new Set<string>()
   await page.exposeFunction('see', (title: string) => seen.add(title))
   await page.addInitScript(() => {
     const { see } = window as unknown as { see: (title: string) => void }
     const look = () => {
-      // A title without text has just been opened by the parser.
+      // If a title has no text, the parser has not read its text yet.
       for (const { textContent } of document.querySelectorAll('h1')) if (textContent) see(textContent)
     }
     new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true })
@@ -525,7 +525,7 @@ async function headingsOf(page: Page): Promise<Set<string>> {
   return seen
 }
 
-/** Collects the paths that a page navigates to from now on, of any site. */
+/** Collects the paths to which a page navigates from now on, on any site. */
 function countLoads(page: Page): string[] {
   const loads: string[] = []
   page.on('request', (request) => {
@@ -541,7 +541,7 @@ async function routeReports(page: Page): Promise<void> {
   await page.route(isReports, (route) => route.fulfill({ contentType: 'text/html', body }))
 }
 
-/** Returns the cookies that a page of localhost has, without the mark that a sign-out leaves. */
+/** Returns the cookies of localhost, without the cookie that a sign-out leaves. */
 async function cookiesOf(page: Page): Promise<Record<string, string>> {
   const cookies = await page.context().cookies(process.env.PUBLIC_URL!)
   const others = cookies.filter(({ name }) => name !== 'ask')

@@ -12,13 +12,13 @@ import { newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { type Smtp, startSmtp } from '../support/smtp'
 
-// Sign-ins with a password, and forgotten passwords.
+// Tests sign-ins with a password, and forgotten passwords.
 
 let database: OwnDatabase
 let smtp: Smtp
-/** Without connections, in a database of its own, because it sends the emails of its database. */
+/** A server without connections. It has its own database because it sends all emails that are queued there. */
 let server: Server
-/** With connections, in the shared database. */
+/** A server with connections that uses the shared database. */
 let mixed: Server
 
 const domain = `sign-in-${randomUUID()}.example`
@@ -62,7 +62,7 @@ async function fill(page: Page, address: string, secret: string): Promise<void> 
   await button(page).click()
 }
 
-test('a forgotten password: a link by email, a new password, and a sign-in with it', async ({ page }) => {
+test('a user who forgot the password gets a link by email, sets a new one, and signs in with it', async ({ page }) => {
   const complaints = complaintsOf(page.context())
   const user = await newPasswordUser(database.sql, { cost: 4 })
   const changed = newPassword()
@@ -79,7 +79,7 @@ test('a forgotten password: a link by email, a new password, and a sign-in with 
   await expect.poll(() => smtp.mailsTo(user.email).length).toBe(1)
   const [mail] = smtp.mailsTo(user.email)
   await page.setViewportSize({ width: 320, height: 640 })
-  await page.goto('about:blank') // without the policy of our pages
+  await page.goto('about:blank') // a page without our Content-Security-Policy
   await page.setContent(mail!.html!)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
@@ -129,7 +129,7 @@ test('a forgotten password: a link by email, a new password, and a sign-in with 
   expect(complaints).toEqual([])
 })
 
-test('sends a link without JavaScript, in German, and rejects two addresses', async ({ browserProcess }) => {
+test('without JavaScript and in German, sends a link, and rejects two addresses', async ({ browserProcess }) => {
   const user = await newPasswordUser(database.sql, { cost: 4 })
   const context = await browserProcess.newContext({ javaScriptEnabled: false, locale: 'de-DE' })
   const page = await context.newPage()
@@ -148,13 +148,13 @@ test('sends a link without JavaScript, in German, and rejects two addresses', as
   await expect.poll(() => smtp.mailsTo(user.email)[0]?.subject).toBe('Neues Passwort für Dashboard wählen')
 })
 
-test('asks again after a minute, even without the storage of the browser', async ({ page }) => {
+test('allows another request after a minute, even without browser storage', async ({ page }) => {
   const again = page.getByRole('link', { name: 'Ask again' })
   await page.clock.install()
   for (const isBlocked of [false, true]) {
     if (isBlocked) await page.addInitScript('delete window.sessionStorage')
     await page.goto(`${server.url}/forgot-password`)
-    await email(page).fill('nobody@example.com') // the same for every address
+    await email(page).fill('nobody@example.com') // the page is the same for every address
     await page.getByRole('button', { name: 'Send reset link' }).click()
     await expect(page.getByText(isBlocked ? 'to the address that you entered' : 'to nobody@example.com')).toBeVisible()
     await expect(page.getByText(/You can ask again in (60|5\d) seconds/)).toBeVisible()
@@ -230,7 +230,7 @@ test('asks for the email address first when there are connections', async ({ pag
   await page.waitForURL(`${mixed.url}/api/auth/sso/${slug}/start?next=${encodeURIComponent('/?after')}`)
 })
 
-test('asks a user of a connection for the password after a reset, or by a link', async ({ page, sql, url }) => {
+test('asks a user of a connection for the password after a reset or by a link', async ({ page, sql, url }) => {
   const user = await newPasswordUser(sql, { cost: 4, email: `user-${randomUUID()}@${domain}` })
   const changed = newPassword()
   const signIn = page.getByRole('link', { name: 'Sign in' })
@@ -257,11 +257,11 @@ test('asks a user of a connection for the password after a reset, or by a link',
   await page.waitForURL(`${mixed.url}/?wanted`)
   await keepCookies(page)
 
-  await page.goto(`${url}/reset-password/done`) // without password sign-in
+  await page.goto(`${url}/reset-password/done`) // a server without password sign-in
   await expect(signIn).toHaveAttribute('href', '/sign-in')
 })
 
-test('keeps the form when it is submitted early, and when attempts are paused', async ({ page }) => {
+test('preserves the input of an early form submission and while attempts are paused', async ({ page }) => {
   const user = await newPasswordUser(database.sql, { cost: 4 })
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
   await page.clock.install()
@@ -285,7 +285,7 @@ test('keeps the form when it is submitted early, and when attempts are paused', 
   const retry = page.getByRole('button', { name: 'Try again' })
   await expect(retry).toHaveAttribute('aria-disabled', 'true')
   await email(page).press('End')
-  await email(page).pressSequentially(' ') // maybe another account
+  await email(page).pressSequentially(' ') // the changed address may be another account
   await expect(button(page)).toHaveAttribute('aria-disabled', 'false')
   await button(page).click()
   await expect(retry).toHaveAttribute('aria-disabled', 'true')
@@ -298,7 +298,7 @@ test('keeps the form when it is submitted early, and when attempts are paused', 
   await keepCookies(page)
 })
 
-test('keeps an early email address, or sends it when scripts fail to load', async ({ page }) => {
+test('uses an email address that is submitted before the scripts load or if they fail to load', async ({ page }) => {
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
   const user = await newPasswordUser(database.sql, { cost: 4 })
   const next = page.getByRole('button', { name: 'Continue' })
@@ -316,13 +316,13 @@ test('keeps an early email address, or sends it when scripts fail to load', asyn
   await page.clock.install()
   for (const passedMs of [0, 11_000]) {
     await page.goto(`${mixed.url}/sign-in?next=/%3Fafter`, { waitUntil: passedMs ? 'load' : 'commit' })
-    await page.clock.fastForward(passedMs) // after 10 seconds, nothing looks for scripts any more
+    await page.clock.fastForward(passedMs) // after 10 seconds, the page no longer waits for scripts
     await email(page).fill(`ada@${domain}`)
     await Promise.all([nextStep(), next.click()])
   }
 })
 
-test('without JavaScript, continues to the identity provider, or asks for JavaScript', async ({ browserProcess }) => {
+test('without JavaScript, continues to the identity provider or asks for JavaScript', async ({ browserProcess }) => {
   const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
   const context = await browserProcess.newContext({ javaScriptEnabled: false, locale: 'de-DE', extraHTTPHeaders })
   const page = await context.newPage()
@@ -348,7 +348,7 @@ test('without JavaScript, continues to the identity provider, or asks for JavaSc
   await context.close()
 })
 
-test('shows one error message, and every form has the same wait for a retry', async ({ page, user }) => {
+test('every form shows only one error message, and has the same wait before a retry', async ({ page, user }) => {
   const [signIn, mixedSignIn] = [`${server.url}/sign-in`, `${mixed.url}/sign-in`]
   const submit = page.locator('button[type=submit]')
   for (const [form, api, field, good, empty] of [
@@ -401,7 +401,7 @@ test('shows one error message, and every form has the same wait for a retry', as
   }
 })
 
-/** The main button of a page is visible without scrolling, on a desktop and on a phone. */
+/** Expects that the main button is visible without scrolling on a desktop and on a phone. */
 async function expectAboveFold(page: Page): Promise<void> {
   for (const [width, height] of [
     [390, 844],

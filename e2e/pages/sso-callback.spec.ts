@@ -43,7 +43,7 @@ test('a code signs in, and redirects to the dashboard', async ({ page, context, 
   expect((await sessions(sql, user))[0]).toMatchObject({ revoked_at: expect.any(Date) })
 })
 
-test('posts once when scripts fail to load: signs in, or shows an error with a link', async ({ page, user, sql }) => {
+test('if scripts fail to load, posts once and signs in or shows an error with a link', async ({ page, user, sql }) => {
   const posts = countPosts(page)
   await page.route('**/_next/static/**', (route) => route.abort())
   await page.goto('/sso/callback?code=x', { waitUntil: 'commit' })
@@ -60,7 +60,7 @@ test('posts once when scripts fail to load: signs in, or shows an error with a l
   expect(await sessions(sql, user)).toHaveLength(1)
 })
 
-test('posts the code, and looks up who is signed in, once and before the scripts load', async ({ page }) => {
+test('posts the code and looks up the session only once, before the scripts load', async ({ page }) => {
   const requests: string[] = []
   page.on('request', (request) => requests.push(new URL(request.url()).pathname))
   const release = await holdScripts(page)
@@ -73,7 +73,7 @@ test('posts the code, and looks up who is signed in, once and before the scripts
   expect(requests.filter((path) => path.startsWith('/api/'))).toEqual([exchangePath, paths.getSession])
 })
 
-test('continues a rejected code with a session that another tab gets later', async ({ page, user, url }) => {
+test('after a rejected code, continues with a session that another tab starts later', async ({ page, user, url }) => {
   let end = () => {}
   const signedIn = new Promise<void>((resolve) => (end = resolve))
   let lookUps = 0
@@ -91,7 +91,7 @@ test('continues a rejected code with a session that another tab gets later', asy
   await page.waitForURL('/reports')
 })
 
-test('Back skips the callback, and reloading it does not sign in again', async ({ page, user, url, sql }) => {
+test('Back skips the callback page, and reloading it does not sign in again', async ({ page, user, url, sql }) => {
   await page.route(exchangePath, unavailable(1), { times: 1 })
   await page.goto('/nothing')
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
@@ -107,7 +107,7 @@ test('Back skips the callback, and reloading it does not sign in again', async (
   expect(await sessions(sql, user)).toHaveLength(1)
 })
 
-test('sends no request without a code and without a session', async ({ page }) => {
+test('sends no request if there is neither a code nor a session', async ({ page }) => {
   const asked: string[] = []
   page.on('request', (request) => asked.push(new URL(request.url()).pathname))
   await page.goto('/sso/callback')
@@ -116,7 +116,7 @@ test('sends no request without a code and without a session', async ({ page }) =
   expect(asked.filter((path) => path.startsWith('/api/'))).toEqual([])
 })
 
-test('a used code continues with the session, or is an error without one', async ({ page, user, sql }) => {
+test('a used code continues with the session, or leads to an error without one', async ({ page, user, sql }) => {
   const code = await newCode(user)
   await page.goto(`/sso/callback?code=${code}`)
   await page.waitForURL('/')
@@ -136,17 +136,17 @@ test('a used code continues with the session, or is an error without one', async
   await expect(page).toHaveURL('/sign-in')
 })
 
-test('?next= only redirects within this site', async ({ page, user }) => {
+test('?next= redirects only within this site', async ({ page, user }) => {
   await page.goto(`/sso/callback?code=${await newCode(user)}&next=${encodeURIComponent('/nothing?x=1#top')}`)
   await page.waitForURL('/nothing?x=1#top')
-  // More of them: lib/page/next-path.spec.ts
+  // lib/page/next-path.spec.ts tests more destinations.
   for (const stolen of ['//evil.example', 'javascript:alert(1)']) {
     await page.goto(`/sso/callback?code=${await newCode(user)}&next=${encodeURIComponent(stolen)}`)
     await page.waitForURL('/')
   }
 })
 
-test('shows an error of the identity provider without its text, and without a POST', async ({ page, user }) => {
+test('shows our own text for an error of the identity provider, and sends no POST request', async ({ page, user }) => {
   const posts = countPosts(page)
   const unknown = 'Your organization’s sign-in service didn’t sign you in'
   for (const [error, title, icon] of [
@@ -166,8 +166,8 @@ test('shows an error of the identity provider without its text, and without a PO
   expect(posts).toEqual([])
 })
 
-test('retries by keyboard after the wait, and not before', async ({ page, user, sql }) => {
-  // Always one route: without any, interception would end, and could miss the next request after it begins again.
+test('allows a retry by keyboard only after the wait', async ({ page, user, sql }) => {
+  // This route always stays. Without any route, interception would stop, and could miss a request when it starts again.
   await page.route(exchangePath, (route) => route.continue())
   await page.route(exchangePath, unavailable(2), { times: 1 })
   const posts = countPosts(page)
@@ -190,25 +190,25 @@ test('retries by keyboard after the wait, and not before', async ({ page, user, 
   expect(await sessions(sql, user)).toHaveLength(1)
 })
 
-test('after three retries, forgets the code, and offers the languages again', async ({ page }) => {
+test('after three retries, removes the code from the page, and offers the languages again', async ({ page }) => {
   const posts = countPosts(page)
   const languages = page.locator('#language')
   await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, 1))
   const code = 'x'.repeat(43)
   await page.goto(`/sso/callback?code=${code}`)
   await expect(heading(page)).toHaveText('Your network has made too many requests')
-  await expect(languages).toBeHidden() // a switch reloads the page
+  await expect(languages).toBeHidden() // because selecting a language reloads the page
   await retryThrice(page)
   await expect(page.getByRole('link', { name: 'Sign in again' })).toBeVisible()
   expect(posts).toHaveLength(4)
   await expect.poll(() => holders(page, code)).toBe(0)
   await languages.selectOption('Deutsch')
   await expect(page.locator('html')).toHaveAttribute('lang', 'de')
-  await page.goto('/?code=x') // of no meaning on another page
+  await page.goto('/?code=x') // other pages ignore this parameter
   await expect(languages).toBeVisible()
 })
 
-test('offers a new sign-in when the code expires before a retry', async ({ page }) => {
+test('offers a new sign-in if the code would expire before a retry', async ({ page }) => {
   for (const [title, wait, passedMs] of [
     ['Your network has made too many requests', 46, 0],
     ['Sign-in still isn’t working', 10, 40_000],
@@ -225,7 +225,7 @@ test('offers a new sign-in when the code expires before a retry', async ({ page 
   }
 })
 
-test('sends nothing while offline, and signs in later', async ({ page, context, user }) => {
+test('sends nothing while offline, and signs in after the browser is online again', async ({ page, context, user }) => {
   const code = await newCode(user)
   const posts = countPosts(page)
   await page.addInitScript(() => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true }))
@@ -244,7 +244,7 @@ test('sends nothing while offline, and signs in later', async ({ page, context, 
   expect(posts).toHaveLength(1)
 })
 
-test('offers to continue when the response to a sign-in is lost', async ({ page, user, sql }) => {
+test('offers a link to continue if the response to a sign-in is lost', async ({ page, user, sql }) => {
   let reference = ''
   await page.route(exchangePath, async (route) => {
     reference = (await route.fetch()).headers()['x-request-id']!
@@ -252,7 +252,7 @@ test('offers to continue when the response to a sign-in is lost', async ({ page,
   })
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await expect(heading(page)).toHaveText('We lost the connection')
-  await expect(page.getByText(reference)).toBeVisible() // as the server logged it
+  await expect(page.getByText(reference)).toBeVisible() // the reference that the server logged
   await expect(page.getByRole('link', { name: 'Continue' })).toBeVisible()
   expect(await sessions(sql, user)).toHaveLength(1)
 })

@@ -7,7 +7,7 @@ import { addTestConnection } from '../support/connection'
 import { expect, heading, type Sql, test } from '../support/fixtures'
 import { keepSecret } from '../support/secrets'
 
-// Whole sign-ins, through a provider that uses another implementation of OpenID Connect.
+// Tests complete sign-ins through a provider that uses another implementation of OpenID Connect.
 
 let provider: LocalProvider
 let slug: string
@@ -37,7 +37,7 @@ const atProvider = (page: Page) => expect(heading(page)).toHaveText('Choose an a
 const emailsOf = async (sql: Sql) =>
   (await sql('SELECT email FROM users WHERE email LIKE $1 ORDER BY 1', [`%@${domain}`])).map((user) => user.email)
 
-test('signs in by email address from the start page, and keeps `next`', async ({ page, sql }) => {
+test('signs in by email address from the start page, and then opens `next`', async ({ page, sql }) => {
   await connect()
   const urls: string[] = []
   page.on('request', (request) => urls.push(request.url()))
@@ -65,7 +65,7 @@ test('signs in by email address from the start page, and keeps `next`', async ({
   expect(await emailsOf(sql)).toEqual([`ada@${domain}`])
 })
 
-test('signs in at the documented cost; another user replaces the session', async ({ page, sql }) => {
+test('sends the documented number of requests, and another user replaces the session', async ({ page, sql }) => {
   await connect()
   const remaining = async () => (await page.request.get('/api/health')).headers().ratelimit!.match(/r=(\d+)/)![1]
   for (const [name, cost] of [
@@ -88,7 +88,7 @@ test('signs in at the documented cost; another user replaces the session', async
     await choose(page, name)
     await page.waitForURL('/#top')
     await expect(page.getByText(`${name.toLowerCase()}@${domain}`)).toBeVisible()
-    expect(before - Number(await remaining())).toBe(cost + 1) // and the request of `remaining`
+    expect(before - Number(await remaining())).toBe(cost + 1) // plus the request of `remaining`
   }
   const sessions = await sql(
     `SELECT email, revoked_at IS NOT NULL AS revoked FROM sessions JOIN users ON users.id = user_id
@@ -130,7 +130,7 @@ for (const [ending, [title, act]] of Object.entries(endings)) {
     await act(page)
     await expect(heading(page)).toHaveText(title)
     expect(await Promise.all(sent)).toContain(await page.locator('.reference code').innerText())
-    // `next` is in the attempt, which nobody reads any more.
+    // `next` is stored in the SSO attempt, which is not read if the connection is disabled.
     const link = ending === 'the connection is disabled' ? '/sign-in' : '/sign-in?next=%2Freports'
     await expect(page.getByRole('link', { name: 'Sign in again' })).toHaveAttribute('href', link)
     expect(await emailsOf(sql)).toEqual([])
@@ -140,7 +140,7 @@ for (const [ending, [title, act]] of Object.entries(endings)) {
   })
 }
 
-test('shows an account without access, but not in a URL, and asks for another one, once', async ({ page }) => {
+test('names an account without access on the page, but in no URL, and asks once for another', async ({ page }) => {
   await connect({ provision: false })
   const prompts: (string | null)[] = []
   const urls: string[] = []
@@ -162,7 +162,7 @@ test('shows an account without access, but not in a URL, and asks for another on
   expect(urls.filter((url) => /ada(@|%40)|YWRh/.test(url))).toEqual([])
 })
 
-test('works without JavaScript, with one more link', async ({ browserProcess, url }) => {
+test('works without JavaScript, but with one more link to click', async ({ browserProcess, url }) => {
   await connect()
   const context = await browserProcess.newContext({ baseURL: url, javaScriptEnabled: false })
   const page = await context.newPage()

@@ -4,14 +4,14 @@ import { newSamlProvider, type SamlProvider } from '../support/saml-provider'
 import { connectSaml, requestIdIn } from '../support/saml-visitor'
 import { keepSecret } from '../support/secrets'
 
-// Whole sign-ins in a browser, whose cookies a form of another site does not carry.
+// Tests complete sign-ins in a browser, which sends no cookies with forms of another site.
 
 let provider: SamlProvider
 let pages: Awaited<ReturnType<typeof startSamlPages>>
 let slug: string
 /** Whether the provider responds to requests. */
 let isAttentive: boolean
-/** The cookies of each POST to the ACS. */
+/** The Cookie header of each POST to the ACS. */
 let posted: (string | undefined)[]
 
 test.beforeEach(async ({ url, page }) => {
@@ -37,7 +37,7 @@ test.afterEach(() => pages.stop())
 const sessionsOf = (sql: Sql) =>
   sql('SELECT 1 FROM sessions JOIN users ON users.id = user_id WHERE email = $1', [`ada@${slug}.example.org`])
 
-test('signs in by email address from the start page, and keeps `next`', async ({ page, sql }) => {
+test('signs in by email address from the start page, and then opens `next`', async ({ page, sql }) => {
   await page.goto('/?next=/reports?year=2026')
   await page.getByRole('link', { name: 'Sign in', exact: true }).click()
   await page.getByLabel('Email address').fill(`ada@${slug}.example.org`)
@@ -50,7 +50,7 @@ test('signs in by email address from the start page, and keeps `next`', async ({
   await expect(page.getByText(`ada@${slug}.example.org`)).toBeVisible()
 })
 
-test('signs in from a link at the provider, which leads to its RelayState', async ({ page, sql }) => {
+test('signs in from a link at the provider, and then opens the RelayState of the link', async ({ page, sql }) => {
   for (const [query, next] of [
     ['', '/'],
     ['?RelayState=%2Freports%3Fyear%3D2026', '/reports?year=2026'],
@@ -63,7 +63,7 @@ test('signs in from a link at the provider, which leads to its RelayState', asyn
   expect(await sessionsOf(sql)).toHaveLength(2)
 })
 
-test('Back to the page of the provider continues, or signs in again without a session', async ({ page, sql }) => {
+test('Back to the provider’s page continues with the session, or signs in again without one', async ({ page, sql }) => {
   const visited: string[] = []
   page.on('request', (request) => request.url().startsWith(pages.ssoUrl) && visited.push(request.url()))
   await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)
@@ -78,7 +78,7 @@ test('Back to the page of the provider continues, or signs in again without a se
   expect(visited).toHaveLength(4)
 })
 
-test('shows an error when the provider never responds to our request', async ({ page, sql }) => {
+test('shows an error if the provider never responds to our request', async ({ page, sql }) => {
   isAttentive = false
   await page.goto(pages.ssoUrl)
   await expect(heading(page)).toHaveText('We couldn’t verify your sign-in')

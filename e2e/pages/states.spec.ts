@@ -4,14 +4,14 @@ import { complaintsOf, problemsOf } from '../support/page-checks'
 import { show, stateNames } from '../support/page-states'
 import { states } from '../support/states'
 
-// Each state once: in English, in the light scheme, 320 pixels wide, and translated by the browser.
-// `npm run test:axe` checks all languages, schemes, text sizes and widths.
+// Tests each state once: in English, in the light scheme, 320 pixels wide, and translated by the
+// browser. `npm run test:axe` checks all languages, schemes, text sizes and widths.
 
 test.describe.configure({ mode: 'parallel' })
 
 declare global {
   interface Window {
-    /** Texts of the page that React has changed since, but that the user still sees. */
+    /** Old texts of the page that the user still sees although React has changed them. */
     staleTexts: () => string[]
   }
 }
@@ -41,9 +41,9 @@ async function problemsOfState(page: Page, name: string): Promise<string[]> {
   const [typed = ''] = steps.flatMap(([kind, selector, value]) =>
     (kind === 'fill' || kind === 'type') && selector === '#password' ? [value] : [],
   )
-  await page.emulateMedia({ reducedMotion: 'reduce' }) // no color between two
+  await page.emulateMedia({ reducedMotion: 'reduce' }) // so that axe sees no color of a transition
   await page.setViewportSize({ width: 320, height: 640 })
-  if (/still|^(sso|reset): unavailable/.test(name)) await page.addInitScript(speedUp) // it begins after seconds
+  if (/still|^(sso|reset): unavailable/.test(name)) await page.addInitScript(speedUp) // takes seconds to begin
   await show(page, name)
   if (substitute || digest) return problemsOf(page)
   if (!scripts) await page.locator('main font').first().waitFor({ state: 'attached' })
@@ -54,8 +54,8 @@ async function problemsOfState(page: Page, name: string): Promise<string[]> {
 }
 
 /**
- * Does to a page what the translation of a browser does: replaces each text by a <font>, from the
- * moment that React has taken over the page.
+ * Changes a page as the translation of a browser does. Replaces each text with a <font> after React
+ * has hydrated the page.
  */
 function translate(): void {
   const replaced: { text: Text; font: HTMLElement }[] = []
@@ -76,7 +76,7 @@ function translate(): void {
     wrap()
     new MutationObserver(wrap).observe(document.body, { subtree: true, childList: true, characterData: true })
   }
-  const settleMs = 50 // React marks the elements just before it has finished
+  const settleMs = 50 // React marks the elements shortly before it has hydrated the page
   const timer = setInterval(() => {
     const last = document.querySelector('#language')
     if (!last || !Object.keys(last).some((key) => key.startsWith('__react'))) return
@@ -87,7 +87,7 @@ function translate(): void {
     replaced.filter(({ text, font }) => font.isConnected && font.textContent !== text.data).map(({ text }) => text.data)
 }
 
-/** Returns what a translated page shows wrongly. Runs in the page. */
+/** Returns the errors of a translated page. Runs in the page. */
 function translationProblems(typed: string): string[] {
   const problems = window.staleTexts().map((text) => `still shows “${text}”`)
   const field = document.querySelector<HTMLInputElement>('#password')
@@ -99,7 +99,7 @@ function translationProblems(typed: string): string[] {
   return [...problems, ...translated.map(({ textContent }) => `translates “${textContent}”`)]
 }
 
-/** Lets the clock of a page run five times as fast, and with it the timers from one second to nine. */
+/** Makes the clock of a page and its timers from one to nine seconds run five times as fast. */
 function speedUp(): void {
   const { setTimeout } = window
   const now = performance.now.bind(performance)
@@ -109,20 +109,20 @@ function speedUp(): void {
   Object.assign(window, { setTimeout: faster })
 }
 
-/** Goes online, and uses whatever the state offers: buttons, and the password field. */
+/** Goes online, and uses all buttons and the password field of the state. */
 async function goOn(page: Page): Promise<void> {
   await page.evaluate(() => {
     Object.defineProperty(navigator, 'onLine', { value: true })
     dispatchEvent(new Event('online'))
     const now = performance.now.bind(performance)
-    performance.now = () => now() + 1_000 // the countdown changes
+    performance.now = () => now() + 1_000 // so that the countdown changes
   })
-  if (await page.locator('#wait').isVisible()) await page.waitForTimeout(300) // it is rendered four times a second
+  if (await page.locator('#wait').isVisible()) await page.waitForTimeout(300) // the countdown is rendered four times per second
   const field = page.locator('#password:visible:not([readonly])')
   if (await field.count()) await field.press('End')
   if (await field.count()) await field.pressSequentially('x')
   for (const button of await page.locator('main button:visible').elementHandles())
-    await button.evaluate((element: HTMLElement) => element.click()) // an earlier one may have removed it
+    await button.evaluate((element: HTMLElement) => element.click()) // an earlier click may have removed the button
   await page.waitForTimeout(100)
 }
 
@@ -135,7 +135,7 @@ test('does not translate the email address of a signed-in user', async ({ page, 
   await expect(page.locator('font', { hasText: user.email })).toHaveCount(0)
 })
 
-/** What Chrome 111, Firefox 111 or Safari 16.4 lacks, and AbortSignal.timeout, which Safari 15 lacks. */
+/** Features that Chrome 111, Firefox 111 or Safari 16.4 lacks, and AbortSignal.timeout, which Safari 15 lacks. */
 const newFeatures =
   'AbortSignal.any AbortSignal.timeout Array.fromAsync Array.prototype.toSorted Array.prototype.with Map.groupBy ' +
   'Object.groupBy Promise.try Promise.withResolvers Set.prototype.union Set.prototype.intersection URL.canParse URL.parse ' +
@@ -158,7 +158,7 @@ test('works in the oldest browsers that docs/api.md names', async ({ page }) => 
   await expect(field).toHaveCSS('outline-style', 'solid')
 })
 
-test('shows an error when a script throws, and keeps what was typed', async ({ page, user }) => {
+test('shows an error if a script throws, and preserves the input', async ({ page, user }) => {
   const breakSending = () => {
     window.fetch = () => {
       throw new Error('as the test wants')

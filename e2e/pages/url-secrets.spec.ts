@@ -14,7 +14,7 @@ import {
 import { holders } from '../support/page-checks'
 import { hold, respondWith } from '../support/page-states'
 
-// What the two pages have in common that take a secret from their URL, and post it.
+// Tests of both pages that read a secret from their URL and post it.
 const journeys = {
   'SSO callback': {
     page: '/sso/callback',
@@ -41,11 +41,11 @@ const journeys = {
       await page.getByRole('button', { name: 'Save password' }).click()
     },
     ending: { respond: respondWith(200, { ok: true }), title: 'Your password has been changed' },
-    keepsInHistory: true, // for a reload
+    keepsInHistory: true, // so that a reload works
   },
 }
 
-// Responses that are not ours: lib/page/post.spec.ts
+// lib/page/post.spec.ts tests responses that are not ours.
 const lostResponses: Record<string, (route: Route) => Promise<void>> = {
   'no connection': (route) => route.abort('connectionreset'),
   'no connection any more': async (route) => {
@@ -63,25 +63,25 @@ for (const [name, journey] of Object.entries(journeys)) {
   test(`${name}: removes the secret from the URL, the history and the referrer`, async ({ page, user, url }) => {
     const addresses: string[] = []
     page.on('request', (request) => addresses.push(`${request.url()} ${request.headers().referer ?? ''}`))
-    await page.route(endpoint, () => {}) // stays on the page
+    await page.route(endpoint, () => {}) // the page waits for the response
     for (const separator of ['?', '#']) {
       addresses.length = 0
       const secret = await newSecret(user)
       await page.goto(`${path}${separator}${parameter}=${secret}&next=/reports&state=s`)
       await expect(heading(page)).toHaveText(titles.working)
-      await page.waitForTimeout(500) // for the router, which writes its own state into the history
+      await page.waitForTimeout(500) // until the router has written its own state into the history
       expect(page.url()).not.toContain(secret)
       if (separator === '?') expect(page.url()).toBe(`${url}${path}?next=%2Freports&state=s`)
       const known = await page.evaluate(() => [location.href, document.referrer, history.state, Object.keys(window)])
       if (keepsInHistory) known[2] = null
       expect(JSON.stringify(known)).not.toContain(secret)
       expect(JSON.stringify(known)).not.toMatch(/urlSecrets|earlyExchange/)
-      expect(addresses.filter((address) => address.includes(secret)).length).toBeLessThanOrEqual(1) // the page itself
+      expect(addresses.filter((address) => address.includes(secret)).length).toBeLessThanOrEqual(1) // only the request for the page itself
       await page.goto('about:blank')
     }
   })
 
-  test(`${name}: with a secret in the fragment, never shows the page for a missing one`, async ({ page, user }) => {
+  test(`${name}: with a secret in the fragment, never shows the error for a missing secret`, async ({ page, user }) => {
     const release = await holdScripts(page)
     await page.route(endpoint, async (route) => {
       await page.locator('html[data-ready]').waitFor()
@@ -95,7 +95,7 @@ for (const [name, journey] of Object.entries(journeys)) {
     await expect(heading(page)).toHaveText(titles.done)
   })
 
-  test(`${name}: shows an error when scripts take ten seconds to load, until they do`, async ({ page, user }) => {
+  test(`${name}: shows an error after ten seconds without scripts, until the scripts load`, async ({ page, user }) => {
     await page.clock.install()
     const release = await holdScripts(page)
     await page.route(endpoint, () => {})
@@ -134,13 +134,13 @@ for (const [name, journey] of Object.entries(journeys)) {
     expect(await limits()).toEqual([30_000])
   })
 
-  test(`${name}: once the outcome is known, no object of the page holds the secret`, async ({ page, user }) => {
+  test(`${name}: once the outcome is known, no object of the page contains the secret`, async ({ page, user }) => {
     const secret = await newSecret(user)
     const respond = await hold(page, endpoint, ending.respond)
     await page.goto(`${path}?${parameter}=${secret}`)
     await page.locator('html[data-ready]').waitFor()
     await submit(page)
-    await expect.poll(() => holders(page, secret)).toBeGreaterThan(0) // for a retry
+    await expect.poll(() => holders(page, secret)).toBeGreaterThan(0) // the page needs the secret for a retry
     respond()
     await expect(heading(page)).toHaveText(ending.title)
     await expect.poll(() => holders(page, secret)).toBe(0)

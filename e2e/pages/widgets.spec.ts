@@ -11,7 +11,7 @@ import { type Program, startProgram } from '../support/program'
 import { keepSecret } from '../support/secrets'
 import { freePort, type Server, startServer } from '../support/server'
 
-/** Without the header that gives each test an address: a preflight would have to allow it. */
+/** Requests without the header that gives each test an IP address, because a preflight request would reject it. */
 const test = base.extend({
   context: async ({ browserProcess }, use) => {
     const context = await browserProcess.newContext()
@@ -20,7 +20,7 @@ const test = base.extend({
   },
 })
 
-// Pages of customers on 127.0.0.1, which is another site than the login on localhost, and the example widget.
+// The example widget on customers' pages on 127.0.0.1. For browsers, this is another site than the login on localhost.
 
 let login: Server
 let widgetServer: Program & { url: string }
@@ -62,7 +62,7 @@ async function startSite() {
 const script = () =>
   `<!doctype html><body><script src="${widgetServer.url}/widget.js" data-login="${login.url}" data-token="${widget.token}" async></script>`
 
-/** Asks from within a page, and returns what its script can read. */
+/** Requests a JWT from a script in a page. Returns what the script can read. */
 function ask(page: Page | import('playwright/test').Frame, url = login.url + paths.startWidgetSession) {
   return page.evaluate(
     async ([url, widgetToken]) => {
@@ -91,11 +91,11 @@ test('the widget shows its session on an approved page, and asks for one JWT', a
   await expect(page.getByRole('button', { name: 'Again' })).toBeVisible()
   expect(await ask(page)).toMatchObject({ status: 200, hasToken: true })
   const posts = (await Promise.all(requests)).filter((headers) => headers['content-type'])
-  expect(posts).toHaveLength(2) // the widget's, and the last one
+  expect(posts).toHaveLength(2) // the request of the widget and the last request of this test
   for (const headers of posts) expect([headers.cookie, headers.origin]).toEqual([undefined, customer.url])
 })
 
-test('a rejected page can read the reason, and the widget asks once', async ({ page }) => {
+test('a rejected page can read the reason, and the widget does not retry', async ({ page }) => {
   let count = 0
   const errors: string[] = []
   page.on('request', (request) => void (request.method() === 'POST' && count++))
@@ -121,7 +121,7 @@ test('rejects a sandboxed iframe, a file, and a redirect from an approved page',
   expect(await ask(local)).toMatchObject(rejected)
 })
 
-test('waits for Retry-After, and tries at most three times', async ({ page }) => {
+test('the widget waits for Retry-After, and tries at most three times', async ({ page }) => {
   const waits: number[] = []
   await page.addInitScript(() => {
     const { setTimeout } = window
