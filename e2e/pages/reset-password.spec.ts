@@ -248,7 +248,7 @@ test('submitting the form again does nothing while a request is in progress', as
   expect(posts).toHaveLength(1)
 })
 
-test('a form submitted before the scripts load is sent later, with no field in the URL', async ({
+test('a form submitted before the scripts load is sent later, without fields in the URL', async ({
   page,
   user,
   sql,

@@ -1,4 +1,4 @@
-// Part of `npm run test:providers`: before the tests, because a download must not count as their time.
+// `npm run test:providers` runs this before the tests, so that downloads do not count towards their timeouts.
 import { installProviders } from '../support/tools'
 
 try {

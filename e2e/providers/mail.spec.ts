@@ -6,12 +6,12 @@ import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { newPasswordUser } from '../support/password-user'
 import { type Server, startServer } from '../support/server'
 
-// A whole recovery, through a mail server that nobody here wrote.
+// Tests a complete password recovery through a third-party mail server.
 
 let domain: string
 let smtpd: OpenSmtpd
 let server: Server
-let database: OwnDatabase // without connections, so that the sign-in page asks for the password at once
+let database: OwnDatabase // it has no connections, so the sign-in page asks for the password immediately
 
 test.beforeAll(async () => {
   database = await openOwnDatabase()
@@ -32,11 +32,11 @@ async function signIn(page: Page, email: string, password: string): Promise<void
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-test('OpenSMTPD: forgotten, mailed, new password, notice, sign-in', async ({ page }) => {
+test('OpenSMTPD: delivers the reset link and the notice, and the new password can sign in', async ({ page }) => {
   const { sql } = database
   const email = `ada@${domain}`
   const { id, password: old } = await newPasswordUser(sql, { email })
-  await signIn(page, email, old) // a session from before
+  await signIn(page, email, old) // this session started before the reset
   await expect(heading(page)).toHaveText('You’re signed in')
   await page.context().clearCookies()
 
@@ -84,7 +84,7 @@ test('OpenSMTPD: forgotten, mailed, new password, notice, sign-in', async ({ pag
     .toEqual(['reset', 'password-changed', 'new-device'].map((kind) => ({ kind, sent: true })))
 })
 
-test('OpenSMTPD: a recipient that it rejects is not tried again', async ({ page }) => {
+test('OpenSMTPD: an email is not retried if the recipient is rejected', async ({ page }) => {
   const { sql } = database
   const email = `ada@elsewhere-${randomBytes(6).toString('hex')}.example`
   const [user] = await sql(`INSERT INTO users (email, email_domain) VALUES ($1, split_part($1, '@', 2)) RETURNING id`, [

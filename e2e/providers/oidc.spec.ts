@@ -7,10 +7,10 @@ import { keepSecret } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { connectionState } from '../support/sign-ins'
 
-// LemonLDAP::NG sends no `iss` parameter, and an `aud` that is an array. It is on another site than
-// the app: on 127.0.0.1 instead of localhost.
+// LemonLDAP::NG sends no `iss` parameter, and an array as `aud`. It is on 127.0.0.1 and the app on
+// localhost, so they are different sites.
 
-test.describe.configure({ mode: 'serial' }) // one provider
+test.describe.configure({ mode: 'serial' }) // the tests share one provider
 
 let server: Server
 let lemonLdap: LemonLdap
@@ -20,7 +20,7 @@ let secret: string
 test.beforeAll(async () => {
   server = await startServer()
   slug = `lemon-${randomBytes(6).toString('hex')}`
-  secret = keepSecret(`${randomBytes(16).toString('hex')}-_`) // LemonLDAP::NG decodes nothing
+  secret = keepSecret(`${randomBytes(16).toString('hex')}-_`) // no characters to encode, because LemonLDAP::NG does not decode the secret
   lemonLdap = await startLemonLdap(`${slug}.example.org`)
   const redirectUri = `${server.url}/api/auth/sso/${slug}/callback`
   await lemonLdap.configure({ oidcClients: [{ id: 'the-app', secret, redirectUri }] })
@@ -42,7 +42,7 @@ async function signInAtProvider(page: Page): Promise<void> {
   await page.locator('[type=submit]').first().click()
 }
 
-test('LemonLDAP::NG: the second sign-in from /sign-in is the same user', async ({ page, sql, browserProcess }) => {
+test('LemonLDAP::NG: a second sign-in, from /sign-in, finds the same user', async ({ page, sql, browserProcess }) => {
   await connect(secret)
   expect(await connections(['check', slug])).toContain(
     `the provider responds, and names itself ${lemonLdap.issuer}. It accepts the client secret.`,
@@ -74,7 +74,7 @@ test('LemonLDAP::NG: the second sign-in from /sign-in is the same user', async (
   })
 })
 
-test('LemonLDAP::NG: a wrong client secret is named by `check` and in the log only', async ({ page, sql }) => {
+test('LemonLDAP::NG: only `check` and the log report a wrong client secret', async ({ page, sql }) => {
   await connect(keepSecret(`wrong-${secret}`))
   await expect(connections(['check', slug])).rejects.toThrow('token_invalid_client')
   await page.goto(`${server.url}/api/auth/sso/${slug}/start?next=/reports`)

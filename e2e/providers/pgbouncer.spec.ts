@@ -6,9 +6,9 @@ import { startProgram, temporaryFolder } from '../support/program'
 import { newAddress } from '../support/secrets'
 import { freePort, startServer } from '../support/server'
 
-test('PgBouncer in transaction mode: 40 exchanges succeed, and resets, which are transactions', async ({ sql }) => {
+test('PgBouncer in transaction mode: 40 exchanges and several resets succeed', async ({ sql }) => {
   const folder = temporaryFolder('pgbouncer')
-  chmodSync(folder.path, 0o755) // it does not run as root
+  chmodSync(folder.path, 0o755) // because PgBouncer does not run as root
   const port = await freePort()
   const { hostname, port: serverPort, username, password, pathname } = new URL(process.env.DATABASE_URL!)
   const login = `user=${username}${password && ` password=${password}`}`
@@ -34,7 +34,7 @@ default_pool_size = 3
     )
   }
   const pooler = await startProgram(['/usr/sbin/pgbouncer', '-u', 'nobody', `${folder.path}/pgbouncer.ini`], isReady)
-  const server = await startServer({ DATABASE_URL: url, DATABASE_POOL_SIZE: '10' }) // more than PgBouncer has
+  const server = await startServer({ DATABASE_URL: url, DATABASE_POOL_SIZE: '10' }) // more connections than PgBouncer has
   const post = (path: string, body: object) => postTo(server.url + path, body, { 'X-Forwarded-For': newAddress() })
   const users = await newUsers(sql, 40)
   const bodies = await Promise.all(users.map(async (user) => ({ code: await newCode(user) })))

@@ -4,7 +4,7 @@ import { exchangePath, expect, heading, newCode, newPassword, newToken, test } f
 import { type ReverseProxy, startCaddy, startNginx } from '../support/proxies'
 import { freePort, type Server, startServer } from '../support/server'
 
-// The files of deploy/ in front of two processes of the app.
+// Tests the proxy configurations in deploy/ in front of two processes of the app.
 
 test.use({ ignoreHTTPSErrors: true })
 
@@ -32,7 +32,7 @@ test.afterAll(async () => {
 const connectTo = (proxy: ReverseProxy) => request.newContext({ baseURL: proxy.url, ignoreHTTPSErrors: true })
 
 for (const name of names) {
-  test(`${name}: a sign-in and a password reset`, async ({ page, user }) => {
+  test(`${name}: a sign-in and a password reset work`, async ({ page, user }) => {
     const { url } = proxies[name]
     await page.goto(`${url}/sso/callback?code=${await newCode(user)}`)
     await expect(heading(page)).toHaveText('You’re signed in')
@@ -44,7 +44,7 @@ for (const name of names) {
     await expect(heading(page)).toHaveText('Your password has been changed')
   })
 
-  test(`${name}: a forged X-Forwarded-For gets no fresh limit`, async () => {
+  test(`${name}: a forged X-Forwarded-For does not get a new rate limit`, async () => {
     const client = await connectTo(proxies[name])
     const left: number[] = []
     for (let index = 0; index < 8; index++) {
@@ -54,12 +54,12 @@ for (const name of names) {
       expect(response.status()).toBe(200)
       left.push(Number(response.headers().ratelimit!.match(/r=(\d+)/)![1]))
     }
-    // Each of the two processes counts.
+    // Each of the two processes counts its own requests.
     expect(Math.min(...left)).toBeLessThanOrEqual(2_000 - left.length / 2)
     await client.dispose()
   })
 
-  test(`${name}: 64 KiB of headers and 8 KiB of URL`, async () => {
+  test(`${name}: 64 KiB of headers and a URL of 8 KiB are accepted`, async () => {
     const client = await connectTo(proxies[name])
     const get = async (url: string, cookie = '') => {
       const response = await client.get(url, { headers: { Cookie: cookie } })
@@ -73,7 +73,7 @@ for (const name of names) {
   })
 }
 
-test('a restart of one process after the other fails no request', async ({ user }) => {
+test('no request fails when one process is restarted after the other', async ({ user }) => {
   let isOver = false
   const failures: string[] = []
   const counts: Record<string, number> = {}
@@ -97,7 +97,7 @@ test('a restart of one process after the other fails no request', async ({ user 
     await servers[index]!.stop()
     const server = await start(port)
     servers[index] = server
-    await expect.poll(server.output).toMatch(/"route":"health".*"status":200|"status":200.*"route":"health"/) // by Caddy
+    await expect.poll(server.output).toMatch(/"route":"health".*"status":200|"status":200.*"route":"health"/) // the health check of Caddy
     await sleep(200)
   }
   isOver = true

@@ -10,8 +10,8 @@ import { type Server, startServer } from '../support/server'
 import { connectionState } from '../support/sign-ins'
 import { type SimpleSaml, type SimpleSamlOptions, startSimpleSaml } from '../support/simplesamlphp'
 
-// The providers are on another site than the app: on 127.0.0.1 instead of localhost. So the response
-// is a cross-site POST, to which browsers add no SameSite cookies.
+// The providers are on 127.0.0.1 and the app on localhost, which are different sites. So the
+// response is a cross-site POST request, with which browsers send no SameSite cookies.
 
 let server: Server
 let slug: string
@@ -38,14 +38,14 @@ async function exchangeMetadata(metadataUrl: string, parameters: string[] = []):
   return response.text()
 }
 
-/** Starts at our sign-in page, and goes to the provider. */
+/** Opens our sign-in page, and continues to the provider. */
 async function goToProvider(page: Page): Promise<void> {
   await page.goto(`${server.url}/sign-in?next=/reports?year=2026`)
   await page.getByLabel('Email address').fill(`ada@${domain()}`)
   await page.getByRole('button', { name: 'Continue' }).click()
 }
 
-/** What the provider signed and encrypted in the response that the browser posts. */
+/** Records what the provider signed and encrypted in the response that the browser posts. */
 type Protection = { response: boolean; assertion: boolean; encrypted: boolean }
 
 function watchResponse(page: Page): () => Protection {
@@ -77,7 +77,7 @@ async function expectSignedIn(page: Page, sql: Sql, identity: { issuer: string; 
   })
 }
 
-/** The provider's own response was not used: the user signed in at our request, as from the sign-in page. */
+/** Expects that the provider's unsolicited response was not used, but that the user signed in at our request. */
 async function expectSignedInByTile(page: Page, sql: Sql, identity: object): Promise<void> {
   await page.waitForURL(`${server.url}/`)
   await expect(page.getByText(`ada@${domain()}`)).toBeVisible()
@@ -89,7 +89,7 @@ async function expectSignedInByTile(page: Page, sql: Sql, identity: object): Pro
   })
 }
 
-/** The check in the log of a rejected sign-in. */
+/** Returns the check that the log names for a rejected sign-in. */
 function loggedCheck(): string | undefined {
   return server.logged(`"connection":"${slug}"`).findLast(({ check }) => check)?.check
 }
@@ -134,17 +134,17 @@ test.describe('SimpleSAMLphp', () => {
       await goToProvider(page)
       await signIn(page)
       await expectSignedIn(page, sql, identity())
-      // the signature of an encrypted assertion is inside
+      // the signature of an encrypted assertion is inside the encryption
       expect(protection()).toEqual({ response, assertion: assertion && !encrypted, encrypted })
     })
   }
 
   for (const missing of ['response', 'assertion'] as const) {
-    test(`a missing signature of the ${missing} is named in the log`, async ({ page, sql }) => {
+    test(`the log reports a missing signature of the ${missing}`, async ({ page, sql }) => {
       const given = missing === 'response' ? 'assertion' : 'response'
       const signs = { 'saml20.sign.response': given === 'response', 'saml20.sign.assertion': given === 'assertion' }
       await connect(signs, ['--want-signed', given])
-      await change(sql, { signed: missing }) // after the provider has read what we want
+      await change(sql, { signed: missing }) // after the provider has read which signatures we require
       const protection = watchResponse(page)
       await goToProvider(page)
       await signIn(page)
@@ -155,7 +155,7 @@ test.describe('SimpleSAMLphp', () => {
     })
   }
 
-  test('signed requests', async ({ page, sql }) => {
+  test('the provider accepts only signed requests', async ({ page, sql }) => {
     await connect({ 'validate.authnrequest': true }, ['--sign-requests'])
     await goToProvider(page)
     await signIn(page)
@@ -208,7 +208,7 @@ test.describe('LemonLDAP::NG', () => {
     })
   }
 
-  test('signed requests', async ({ page, sql }) => {
+  test('the provider accepts only signed requests', async ({ page, sql }) => {
     await connect({ requireSignedRequests: true })
     await goToProvider(page)
     await signIn(page)
@@ -217,7 +217,7 @@ test.describe('LemonLDAP::NG', () => {
     await change(sql, { signRequests: false })
     await page.context().clearCookies()
     await goToProvider(page)
-    await signIn(page) // the request is read afterwards
+    await signIn(page) // the provider reads the request after the sign-in
     await expect(page.getByRole('alert')).toHaveText('Error in SAML message signature management')
     expect(provider.output()).toContain('Could not verify signature of incoming SSO request')
   })

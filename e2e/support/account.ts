@@ -11,7 +11,7 @@ export type Tokens = { token: string; refreshToken: string }
 /** A user with live sessions, unused codes and a reset token. */
 export type Account = User & { sessions: (Tokens & { id: string })[]; codes: string[]; resetToken: string }
 
-/** Creates an account with one INSERT per table, because thousands of sign-ins would take too long. */
+/** Creates an account with one INSERT per table, because sign-ins would take too long for thousands of accounts. */
 export async function newAccount(sql: Sql, sessionCount: number, codeCount: number): Promise<Account> {
   const email = `user-${randomUUID()}@example.com`
   const codes = Array.from({ length: codeCount }, () => keepSecret(newSecret()))

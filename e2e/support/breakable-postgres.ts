@@ -12,27 +12,24 @@ import { applyMigrations } from '../../prisma/migrate'
 import { otherTimeZone } from './own-database'
 
 export type BreakablePostgres = {
-  /**
-   * For servers. Stays the same when PostgreSQL restarts on another port. The role is not a
-   * superuser.
-   */
+  /** The URL for servers. It stays the same when PostgreSQL restarts on another port. Its role is not a superuser. */
   url: string
-  /** Queries the database directly, even while the servers are disconnected. */
+  /** Queries the database directly, which works even while the servers are disconnected. */
   sql: (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
   kill: () => void
   shutDown: () => Promise<void>
   restart: () => Promise<void>
-  /** Stops, and starts half a second later. */
+  /** Stops PostgreSQL, and starts it half a second later. */
   restartAfter: (stop: () => unknown) => Promise<void>
   freeze: () => void
   thaw: () => void
-  /** Closes all connections of the servers and rejects new ones. */
+  /** Closes all connections of the servers, and rejects new ones. */
   unplug: () => void
   plug: () => void
   stop: () => Promise<void>
 }
 
-/** Starts a separate, migrated PostgreSQL that a test may break. */
+/** Starts a separate PostgreSQL with a migrated database, which a test may break. */
 export async function startBreakablePostgres(): Promise<BreakablePostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'breakable-'))
   let embedded = await startEmbeddedPostgres(folder)
@@ -70,7 +67,7 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
   const postmaster = () => Number(readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n')[0])
   const signalAll = (signal: NodeJS.Signals) => {
     for (const pid of [postmaster(), ...childrenOf(postmaster())]) {
-      if (isAlive(pid)) process.kill(pid, signal) // it may just have exited
+      if (isAlive(pid)) process.kill(pid, signal) // the process may have just exited
     }
   }
   const restart = async () => {
@@ -104,7 +101,7 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
       cable.close()
       for (const socket of sockets) socket.destroy()
       if (existsSync(join(folder, 'data/postmaster.pid'))) {
-        signalAll('SIGCONT') // a failed test may have left it frozen
+        signalAll('SIGCONT') // a failed test may have left PostgreSQL frozen
         process.kill(postmaster(), 'SIGINT')
       }
       await expectGone(join(folder, 'data/postmaster.pid'))
@@ -134,7 +131,7 @@ function parentOf(pid: number): number | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
   } catch {
-    return undefined // it has just exited
+    return undefined // the process has just exited
   }
 }
 

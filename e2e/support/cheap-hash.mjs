@@ -1,6 +1,6 @@
-// Loaded into a server under test with `NODE_OPTIONS=--import …`. Hashes passwords at bcrypt's lowest
-// cost: a race with a reset takes place in the database, and a quarter of a second of CPU before it
-// would hide when it does.
+// Loaded into a server under test with `NODE_OPTIONS=--import …`. Hashes passwords at bcrypt's
+// lowest cost. Races take place in the database, and tests could not time them if each reset first
+// used a quarter of a second of CPU time.
 import { createRequire } from 'node:module'
 
 const lowestCost = 4

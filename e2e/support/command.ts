@@ -3,7 +3,7 @@ import { production } from './server'
 
 export type Ended = { code: number; stdout: string; stderr: string }
 
-/** Runs a command of the production folder, until it exits. Starts it without npm, which is slower. */
+/** Runs a command of the production folder until it exits. Starts it without npm, because npm is slower. */
 export function runScript(
   [script, ...parameters]: string[],
   stdin = '',
@@ -15,7 +15,7 @@ export function runScript(
   return runProgram(process.execPath, [program, ...given], { cwd: production, env }, stdin)
 }
 
-/** Runs a program with text on stdin, until it exits. */
+/** Runs a program with a text on stdin until it exits. */
 export function runProgram(
   program: string,
   parameters: string[],

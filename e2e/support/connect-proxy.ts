@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { listen } from './listen'
 
-/** Starts a proxy for CONNECT that finds every host on this machine. Records hosts and ports. */
+/** Starts a CONNECT proxy that connects to this machine for every host. Records the requested hosts and ports. */
 export async function startConnectProxy() {
   const connected: string[] = []
   const server = createServer((_request, response) => void response.writeHead(405).end())

@@ -4,7 +4,7 @@ import { encryptSecrets } from '../../lib/sso/secrets'
 import type { Sql } from './fixtures'
 import { clientSecret, type Provider } from './oidc-provider'
 
-/** Adds a connection of a domain, whose provider does not exist. Ends no sessions. */
+/** Adds a connection for a domain. Its provider does not exist. Ends no sessions. */
 export async function addTestConnection(domain: string, more: Partial<NewConnection> = {}): Promise<ListedConnection> {
   const slug = more.slug ?? `test-${randomBytes(8).toString('hex')}`
   await addConnection({
@@ -21,7 +21,7 @@ export async function addTestConnection(domain: string, more: Partial<NewConnect
   return (await listConnections(slug))[0]!
 }
 
-/** Adds a connection to a provider for one domain, that of its person. Returns its slug. */
+/** Adds a connection for one domain, and gives the provider's person an address of this domain. Returns the slug. */
 export async function connect(provider: Provider, overriding: Partial<NewConnection> = {}): Promise<string> {
   const { issuer, person } = provider
   const slug = `test-${randomBytes(6).toString('hex')}`
@@ -31,7 +31,7 @@ export async function connect(provider: Provider, overriding: Partial<NewConnect
   return slug
 }
 
-/** Adds a connection that provisions users to a database other than that of the tests. */
+/** Adds a connection that provisions users to a database that is not the shared one. */
 export async function insertConnection(sql: Sql, slug: string, domain: string, { issuer }: Provider): Promise<void> {
   const [id, settings] = [randomUUID(), { issuer, clientId: 'the-client' }]
   const encrypted = await encryptSecrets({ clientSecret }, { connection: id, ...settings })

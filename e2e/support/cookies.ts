@@ -1,7 +1,7 @@
 import type { Page } from 'playwright/test'
 import { keepSecret } from './secrets'
 
-/** Gives a browser the cookies of a response, without one that is left out. */
+/** Adds the cookies of a response to a browser, except the named one. */
 export async function takeCookies(page: Page, { headers }: { headers: Headers }, url: string, leftOut = '') {
   const cookies = headers.getSetCookie().map((line) => /^(\w+)=([^;]*)/.exec(line)!)
   for (const [, , value] of cookies) keepSecret(value!)

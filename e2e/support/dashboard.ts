@@ -2,7 +2,7 @@ import * as paths from '../../lib/contract/paths'
 import { hashSecret, newSecret } from '../../lib/secret'
 import { keepSecret, newAddress } from './secrets'
 
-/** The callbacks of the dashboards that the shared server knows. No browser loads them. */
+/** The dashboard callbacks in the settings of the shared server. No browser opens them. */
 export const dashboards = {
   app: 'https://app.example.com/callback',
   reports: 'https://reports.example.com/sign-in?tenant=a',
@@ -10,7 +10,7 @@ export const dashboards = {
 
 type Cookies = { token?: string; refreshToken?: string }
 
-/** A request of a dashboard to sign a user in, as its server makes it. */
+/** Returns a request to sign a user in, as a dashboard's server creates it. */
 export function newRequest(redirectUri = dashboards.app) {
   const codeVerifier = keepSecret(newSecret())
   const state = keepSecret(newSecret())
@@ -24,7 +24,7 @@ export function newRequest(redirectUri = dashboards.app) {
   return { codeVerifier, state, query }
 }
 
-/** Loads the endpoint as a browser with these cookies does. Follows no redirect. */
+/** Requests the authorize endpoint as a browser with these cookies does. Follows no redirect. */
 export function authorize(
   base: string,
   query: URLSearchParams | string,
@@ -38,7 +38,7 @@ export function authorize(
   })
 }
 
-/** Returns the code of a dashboard for a signed-in browser, with its verifier. Null if the browser has to sign in. */
+/** Returns a dashboard code for a signed-in browser and its verifier, or null if the browser must sign in. */
 export async function dashboardCode(
   base: string,
   cookies: Cookies,

@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { openApiDocument } from '../../lib/http/openapi'
 
-// The document allows additional fields, so that responses can gain some later. The tests do not,
-// so that every field is documented.
+// The OpenAPI document allows additional fields, so that later versions can add some. The tests
+// allow none, so that every field is documented.
 const document = closed(openApiDocument) as typeof openApiDocument
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false }).addSchema(document, 'document')
 // Strict-Transport-Security applies to the whole site, not to an operation.
@@ -13,8 +13,8 @@ const ofTransport = new Set(
 type Described = { headers?: Record<string, object>; content?: Record<string, object> }
 
 /**
- * A response that the document does not describe. Playwright's `expect` costs a millisecond each,
- * too slow for thousands of responses.
+ * An error for a response that the document does not describe. Playwright's `expect` takes a
+ * millisecond per call, which is too slow for thousands of responses.
  */
 export class UndocumentedResponse extends Error {}
 
@@ -67,7 +67,7 @@ async function demandDocumented(method: string, url: string, response: Response)
 }
 
 /**
- * Finds the description of a response. Every operation documents 405 for other methods;
+ * Finds the description of a response. Every operation documents 405 for other methods.
  * `/api/health` documents 404 for unknown paths.
  */
 function describe(method: string, path: string, status: number): { pointer: string; described?: Described } {

@@ -30,12 +30,12 @@ for (const [document, content] of Object.entries(documents)) {
   }
 }
 
-/** A document without its fenced blocks. */
+/** Returns a document without its fenced blocks. */
 export function prose(content: string): string {
   return content.replace(/^ *```.*?^ *```$/gms, '')
 }
 
-/** The anchors that GitHub gives to the headings of a document. */
+/** Returns the anchors that GitHub creates for the headings of a document. */
 export function anchors(content: string): string[] {
   return [...prose(content).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
     heading!

@@ -1,5 +1,5 @@
-// Runs every statement of the service once, on one connection of the pool, and prints their generic
-// plans as JSON. A separate process, because the pool keeps the settings that it was created with.
+// Runs every statement of the service once on one connection of the pool, and prints the generic
+// plans as JSON. This is a separate process because the pool keeps its settings from the start.
 import bcrypt from 'bcrypt'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { databasePool } from '../../lib/database/pool'
@@ -54,7 +54,7 @@ async function run(): Promise<void> {
   const nobody = { browser: null, sessionIds: [] }
   const { secret: code } = await issueSsoCode(id)
   const { token, refreshToken, sessionId } = await exchangeSsoCode(code, nobody)
-  await exchangeSsoCode(code, { browser: null, sessionIds: [sessionId] }).catch(() => {}) // a reused code
+  await exchangeSsoCode(code, { browser: null, sessionIds: [sessionId] }).catch(() => {}) // the code is reused
   const session = (await findSession(token))!
   await listSessions(session)
   await endOtherSessions(session)
@@ -75,13 +75,13 @@ async function run(): Promise<void> {
   await databasePool().query('UPDATE users SET password_hash = $1', [await bcrypt.hash(password, 4)])
   const knownBrowser = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000))
   await signInWithPassword(email, password, { ...client, sessionIds: [sessionId], knownBrowser })
-  const later = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000) + 60) // so that no email is sent
+  const later = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000) + 60) // so that the sign-in sends no email about a new device
   await mailNewDevice({ userId: id, sessionId }, later, client)
   await useSecondFactor(id)
   await signIn()
   await findPresentedWidget('any token', 'https://www.example.com')
   await queueResetMail([email], { language: 'en', device: null })
-  const mail = (await claimMail())! // the notice of the reset
+  const mail = (await claimMail())! // the notice about the reset
   await issueTokenOfMail(mail, 'any secret')
   await retryLater(mail, mailKinds[mail.kind])
   await finish(mail, 'gave_up')
@@ -91,7 +91,7 @@ async function run(): Promise<void> {
   await deleteExpiredRows()
 
   const pool = databasePool()
-  await pool.query('SET plan_cache_mode = force_generic_plan') // what the plan cache may choose after five executions
+  await pool.query('SET plan_cache_mode = force_generic_plan') // the plan cache may choose these plans after five executions
   const { rows } = await pool.query(
     `SELECT name, statement, cardinality(parameter_types) AS parameters, (parameter_types || result_types)::text[] AS types
      FROM pg_prepared_statements WHERE statement <> 'BEGIN'`,
@@ -108,7 +108,7 @@ async function run(): Promise<void> {
   console.log(JSON.stringify(plans))
 }
 
-/** Every statement of a second factor: until it is switched off, with a code of each kind. */
+/** Runs every statement of a second factor, from its start until it is switched off, with both kinds of codes. */
 async function useSecondFactor(userId: string): Promise<void> {
   const [password, nothing] = ['lantern meadow otter', () => {}]
   const { sessionId } = await signInWithPassword(email, password, client)
@@ -127,7 +127,7 @@ async function useSecondFactor(userId: string): Promise<void> {
   await removeSecondFactor(session, { password, code: totp(secret) }, client)
 }
 
-/** A sign-in through a connection, of a user who is linked, of a new one, and of a known one. */
+/** Signs users in through a connection: one who gets linked, a new one, and one who is already linked. */
 async function signIn(): Promise<void> {
   await databasePool().query(`
     WITH added AS (
@@ -146,7 +146,7 @@ async function signIn(): Promise<void> {
       () => {},
     )
   await claimAttempt({ state, connectionId: connection.id, browser: 'browser' })
-  await claimAttempt({ state, connectionId: connection.id, browser: 'browser' }).catch(() => {}) // used
+  await claimAttempt({ state, connectionId: connection.id, browser: 'browser' }).catch(() => {}) // the attempt was already used
   for (const address of [email, 'grace@example.com', email])
     await userOfIdentity(connection, { issuer: connection.settings.issuer, subject: address }, async () => ({
       email: address,

@@ -1,5 +1,5 @@
-// Loaded into a server under test with `NODE_OPTIONS=--import …`: timers and abort signals of ten
-// seconds or more end after a tenth of their time, or less: FASTER_TIMERS is the divisor.
+// Loaded into a server under test with `NODE_OPTIONS=--import …`: divides the time of timers and
+// abort signals of ten seconds or more by FASTER_TIMERS (default: 10).
 const { setTimeout: original } = globalThis
 
 const divisor = Number(process.env.FASTER_TIMERS ?? 10)

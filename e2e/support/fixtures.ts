@@ -9,12 +9,12 @@ import { keepSecret, newAddress } from './secrets'
 
 export { expect } from 'playwright/test'
 
-/** Issues a one-time code for a user, as an SSO callback does. */
+/** Issues an exchange code for a user, as an SSO callback does. */
 export async function newCode(user: User): Promise<string> {
   return keepSecret((await issueSsoCode(user.id)).secret)
 }
 
-/** Issues a reset token for a user, as for a forgot-password email. */
+/** Issues a reset token for a user, as a forgot-password email does. */
 export async function newToken(user: User): Promise<string> {
   return keepSecret((await issueResetToken(user.id)).secret)
 }
@@ -35,10 +35,7 @@ export type ApiResponse = {
     }
 }
 
-/**
- * Posts JSON from an IP address of its own. Throws unless the OpenAPI document describes the
- * response.
- */
+/** Posts JSON, each time from another IP address. Throws unless the OpenAPI document describes the response. */
 export type Post = (path: string, body: unknown, headers?: Record<string, string>) => Promise<ApiResponse>
 
 export async function postTo(url: string, body: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {
@@ -77,7 +74,7 @@ export async function newUsers(sql: Sql, count: number): Promise<User[]> {
 
 export const heading = (page: Page) => page.getByRole('heading', { level: 1 })
 
-/** Collects the URLs of the POST requests that a page sends from now on. */
+/** Collects the URLs of all POST requests that a page sends from now on. */
 export function countPosts(page: Page): string[] {
   const posts: string[] = []
   page.on('request', (request) => {
@@ -98,8 +95,8 @@ export async function holdScripts(page: Page): Promise<() => void> {
 }
 
 /**
- * Divides the time limits of a page's requests, its only timers of 20 seconds or more, by 60. The
- * returned function returns the original limits.
+ * Divides the time limits of a page's requests by 60. They are its only timers of 20 seconds or
+ * more. The returned function returns the original limits.
  */
 export async function shortenTimeLimit(page: Page): Promise<() => Promise<number[]>> {
   await page.addInitScript(() => {

@@ -12,9 +12,7 @@ import { secretsFolder } from './secrets'
 import { logFolder, startServer } from './server'
 import { findChromium } from './tools'
 
-/**
- * Sets up what all tests share: a browser, an empty database, a production build, and one server.
- */
+/** Sets up the browser, the empty database, the production build and the server that all tests share. */
 export default async function setUp(): Promise<() => Promise<void>> {
   const log = (line: string) => console.log(line)
   rmSync(`${project}e2e/results`, { recursive: true, force: true })
@@ -32,15 +30,15 @@ export default async function setUp(): Promise<() => Promise<void>> {
 
   Object.assign(process.env, {
     DATABASE_URL: databaseUrl.href,
-    TZ: 'America/St_Johns', // UTC−3:30; a time that passes through the zone of a process or a session shifts
-    DIRECT_DATABASE_URL: '', // overrides .env
+    TZ: 'America/St_Johns', // UTC−3:30, so that a time that is converted through a local time zone is wrong
+    DIRECT_DATABASE_URL: '', // overrides the value in .env
     SESSION_SIGNING_KEYS: newSigningKeys(),
     WIDGET_SIGNING_KEYS: newSigningKeys(),
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     DASHBOARD_CALLBACK_URLS: `${dashboards.app},${dashboards.reports}`,
     RATE_LIMIT: 'in-process',
-    TRUSTED_PROXIES: '1', // lets every test have its own IP address
-    PASSWORD_BREACH_CHECK: 'false', // no test depends on the network
+    TRUSTED_PROXIES: '1', // so that every test can have its own IP address
+    PASSWORD_BREACH_CHECK: 'false', // so that no test depends on the internet
   })
   await applyMigrations(databaseUrl.href)
   if (!process.env.NO_BUILD) {
@@ -60,7 +58,10 @@ export default async function setUp(): Promise<() => Promise<void>> {
 
 const startLength = 12
 
-/** The secrets that occur in a text. One pass, because there are tens of thousands, and megabytes of logs. */
+/**
+ * Returns the secrets that occur in a text. Reads it only once, because there are many secrets and
+ * megabytes of logs.
+ */
 function occurring(secrets: string[], text: string): string[] {
   const byStart = new Map<string, string[]>()
   for (const secret of secrets) {
@@ -74,7 +75,7 @@ function occurring(secrets: string[], text: string): string[] {
   return [...found]
 }
 
-/** No server may have logged a secret of any test. */
+/** Throws if a server has logged a secret of any test. */
 function assertNoSecretWasLogged(): void {
   const read = (folder: string) =>
     readdirSync(folder).map((file) => ({ file, lines: readFileSync(folder + file, 'utf8').split('\n') }))

@@ -1,6 +1,7 @@
-// Loaded into a server under test with `NODE_OPTIONS=--import …`. Prints `hashed 2^12` for each bcrypt
-// that the server starts, so that a test can count the work of a request. To save time, it compares
-// with a hash that no password matches at the lowest cost, and computes new ones at HASH_COST, if set.
+// Loaded into a server under test with `NODE_OPTIONS=--import …`. Prints `hashed 2^12` for each
+// bcrypt that the server starts, so that a test can count the work of a request. To save time,
+// comparisons with the dummy hash use the lowest cost, and new hashes use HASH_COST, if that is
+// set.
 import { createRequire } from 'node:module'
 
 const newCost = Number(process.env.HASH_COST)

@@ -8,23 +8,23 @@ export type OidcClient = { id: string; secret: string; redirectUri: string }
 
 /** A service provider of the SAML identity provider. */
 export type ServiceProvider = {
-  /** Its metadata. */
+  /** The metadata of the service provider. */
   metadata: string
   encryptAssertions?: boolean
   requireSignedRequests?: boolean
 }
 
 export type LemonLdap = {
-  /** Of the OpenID provider. */
+  /** The issuer of the OpenID provider. */
   issuer: string
-  /** Of the SAML identity provider. */
+  /** The metadata URL of the SAML identity provider. */
   metadataUrl: string
-  /** Whom the portal knows. The password is the name. */
+  /** The only user of the portal. The password is the user name. */
   userName: string
   email: string
-  /** Makes it know other clients and service providers, instead of those before. */
+  /** Replaces the clients or the service providers. */
   configure: (next: Partial<Clients>) => Promise<void>
-  /** What a tile in its portal links to. */
+  /** Returns the link of a tile in the portal. */
   tileOf: (serviceProviderId: string) => string
   output: () => string
   stop: () => Promise<void>
@@ -32,8 +32,7 @@ export type LemonLdap = {
 
 type Clients = { oidcClients: OidcClient[]; serviceProviders: ServiceProvider[] }
 
-// What the Debian package has no server for: the files that Apache would serve, and a user of our
-// domain next to those of “Doctor Who”.
+// Serves the files that Apache would serve, and adds a user of our domain to the demo users.
 const application = (userName: string, email: string) => `
 use Plack::Builder;
 use Lemonldap::NG::Portal::Main;
@@ -87,12 +86,12 @@ status = 0
   let program: Program | undefined
   let version = 0
   const configure = async (next: Partial<Clients>) => {
-    await program?.stop() // it would read its configuration again, but only after a while
+    await program?.stop() // it would reload its configuration by itself, but only after a while
     const clients = { oidcClients: [], serviceProviders: [], ...next }
     const configuration = configurationOf({ cfgNum: ++version, origin, folder: folder.path, keys, ...clients })
     writeFileSync(`${folder.path}/conf/lmConf-${version}.json`, JSON.stringify(configuration))
-    // Several workers: Chromium opens connections in advance, and each keeps a worker busy.
-    const options = ['--listen', `127.0.0.1:${port}`, '--workers', '4', '--preload-app'] // ends if it can’t load
+    // Several workers, because Chromium opens connections in advance and each of them occupies a worker.
+    const options = ['--listen', `127.0.0.1:${port}`, '--workers', '4', '--preload-app'] // exits if the app can’t load
     const command = ['/usr/bin/starman', ...options, `${folder.path}/portal.psgi`]
     program = await startProgram(command, () => responds(metadataUrl), settings)
   }

@@ -1,4 +1,4 @@
-/** The standardized statistic of the Mann-Whitney U test: 0 where neither sample tends to be larger. */
+/** Returns the standardized statistic of the Mann-Whitney U test. It is 0 if neither sample tends to be larger. */
 export function rankZ(one: number[], other: number[]): number {
   const all = [...one.map((value) => ({ value, isOne: true })), ...other.map((value) => ({ value, isOne: false }))]
   all.sort((a, b) => a.value - b.value)

@@ -9,10 +9,13 @@ export type Claims = Record<string, unknown>
 type Keys = Awaited<ReturnType<typeof generateKeyPair>>
 type Reply = { status?: number; headers?: Record<string, string>; body: unknown; delayMs?: number }
 
-/** What a test makes the provider do. Everything left out is done as it should be. */
+/** The behavior that a test can change. Without a change, the provider behaves correctly. */
 export type Behavior = {
   metadata?: (genuine: Claims) => Claims
-  /** How the client is registered. The other way is rejected, as by providers that announce both. */
+  /**
+   * The authentication method for which the client is registered. The other one is rejected, even
+   * if it is announced.
+   */
   tokenAuth?: 'basic' | 'post'
   /** The length of a code. */
   codeLength?: number
@@ -26,19 +29,19 @@ export type Behavior = {
   response?: (genuine: URLSearchParams) => void
 }
 
-/** An OpenID provider that signs whatever a test asks for. */
+/** An OpenID provider that signs everything that a test requests. */
 export type Provider = {
   issuer: string
   keys: Keys
   behavior: Behavior
   /** The person who signs in. */
   person: Claims
-  /** The paths that were requested. */
+  /** The paths of all requests. */
   requests: string[]
   stop: () => Promise<void>
 }
 
-export const clientSecret = 'the-secret_of+the%test:client' // with what has to be encoded, and what need not be
+export const clientSecret = 'the-secret_of+the%test:client' // with characters that must be encoded and others that need not be
 export const kid = 'key-1'
 
 export async function startProvider(behavior: Behavior = {}): Promise<Provider> {
@@ -69,7 +72,7 @@ export async function startProvider(behavior: Behavior = {}): Promise<Provider> 
   async function serve(request: IncomingMessage): Promise<Reply> {
     const { person, behavior: does } = provider
     const url = new URL(request.url!, issuer)
-    url.pathname = url.pathname.replace(/^\/[\w-]{36}\/v2\.0/, '') // of an issuer like those of Entra ID
+    url.pathname = url.pathname.replace(/^\/[\w-]{36}\/v2\.0/, '') // for an issuer URL like those of Entra ID
     provider.requests.push(url.pathname)
     if (url.pathname === '/.well-known/openid-configuration') {
       const metadata = {
@@ -137,7 +140,7 @@ export async function startProvider(behavior: Behavior = {}): Promise<Provider> 
   }
 }
 
-/** Signs as a provider should: RS256, with the key of the JWKS. */
+/** Signs correctly, with RS256 and the key in the JWKS. */
 export function signed(claims: Claims, { privateKey }: Keys, header: object = {}): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid, ...header }).sign(privateKey)
 }

@@ -15,7 +15,7 @@ import { keepSecret } from './secrets'
 import { freePort } from './server'
 
 export type OpenSmtpd = {
-  /** The settings for a server that sends through it. */
+  /** The settings for a server that sends email through it. */
   settings: { SMTP_URL: string; MAIL_FROM: string }
   /** The emails in the maildir of an address, the oldest first. */
   mailsTo: (email: string) => Promise<Email[]>
@@ -29,7 +29,7 @@ const nobody = 65534
 export async function startOpenSmtpd(domain: string): Promise<OpenSmtpd> {
   if (process.getuid?.() !== 0) throw new Error('OpenSMTPD starts only as root. Run: sudo npm run test:providers')
   const folder = temporaryFolder('opensmtpd')
-  chmodSync(folder.path, 0o755) // emails are delivered by another user
+  chmodSync(folder.path, 0o755) // because another user delivers the emails
   const mailboxes = `${folder.path}/mailboxes`
   mkdirSync(mailboxes)
   chownSync(mailboxes, nobody, nobody)

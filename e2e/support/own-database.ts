@@ -5,18 +5,18 @@ import { project } from '../../bin/local'
 import { applyMigrations } from '../../prisma/migrate'
 import type { Sql } from './fixtures'
 
-/** The time zone of each database of the tests, which is the zone of no process. */
+/** The time zone of each test database. No process uses this time zone. */
 export const otherTimeZone = 'Asia/Kolkata'
 
 export type OwnDatabase = {
   name: string
-  /** Returns its URL, for its owner or for another role. */
+  /** Returns the URL of the database for its owner or for another role. */
   url: (user?: string, password?: string) => string
   sql: Sql
   drop: () => Promise<void>
 }
 
-/** Returns the statements of a part of deploy/database.sql. Both passwords are `role`. */
+/** Returns the statements in a part of deploy/database.sql. Both passwords are the name of the role. */
 function setUpOfDatabase(part: number, role: string, database: string): string[] {
   const [, ...parts] = readFileSync(`${project}deploy/database.sql`, 'utf8').split(/^-- (?=\d\. )/m)
   const statements = parts[part - 1]!.replaceAll(/(^\d\. |--).*$/gm, '').split(';')
@@ -25,7 +25,7 @@ function setUpOfDatabase(part: number, role: string, database: string): string[]
   return statements.map((text) => text.replaceAll(/\w+/g, rename).trim()).filter(Boolean)
 }
 
-/** Creates a separate database for one test: for a role, as deploy/database.sql describes. */
+/** Creates a separate database for one test. With `role`, sets it up as deploy/database.sql describes. */
 export async function openOwnDatabase({ migrated = true, role = '' } = {}): Promise<OwnDatabase> {
   const name = `own_${randomBytes(6).toString('hex')}`
   for (const statement of role ? setUpOfDatabase(1, role, name) : [`CREATE DATABASE ${name}`]) await maintain(statement)
@@ -36,10 +36,9 @@ export async function openOwnDatabase({ migrated = true, role = '' } = {}): Prom
     if (user) Object.assign(result, { username: user, password })
     return result.href
   }
-  // One connection, so that SET lasts until a statement fails.
+  // The pool has only one connection, so that SET stays effective until a statement fails.
   const pool = new pg.Pool({ connectionString: url(), max: 1, idleTimeoutMillis: 0 })
-  // Neither the end of the pool nor a failed statement waits for its connection to close. DROP may
-  // terminate it before.
+  // The pool does not wait until its connections are closed, so DROP DATABASE may terminate one before.
   pool.on('error', () => {})
   if (role) await pool.query(setUpOfDatabase(2, role, name).join(';'))
   const owner = role ? url(`${role}_owner`, role) : url()

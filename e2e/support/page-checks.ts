@@ -5,7 +5,7 @@ import { project } from '../../bin/local'
 
 const axeSource = readFileSync(`${project}node_modules/axe-core/axe.min.js`, 'utf8')
 
-/** Returns the violations of a page, also of the size of targets (WCAG 2.2 SC 2.5.8), which axe leaves out by default. */
+/** Returns the violations that axe finds, including target sizes (WCAG 2.2 SC 2.5.8), which are off by default. */
 export async function violationsOf(page: Page, options: axe.RunOptions = {}, include = ['html']): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
   const all: axe.RunOptions = { rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'], ...options }
@@ -16,11 +16,11 @@ export async function violationsOf(page: Page, options: axe.RunOptions = {}, inc
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
 }
 
-/** Returns what makes a page hard to use: violations of axe, content wider than the screen, low buttons. */
+/** Returns the problems of a page: violations that axe finds, content wider than the screen, or low buttons. */
 export async function problemsOf(page: Page): Promise<string[]> {
   const measured = await page.evaluate(() => {
     const { scrollWidth } = document.documentElement
-    // No function gets a name here: tsx would add a call that the page does not know.
+    // No function may have a name here, because tsx would add a call of a helper that does not exist in the page.
     const [titles, buttons] = ['h1', 'a.button, button'].map((selector) =>
       [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility({ visibilityProperty: true })),
     )
@@ -34,12 +34,12 @@ export async function problemsOf(page: Page): Promise<string[]> {
   return [...(await violationsOf(page)), ...measured]
 }
 
-// “Connection closed”, of a page that was left before all of it had arrived.
+// The error “Connection closed” of a page that was left before it was completely loaded.
 const leftEarly = 'Minified React error #412;'
 
 /**
- * Collects browser errors of all pages, such as policy violations and failed hydration, except
- * failed requests, and pages that were left early.
+ * Collects browser errors of all pages, such as policy violations and failed hydration. Ignores
+ * failed requests and errors of pages that were left early.
  */
 export function complaintsOf(context: BrowserContext): string[] {
   const complaints: string[] = []

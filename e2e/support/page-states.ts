@@ -10,7 +10,7 @@ export const stateNames = Object.keys(states)
 export async function show(page: Page, name: string, language = 'en'): Promise<void> {
   const { passwords, mail, ...state } = states[name]!
   const url = await previewOf(passwords || mail ? 'all' : 'none')
-  await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' }) // the state may end the loading
+  await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' }) // in some states, the page never finishes loading
   await page
     .locator(state.digest ? 'html[data-shown]' : `html[lang=${language}][data-shown]`)
     .waitFor({ state: 'attached' })
@@ -19,25 +19,25 @@ export async function show(page: Page, name: string, language = 'en'): Promise<v
   await page.getByRole('heading', { level: 1, ...heading }).waitFor()
 }
 
-/** Which of the optional features a server has. */
+/** The optional features of a server. */
 type Features = 'all' | 'none'
 const servers = new Map<Features, Promise<string>>()
 
-/** Returns the URL of a server, whose preview has these features. */
+/** Returns the URL of a server whose preview has these features. */
 export function previewOf(features: Features): Promise<string> {
   const server = servers.get(features) ?? start(features === 'all')
   servers.set(features, server)
   return server
 }
 
-/** Takes the server that all tests share, or starts one that has passwords and sends email. */
+/** Uses the server that all tests share, or starts one with passwords and email. */
 async function start(hasAll: boolean): Promise<string> {
   await addListedConnection()
   if (!hasAll) return process.env.PUBLIC_URL!
   const server = await startServer({
     PASSWORD_SIGN_IN: 'true',
     SECOND_FACTOR: 'true',
-    SMTP_URL: 'smtp://127.0.0.1:9', // no state sends anything
+    SMTP_URL: 'smtp://127.0.0.1:9', // no state sends an email
     MAIL_FROM: 'login@example.com',
   })
   process.once('exit', () => server.process.kill('SIGKILL'))
@@ -47,7 +47,7 @@ async function start(hasAll: boolean): Promise<string> {
 async function addListedConnection(): Promise<void> {
   const own = { slug: 'local', name: 'Northwind Traders', listed: true, allowPasswords: true }
   await addTestConnection('page-states.example.org', own).catch((error) => {
-    if (!(error instanceof UsageError)) throw error // another process added it
+    if (!(error instanceof UsageError)) throw error // another process has already added it
   })
 }
 

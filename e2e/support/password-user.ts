@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import { newPassword, type Sql, type User } from './fixtures'
 
-/** Who signs in, without a session or a cookie. */
+/** A user who signs in without an earlier session or cookie. */
 export const client = { subnet: '192.0.2.0/24', sessionIds: [], knownBrowser: null, language: 'en', device: null }
 
 export type PasswordUser = User & { password: string }

@@ -9,7 +9,7 @@ export type Program = { output: () => string; stop: () => Promise<void> }
 
 /**
  * Starts a program in the foreground and waits until it is ready. Its output is not searched for
- * secrets: other people’s servers log what they like.
+ * secrets, because third-party servers may log them.
  */
 export async function startProgram(
   command: string[],
@@ -41,7 +41,7 @@ export async function startProgram(
   }
 }
 
-/** Whether something responds at a URL. */
+/** Returns whether a server responds at a URL. */
 export async function responds(url: string): Promise<boolean> {
   return fetch(url, { redirect: 'manual' }).then(
     (response) => response.ok,
@@ -49,7 +49,7 @@ export async function responds(url: string): Promise<boolean> {
   )
 }
 
-/** A folder for the configuration and the data of a program. */
+/** Creates a temporary folder for the configuration and the data of a program. */
 export function temporaryFolder(name: string): { path: string; remove: () => void } {
   const path = mkdtempSync(join(realpathSync(tmpdir()), `${name}-`))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }

@@ -9,8 +9,8 @@ export type ReverseProxy = { name: string; url: string; stop: () => Promise<void
 const localhost = /(^|\s)login\.example\.com(?=[\s;])/g
 
 /**
- * Starts Debian's Caddy with deploy/Caddyfile in front of processes of the app, at https://localhost.
- * Changes only the site, the addresses and where certificates come from.
+ * Starts Debian's Caddy with deploy/Caddyfile in front of processes of the app, at
+ * https://localhost. Changes only the site, the addresses and the source of the certificates.
  */
 export async function startCaddy(
   port: number,

@@ -1,31 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** How many rounds a race has. The gate runs 30. */
+/** The number of rounds of a race. The gate runs 30. */
 export const rounds = Number(process.env.ROUNDS ?? 30)
 
 export type Round = {
   /** Requests that race against `end`. Each returns whether it succeeded. */
   contenders: (() => Promise<boolean>)[]
-  /** Ends what the contenders need. */
+  /** Ends the sessions or codes that the contenders need. */
   end: () => Promise<unknown>
-  /** Runs after all of them. */
+  /** Checks the result after the contenders and `end`. */
   check: () => Promise<unknown>
 }
 
-/** In how many rounds all contenders succeeded, some did, or none did. */
+/** The numbers of rounds in which all, some or none of the contenders succeeded. */
 export type Tally = { all: number; some: number; none: number }
 
-const width = 3 // rounds at a time
-const maxSpreadMs = 40 // without it, rounds that alternate between extremes would wait for ever
+const width = 3 // the number of concurrent rounds
+const maxSpreadMs = 40 // without a maximum, the waits could grow without limit
 
 /**
- * Runs many rounds, and steers when the contenders start: later after a round in which most of them
- * succeeded, else earlier; closer together after a round in which only some did, else further
- * apart. So `end` takes effect between contenders in about half of the rounds, on any machine.
+ * Runs many rounds. If most contenders of a round succeed, later ones start later, otherwise
+ * earlier. If only some succeed, later ones start closer together, otherwise further apart. So
+ * `end` takes effect between contenders in about half of the rounds on any machine.
  */
 export async function race(prepare: (index: number) => Promise<Round>): Promise<Tally> {
   const tally: Tally = { all: 0, some: 0, none: 0 }
-  let delayMs = 0 // of the contenders; if negative, of `end`
+  let delayMs = 0 // the delay of the contenders, or of `end` if it is negative
   let spreadMs = 8
   const run = async (index: number) => {
     const { contenders, end, check } = await prepare(index)

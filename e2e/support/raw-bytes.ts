@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 
 /**
- * Sends raw bytes, part by part, and returns everything received until the connection closes.
- * Closes it shortly after a keep-alive response.
+ * Sends raw bytes part by part, and returns everything that is received until the connection is
+ * closed. Closes the connection shortly after a keep-alive response.
  */
 export function sendBytes(url: string, ...parts: string[]): Promise<string> {
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { freePort } from './server'
 import { findRedisServer } from './tools'
 
 export type TestRedis = {
-  /** The settings for a server that uses it. */
+  /** The settings for a server that uses this Redis. */
   settings: Record<string, string>
   client: Redis
   freeze: () => void
@@ -32,7 +32,7 @@ export async function startRedis(): Promise<TestRedis> {
   let process = await start()
   const url = `redis://:${password}@127.0.0.1:${port}`
   const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => 100, enableAutoPipelining: true })
-  client.on('error', () => {}) // tests kill it
+  client.on('error', () => {}) // tests kill Redis
   await once(client, 'ready')
   return {
     settings: { RATE_LIMIT: '', REDIS_URL: url },

@@ -10,7 +10,7 @@ export type RowLock = {
   countWaiting: () => Promise<number>
   /** Resolves when `count` connections wait. */
   waiting: (count: number) => Promise<void>
-  /** Commits. Those who wait continue in the order in which they arrived. */
+  /** Commits. The waiting connections continue in the order in which they began to wait. */
   release: () => Promise<void>
 }
 
@@ -41,8 +41,8 @@ export async function lockRow(table: string, where: string, value: unknown): Pro
 }
 
 /**
- * Starts two operations that wait for a row lock, one after the other, and releases it. Their order
- * is certain, and the second one begins before the first one ends.
+ * Starts two operations one after the other, which both wait for a row lock, and releases the lock.
+ * Their order is certain, and the second one begins before the first one ends.
  */
 export async function inOrderOfLock<First, Second>(
   lock: RowLock,

@@ -3,7 +3,7 @@ import { type SamlCheck, SamlRejected } from '../../lib/sso/saml/rejected'
 import { type ServiceProviderSettings, verifyResponse } from '../../lib/sso/saml/service-provider'
 import { requestId, type SamlProvider } from './saml-provider'
 
-/** Returns which check a posted response fails, or 'accepted'. The error holds nothing else. */
+/** Returns the check that a posted response fails, or 'accepted'. The error may contain nothing else. */
 export async function outcomeOf(
   { settings }: SamlProvider,
   posted: string,
@@ -20,8 +20,8 @@ export async function outcomeOf(
 }
 
 /**
- * Expects that no test of the file prints: the library prints what its parser does not like, and
- * with it parts of the document.
+ * Expects that no test of the file prints anything. The library's parser prints warnings that
+ * contain parts of the document.
  */
 export function expectNothingPrinted(): void {
   const printed: unknown[] = []

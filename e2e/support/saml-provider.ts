@@ -12,10 +12,10 @@ import { SignedXml } from 'xml-crypto'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import type { ServiceProviderSettings } from '../../lib/sso/saml/service-provider'
 
-/** What a provider signs and whether it encrypts the assertion. */
+/** The parts that a provider signs, and whether it encrypts the assertion. */
 export type Mode = { response?: boolean; assertion?: boolean; encrypted?: boolean }
 
-/** All ways of signing that a service provider accepts. */
+/** All combinations of signing and encryption that a service provider accepts. */
 export const modes: Record<string, Mode> = {
   'a signed response': { response: true },
   'a signed assertion': { assertion: true },
@@ -38,18 +38,18 @@ export type Signing = {
 type Algorithms = Partial<Record<'content' | 'key' | 'digest' | 'mgf', string>>
 export type Encryption = Algorithms & { hashes?: readonly [string, string] }
 
-/** What a test asks the provider for. Times are seconds from now. */
+/** The options for a response. Times are in seconds from now. */
 export type ResponseOptions = Mode & {
   requestId?: string
   nameId?: string
   email?: string
   notBefore?: number
   notOnOrAfter?: number
-  /** Changes what the provider says, before it signs. */
+  /** Changes the response before it is signed. */
   edit?: (xml: string) => string
-  /** Changes the assertion that is encrypted, after it was signed. */
+  /** Changes the assertion after it was signed and before it is encrypted. */
   tamperAssertion?: (xml: string) => string
-  /** Changes what the browser posts. */
+  /** Changes the final response, which the browser posts. */
   tamper?: (xml: string) => string
   signing?: Signing
   encryption?: Encryption
@@ -61,14 +61,14 @@ export type SamlProvider = {
   /** The provider's key, and a second one. */
   privateKey: string
   nextKey: { privateKey: string; certificate: string }
-  /** A response as it is posted, in base64. */
+  /** Returns a response in base64, as the browser posts it. */
   respond: (options: ResponseOptions) => string
 }
 
 const dsig = 'http://www.w3.org/2000/09/xmldsig#'
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 
-/** The ID of the request that a response answers unless a test says otherwise. */
+/** The ID of the request to which a response belongs by default. */
 export const requestId = '_request'
 
 type Keys = Awaited<ReturnType<typeof newKeyPair>>[]
@@ -77,8 +77,9 @@ const newKeys = (): Promise<Keys> =>
 let keysOfProcess: Promise<Keys> | undefined
 
 /**
- * Makes a hostile identity provider: it signs whatever a test asks for, and lets the test change it
- * before and after. All of a process have the same keys, which take a second to make, unless `isOther`.
+ * Returns a hostile identity provider. It signs what a test requests, and the test can change the
+ * response before and after. Without `isOther`, all providers of a process share keys, because new
+ * keys take a second.
  */
 export async function newSamlProvider({ isOther = false } = {}): Promise<SamlProvider> {
   keysOfProcess ??= newKeys()
@@ -113,7 +114,7 @@ export async function newSamlProvider({ isOther = false } = {}): Promise<SamlPro
 
 const unchanged = (xml: string) => xml
 
-/** The time so many seconds from now. */
+/** Returns the time that is this number of seconds from now. */
 export const seconds = (count: number) => new Date(Date.now() + count * 1000).toISOString()
 
 function responseXml(
@@ -146,7 +147,7 @@ function responseXml(
 
 const keyObjects = new Map<string, KeyObject>()
 
-/** The key of a PEM text. It is parsed once, because that takes as long as signing. */
+/** Returns the key of a PEM text. Each text is parsed only once, because parsing takes as long as signing. */
 function keyOf(pem: string): KeyObject {
   const key = keyObjects.get(pem) ?? createPrivateKey(pem)
   keyObjects.set(pem, key)
@@ -170,14 +171,14 @@ export function sign(xml: string, xpath: string, signing: Signing): string {
     inclusiveNamespacesPrefixList: signing.inclusivePrefixes,
     digestAlgorithm: signing.digestMethod ?? 'http://www.w3.org/2001/04/xmlenc#sha256',
   })
-  // After the issuer, which is the first child unless a test took it away.
+  // After the issuer, which is the first child unless a test removed it.
   signer.computeSignature(xml, { prefix: 'ds', location: { reference: `${xpath}/*[1]`, action: 'after' } })
   return signer.getSignedXml()
 }
 
 const xenc = 'http://www.w3.org/2001/04/xmlenc#'
 
-/** Encrypts an assertion for us, as anybody can with our certificate. */
+/** Encrypts an assertion for us, as anyone can do with our certificate. */
 export function encrypt(
   assertion: string,
   { certificate }: ServiceProviderSettings,
@@ -204,7 +205,7 @@ export function encrypt(
   return `<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"><xenc:EncryptedData xmlns:xenc="${xenc}" Type="${xenc}Element"><xenc:EncryptionMethod Algorithm="${content}"/><ds:KeyInfo xmlns:ds="${dsig}"><xenc:EncryptedKey><xenc:EncryptionMethod Algorithm="${key}">${methods.join('')}</xenc:EncryptionMethod>${value(encryptedKey)}</xenc:EncryptedKey></ds:KeyInfo>${value(encrypted)}</xenc:EncryptedData></saml:EncryptedAssertion>`
 }
 
-/** RSA-OAEP with two hashes, of the label and of the mask. Node.js knows one for both. */
+/** RSA-OAEP with different hashes for the label and the mask. Node.js supports only the same hash for both. */
 function encryptOaep(certificate: string, bytes: Buffer, [label, mask]: readonly [string, string]): Buffer {
   const hash = (name: string) => forge.md[name as 'sha1'].create()
   const key = forge.pki.certificateFromPem(certificate).publicKey as forge.pki.rsa.PublicKey
@@ -229,7 +230,7 @@ export const parts = {
   signature: /<ds:Signature [\s\S]*?<\/ds:Signature>/,
 }
 
-/** Replaces what must be there, so that a hostile case can't become the good case unnoticed. */
+/** Replaces a text, and throws if the text is missing, so that a hostile case can't silently become a valid one. */
 export function replace(from: string | RegExp, to: string | ((...groups: string[]) => string)) {
   return (xml: string): string => {
     if (typeof from === 'string' ? !xml.includes(from) : !from.test(xml)) throw new Error(`${from} is not there`)

@@ -9,8 +9,8 @@ import { Visitor } from './sso-visitor'
 type Overriding = Partial<Omit<NewConnection, 'settings'>> & { settings?: Partial<SamlSettings> }
 
 /**
- * Adds a connection to a provider for one domain, and lets the provider know us. `url` is that of
- * our server. Returns its slug.
+ * Adds a connection to a provider for one domain, and gives the provider our settings. `url` is the
+ * URL of our server. Returns the slug.
  */
 export async function connectSaml(
   { settings: ours }: SamlProvider,
@@ -35,7 +35,7 @@ export async function connectSaml(
   return slug
 }
 
-/** A sign-in that has begun: what the provider got. */
+/** A sign-in that has begun, with the parameters that the provider received. */
 export type Begun = { slug: string; url: URL; requestId: string; relayState: string }
 
 /** A browser without a screen that signs in with SAML. */
@@ -47,14 +47,14 @@ export class SamlVisitor extends Visitor {
     return { slug, url, requestId: requestIdIn(url), relayState }
   }
 
-  /** Posts a response to our ACS, as the provider's form does. Returns where that leads. */
+  /** Posts a response to our ACS, as the provider's form does. Returns the URL of the redirect. */
   deliver({ slug, relayState }: Pick<Begun, 'slug' | 'relayState'>, response: string, withCookies = false) {
     const form = new URLSearchParams({ SAMLResponse: response, RelayState: relayState })
     return this.open(`/api/auth/sso/${slug}/acs`, form, withCookies)
   }
 }
 
-/** Returns the provider's response to a request, in base64. Signs the assertion unless told otherwise. */
+/** Returns the provider's response to a request in base64. By default, the assertion is signed. */
 export function responseTo(provider: SamlProvider, { slug, requestId }: Begun, options: ResponseOptions = {}): string {
   const signs = options.response === undefined && options.assertion === undefined
   const email = `ada@${slug}.example.org`

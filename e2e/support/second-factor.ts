@@ -22,12 +22,12 @@ export async function newFactorUser(sql: Sql, options = {}): Promise<FactorUser>
   return { ...user, secret, recoveryCodes }
 }
 
-/** Returns the code of the time step now, or of one before or after it. */
+/** Returns the code of the current time step, or of one before or after it. */
 export function totp(secret: string, offset = 0): string {
   return HOTP.generate({ secret: Secret.fromBase32(secret), counter: Math.floor(Date.now() / 30_000) + offset })
 }
 
-/** Returns a code of six digits that no step has. */
+/** Returns a code of six digits that does not match any current time step. */
 export function wrongCode(secret: string): string {
   const right = [-2, -1, 0, 1, 2].map((offset) => totp(secret, offset))
   return ['111111', '222222', '333333', '444444', '555555', '666666'].find((code) => !right.includes(code))!

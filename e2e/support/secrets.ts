@@ -4,12 +4,13 @@ import { fileURLToPath } from 'node:url'
 
 export const secretsFolder = fileURLToPath(new URL('../results/secrets/', import.meta.url))
 
-// A file for each process, because lines that several processes append to one file can overlap.
+// Each process has its own file, because lines that several processes append to one file can overlap.
 const secretsFile = secretsFolder + randomUUID()
 
 /**
- * Records a secret and returns it. After the run, every log is searched for it. Throws if a log could
- * contain it by chance. The value of a deleted cookie is empty, and is not recorded.
+ * Records a secret and returns it. After the run, every log is searched for it. Throws if the
+ * secret is so short that a log could contain it by chance. Does not record the empty value of a
+ * deleted cookie.
  */
 export function keepSecret(secret: string): string {
   if (secret === '') return secret
@@ -22,7 +23,7 @@ export function keepSecret(secret: string): string {
 const firstSite = randomInt(65_536)
 let addresses = 0
 
-/** An IP address of a /24 of its own, so that no other test counts against its limits. */
+/** Returns an IP address in a /24 that no other test uses, so that it does not share rate limits. */
 export function newAddress(): string {
   const site = (firstSite + addresses++) % 65_536
   return `10.${site >> 8}.${site % 256}.${randomInt(256)}`

@@ -20,8 +20,8 @@ export type Server = {
 }
 
 /**
- * Starts a server of the production build, with settings that override the environment.
- * Optionally: the folder of another build. Its output is kept, to search it for secrets after the run.
+ * Starts a server of the production build, with settings that override the environment. The folder
+ * of another build is optional. The output is stored and searched for secrets after the run.
  */
 export async function startServer(
   settings: Record<string, string> = {},
@@ -52,15 +52,15 @@ export async function startServer(
   ended.catch(() => {})
   const stop = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return
-    const closed = once(server, 'close') // when its output has been read as well
+    const closed = once(server, 'close') // after its output has been read
     server.kill('SIGTERM')
     await closed
   }
   return { url, process: server, output, logged, stop }
 }
 
-// Below the ports that the system gives to clients and to `listen(0)`, and others for each worker of Playwright:
-// otherwise someone else may take a port before the server listens on it.
+// These ports are below those that the system assigns to clients and `listen(0)`, and differ per
+// Playwright worker, so nothing else can use a port before the server listens on it.
 const firstPort = 11_000 + 2_000 * Number(process.env.TEST_PARALLEL_INDEX ?? 9)
 let nextPort = firstPort + Math.floor(Math.random() * 1_000)
 

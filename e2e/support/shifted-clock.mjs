@@ -1,5 +1,6 @@
-// Loaded into a server under test with `NODE_OPTIONS=--import …`: its clock is wrong by
-// CLOCK_SHIFT_SECONDS, or by the `clockShiftSeconds` of the test's last message, which it acknowledges.
+// Loaded into a server under test with `NODE_OPTIONS=--import …`: shifts its clock by
+// CLOCK_SHIFT_SECONDS, or by the `clockShiftSeconds` of the last message from the test, which it
+// acknowledges.
 let shiftMs = Number(process.env.CLOCK_SHIFT_SECONDS ?? 0) * 1000
 process.on('message', ({ clockShiftSeconds }) => {
   if (clockShiftSeconds === undefined) return

@@ -1,6 +1,6 @@
 import type { Sql } from './fixtures'
 
-/** What sign-ins with a connection left in the database. */
+/** The rows that sign-ins with a connection left in the database. */
 export async function connectionState(
   sql: Sql,
   slug: string,

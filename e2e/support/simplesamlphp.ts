@@ -3,7 +3,7 @@ import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { responds, startProgram, temporaryFolder } from './program'
 import { freePort } from './server'
 
-/** How the identity provider responds, in the words of its own configuration. */
+/** How the identity provider responds, with the option names of its own configuration. */
 export type SimpleSamlOptions = {
   'saml20.sign.response'?: boolean
   'saml20.sign.assertion'?: boolean
@@ -17,9 +17,9 @@ export type SimpleSaml = {
   entityId: string
   userName: string
   password: string
-  /** Sets the service provider that it knows, by its metadata, the user’s email address, and how it responds. */
+  /** Sets the metadata of its only service provider, the user’s email address, and how it responds. */
   configure: (next: { serviceProvider: string; email: string; options: SimpleSamlOptions }) => void
-  /** What a tile in its portal links to. */
+  /** Returns the link of a tile in the portal. */
   tileOf: (serviceProviderId: string) => string
   output: () => string
   stop: () => Promise<void>
@@ -38,7 +38,7 @@ export async function startSimpleSaml(): Promise<SimpleSaml> {
   writeFileSync(at('cert/idp.pem'), keys.privateKey)
   writeFileSync(at('cert/idp.crt'), keys.certificate)
 
-  // Each file reads what changes from another one, at each request.
+  // At each request, the configuration files read the settings that change from this file.
   const readSettings = `json_decode(file_get_contents('${at('settings.json')}'), true)`
   const configure: SimpleSaml['configure'] = ({ serviceProvider, email, options }) => {
     writeFileSync(at('service-provider.xml'), serviceProvider)

@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server'
 import { newKeyPair } from '../../lib/sso/saml/key-pair'
 import { keepSecret } from './secrets'
 
-/** An email that the server accepted. `token` is that of the link in it. */
+/** An email that the server accepted. `token` is the token in its link. */
 export type ReceivedMail = { from: string; to: string[]; token?: string; raw: string } & Pick<
   Email,
   'subject' | 'text' | 'html' | 'headers' | 'messageId'
@@ -15,30 +15,27 @@ type Status = number | undefined
 type Decide = (stage: 'RCPT' | 'DATA', recipient: string) => Status | Promise<Status>
 
 export type Smtp = {
-  /** The settings for a server that sends through it. */
+  /** The settings for a server that sends email through it. */
   settings: { SMTP_URL: string; MAIL_FROM: string }
   /** The accepted emails, the newest last. */
   mails: ReceivedMail[]
   mailsTo: (email: string) => ReceivedMail[]
-  /** Every recipient that a client named, accepted or not. */
+  /** All recipients that clients named, including rejected ones. */
   recipients: string[]
-  /** From now on, decides about each recipient and each message: a status such as 451, or undefined to accept. */
+  /** Sets the function that returns a status such as 451, or undefined, to reject or accept a recipient or message. */
   respondWith: (decide: Decide) => void
-  /** From now on, calls this before it accepts a message. */
+  /** Sets a function that is called before a message is accepted. */
   beforeAccepting: (act: (mail: ReceivedMail) => Promise<unknown>) => void
   stop: () => Promise<void>
 }
 
-/**
- * Starts an SMTP server in this process, which greets after `greetingMs`. With `tls`, its
- * certificate is one that nobody trusts.
- */
+/** Starts an SMTP server in this process that greets after `greetingMs`. With `tls`, its certificate is not trusted. */
 export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<Smtp> {
   let decide: Decide = () => undefined
   let act: Parameters<Smtp['beforeAccepting']>[0] = async () => {}
   const mails: ReceivedMail[] = []
   const recipients: string[] = []
-  // quotes the address, as most servers do
+  // the error contains the address, as with most mail servers
   const rejection = (status: Status, recipient: string) =>
     status ? Object.assign(new Error(`<${recipient}> is rejected by the test.`), { responseCode: status }) : null
   const keyPair = tls ? await newKeyPair('127.0.0.1') : null
@@ -54,7 +51,7 @@ export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<S
     },
     async onData(stream, { envelope }, done) {
       const raw = await textOf(stream)
-      if (raw === null) return // the client closed the connection, and gets no response
+      if (raw === null) return // the client closed the connection, so there is no response to send
       const { subject, text, html, headers, messageId } = await PostalMime.parse(raw)
       const token = text?.match(/\/reset-password\?token=([\w-]{43})/)?.[1]
       if (token) keepSecret(token)
@@ -68,7 +65,7 @@ export async function startSmtp({ tls = false, greetingMs = 0 } = {}): Promise<S
       done()
     },
   })
-  server.on('error', () => {}) // a client that was killed
+  server.on('error', () => {}) // errors of connections to killed clients
   server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')
   const { port } = server.server.address() as AddressInfo

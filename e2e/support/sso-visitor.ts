@@ -6,13 +6,13 @@ import type { Server } from './server'
 /** A browser without a screen: follows one redirect at a time, and keeps our cookies. */
 export class Visitor {
   readonly cookies = new Map<string, string>()
-  /** The ID of the last request, which finds its line in the log. */
+  /** The ID of the last request, by which its log line can be found. */
   requestId = ''
   private readonly address = newAddress()
 
   constructor(readonly url: string) {}
 
-  /** Requests a URL of ours as this browser. A form is that of another site: without cookies. */
+  /** Requests one of our URLs as this browser. Posts a form as another site does, without cookies. */
   request(path: string, form?: URLSearchParams, withCookies = !form): Promise<Response> {
     this.requestId = randomUUID()
     return fetch(new URL(path, this.url), {
@@ -26,7 +26,7 @@ export class Visitor {
     })
   }
 
-  /** Opens a URL of ours, or posts a form to it, and returns where it leads. */
+  /** Opens one of our URLs or posts a form to it. Returns the URL of the redirect. */
   async open(path: string, form?: URLSearchParams, withCookies?: boolean): Promise<URL> {
     const response = await this.request(path, form, withCookies)
     for (const cookie of response.headers.getSetCookie()) {
@@ -43,7 +43,7 @@ export class Visitor {
     return this.open(`/api/auth/sso/${slug}/start${next === undefined ? '' : `?next=${encodeURIComponent(next)}`}`)
   }
 
-  /** Does at the provider what a browser would do. Returns the way back to us. */
+  /** Opens the provider's URL as a browser does. Returns the URL of the redirect to our callback. */
   async authorize(authorization: URL): Promise<URL> {
     const response = await fetch(authorization, { redirect: 'manual' })
     return keepSecrets(new URL(response.headers.get('location')!))
@@ -54,10 +54,10 @@ export class Visitor {
     return this.open(pathname + search)
   }
 
-  /** Signs in, up to the landing page. */
+  /** Signs in until the landing page. Returns its URL. */
   async signIn(slug: string, next?: string): Promise<URL> {
     const authorization = await this.start(slug, next)
-    if (authorization.pathname === '/sso/callback') return authorization // rejected at once
+    if (authorization.pathname === '/sso/callback') return authorization // the start was rejected immediately
     return this.comeBack(await this.authorize(authorization))
   }
 
@@ -68,7 +68,7 @@ export class Visitor {
   }
 }
 
-/** The error of a landing page. A sign-in that can't be continued begins again. */
+/** Returns the error in the URL of a landing page, also if the sign-in starts again because it can't be continued. */
 export const errorOf = ({ searchParams }: URL) =>
   searchParams.has('again') ? 'attempt_invalid' : searchParams.get('error')
 
@@ -82,7 +82,7 @@ type Line = {
   code?: string
 }
 
-/** Returns what a server logged for the last request of a visitor. */
+/** Returns the log line of the last request of a visitor. */
 export async function logLine({ requestId }: Visitor, { logged }: Pick<Server, 'logged'>): Promise<Line> {
   await expect.poll(() => logged(requestId).length, { intervals: [10] }).toBeGreaterThan(0)
   return logged(requestId)[0] as Line
@@ -102,13 +102,13 @@ export function codesOf(sql: Sql, slug: string) {
   return sql('SELECT 1 FROM exchange_codes JOIN connections ON connections.id = connection_id WHERE slug = $1', [slug])
 }
 
-/** Lets all sign-ins with a connection that have begun expire. */
+/** Makes all unfinished sign-ins with a connection expire. */
 export function expireAttempts(sql: Sql, slug: string) {
   const ofConnection = 'connection_id = (SELECT id FROM connections WHERE slug = $1)'
   return sql(`UPDATE sso_attempts SET expires_at = now() WHERE ${ofConnection}`, [slug])
 }
 
-/** Records what is secret in a URL, but not what a test put there. */
+/** Records the secrets in a URL, but not the values that a test added. */
 function keepSecrets(url: URL): URL {
   for (const name of ['code', 'state', 'nonce', 'RelayState'])
     for (const value of url.searchParams.getAll(name)) if (/^[\w-]{43}$/.test(value)) keepSecret(value)

@@ -3,13 +3,13 @@ import * as paths from '../../lib/contract/paths'
 /** The state of a reset link that the page opens. */
 export type LinkState = 'live' | 'used' | 'expired'
 
-/** A response of the API; none at all; or a connection that is lost. */
+/** A response of the API, no response, or a lost connection. */
 export type Mock = { status: number; headers: Record<string, string>; body: object } | 'none' | 'lost'
 
-/** What the user does: with the first element that matches a selector, once there is one. */
+/** An action of the user on the first element that matches a selector, as soon as it exists. */
 export type Step =
   | ['see' | 'press', string]
-  /** `type` is by hand, `fill` by a password manager. */
+  /** `type` enters a text by hand, `fill` as a password manager does. */
   | ['fill' | 'type', string, string]
   | ['disconnect']
 
@@ -17,26 +17,26 @@ export type State = {
   /** The heading of the page, in English. `{app}` is the product's name. */
   title: string
   path: string
-  /** Adds the token of such a reset link to the path. */
+  /** Adds the token of a reset link in this state to the path. */
   link?: LinkState
   mocks?: Record<string, Mock>
   offline?: boolean
-  /** The email address that was typed before. */
+  /** The email address that was typed earlier. */
   email?: string
-  /** What is wrong with the page's own scripts. */
+  /** The problem with the page's own scripts. */
   scripts?: 'late' | 'failed'
   steps?: Step[]
-  /** The page that the server sends in place of the path. */
+  /** The page that the server sends instead of the page at the path. */
   substitute?: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage'
-  /** The digest of an error that the page throws. With one that is no text, the error page fails too. */
+  /** The digest of an error that the page throws. If it is not a string, the error page fails too. */
   digest?: string | object
-  /** Whether it exists only with PASSWORD_SIGN_IN, or only without. */
+  /** Whether the state exists only with PASSWORD_SIGN_IN (true) or only without it (false). */
   passwords?: boolean
-  /** It exists only if the app sends email. */
+  /** The state exists only if the app sends email. */
   mail?: true
-  /** It exists only if users can set up a second factor. */
+  /** The state exists only if users can set up a second factor. */
   secondFactor?: true
-  /** Who is signed in: a user with a password, without one, or with a second factor, which /sign-in asks for. */
+  /** The user who is signed in: with a password, without one, or at the second step of /sign-in. */
   signedIn?: 'password' | 'sso' | 'factor'
 }
 
@@ -277,7 +277,7 @@ function failing(digest: State['digest']): State {
   return { ...landing('Something went wrong', failed), digest }
 }
 
-/** The page that exchanges a code, and stays. */
+/** The page that exchanges a code. It stays open after a success. */
 function landing(title: string, response: Mock): State {
   const isError = response === 'lost' || (response !== 'none' && response.status >= 400)
   const steps: Step[] = isError ? [['see', '.actions']] : []
@@ -329,7 +329,7 @@ function factorSent(response: Mock, until: string, before: Step[] = []): State {
   return { ...factorStep(steps), mocks }
 }
 
-/** Sends the password, if there are more steps. */
+/** The set-up of an authenticator app. Sends the password if there are more steps. */
 function setUp(steps: Step[]): State {
   const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
   const uri = `otpauth://totp/Dashboard:ada%40example.com?issuer=Dashboard&secret=${secret}`

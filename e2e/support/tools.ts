@@ -2,13 +2,13 @@ import { type ExecFileSyncOptions, execFileSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { chromium } from 'playwright'
 
-// The headless shell comes first: without the windows of a desktop, it takes half the CPU time.
+// The headless shell is first, because it has no desktop windows and takes half the CPU time.
 const browserNames = 'chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable'.split(' ')
 const macBrowser = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
 
 /**
- * The path of Chromium: CHROMIUM_PATH, the system's or Playwright's. Installs it if possible, else
- * throws with the command to install it.
+ * Returns the path of Chromium from CHROMIUM_PATH, the system or Playwright. Installs it if
+ * possible, otherwise throws an error with the command to install it.
  */
 export function findChromium(): string {
   const found = () =>
@@ -22,9 +22,7 @@ export function findChromium(): string {
   )
 }
 
-/**
- * The path of redis-server. Installs it if possible, else throws with the command to install it.
- */
+/** Returns the path of redis-server. Installs it if possible, otherwise throws the command to install it. */
 export function findRedisServer(): string {
   if (!findProgram('redis-server')) install('redis-server')
   return findProgram('redis-server') ?? missing('redis-server', 'apt-get install redis-server', 'brew install redis')
@@ -34,15 +32,15 @@ const providerPackages = [
   ...['opensmtpd', 'caddy', 'nginx', 'pgbouncer'],
   ...['simplesamlphp', 'php-cli', 'php-xml', 'php-mbstring', 'php-sqlite3'],
   ...['lemonldap-ng-handler', 'liblemonldap-ng-portal-perl', 'starman'],
-  // without these, LemonLDAP::NG says only “Initialization failed”
+  // without these, LemonLDAP::NG prints only “Initialization failed”
   ...['liblasso-perl', 'libxml-simple-perl', 'libgd-securityimage-perl', 'libgd-perl', 'libimage-magick-perl'],
   ...['libcrypt-jwt-perl', 'libcrypt-openssl-bignum-perl', 'libstring-random-perl', 'libio-string-perl'],
   'libemail-sender-perl',
 ]
 
 /**
- * Installs the identity providers, the mail server, the proxies and the pooler of the tests in
- * e2e/providers if possible, else throws with the command to install them.
+ * Installs the programs for the tests in e2e/providers if possible, otherwise throws an error with
+ * the command to install them.
  */
 export function installProviders(): void {
   if (!areInstalled(providerPackages)) install(...providerPackages)
@@ -60,7 +58,7 @@ function areInstalled(debianPackages: string[]): boolean {
       .split('\n')
       .every((state) => state === 'installed')
   } catch {
-    return false // at least one is unknown, or this is not Debian
+    return false // a package is unknown, or this is not Debian
   }
 }
 

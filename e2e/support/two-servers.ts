@@ -7,22 +7,22 @@ import { preload } from './preload'
 import { newAddress } from './secrets'
 import { startServer } from './server'
 
-/** A client that keeps the tokens that it receives. Both methods return whether they succeeded. */
+/** A client that stores the tokens that it receives. Both methods return whether they succeeded. */
 export type Client = {
   given: Tokens[]
   refresh: (refreshToken: string) => Promise<boolean>
-  /** Exchanges a code, optionally with the cookies of one session, or of two. */
+  /** Exchanges a code, optionally with the cookies of one session or of two sessions. */
   exchange: (code: string, held?: Tokens, refreshCookieOf?: Tokens) => Promise<boolean>
 }
 
 export type TwoServers = {
-  /** Posts JSON to the two servers in turn, each time from another IP address. */
+  /** Posts JSON alternately to both servers, each time from another IP address. */
   post: (path: string, body: object, headers?: Record<string, string>) => Promise<ApiResponse>
   client: () => Client
   reset: (user: Account) => Promise<void>
-  /** Signs out by the cookies of one session, or of two. */
+  /** Signs out with the cookies of one session or of two sessions. */
   signOut: (session: Tokens, refreshCookieOf?: Tokens) => Promise<void>
-  /** Returns the tokens that still work, at `GET /api/auth/session` or for a refresh. */
+  /** Returns the tokens that are still valid at `GET /api/auth/session` or for a refresh. */
   alive: (tokens: Tokens[]) => Promise<Tokens[]>
   /** Returns the lines that both servers logged at one level. */
   logged: (level: 'warn' | 'error') => Record<string, any>[]
@@ -30,8 +30,8 @@ export type TwoServers = {
 }
 
 /**
- * Starts two server processes that share a database, the signing keys and a public URL. They hash
- * passwords at the lowest cost.
+ * Starts two server processes that share the database, the signing keys and the public URL. They
+ * hash passwords at the lowest cost.
  */
 export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!, more = {}): Promise<TwoServers> {
   const databases = { DATABASE_URL: databaseUrl, DIRECT_DATABASE_URL: databaseUrl }
@@ -83,8 +83,8 @@ export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!, m
 }
 
 /**
- * Throws unless the response is a success, or one error. `expect` costs a millisecond, too much for
- * thousands of responses.
+ * Throws unless the response is a success or this error. `expect` takes a millisecond per call,
+ * which is too slow for thousands of responses.
  */
 function succeeded({ status, body }: ApiResponse, errorCode?: string): boolean {
   if (status === 200) return true
@@ -97,9 +97,9 @@ function cookies({ token }: Tokens, { refreshToken }: Partial<Tokens> = {}): Rec
 }
 
 /**
- * Throws if anything of a user still works that a reset or disabling the user should have ended:
- * sessions, unused codes, and tokens that were given since. Enables the user first, so that nothing
- * is rejected only because the user is disabled. Looks into the database, and `presents` everything.
+ * Throws if a session, a code or a token of a user is still valid after a reset or disabling the
+ * user. Enables the user first, so that nothing is rejected only because the user is disabled.
+ * Checks the database and, if `presents`, sends all tokens and codes.
  */
 export async function checkEnded(
   servers: TwoServers,
@@ -116,7 +116,7 @@ export async function checkEnded(
   )
   const { exchange, given: givenLater } = servers.client()
   const working = presents ? await servers.alive([...sessions, ...given]) : []
-  if (presents) await Promise.all(codes.map((code) => exchange(code))) // used ones too
+  if (presents) await Promise.all(codes.map((code) => exchange(code))) // also used codes
   const found = { ...left, presented: working.length + givenLater.length }
   if (Object.values(found).some(Boolean)) throw new Error(`these still work: ${JSON.stringify(found)}`)
 }

@@ -6,20 +6,20 @@ import { startRedis, type TestRedis } from './redis'
 const token = 'token-of-the-test-redis'
 
 export type Upstash = TestRedis & {
-  /** Every received command. */
+  /** All received commands. */
   commands: string[][]
-  /** The responses to EVAL since the last call of `slowDown`. */
+  /** Returns the number of responses to EVAL since the last call of `slowDown`. */
   scriptsRun: () => number
-  /** Delays every response from now on, and knows no script. */
+  /** From now on, delays every response and reports every script as missing. */
   slowDown: (ms: number) => void
-  /** From now on, returns this result for every command, until called with `undefined`. */
+  /** From now on, returns this result for every command, until this is called with `undefined`. */
   respondWith: (result: unknown) => void
 }
 
 /**
- * Starts a real Redis behind Upstash's HTTP protocol: each POST is a command or a pipeline, results
- * are in base64. Upstash's scripts begin with a `#!lua` line with flags that Redis does not know. A
- * script runs without that line, so its hash differs from the one that the client uses.
+ * Starts a real Redis behind Upstash's HTTP protocol. Each POST is a command or a pipeline, and
+ * results are in base64. Upstash's scripts begin with a `#!lua` line whose flags Redis does not
+ * support. They run without that line, so their hashes differ from those of the client.
  */
 export async function startUpstash(): Promise<Upstash> {
   const redis = await startRedis()
@@ -28,7 +28,7 @@ export async function startUpstash(): Promise<Upstash> {
   let delayMs = 0
   let scriptsRun = 0
   let fabricated: unknown
-  const scripts = new Map<string, string>() // from the client's hash of a script to that of the script that was run
+  const scripts = new Map<string, string>() // maps the client's hash of a script to the hash of the script in Redis
   const perform = async ([name = '', ...parameters]: string[]): Promise<unknown> => {
     const [script = '', ...rest] = parameters
     if (name.toLowerCase() === 'eval') {

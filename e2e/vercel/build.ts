@@ -1,5 +1,4 @@
-// `npm run test:vercel`: builds a copy of the project for Vercel, without an account, and calls the
-// resulting functions.
+// `npm run test:vercel` builds a copy of the project for Vercel without an account, and calls the resulting functions.
 import assert from 'node:assert/strict'
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +24,7 @@ const tools = `${project}.data/vercel-tools/`
 const node = `${tools}node_modules/node/bin/node`
 const cli = `${tools}node_modules/vercel/dist/index.js`
 const toolVersions = ['vercel@60.1.3', 'node@24']
-const largestMegabytes = 50 // Vercel's limit is 250
+const largestMegabytes = 50 // Vercel's limit is 250 MB
 const host = 'login.example.com'
 const cronSecret = 'a secret of this test alone'
 
@@ -67,7 +66,7 @@ function settings(databaseUrl: string): Record<string, string> {
     DIRECT_DATABASE_URL: databaseUrl,
     SESSION_SIGNING_KEYS: newSigningKeys(),
     RATE_LIMIT: 'in-process',
-    PASSWORD_BREACH_CHECK: 'false', // the test does not depend on the network
+    PASSWORD_BREACH_CHECK: 'false', // so that the test does not depend on the internet
     CRON_SECRET: cronSecret,
     VERCEL_ENV: 'production',
     VERCEL_PROJECT_PRODUCTION_URL: host,
@@ -104,8 +103,8 @@ const functionFolder = (copy: string, name: string) => realpathSync(`${copy}/.ve
 const readFunction = (folder: string): Function => JSON.parse(readFileSync(`${folder}/.vc-config.json`, 'utf8'))
 
 /**
- * Checks that no development dependency is bundled, no function is too large, and the cron jobs and
- * the icon are configured.
+ * Checks that no development dependency is bundled, that no function is too large, and that the
+ * cron jobs and the icon are configured.
  */
 function checkOutput(copy: string): void {
   const { packages } = JSON.parse(readFileSync(`${copy}/package-lock.json`, 'utf8')) as {
@@ -182,10 +181,7 @@ async function useOperations(folder: string): Promise<void> {
   console.log('The functions exchanged a code, reset a password, ran the clean-up and rendered a page.')
 }
 
-/**
- * Assembles a function in its own folder, without access to the rest of the project, and starts it
- * with Node.js 24.
- */
+/** Copies a function to its own folder, without access to the rest of the project, and starts it with Node.js 24. */
 async function startFunction(folder: string, name: string) {
   const source = functionFolder(`${folder}/project`, name)
   const { filePathMap, handler } = readFunction(source)
