@@ -125,7 +125,7 @@ test('git ignores every env file but .env.example', () => {
   expect(printed.toString().trim().split('\n')).toEqual(ignored)
 })
 
-test('docs/api.md has every operation, error and issue of the contract, and the rate limit', () => {
+test('docs/api.md contains every operation, error and issue of the contract, and the rate limit', () => {
   const document = documents['docs/api.md']!
   for (const { method, path } of Object.values(operations)) expect(document).toContain(`\`${method} ${path}\``)
   for (const [code, { status }] of Object.entries(errors)) expect(document).toContain(`| ${status} | \`${code}\` |`)

@@ -228,7 +228,10 @@ test.describe('password change', () => {
       expect((await change(browser, wrong, password, network)).status).toBe(400)
     expect((await call(paths.signIn, { ...user }, network)).status).toBe(429)
     expect((await change(browser, user.password, password, network)).status).toBe(429)
-    expect((await change(browser, user.password, password, { ...network, Cookie })).status, 'a known browser').toBe(200)
+    expect(
+      (await change(browser, user.password, password, { ...network, Cookie })).status,
+      'a recognized browser',
+    ).toBe(200)
   })
 
   for (const [what, prepare] of Object.entries<(user: PasswordUser, sql: Sql) => Promise<() => Promise<unknown>>>({

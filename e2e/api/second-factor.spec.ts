@@ -194,7 +194,7 @@ test('the right password returns only a challenge, which only one operation acce
   expect((await signIn(user, headers)).status).toBe(429)
 })
 
-test('compares only 10 of 200 concurrent wrong codes, and locks after 100 wrong codes in a row', async ({ sql }) => {
+test('compares only 10 of 200 concurrent wrong codes, and locks the factor after 100 in a row', async ({ sql }) => {
   const user = await newFactorUser(sql)
   const failures = async () =>
     (await sql('SELECT failures FROM second_factors WHERE user_id = $1', [user.id]))[0]!.failures

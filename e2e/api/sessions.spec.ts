@@ -68,7 +68,7 @@ test.describe('refresh', () => {
     ])
   })
 
-  test('does not change the time of the sign-in, which older sessions do not store', async ({ user, post, sql }) => {
+  test('returns the time of the sign-in, or the session’s start if none is stored', async ({ user, post, sql }) => {
     const { token, refreshToken } = await signIn(post, user)
     const { auth_time, iat, amr } = claimsOf(token!)
     expect([auth_time, amr]).toEqual([iat, undefined])
@@ -83,7 +83,7 @@ test.describe('refresh', () => {
     }
   })
 
-  test('returns only a JWT for a refresh cookie, and prefers a token in the body', async ({ user, post }) => {
+  test('returns only a JWT if the refresh cookie is used, and prefers a token in the body', async ({ user, post }) => {
     const [cookie, token] = [await signIn(post, user), await signIn(post, user)]
     const headers = { Cookie: `theme=dark; refresh=${cookie.refreshToken}` }
     const ofCookie = await post(refreshPath, {}, headers)
@@ -113,11 +113,11 @@ test.describe('refresh', () => {
   })
 
   const stolen = {
-    'the previous token after 10 seconds': { generation: 1, presented: 0, rotatedSeconds: 10 },
-    'an older token at once': { generation: 2, presented: 0, rotatedSeconds: 0 },
+    'the previous token is used after 10 seconds': { generation: 1, presented: 0, rotatedSeconds: 10 },
+    'an older token is used immediately': { generation: 2, presented: 0, rotatedSeconds: 0 },
   }
   for (const [what, { generation, presented, rotatedSeconds }] of Object.entries(stolen)) {
-    test(`ends the session if ${what} is used, and logs no token`, async ({ user, post, sql }) => {
+    test(`ends the session if ${what}, and logs no token`, async ({ user, post, sql }) => {
       const { token, refreshToken } = await signIn(post, user)
       const { sid: sessionId } = claimsOf(token!)
       await postTo(server.url + refreshPath, { refreshToken })
@@ -142,7 +142,7 @@ test.describe('refresh', () => {
     })
   }
 
-  test('the response is the same for every other reason, and nothing is changed', async ({ user, post, sql }) => {
+  test('every other invalid token gets the same response, and nothing is changed', async ({ user, post, sql }) => {
     const forge = (bytes: Buffer) => keepSecret(bytes.toString('base64url'))
     const { refreshToken, token } = await signIn(post, user)
     const genuine = Buffer.from(refreshToken!, 'base64url')
@@ -339,7 +339,7 @@ test.describe('POST /api/auth/sign-out', () => {
   })
 })
 
-test('a password is dated when the reset has locked its user, not when it began', async ({ user, post, sql }) => {
+test('a new password is dated when the reset locks its user, not when it begins', async ({ user, post, sql }) => {
   const token = await newToken(user)
   const lock = await lockRow('users', 'id = $1', user.id)
   const resetting = post(resetPath, { token, password: newPassword() })

@@ -120,7 +120,7 @@ test('sends the same response for an unknown, revoked or expired token and a dis
   expect((await ask(url, disabled.token)).status).toBe(200)
 })
 
-test('two processes with wrong clocks apply rotations, revocations and origins immediately', async ({ url, sql }) => {
+test('two processes with wrong clocks apply rotations, revocations and new origins at once', async ({ url, sql }) => {
   const shifted = await startServer({ ...preload('shifted-clock.mjs'), CLOCK_SHIFT_SECONDS: '10800', PUBLIC_URL: url })
   const widget = await newWidget()
   const expectStatuses = async (token: string, status: number, origin = approved) => {

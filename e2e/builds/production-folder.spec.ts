@@ -65,7 +65,7 @@ const run = async (cwd: string, settings: Record<string, string>, program: strin
 test.beforeAll(async () => {
   test.setTimeout(600_000)
   const checkout = `${temporary}checkout/`
-  const ignored = readFileSync(`${project}deploy/Dockerfile.dockerignore`, 'utf8').trim().split('\n') // as for the image
+  const ignored = readFileSync(`${project}deploy/Dockerfile.dockerignore`, 'utf8').trim().split('\n') // files that the image ignores
   const isIgnored = (file: string) => ignored.some((path) => file === path || file.startsWith(`${path}/`))
   for (const file of files) if (!isIgnored(file)) cpSync(project + file, checkout + file)
   rmSync(`${checkout}public/brand`, { recursive: true, force: true })

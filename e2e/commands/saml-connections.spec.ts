@@ -117,7 +117,7 @@ test('the metadata can demand signed requests, but it can’t turn off a check',
   expect(row!.settings).toMatchObject({ signRequests: true, signed: 'either' })
 })
 
-test('updates only what flags name, fetches metadata, and signs requests if that demands it', async ({ sql }) => {
+test('updates what flags name, fetches metadata, and signs requests if the metadata demands it', async ({ sql }) => {
   let [status, body] = [200, metadataOf(provider)]
   const { url: host, stop } = await listen(createServer((_, response) => response.writeHead(status).end(body)))
   const update = (...parameters: string[]) => connections(['update', slug, ...parameters])
@@ -199,7 +199,7 @@ test('rejects an invalid connection, and adds nothing', async ({ sql }) => {
   expect(await sql('SELECT 1 FROM connections WHERE slug = $1', [slug])).toEqual([])
 })
 
-test('check requests the endpoint of the provider, and prints the error', async ({ sql }) => {
+test('the check command requests the endpoint of the provider, and prints the error', async ({ sql }) => {
   let status = 200
   const requested: string[] = []
   const idp = createServer((request, response) => {

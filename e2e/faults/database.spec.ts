@@ -115,7 +115,7 @@ async function sendEach(
       outcomes.push(outcome)
       const event = at[outcomes.length]
       if (event) events = events.then(event)
-      if (outcome.status !== 200) await sleep(250) // a client waits for Retry-After, the test waits less
+      if (outcome.status !== 200) await sleep(250) // a client would wait for Retry-After, but the test waits less
     }
   }
   await Promise.all(Array.from({ length: clients }, client))

@@ -100,7 +100,7 @@ for (const route of [exchangePath, resetPath]) {
   })
 }
 
-test('uses the last of two equal keys', async ({ user, url, sql }) => {
+test('uses the last value if a JSON key occurs twice', async ({ user, url, sql }) => {
   const code = await newCode(user)
   const response = await documentedFetch(url + exchangePath, {
     method: 'POST',
@@ -165,7 +165,7 @@ test('closes slow requests, and they do not delay other requests', async () => {
   }
   const responses = await sendMany(100, fetchOther, 20)
   expect(countOf(responses, 200)).toBe(100)
-  // The first 20 may arrive before the slow requests. A busy machine serves the last ones after them.
+  // The first 20 requests may arrive before the slow ones. A busy machine serves the last ones afterwards.
   expect(servedBefore, 'other requests that were served while all slow requests were open').toBeGreaterThan(20)
   expect(await headers).toMatch(/^HTTP\/1\.1 408 /)
   const closedBodies = await Promise.all(bodies)

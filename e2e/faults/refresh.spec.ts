@@ -44,7 +44,7 @@ test('10 concurrent refreshes with one token rotate it once, and a later one cou
     await sql('UPDATE sessions SET generation = $2 WHERE id = $1', [sessionId, generation])
     if (generation > 0) await age(refreshGraceSeconds)
     const presented = tokenOf(generation)
-    // Tokens of later generations are rejected but not reuse, because a restored database can be older.
+    // Later generations are rejected, but do not count as reuse, because a restored database can be older.
     const crowd = [...Array<string>(atOnce).fill(presented), tokenOf(generation + 2), tokenOf(generation + 9)]
     const within = await refreshAtOnce(crowd)
     expect(within.outcomes).toEqual({ 200: atOnce, REFRESH_INVALID: 2 })
@@ -144,7 +144,7 @@ test('if PostgreSQL and a server are killed, only clients that lost a response l
       const outcome = await chain.refresh(servers[turn++ % 2]!.url)
       outcomes.push(outcome)
       if (outcome !== 200)
-        await sleep(250) // a client waits for Retry-After, the test waits less
+        await sleep(250) // a client would wait for Retry-After, but the test waits less
       else if (++successes % 25 === 0) event = event.then(events[successes] ?? (() => age(1 / 3)))
     }
   }

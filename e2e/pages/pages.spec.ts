@@ -335,7 +335,7 @@ test('shows an error in every language when not even the layout can be rendered'
     await expect(page.getByRole('link', { name })).toHaveAttribute('href', '')
 })
 
-// Counts only scripts that the page for unknown addresses does not load. It loads Next.js, React and our frame.
+// Does not count the scripts that every page loads: Next.js, React and the frame of our pages.
 test('each page loads only a small script of its own', async ({ page, user }) => {
   const frame = await scriptsOf(page, '/nothing')
   const own: Record<string, number> = {}

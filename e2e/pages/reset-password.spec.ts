@@ -285,7 +285,7 @@ test('preserves the input and the focus for a retry after the wait', async ({ pa
   const release = await hold(page, resetPath)
   await retryButton(page).click()
   await expect(page.getByRole('button', { name: 'Saving your password…' })).toBeFocused()
-  // the same element, for screen readers
+  // Screen readers need the same element.
   expect(await status!.evaluate((element) => element.isConnected && element.textContent)).toBe('Saving your password…')
   release()
   await expect(heading(page)).toHaveText(changed)

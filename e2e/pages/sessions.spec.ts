@@ -141,7 +141,7 @@ test.describe('a code that one browser sends twice', () => {
 
 test.describe('renewal on the home page', () => {
   for (const jwt of ['missing', 'expired'] as const) {
-    test(`shows the user in the HTML when the JWT is ${jwt}, and then renews it`, async ({ page, user, url, sql }) => {
+    test(`shows the user in the HTML when the JWT is ${jwt}, and gets a new one`, async ({ page, user, url, sql }) => {
       const { refreshToken } = await signIn(page, user, { jwt })
       const seen = await headingsOf(page)
       const { response, html } = await openHome(page)

@@ -158,7 +158,7 @@ test('allows another request after a minute, even without browser storage', asyn
     await page.getByRole('button', { name: 'Send reset link' }).click()
     await expect(page.getByText(isBlocked ? 'to the address that you entered' : 'to nobody@example.com')).toBeVisible()
     await expect(page.getByText(/You can ask again in (60|5\d) seconds/)).toBeVisible()
-    await again.click({ force: true }) // Playwright takes aria-disabled for disabled
+    await again.click({ force: true }) // Playwright treats aria-disabled as disabled
     await page.clock.fastForward(40_000)
     if (!isBlocked) await page.reload()
     await expect(page.getByText(/You can ask again in (20|1\d) seconds/)).toBeVisible()
@@ -261,7 +261,7 @@ test('asks a user of a connection for the password after a reset or by a link', 
   await expect(signIn).toHaveAttribute('href', '/sign-in')
 })
 
-test('preserves the input of an early form submission and while attempts are paused', async ({ page }) => {
+test('preserves the input if a form is submitted early or attempts are paused', async ({ page }) => {
   const user = await newPasswordUser(database.sql, { cost: 4 })
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newAddress() })
   await page.clock.install()

@@ -167,7 +167,8 @@ test('shows our own text for an error of the identity provider, and sends no POS
 })
 
 test('allows a retry by keyboard only after the wait', async ({ page, user, sql }) => {
-  // This route always stays. Without any route, interception would stop, and could miss a request when it starts again.
+  // This route is never removed. Without any route, interception would stop, and could miss a
+  // request after its restart.
   await page.route(exchangePath, (route) => route.continue())
   await page.route(exchangePath, unavailable(2), { times: 1 })
   const posts = countPosts(page)

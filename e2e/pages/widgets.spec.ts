@@ -46,7 +46,7 @@ test.afterAll(async () => {
   for (const each of [customer, stranger, widgetServer, login]) await each?.stop()
 })
 
-/** A site whose pages have this HTML. `/redirect` leads to the endpoint, and keeps the method. */
+/** A site whose pages have this HTML. `/redirect` redirects to the endpoint with the same method. */
 async function startSite() {
   const site = { html: '', url: '', stop: async () => {} }
   const server = createServer((request, response) => {
@@ -147,7 +147,7 @@ test('the widget waits for Retry-After, and tries at most three times', async ({
   await limited.stop()
 })
 
-test("the widget's API accepts the JWT of its own page only, and no session JWT", async ({ page }) => {
+test("the widget's API accepts only the JWT of its own page, and rejects session JWTs", async ({ page }) => {
   customer.html = ''
   await page.goto(customer.url)
   const token = await page.evaluate(

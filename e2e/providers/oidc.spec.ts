@@ -51,7 +51,7 @@ test('LemonLDAP::NG: a second sign-in, from /sign-in, finds the same user', asyn
   await page.getByLabel('Email address').fill(lemonLdap.email)
   await page.getByRole('button', { name: 'Continue' }).click()
   await signInAtProvider(page)
-  await page.getByRole('button', { name: 'Accept' }).click() // asked once per user and client
+  await page.getByRole('button', { name: 'Accept' }).click() // the provider asks once per user and client
   await page.waitForURL(`${server.url}/reports?year=2026`)
   await page.goto(server.url)
   await expect(heading(page)).toHaveText('You’re signed in')

@@ -168,7 +168,7 @@ test.describe('SimpleSAMLphp', () => {
     await expect(page.locator('[name=username]')).toHaveCount(0)
   })
 
-  test('a tile in its portal leads to our own start, and signs in', async ({ page, sql }) => {
+  test('a tile in its portal leads to the start of our sign-in, and the user is signed in', async ({ page, sql }) => {
     await connect({})
     await page.goto(provider.tileOf(serviceProviderId()))
     await signIn(page)
@@ -222,7 +222,7 @@ test.describe('LemonLDAP::NG', () => {
     expect(provider.output()).toContain('Could not verify signature of incoming SSO request')
   })
 
-  test('a tile in its portal leads to our own start, and signs in', async ({ page, sql }) => {
+  test('a tile in its portal leads to the start of our sign-in, and the user is signed in', async ({ page, sql }) => {
     await connect({})
     await page.goto(provider.tileOf(serviceProviderId()))
     await signIn(page)

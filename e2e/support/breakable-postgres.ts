@@ -79,7 +79,7 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
     kill: () => process.kill(postmaster(), 'SIGKILL'),
     shutDown: async () => {
       const pid = postmaster()
-      process.kill(pid, 'SIGINT') // PostgreSQL's fast shutdown
+      process.kill(pid, 'SIGINT') // SIGINT makes PostgreSQL shut down fast
       while (isAlive(pid)) await sleep(20)
     },
     restart,

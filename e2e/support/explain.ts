@@ -1,5 +1,6 @@
 // Runs every statement of the service once on one connection of the pool, and prints the generic
-// plans as JSON. This is a separate process because the pool keeps its settings from the start.
+// plans as JSON. This is a separate process because the settings of the pool can't change after its
+// start.
 import bcrypt from 'bcrypt'
 import { deleteExpiredRows } from '../../lib/database/clean-up'
 import { databasePool } from '../../lib/database/pool'

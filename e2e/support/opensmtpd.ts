@@ -25,7 +25,7 @@ export type OpenSmtpd = {
 
 const nobody = 65534
 
-/** Starts OpenSMTPD, which delivers every email for a domain to a maildir. Needs root; only one can run at a time. */
+/** Starts OpenSMTPD, which delivers every email for a domain to a maildir. Needs root. Only one can run at a time. */
 export async function startOpenSmtpd(domain: string): Promise<OpenSmtpd> {
   if (process.getuid?.() !== 0) throw new Error('OpenSMTPD starts only as root. Run: sudo npm run test:providers')
   const folder = temporaryFolder('opensmtpd')
@@ -56,7 +56,7 @@ match from local for domain "${domain}" action deliver
   }
 }
 
-/** Reads a maildir. Keeps the token of each link secret. */
+/** Reads a maildir. Records the token of each link as a secret. */
 async function mailsIn(folder: string): Promise<Email[]> {
   if (!existsSync(folder)) return []
   const files = readdirSync(folder).map((name) => `${folder}/${name}`)
@@ -69,7 +69,7 @@ async function mailsIn(folder: string): Promise<Email[]> {
   return mails
 }
 
-/** Whether an SMTP server greets on a port. */
+/** Returns whether an SMTP server greets on a port. */
 function greets(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -74,7 +74,7 @@ export async function hold(page: Page, path: string, respond = (route: Route) =>
   return release
 }
 
-/** Presses “Try again” three times, as soon as it is enabled. */
+/** Presses “Try again” three times, each time as soon as it is enabled. */
 export async function retryThrice(page: Page): Promise<void> {
   for (let retry = 0; retry < 3; retry++) {
     await page.getByText('You can try again now').waitFor()

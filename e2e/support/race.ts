@@ -16,12 +16,12 @@ export type Round = {
 export type Tally = { all: number; some: number; none: number }
 
 const width = 3 // the number of concurrent rounds
-const maxSpreadMs = 40 // without a maximum, the waits could grow without limit
+const maxSpreadMs = 40 // so that the waits can't grow without limit
 
 /**
- * Runs many rounds. If most contenders of a round succeed, later ones start later, otherwise
- * earlier. If only some succeed, later ones start closer together, otherwise further apart. So
- * `end` takes effect between contenders in about half of the rounds on any machine.
+ * Runs many rounds. If most contenders of a round succeed, the next round starts them later,
+ * otherwise earlier. If only some succeed, it starts them closer together, otherwise further apart.
+ * So `end` takes effect between contenders in about half of the rounds on any machine.
  */
 export async function race(prepare: (index: number) => Promise<Round>): Promise<Tally> {
   const tally: Tally = { all: 0, some: 0, none: 0 }

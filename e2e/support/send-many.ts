@@ -21,7 +21,7 @@ export async function sendMany(
   return answers
 }
 
-/** Counts the responses with a status. */
+/** Returns how many responses have this status. */
 export function countOf(answers: { status: number }[], status: number): number {
   return answers.filter((answer) => answer.status === status).length
 }

@@ -22,7 +22,7 @@ export type Smtp = {
   mailsTo: (email: string) => ReceivedMail[]
   /** All recipients that clients named, including rejected ones. */
   recipients: string[]
-  /** Sets the function that returns a status such as 451, or undefined, to reject or accept a recipient or message. */
+  /** Sets a function that returns a status such as 451 to reject a recipient or message, or undefined to accept it. */
   respondWith: (decide: Decide) => void
   /** Sets a function that is called before a message is accepted. */
   beforeAccepting: (act: (mail: ReceivedMail) => Promise<unknown>) => void

@@ -3,7 +3,7 @@ import { type ApiResponse, exchangePath, expect, postTo, type Sql } from './fixt
 import { keepSecret, newAddress } from './secrets'
 import type { Server } from './server'
 
-/** A browser without a screen: follows one redirect at a time, and keeps our cookies. */
+/** A browser without a screen. It follows one redirect at a time, and stores our cookies. */
 export class Visitor {
   readonly cookies = new Map<string, string>()
   /** The ID of the last request, by which its log line can be found. */

@@ -354,7 +354,7 @@ function account(query: string, signedIn: State['signedIn'] = 'password'): State
   return { title: 'Your account', path: `/account${query}`, passwords: true, signedIn }
 }
 
-/** Presses a button three times, as soon as it is enabled. */
+/** Presses a button three times, each time as soon as it is enabled. */
 function retryThrice(button: string, until: string): Step[] {
   const retry: Step[] = [
     ['see', `${button}[aria-disabled=false]`],

@@ -22,7 +22,7 @@ export function findChromium(): string {
   )
 }
 
-/** Returns the path of redis-server. Installs it if possible, otherwise throws the command to install it. */
+/** Returns the path of redis-server. Installs it if possible, otherwise throws an error that names the command. */
 export function findRedisServer(): string {
   if (!findProgram('redis-server')) install('redis-server')
   return findProgram('redis-server') ?? missing('redis-server', 'apt-get install redis-server', 'brew install redis')
@@ -82,7 +82,7 @@ function install(...debianPackages: string[]): void {
   const aptGet = (...parameters: string[]) =>
     execFileSync('apt-get', ['-o', 'DPkg::Lock::Timeout=300', ...parameters], options)
   const isOurPolicy = !existsSync(servicePolicy)
-  if (isOurPolicy) writeFileSync(servicePolicy, '#!/bin/sh\nexit 101\n', { mode: 0o755 }) // “action not allowed”
+  if (isOurPolicy) writeFileSync(servicePolicy, '#!/bin/sh\nexit 101\n', { mode: 0o755 }) // 101 means “action not allowed”
   try {
     aptGet('update')
     aptGet('install', '-y', '--no-install-recommends', ...debianPackages)

@@ -67,7 +67,7 @@ test('an update changes only what flags name, and reads a secret for another cli
   await expect(another).rejects.toThrow('add it as another connection')
 })
 
-test('several tenants require that each names the domains for which it vouches', async () => {
+test('with several tenants, each must name the domains for which it vouches', async () => {
   const [one, two] = [randomUUID(), randomUUID()]
   const domains = ['a.example', 'b.example', 'xn--bcher-kva.example']
   const enter = async (tenant: string[]) =>

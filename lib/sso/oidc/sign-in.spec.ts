@@ -81,7 +81,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<string | [check: strin
   }
 }
 
-/** Each behavior of the provider ends the sign-in with this error. */
+/** Tests that each behavior of the provider ends the sign-in with this error. */
 function rejects(error: string, behaviors: Record<string, [check: string, behavior: Behavior]>) {
   for (const [what, [check, behavior]] of Object.entries(behaviors)) {
     test(`rejects ${what}: ${check}`, async () => {

@@ -241,7 +241,7 @@ rejects('saml_assertion_count', ofAssertion, {
     before('</samlp:Response>', encrypt(assertionPattern.exec(xml)![0], provider.settings))(xml),
 })
 
-test('accepts neither a foreign key in KeyInfo nor our certificate as a secret', async () => {
+test('rejects signatures with a foreign key in KeyInfo and HMACs with a certificate as the secret', async () => {
   const hmac = {
     signatureMethod: 'http://www.w3.org/2000/09/xmldsig#hmac-sha1',
     privateKey: provider.settings.certificates[0],
@@ -264,7 +264,7 @@ test('rejects a response of which only one of two signatures is valid', async ()
   }
 })
 
-test('requires the signatures that the connection wants', async () => {
+test('accepts only responses with the signatures that the connection requires', async () => {
   const cases: [ResponseOptions, ofResponse: string, ofAssertion: string, ofBoth: string][] = [
     [ofResponse, 'accepted', 'saml_unsigned', 'saml_unsigned'],
     [ofAssertion, 'saml_unsigned', 'accepted', 'saml_unsigned'],
@@ -399,7 +399,7 @@ test('rejects an assertion that was encrypted for somebody else', async () => {
   expect(await outcomeOf(provider, provider.respond(encryptedOnly), provider.nextKey)).toBe('saml_decryption')
 })
 
-// Tests of what is rejected before anything is parsed
+// Tests of responses that are rejected before they are parsed
 
 const good = () => decoded(provider.respond(ofAssertion))
 const posts: Record<string, [SamlCheck, () => string]> = {

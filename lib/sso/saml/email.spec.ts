@@ -13,7 +13,7 @@ const emailIn = (attributes: Attributes, configured?: string, text = 'ada', isEm
   }
 }
 
-test('reads the email address only from the configured attribute, or without one from the usual attributes', () => {
+test('reads the email address from the configured attribute, or from the usual ones if none is configured', () => {
   const oid = 'urn:oid:0.9.2342.19200300.100.1.3'
   const claim = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress'
   const others = 'Email MAIL emailAddress EmailAddress User.email user.Email user.mail email_address E-Mail'.split(' ')

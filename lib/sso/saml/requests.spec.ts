@@ -24,7 +24,7 @@ function requestIn(url: string) {
   )
 }
 
-test('an AuthnRequest asks the provider to authenticate the user anew only when it has to', async () => {
+test('an AuthnRequest has ForceAuthn only if the user must authenticate again', async () => {
   const attributeOf = async (forceAuthn?: boolean) =>
     requestIn(await authnRequestUrl(provider.settings, { ...redirect, forceAuthn })).attributes.get('ForceAuthn')
   expect(await attributeOf(true)).toBe('true')
@@ -105,7 +105,7 @@ test('our metadata contains the entity ID, the ACS for HTTP-POST, and our certif
   expect(await serviceMetadata(settings)).toBe(xml)
 })
 
-test('during a rotation, our metadata has both certificates for signing, and the next one for encryption', async () => {
+test('during a rotation, our metadata has both certificates for signing, but only the next for encryption', async () => {
   const nextCertificate = provider.nextKey.certificate
   const xml = await serviceMetadata({ ...provider.settings, nextCertificate })
   const base64 = (pem: string) => pem.replace(/-----.*-----|\s/g, '')

@@ -87,7 +87,7 @@ test('the identity is read from the bytes that the library verified', async () =
   }
 })
 
-test('rejects a response or an assertion that only the library rejects', async () => {
+test('rejects a response or an assertion if the library rejects its signature', async () => {
   const { SignedXml } = await import('xml-crypto')
   type Verifier = { checkSignature: (this: { signatureNode: Node }, xml: string) => boolean }
   const verifier = SignedXml.prototype as unknown as Verifier

@@ -93,7 +93,7 @@ const markup: Record<string, string[]> = {
   HTML: ['<a xmlns="http://www.w3.org/1999/xhtml"/>', '<a xmlns:b="http://www.w3.org/1999/&#120;html"/>'],
 }
 for (const [what, documents] of Object.entries(markup)) {
-  test(`rejects ${what} as markup`, () => {
+  test(`rejects ${what} as forbidden markup`, () => {
     for (const xml of documents) expect(outcomeOf(xml), JSON.stringify(xml)).toBe('saml_markup')
   })
 }
