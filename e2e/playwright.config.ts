@@ -10,10 +10,10 @@ export default defineConfig({
   expect: { timeout: 15_000 }, // a reset may have to wait for twenty resets of another test
   projects: [
     { name: 'api', testDir: './api' },
-    { name: 'commands', testDir: './commands', fullyParallel: true, timeout: 240_000 }, // because each command starts a process
-    { name: 'faults', testDir: './faults', workers: 1, timeout: 240_000 }, // one worker, because races need the processors for themselves
+    { name: 'commands', testDir: './commands', fullyParallel: true, timeout: 240_000 }, // each command starts a process
+    { name: 'faults', testDir: './faults', workers: 1, timeout: 240_000 }, // races need the processors for themselves
     { name: 'pages', testDir: './pages' },
-    { name: 'providers', testDir: './providers', workers: 1, timeout: 240_000 }, // because third-party servers and commands start
-    { name: 'builds', testDir: './builds', timeout: 300_000 }, // because of builds, installations and development servers
+    { name: 'providers', testDir: './providers', workers: 1, timeout: 240_000 }, // third-party servers and commands start
+    { name: 'builds', testDir: './builds', timeout: 300_000 }, // builds, installations and development servers
   ],
 })

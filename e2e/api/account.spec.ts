@@ -283,7 +283,7 @@ test('emails a user about a password sign-in in a new browser, except about the 
   await enter({ Cookie })
   await expectMails(2)
   await change(old, `password_changed_at = NULL, created_at = now() - interval '8 days'`)
-  await enter({}, old) // this may not be the first sign-in: sessions older than a week are deleted
+  await enter({}, old) // this may not be the first sign-in, because old sessions are deleted
   await expectMails(1, old)
   expect(await mails(fresh)).toEqual([])
   for (let count = 0; count < 10; count++) await enter()

@@ -39,7 +39,7 @@ for (const route of routes) {
         else expect(JSON.parse(text)).toEqual(errorBody('METHOD_NOT_ALLOWED', response.headers.get('x-request-id')))
       }
       for (const method of ['TRACE', 'PROPFIND', 'QUERY']) {
-        const head = `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n` // fetch can't send this method
+        const head = `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n` // fetch can't send it
         expect(await sendBytes(url, head)).toMatch(/^HTTP\/1.1 405 .*METHOD_NOT_ALLOWED/s)
       }
     })

@@ -115,7 +115,7 @@ test.describe('the cron jobs', () => {
   })
   test.afterAll(() => server.stop())
 
-  test('delete expired rows, also when they run concurrently or repeatedly', async ({ user, sql }) => {
+  test('delete expired rows, even if the jobs run concurrently or repeatedly', async ({ user, sql }) => {
     await sql(fill(1_500, '8 days'), [user.id])
     const headers = { Authorization: `Bearer ${secret}`, 'X-Forwarded-For': newAddress() }
     const call = () => fetch(`${server.url}/api/cron/clean-up`, { headers })
@@ -129,7 +129,7 @@ test.describe('the cron jobs', () => {
     expect(await sql(left, [user.id])).toEqual([{ codes: 0, tokens: 0, sessions: 0 }])
   })
 
-  test('log the certificates of enabled connections that expire soon', async () => {
+  test('log expiring certificates of enabled connections', async () => {
     const start = new Date()
     start.setUTCFullYear(start.getUTCFullYear() - 10)
     start.setUTCDate(start.getUTCDate() + 20)

@@ -136,7 +136,7 @@ async function forgotWaitsFor(holder: pg.Client, user: NewUser): Promise<void> {
   await poll(async () => (await database.sql(waiting, [rows[0].pid])).length).toBe(1)
 }
 
-test('emails a reset link and, after the reset, a notice, and stores neither address nor secret with them', async () => {
+test('emails a reset link, and a notice after the reset, and stores no address and no secret in the queue', async () => {
   const user = await newUser()
   const { status, body } = await forgot(user.email.toUpperCase(), { 'User-Agent': firefox })
   expect([status, body]).toEqual([200, { ok: true }])
@@ -289,7 +289,7 @@ test('a request waits for an earlier request of the same user, but not for a con
   })
 })
 
-test('limits emails to one per minute, three per hour, and one per hour after ten emails in a day', async () => {
+test('limits emails to one per minute and three per hour, and after ten in a day to one per hour', async () => {
   const user = await newUser()
   smtp.respondWith(() => 451) // so that no token is issued, because issuing one would lock the user row
   const lock = async () => (await database.sql('SELECT xmax FROM users WHERE id = $1', [user.id]))[0]!.xmax
@@ -526,7 +526,7 @@ test('changes nothing in a reset whose notice cannot be stored', async () => {
   expect(await state()).toEqual([{ password_hash: expect.any(String), used_at: expect.any(Date) }])
 })
 
-test('an email that was queued before a reset sends no link after the reset', async () => {
+test('after a reset, an email that was queued earlier sends no link', async () => {
   const user = await newUser()
   const token = await tokenFor(user)
   await age(user, '2 minutes')

@@ -284,7 +284,7 @@ test.describe('an account without access', () => {
     expect(await see('/?signed-out', `session=${body.token}`)).toEqual([])
     expect(await see('/?signed-out', `refresh=${body.refreshToken}`)).toEqual([])
     for (const path of ['/', '/sign-in?signed-out']) expect(await see(path), path).toEqual([])
-    await endSessions([claimsOf(body.token!).sid]) // as a sign-out at a dashboard does, which does not delete the cookies of the login
+    await endSessions([claimsOf(body.token!).sid]) // like a sign-out at a dashboard, which deletes no cookies
     expect(await see('/?signed-out', `session=${body.token}; refresh=${body.refreshToken}`)).toHaveLength(1)
     const [marked] = await see('/?signed-out')
     expect(marked).toBe(`ask=ask-login.; Path=/; Max-Age=${90 * 24 * 60 * 60}; HttpOnly; SameSite=Lax`)

@@ -31,7 +31,8 @@ function scansFromTheBeginning(plan: Plan): string[] {
 /** Runs every statement in an empty database, and returns their generic plans. */
 async function plansOf(database: OwnDatabase, settings: Record<string, string> = {}): Promise<Record<string, Plan>> {
   const tables = await database.sql(`SELECT relname FROM pg_stat_user_tables`)
-  for (const { relname } of tables) await database.sql(`ALTER TABLE ${relname} SET (autovacuum_enabled = off)`) // autovacuum would analyze the tables
+  // Autovacuum would analyze the tables.
+  for (const { relname } of tables) await database.sql(`ALTER TABLE ${relname} SET (autovacuum_enabled = off)`)
   await database.sql('VACUUM ANALYZE')
   const env = {
     ...process.env,
@@ -84,7 +85,7 @@ test('statements read no more index entries than they need', () => {
   for (const start of starts) {
     const limits = nodesOf(plans[start]!).filter((node) => node['Node Type'] === 'Limit')
     expect(limits).toHaveLength(1)
-    const [scan] = limits[0]!.Plans!.filter((node) => node['Relation Name'] === 'sessions') // directly below the limit, without a sort
+    const [scan] = limits[0]!.Plans!.filter((node) => node['Relation Name'] === 'sessions') // without a sort below the limit
     expect(scan).toMatchObject({ 'Node Type': 'Index Scan', 'Scan Direction': 'Backward' })
     expect(scan!['Index Cond']).toMatch(/user_id = .* AND \(revoked_at IS NULL\)/)
   }

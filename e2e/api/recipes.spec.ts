@@ -191,7 +191,8 @@ test('a dashboard on the same host can sign the user out', async ({ user, post, 
   }, statement('same-host-sign-out'))
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.waitForURL('/?signed-out')
-  expect((await context.cookies()).map(({ name }) => name)).toEqual(['ask']) // with this cookie, the provider asks the user at the next sign-in
+  // With this cookie, the provider asks the user at the next sign-in.
+  expect((await context.cookies()).map(({ name }) => name)).toEqual(['ask'])
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
 })
 

@@ -180,7 +180,7 @@ test('the right password returns only a challenge, which only one operation acce
     return bytes.toString('base64url')
   }
   const ofAnother = forge((bytes) => bytes.write(another.id.replaceAll('-', ''), 'hex'))
-  const changed = [16, 33].map((at) => forge((bytes) => bytes.writeUInt8(bytes[at]! ^ 1, at))) // in the session and in a later field
+  const changed = [16, 33].map((at) => forge((bytes) => bytes.writeUInt8(bytes[at]! ^ 1, at))) // in two of its fields
   const factor = (await findFactor(user.id))!
   const expired = keepSecret(makeChallenge({ ...factor, now: factor.now - lifetimes.secondFactorStep - 1 }).challenge)
   for (const forged of [ofAnother, ...changed, challenge.slice(1), '', expired])

@@ -38,7 +38,8 @@ for (const host of ['', 'localhost', '0.0.0.0', '::1', '::']) {
     const origin = `http://${host.includes(':') ? '[::1]' : '127.0.0.1'}:${new URL(server.url).port}`
     const client = { 'X-Forwarded-For': newAddress() }
     const budget = async () => {
-      const ofVercel = { 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() } // setting VERCEL is not enough to trust these headers
+      // Setting VERCEL is not enough to trust these headers.
+      const ofVercel = { 'X-Vercel-Forwarded-For': newAddress(), 'X-Real-IP': newAddress() }
       return remaining((await fetch(`${origin}/api/health`, { headers: { ...client, ...ofVercel } })).headers)
     }
     const before = await budget()
@@ -328,7 +329,8 @@ test.describe('on SIGTERM', () => {
     await expect.poll(slow.received).toMatch(/^HTTP\/1\.1 400 /)
     const respondedAt = performance.now()
     await exited
-    expect(performance.now() - respondedAt).toBeLessThan(2_000) // less than the 30 s limit for requests and the 75 s limit for idle connections
+    // Less than the 30 s limit for requests and the 75 s limit for idle connections.
+    expect(performance.now() - respondedAt).toBeLessThan(2_000)
     expect(server.process.exitCode).toBe(0)
     unused.socket.destroy()
   })

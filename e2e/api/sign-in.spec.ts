@@ -69,7 +69,7 @@ test('without PASSWORD_SIGN_IN, the endpoints for passwords and second factors d
     for (const method of ['GET', 'POST']) expect((await fetch(url + path, { method })).status, path).toBe(404)
 })
 
-test('finds a user by both the ASCII and the Unicode form of the domain, whichever is stored', async () => {
+test('finds a user by the ASCII and by the Unicode form of the domain, whichever form is stored', async () => {
   const host = `${randomUUID()}.example.com`
   for (const stored of ['bücher', 'xn--bcher-kva']) {
     const user = await newUser()
@@ -336,7 +336,8 @@ test('allows 100 attempts per account from all networks together, and does not c
   const counters = () =>
     sql(`SELECT count, xmin::text FROM password_attempts WHERE encode(key_hash, 'hex') = ANY ($1)`, [keys])
   const reached = await counters()
-  expect(reached.map(({ count }) => count)).toEqual([perAccountAndNetwork, perAccountAndNetwork]) // the older counter of the account is not in `keys`
+  // The older counter of the account is not in `keys`.
+  expect(reached.map(({ count }) => count)).toEqual([perAccountAndNetwork, perAccountAndNetwork])
   await Promise.all(times(20, () => signIn({ ...user, password: wrong }, headers)))
   expect(await counters(), 'not even counted and taken back').toEqual(reached)
 
@@ -403,7 +404,7 @@ test('after a password change, does not recognize a browser until the user signs
   expect(await statusOf(user, { ...headers, Cookie: await knownCookie(user) })).toBe(200)
 })
 
-test('the window of a counter ends 15 minutes after its first attempt, and its rows are deleted', async () => {
+test('a counter expires 15 minutes after its first attempt, and its row is deleted', async () => {
   const user = await newUser()
   const headers = { 'X-Forwarded-For': newAddress() }
   await Promise.all(times(perAccountAndNetwork, () => signIn({ ...user, password: wrong }, headers)))

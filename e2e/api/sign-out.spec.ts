@@ -38,7 +38,8 @@ test('sign-out accepts only POST requests from the same origin', async ({ url, u
     expect([status, headers.allow, headers['set-cookie']], method).toEqual([405, 'POST', undefined])
   }
   expect(await alive()).toHaveLength(1)
-  const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' }) // a page with the referrer policy no-referrer sends this
+  // A page with the referrer policy no-referrer sends this.
+  const { status, headers } = await signOut({ 'Sec-Fetch-Site': 'same-origin', Origin: 'null' })
   expect([status, headers.location]).toEqual([303, '/?signed-out'])
   expect(await alive()).toHaveLength(0)
 })

@@ -84,7 +84,8 @@ test('npm run dev and the commands in the README work without settings', async (
     const mails = async () => (await fetch(mailbox)).text()
     await expect.poll(mails, { timeout: 30_000 }).toContain(`<a href="${app}/reset-password?token=`)
 
-    const customer = await (await browserProcess.newContext()).newPage() // a page without the tests' header, which would need a preflight request
+    // A page without the tests' header, which would need a preflight request.
+    const customer = await (await browserProcess.newContext()).newPage()
     await customer.goto(widget)
     await expect(customer.locator('p').last()).toContainText(`Hello, page of ${widget}.`)
     await customer.goto(rejected)

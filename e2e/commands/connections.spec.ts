@@ -355,7 +355,8 @@ test('checks a connection, and prints the error', async () => {
     ENCRYPTION_KEY: '',
     CONNECTION_SECRETS_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.ENCRYPTION_KEY}`,
   })
-  expect(newKeyFirst.stderr).toMatch(/^CONNECTION_SECRETS_KEY has a new name.*\n.*discovery_issuer/) // the client secret was decrypted, because discovery failed instead
+  // The client secret was decrypted, because discovery failed instead.
+  expect(newKeyFirst.stderr).toMatch(/^CONNECTION_SECRETS_KEY has a new name.*\n.*discovery_issuer/)
   await provider.stop()
   expect((await connections('check', slug)).stderr).toContain('provider_unreachable')
 })

@@ -37,7 +37,7 @@ test('every session JWT and refresh token is accepted while keys are rotated', a
   let cached = await keySet(old)
   let sessions: Tokens[] = []
   for (const expected of ['publish', 'sign', 'drop'] as const) {
-    if (expected === 'drop') sessions = [await post(old, exchangePath, { code: await newCode(user) })] // all sessions of the first key have expired
+    if (expected === 'drop') sessions = [await post(old, exchangePath, { code: await newCode(user) })] // after seven days
     const { step, json } = rotateSigningKeys(keys)
     expect(step).toBe(expected)
     keys = json

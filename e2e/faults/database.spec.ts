@@ -254,7 +254,7 @@ test('PostgreSQL releases the locks of a server that freezes during a reset, and
   try {
     await release() // the transaction of the server locks the user now
     await expect.poll(() => postgres.sql(idle), { intervals: [50] }).toHaveLength(1)
-    await postgres.sql(`SET lock_timeout = '60s'; SELECT 1 FROM users FOR UPDATE`) // waits until PostgreSQL has ended that transaction
+    await postgres.sql(`SET lock_timeout = '60s'; SELECT 1 FROM users FOR UPDATE`) // waits until PostgreSQL has ended it
     expect(await postgres.sql(idle)).toEqual([])
   } finally {
     shared.process.kill('SIGCONT')

@@ -349,7 +349,7 @@ test('each page loads only a small script of its own', async ({ page, user }) =>
   expect(own['/']).toBeLessThan(1_000)
   expect(own['/sso/callback']).toBeLessThan(4_000)
   expect(own['/reset-password']).toBeLessThan(5_600)
-  expect([...frame].filter(([, script]) => script.includes('@keyframes'))).toEqual([]) // the styles are in the HTML, so no script contains them
+  expect([...frame].filter(([, script]) => script.includes('@keyframes'))).toEqual([]) // the styles are only in the HTML
 })
 
 test('a page that React renders again still has its styles', async ({ page }) => {

@@ -223,7 +223,7 @@ test('asks for the email address first when there are connections', async ({ pag
   await page.evaluate(() => window.keep('email', 'ada@example.com'))
   await page.getByRole('link', { name: 'Use another account' }).click()
   await expect(email(page)).toHaveValue('')
-  expect(await keepCookies(page)).toContain('ask') // so that the identity provider asks who it is
+  expect(await keepCookies(page)).toContain('ask') // with this cookie, the identity provider asks for the account
   await page.route('**/start?next=*', (route) => route.fulfill({ body: 'the identity provider' }))
   await email(page).fill(`ada@${domain.toUpperCase()}`)
   await page.getByRole('button', { name: 'Continue' }).click()

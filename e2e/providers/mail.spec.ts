@@ -93,7 +93,7 @@ test('OpenSMTPD: an email is not retried if the recipient is rejected', async ({
   await page.goto(`${server.url}/forgot-password`)
   await page.getByLabel('Email address').fill(email)
   await page.getByRole('button', { name: 'Send reset link' }).click()
-  await expect(heading(page)).toHaveText('Check your email') // as for any other address
+  await expect(heading(page)).toHaveText('Check your email') // the page is the same for every address
   const readMails = () =>
     sql('SELECT attempts, sent_at, gave_up_at IS NOT NULL AS gave_up FROM mails WHERE user_id = $1', [user!.id])
   await expect.poll(readMails, { timeout: 60_000 }).toEqual([{ attempts: 1, sent_at: null, gave_up: true }])

@@ -20,7 +20,7 @@ let secret: string
 test.beforeAll(async () => {
   server = await startServer()
   slug = `lemon-${randomBytes(6).toString('hex')}`
-  secret = keepSecret(`${randomBytes(16).toString('hex')}-_`) // no characters to encode, because LemonLDAP::NG does not decode the secret
+  secret = keepSecret(`${randomBytes(16).toString('hex')}-_`) // LemonLDAP::NG does not decode secrets
   lemonLdap = await startLemonLdap(`${slug}.example.org`)
   const redirectUri = `${server.url}/api/auth/sso/${slug}/callback`
   await lemonLdap.configure({ oidcClients: [{ id: 'the-app', secret, redirectUri }] })

@@ -97,7 +97,7 @@ test('no request fails when one process is restarted after the other', async ({ 
     await servers[index]!.stop()
     const server = await start(port)
     servers[index] = server
-    await expect.poll(server.output).toMatch(/"route":"health".*"status":200|"status":200.*"route":"health"/) // the health check of Caddy
+    await expect.poll(server.output).toMatch(/"route":"health".*"status":200|"status":200.*"route":"health"/) // Caddy’s check
     await sleep(200)
   }
   isOver = true

@@ -76,7 +76,7 @@ async function run(): Promise<void> {
   await databasePool().query('UPDATE users SET password_hash = $1', [await bcrypt.hash(password, 4)])
   const knownBrowser = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000))
   await signInWithPassword(email, password, { ...client, sessionIds: [sessionId], knownBrowser })
-  const later = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000) + 60) // so that the sign-in sends no email about a new device
+  const later = makeKnownBrowser(email, null, Math.floor(Date.now() / 1000) + 60) // so that no email is sent
   await mailNewDevice({ userId: id, sessionId }, later, client)
   await useSecondFactor(id)
   await signIn()

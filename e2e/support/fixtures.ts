@@ -83,7 +83,7 @@ export function countPosts(page: Page): string[] {
   return posts
 }
 
-/** Holds back the scripts of a page until the returned function is called. */
+/** Delays the scripts of a page until the returned function is called. */
 export async function holdScripts(page: Page): Promise<() => void> {
   let release = () => {}
   const released = new Promise<void>((resolve) => (release = resolve))

@@ -38,7 +38,7 @@ export async function openOwnDatabase({ migrated = true, role = '' } = {}): Prom
   }
   // The pool has only one connection, so that SET stays effective until a statement fails.
   const pool = new pg.Pool({ connectionString: url(), max: 1, idleTimeoutMillis: 0 })
-  // The pool does not wait until its connections are closed, so DROP DATABASE may terminate one before.
+  // The pool does not wait until its connections are closed, so DROP DATABASE may terminate an open one.
   pool.on('error', () => {})
   if (role) await pool.query(setUpOfDatabase(2, role, name).join(';'))
   const owner = role ? url(`${role}_owner`, role) : url()

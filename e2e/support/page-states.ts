@@ -10,7 +10,7 @@ export const stateNames = Object.keys(states)
 export async function show(page: Page, name: string, language = 'en'): Promise<void> {
   const { passwords, mail, ...state } = states[name]!
   const url = await previewOf(passwords || mail ? 'all' : 'none')
-  await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' }) // in some states, the page never finishes loading
+  await page.goto(`${url}${pathOf(name)}?language=${language}`, { waitUntil: 'commit' }) // the page may load forever
   await page
     .locator(state.digest ? 'html[data-shown]' : `html[lang=${language}][data-shown]`)
     .waitFor({ state: 'attached' })
@@ -63,7 +63,7 @@ export function respondWith(status: number, body: object, retryAfter?: number): 
   return (route) => route.fulfill({ status, headers, json })
 }
 
-/** Holds back the requests of a page to a path until the returned function is called. */
+/** Delays the requests of a page to a path until the returned function is called. */
 export async function hold(page: Page, path: string, respond = (route: Route) => route.continue()) {
   let release = () => {}
   const released = new Promise<void>((resolve) => (release = resolve))

@@ -213,10 +213,10 @@ function encryptOaep(certificate: string, bytes: Buffer, [label, mask]: readonly
   return Buffer.from(key.encrypt(bytes.toString('binary'), 'RSA-OAEP', options), 'binary')
 }
 
-/** The assertion in a response. */
+/** Matches the assertion in a response. */
 export const assertionPattern = /<saml:Assertion[\s\S]*<\/saml:Assertion>/
 
-/** Other parts of a response. */
+/** Patterns that match other parts of a response. */
 export const parts = {
   issuer: /<saml:Issuer>[^<]*<\/saml:Issuer>/,
   assertionIssuer: /(<saml:Assertion[^>]*>)<saml:Issuer>[^<]*<\/saml:Issuer>/,

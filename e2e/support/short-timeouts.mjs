@@ -1,5 +1,5 @@
-// Loaded into a server under test with `NODE_OPTIONS=--import …`: its timers of 3 seconds or more,
-// the timeouts that it sets in PostgreSQL, and those of its HTTP server are a quarter as long.
+// Loaded into a server under test with `NODE_OPTIONS=--import …`: reduces its timers of 3 seconds
+// or more, its timeouts in PostgreSQL and the timeouts of its HTTP server to a quarter.
 import http from 'node:http'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 

@@ -6,7 +6,7 @@ import type { Server } from './server'
 /** A browser without a screen. It follows one redirect at a time, and stores our cookies. */
 export class Visitor {
   readonly cookies = new Map<string, string>()
-  /** The ID of the last request, by which its log line can be found. */
+  /** The ID of the last request. It identifies the log line of this request. */
   requestId = ''
   private readonly address = newAddress()
 

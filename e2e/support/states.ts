@@ -21,7 +21,7 @@ export type State = {
   link?: LinkState
   mocks?: Record<string, Mock>
   offline?: boolean
-  /** The email address that was typed earlier. */
+  /** The email address that the user typed earlier. */
   email?: string
   /** The problem with the page's own scripts. */
   scripts?: 'late' | 'failed'

@@ -253,7 +253,7 @@ test('rejects signatures with a foreign key in KeyInfo and HMACs with a certific
   }
 })
 
-test('rejects a response of which only one of two signatures is valid', async () => {
+test('rejects a response if only one of its two signatures is valid', async () => {
   const own = { privateKey: provider.privateKey, certificate: provider.settings.certificates[0] }
   for (const [inner, outer] of [
     [provider.nextKey, own],

@@ -104,7 +104,7 @@ test('reads an endpoint on localhost', () => {
 const named = (text: string) => replace('</md:Entity', `<md:Organization>${text}</md:Organization>$&`)(good())
 const utf16 = (text: string) => Buffer.from(text, 'utf16le')
 
-test('reads metadata in the encoding of the file, and with text around it', () => {
+test('reads metadata in the encoding of the file, and ignores other text before and after the metadata', () => {
   const declared = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?>\n${named('Zürich')}`
   const files: Record<string, string | Buffer> = {
     'UTF-8 with a byte order mark': `\uFEFF${declared('utf-8')}`,
