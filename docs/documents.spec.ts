@@ -147,7 +147,7 @@ test('the code logs every warning that docs/operate.md lists', () => {
 test('docs/sso.md lists exactly the checks of a sign-in in the code', () => {
   const [, troubleshooting] = documents['docs/sso.md']!.split('## Troubleshooting')
   const cells = [...troubleshooting!.matchAll(/^\| (`[^|]+`) \|/gm)].map(([, cell]) => cell!)
-  const documented = cells.flatMap((cell) => cell.split(', ').map((code) => code.slice(1, -1))).slice(1) // no heading
+  const documented = cells.flatMap((cell) => cell.split(', ').map((code) => code.slice(1, -1))).slice(1) // without the heading
   const sources = files.filter((file) => /^(lib\/sso|app\/api\/auth\/sso)\/(?!.*\.spec).*\.ts$/.test(file))
   const words = new Set(
     sources.flatMap((file) => {

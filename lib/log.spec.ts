@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { describeCause } from './log'
 
-test('the description of an error contains its stack frames, and no part of its message', () => {
+test('the description of an error contains its stack frames, but no part of its message', () => {
   const { at, ...rest } = describeCause(new TypeError('quoted\n    at a secret (file.js:1:1)\n    at another secret'))
   expect(rest).toEqual({ name: 'TypeError' })
   expect(at).toContain('log.spec.ts')

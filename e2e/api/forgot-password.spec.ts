@@ -114,7 +114,7 @@ const queueMails = (to: OwnDatabase, emails: string[], kind = 'reset') =>
     [emails, kind],
   )
 
-/** Runs `act` while another transaction, which is committed afterwards, has executed the statement `lock`. */
+/** Runs `act` while another transaction holds the locks of the statement `lock`. Commits it afterwards. */
 async function whileLocked(lock: string, values: unknown[], act: (holder: pg.Client) => Promise<void>): Promise<void> {
   const holder = new pg.Client({ connectionString: database.url() })
   await holder.connect()
@@ -170,7 +170,7 @@ test('emails a reset link, and a notice after the reset, and stores no address a
   expect((await reset(mail!.token!)).status).toBe(400)
 })
 
-test('sends the same response for unknown and disabled users, and no email', async () => {
+test('sends no email to unknown and disabled users, but the same response', async () => {
   const users = [
     { id: randomUUID(), email: newEmail() },
     await newUser(', disabled_at', ', now()'),

@@ -79,7 +79,7 @@ test('every invalid link gets the same response, but the page names the reason',
   expect(await storedHash(sql, user)).toBeNull()
 })
 
-test('ends all sessions and deletes the unused codes, but only of this user', async ({ user, post, sql }) => {
+test('ends the sessions and deletes the unused codes of only this user', async ({ user, post, sql }) => {
   const [other] = (await newUsers(sql, 1)) as [User]
   for (const each of [user, user, other])
     expect((await post(exchangePath, { code: await newCode(each) })).status).toBe(200)

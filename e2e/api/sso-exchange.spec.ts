@@ -105,7 +105,7 @@ for (const [what, shiftSeconds] of Object.entries({ ahead: 10_800, behind: -10_8
   })
 }
 
-test('stores only the hash of a code, and no refresh token', async ({ user, post, sql }) => {
+test('stores codes as hashes, and does not store refresh tokens', async ({ user, post, sql }) => {
   const code = await newCode(user)
   expect(code).toMatch(/^[\w-]{43}$/)
   const { body } = await post(paths.exchangeSsoCode, { code })

@@ -189,7 +189,7 @@ test.describe('npm run users', () => {
     expect(stdout).toMatch(/ends .*Z, a removed connection\n.*ends .*Z, password, Safari on iPhone\n/)
   })
 
-  test('rename keeps the same user, but ends sessions, codes and tokens', async ({ user, post, sql }) => {
+  test('rename changes the user’s address, and ends sessions, codes and tokens', async ({ user, post, sql }) => {
     const address = `Ada.${Date.now()}@Bücher.example`
     const stored = address.toLowerCase().replace('bücher', 'xn--bcher-kva')
     const { body } = await post(exchangePath, { code: await newCode(user) })
@@ -402,7 +402,7 @@ test.describe('npm start', () => {
     expect(stderr).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`)
   })
 
-  test('stops if npm gets SIGTERM, which a container runtime sends', async () => {
+  test('stops if npm receives SIGTERM, which a container runtime sends', async () => {
     const port = await freePort()
     const npm = spawn('npm', ['start'], { cwd: project, env: { ...process.env, PORT: String(port) } })
     const ended = once(npm, 'exit')

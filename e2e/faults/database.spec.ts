@@ -376,7 +376,7 @@ test('if the database fails, a page that reads it responds with 503 in time and 
     expect(line).toMatchObject({ level: 'error', method: 'GET', route: 'page', code: 'SERVICE_UNAVAILABLE' })
 })
 
-test('behind a pooler, sets no timeouts, which would affect other clients, so the role’s timeouts apply', async () => {
+test('behind a pooler, uses the role’s timeouts and sets none, because they would affect other clients', async () => {
   await postgres.sql(`ALTER ROLE app SET statement_timeout = '4s'`)
   const outcomeWith = async (more: Record<string, string>) => {
     const server = await startServer({ ...settings, ...more })

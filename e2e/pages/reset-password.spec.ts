@@ -292,7 +292,7 @@ test('preserves the input and the focus for a retry after the wait', async ({ pa
   expect(await passwordIs(sql, user, password)).toBe(true)
 })
 
-test('keeps the input after three failed retries, and sends nothing offline', async ({ page, context, user, sql }) => {
+test('preserves input after three failed retries, and sends nothing offline', async ({ page, context, user, sql }) => {
   const password = newPassword()
   const posts = countPosts(page)
   await page.clock.install()

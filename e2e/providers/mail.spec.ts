@@ -32,7 +32,7 @@ async function signIn(page: Page, email: string, password: string): Promise<void
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-test('OpenSMTPD: delivers the reset link and the notice, and the new password can sign in', async ({ page }) => {
+test('OpenSMTPD: delivers the reset link and the notice, and the user signs in again', async ({ page }) => {
   const { sql } = database
   const email = `ada@${domain}`
   const { id, password: old } = await newPasswordUser(sql, { email })

@@ -12,7 +12,7 @@ test('the default color is different on dark pages', () => {
   expect([light.accent, dark.accent, dark.accentEdge]).toEqual(['#0b6e4f', '#6fd3a0', '#6fd3a0'])
 })
 
-test('every accent gives readable buttons and links in both schemes', () => {
+test('every accent color results in readable buttons and links in both schemes', () => {
   const color = fc.integer({ min: 0, max: 0xffffff }).map((number) => `#${number.toString(16).padStart(6, '0')}`)
   fc.assert(
     fc.property(color, (accent) => {

@@ -41,7 +41,7 @@ const failures: [what: string, password: string, stored: string | null, costs: n
   ['a NUL byte', `${wrong}\0`, hashOf(wrong), [12]],
   ['a lone surrogate', `${wrong}\ud800`, hashOf(`${wrong}\ufffd`), [12]],
 ]
-test.each(failures)('a failure takes at least as much work as an unknown user: %s', async (...row) => {
+test.each(failures)('a failed verification takes at least as much work as for an unknown user: %s', async (...row) => {
   const [, password, stored, costs] = row
   expect(await verifyPassword(password, stored)).toBeNull()
   expect(compared.map(([, cost]) => cost)).toEqual(costs)

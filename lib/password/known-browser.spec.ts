@@ -23,7 +23,7 @@ test('a browser is not recognized after 180 days', () => {
   expect(readKnownBrowser(makeKnownBrowser(account, null, now() - lifetimes.knownBrowser - 1), account)).toBeNull()
 })
 
-test('a cookie with any changed bit is rejected, and so is a refresh token in its place', () => {
+test('a cookie with any changed bit is rejected, and a refresh token is not accepted as the cookie', () => {
   const bytes = Buffer.from(makeKnownBrowser(account, null, now()), 'base64url')
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const forged = Buffer.from(bytes)
