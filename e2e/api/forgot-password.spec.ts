@@ -184,7 +184,7 @@ test('sends no email to unknown and disabled users, but the same response', asyn
   for (const user of users) expect(await mailsOf(user)).toEqual([])
 })
 
-test('emails a sign-in link without a token to a user who may not use a password, with the same limits', async () => {
+test('a user who may not use a password gets a sign-in link without a token, within the same limits', async () => {
   const user = await newUser(', password_policy', `, 'never'`)
   expect((await forgot(user.email, { 'User-Agent': firefox })).body).toEqual({ ok: true })
   await poll(() => wasSent(user)).toBe(true)

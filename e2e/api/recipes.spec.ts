@@ -205,7 +205,7 @@ test('runs the SQL statements for apps in other languages', async ({ user, post,
   expect((await post(exchangePath, { code })).status).toBe(400)
 
   await sql(statement('reset-token'), [hash(older), user.id])
-  await sql('UPDATE reset_tokens SET attempts = 30 WHERE user_id = $1', [user.id]) // a new token resets this to 0
+  await sql('UPDATE reset_tokens SET attempts = 30 WHERE user_id = $1', [user.id]) // a new token starts at 0 attempts
   await sql(statement('reset-token'), [hash(token), user.id])
   const [seconds] = await sql(
     `SELECT (SELECT extract(epoch FROM expires_at - created_at)::int FROM exchange_codes WHERE user_id = $1) AS code,

@@ -339,7 +339,7 @@ test.describe('POST /api/auth/sign-out', () => {
   })
 })
 
-test('a new password is dated when the reset locks its user, not when it begins', async ({ user, post, sql }) => {
+test('sets password_changed_at when the reset locks the user, not when it begins', async ({ user, post, sql }) => {
   const token = await newToken(user)
   const lock = await lockRow('users', 'id = $1', user.id)
   const resetting = post(resetPath, { token, password: newPassword() })
@@ -365,7 +365,7 @@ test('a reset deletes the unused code of an exchange that waits for the reset', 
   expect(left).toEqual([{ areOld: true }])
 })
 
-test('ends the oldest sessions of a user with more than 100', async ({ user, post, sql }) => {
+test('ends the oldest sessions of a user with more than 100 sessions', async ({ user, post, sql }) => {
   const byAge = `SELECT id, extract(epoch FROM now() - created_at)::int AS age FROM sessions
     WHERE user_id = $1 AND revoked_at IS NULL AND parent_id IS NULL ORDER BY created_at DESC`
   const live = () => sql(byAge, [user.id]) as Promise<{ id: string; age: number }[]>

@@ -148,7 +148,7 @@ async function changed(assignment: string): Promise<PasswordUser> {
   return user
 }
 
-test('sends the same response after the same work for every reason', async () => {
+test('sends the same response after the same work for every reason of a rejection', async () => {
   expect(Buffer.byteLength(longest)).toBe(72)
   const headersOf = ({ headers }: ApiResponse) => [...headers.keys()].filter((name) => name !== 'date').sort()
   let first: ApiResponse | undefined

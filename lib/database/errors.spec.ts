@@ -23,7 +23,7 @@ test('finds the PostgreSQL code in a Prisma error, and decides whether the state
   const codes = '25006 25P03 40001 40P01 57014 55P03 53300 53100 57P01 57P03 58030 28000'
   for (const code of codes.split(' '))
     expect(verdictOf(ofPostgres(code)), code).toEqual(['SERVICE_UNAVAILABLE', undefined])
-  // a lost connection, a crash of another process perhaps after the commit, and a closed connection
+  // a lost connection, a crash of another process (perhaps after the commit), and a closed connection
   for (const error of [lost, ofPostgres('57P02'), ofPostgres(undefined, 'ConnectionClosed')])
     expect(verdictOf(error)).toEqual(['SERVICE_UNAVAILABLE', 'unknown'])
   for (const error of [ofPostgres('23514'), ofPostgres('40002'), new Error('null value in column')])

@@ -42,7 +42,7 @@ test('an error names the flag that can’t be used', async () => {
     await expect(settingsFrom(flags), JSON.stringify(flags)).rejects.toThrow(message)
 })
 
-test('an update changes only what flags name, and reads a secret for another client, on request, or without flags', async () => {
+test('an update changes only what flags name, and reads a secret if the client changes, on request, or without flags', async () => {
   const stored = { kind: 'oidc' as const, issuer: good.issuer, clientId: 'x', emailClaim: 'upn', trustClaim: true }
   for (const [flags, settings, readsSecret] of [
     [{}, {}, true],
