@@ -99,7 +99,7 @@ test('logs that ENCRYPTION_KEY has its old name', () => {
   expect(server.output()).toContain('CONNECTION_SECRETS_KEY has a new name: set ENCRYPTION_KEY to its value')
 })
 
-test('decrypts with both keys of a rotation, and signs with the first key until it is dropped', async () => {
+test('during a key rotation, decrypts with the old and the new key, and signs with the old key until it is removed', async () => {
   const stored = async () => (await listConnections(slug))[0] as ListedConnection & SamlConnection
   const rotate = async (drop?: boolean) => updateConnection(await stored(), await rotateKey(await stored(), drop))
   const { certificate: first } = provider.settings

@@ -85,7 +85,7 @@ describe('a URL of the dashboard', () => {
     'https://app.example.com:443/a': 'https://app.example.com/a',
     'https://APP.Example.com/A': 'https://app.example.com/A',
     'https:///app.example.com/a': 'https://app.example.com/a', // browsers read the URL in this way
-    // pages of the dashboard may have any name
+    // on the host of the dashboard, every path is accepted
     'https://app.example.com/sso/callback?code=x': 'https://app.example.com/sso/callback?code=x',
     'https://app.example.com//evil.example': 'https://app.example.com//evil.example',
     'https://app.example.com/@evil.example': 'https://app.example.com/@evil.example',

@@ -14,7 +14,8 @@ const zxcvbn = new ZxcvbnFactory({
   maxLength: maxCheckedCharacters,
 })
 
-/** Returns how many guesses an attacker needs who knows `context`, such as the email address. Load it lazily. */
+/** Estimates how many guesses an attacker who knows `context`, such as the email address, needs. */
+// Import this module when it is needed: its dictionaries are large.
 export function countGuesses(password: string, context: string[]): number {
   const parts = [/@/, /[^\p{L}\p{N}]+/u].flatMap((separator) => context.flatMap((text) => text.split(separator)))
   const words = [...context, ...parts].flatMap((word) => (word.length > 2 ? word.slice(0, maxCheckedCharacters) : []))

@@ -31,7 +31,7 @@ test('the first key encrypts, and every key decrypts', async () => {
   await expect((await withKeys(second, third)).decrypt(encrypted)).rejects.toMatchObject({ check: 'secrets' })
 })
 
-test('decrypts data encrypted with the key itself, and encrypts with a key derived for connections', async () => {
+test('encrypts with a key derived from ENCRYPTION_KEY, and decrypts earlier data, encrypted with ENCRYPTION_KEY itself', async () => {
   const { decrypt } = await withKeys(second, first)
   for (const key of [first, second, deriveKey(first, 'connection-secrets')])
     expect(await decrypt(await encryptedWith(key))).toEqual(secrets)
