@@ -123,7 +123,7 @@ test('the clean-up skips a session that is being refreshed, and deletes it in it
 })
 
 test('a sign-out of two sessions or an exchange replacing them causes no deadlock with a reset', async ({ sql }) => {
-  // For a large table with random_page_cost = 1.1, the planner would choose these plans by itself.
+  // For a large table with random_page_cost = 1.1, the planner would choose these plans without these settings.
   // They lock the sessions in the order of the index.
   const role = `by_index_${randomBytes(6).toString('hex')}`
   await sql(`CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD '${role}'; ALTER ROLE ${role} SET enable_bitmapscan = off`)

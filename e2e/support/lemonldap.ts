@@ -86,7 +86,7 @@ status = 0
   let program: Program | undefined
   let version = 0
   const configure = async (next: Partial<Clients>) => {
-    await program?.stop() // it would reload its configuration by itself, but only after a while
+    await program?.stop() // without a restart, it would reload its configuration only after a while
     const clients = { oidcClients: [], serviceProviders: [], ...next }
     const configuration = configurationOf({ cfgNum: ++version, origin, folder: folder.path, keys, ...clients })
     writeFileSync(`${folder.path}/conf/lmConf-${version}.json`, JSON.stringify(configuration))
