@@ -1,4 +1,4 @@
-/** Removes the query of each URL in later console output, also of Next.js, because it may contain a code or a token. */
+/** Removes the query of each URL from later output, including that of Next.js. A query may contain a code or token. */
 export function printNoQueries(): void {
   for (const stream of [process.stdout, process.stderr]) {
     const write = stream.write.bind(stream) as (...parameters: unknown[]) => boolean

@@ -14,14 +14,14 @@ declare global {
   var flushSpans: (() => Promise<void>) | undefined
 }
 
-/** Exports spans as the OTEL_EXPORTER_OTLP_… settings say. Defines `flushSpans`, which exports queued spans at once. */
+/** Exports spans with the settings OTEL_EXPORTER_OTLP_…. Defines `flushSpans`, which exports queued spans at once. */
 export function startTracing(): void {
   const resource = defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'authentication-completion' }))
     .merge(detectResources({ detectors: [envDetector] })) // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
   const spanProcessors = [new BatchSpanProcessor(new FilteringExporter())]
   const provider = new NodeTracerProvider({ resource, spanProcessors })
-  // Every trace starts here. A `traceparent` is ignored, because any client could send one.
+  // Every trace starts in this service. A `traceparent` is ignored, because any client could send one.
   provider.register({ propagator: null })
   globalThis.flushSpans = () => Promise.race([provider.forceFlush().catch(() => {}), sleep(flushMs)])
 }
@@ -32,7 +32,7 @@ class FilteringExporter extends OTLPTraceExporter {
   }
 }
 
-/** Returns a span without parts that may contain secrets: its name (possibly a URL), other attributes, and messages. */
+/** Returns a span without possibly secret parts: its original name (possibly a URL), most attributes, and messages. */
 function withoutSecrets(span: ReadableSpan): ReadableSpan {
   const { message: _, ...status } = span.status
   const events = span.events.map((event) => ({

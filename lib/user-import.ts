@@ -33,7 +33,7 @@ export function readUsers(csv: string): ImportedUser[] {
   return [...users.values()]
 }
 
-/** Adds users. Returns those whose domain permits no password. If any user exists, throws UsageError and adds none. */
+/** Adds users. Returns those whose domain forbids their password. If any exists, throws UsageError and adds none. */
 export async function importUsers(users: ImportedUser[]): Promise<string[]> {
   const forms = users.flatMap(({ email }) => emailForms(email)!)
   return transaction(async (tx) => {

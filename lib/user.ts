@@ -11,7 +11,7 @@ export type User = {
   ssoOnly: boolean // whether the user's policy or the domain's connection permits no password
 }
 
-/** Returns the user with an email address, ignoring case and the form of its domain, or null. */
+/** Returns the user with an email address, ignoring case and the form of its domain (ASCII or Unicode), or null. */
 export async function findUserByEmail(email: string): Promise<User | null> {
   const forms = emailForms(email) ?? [email.toLowerCase()] // an imported address may be invalid
   const [user] = await findUsers(Prisma.sql`email = ANY (${forms}) ORDER BY email = ${forms[0]!} DESC LIMIT 1`)
@@ -97,7 +97,7 @@ export async function deleteUser(userId: string): Promise<{ sessions: number; id
   })
 }
 
-/** A session of the past weeks, which may have ended. `connection` is a slug, or null if the connection was removed. */
+/** A session of the past weeks, possibly ended. `connection` is a slug, or null if there was none or it was removed. */
 export type UserSession = Awaited<ReturnType<typeof sessionsOfUser>>[number]
 
 /** Returns the sessions of a user, the newest first. Omits dashboards' sessions. */

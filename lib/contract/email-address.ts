@@ -22,14 +22,14 @@ export function parseEmailAddress(text: string): string | null {
 /** The forms in which a user's address may be stored. New users are stored with their domain in ASCII. */
 type EmailForms = [given: string, ascii: string, unicode: string]
 
-/** Returns the forms in which a user’s address may be stored, in lower case. Null unless it is exactly one address. */
+/** Returns the forms in which a user’s address may be stored, in lower case. Null unless `text` is one address. */
 export function emailForms(text: string): EmailForms | null {
   const given = text.toLowerCase() // first, because the conversion maps a capital ẞ to “ss”
   const ascii = parseEmailAddress(given)
   return ascii === null ? null : [given, ascii, inUnicode(ascii)]
 }
 
-/** Returns the forms in which an email address may be stored. Throws VALIDATION_ERROR unless it is exactly one. */
+/** Returns the forms in which an email address may be stored. Throws VALIDATION_ERROR unless `text` is one address. */
 export function parseEmail(text: string): EmailForms {
   const forms = emailForms(text.trim())
   if (forms === null) throw invalid(['email'], 'invalid_email', invalidEmailMessage)
@@ -51,7 +51,7 @@ export function inUnicode(address: string): string {
 /** Returns a host name in ASCII (RFC 5891) and lower case. Null if it is invalid or a non-canonical encoding. */
 export function domainInAscii(text: string): string | null {
   if (text.length > maxDomainLength) return null // the time of the conversion grows with the square of the length
-  // domainToASCII stops at a slash, and decodes percent signs. It accepts other full stops, joiners and emoji.
+  // domainToASCII stops at a slash, and decodes percent signs. Other full stops, joiners and emoji are allowed.
   if (/[\0-,/:-@[-`{-\x7F]|[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Join_Control}]/u.test(text)) return null
   const ascii = domainToASCII(text.toLowerCase()) // first, because the conversion maps a capital ẞ to “ss”
   if (ascii.length > maxDomainLength || !hostName.test(ascii) || /^[\d.]+$/.test(ascii)) return null

@@ -20,7 +20,7 @@ export type Operation = {
   responseExample: object
   /** Without this setting, or if it is `false`, the path responds with 404. */
   setting?: 'PASSWORD_SIGN_IN' | 'SECOND_FACTOR' | 'SMTP_URL' | 'WIDGET_SIGNING_KEYS'
-  /** Which cookies the operation sets. `deletes` applies to errors too. */
+  /** Which cookies the operation sets. `deletes` applies to 5xx errors too. */
   cookies?: 'sets' | 'sets for browsers' | 'deletes'
   /** Whether the client presents a session JWT: as a Bearer token, or in the session cookie. */
   session?: 'required' | 'optional'

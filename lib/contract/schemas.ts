@@ -88,7 +88,7 @@ export const SessionTokensResponse = success({
   refreshToken: matching(/^[\w-]{48}$/, 'The refresh token. Each rotation replaces it.'),
 })
 
-/** The response of a refresh. Without a token in the request, it has none, so that no script reads a cookie's token. */
+/** The response of a refresh. For a cookie, it has no refresh token, so that no script can read the token. */
 export const RefreshResponse = SessionTokensResponse.extend({
   refreshToken: SessionTokensResponse.shape.refreshToken
     .optional()
@@ -180,7 +180,7 @@ const ChallengeSchema = z.object({
   methods: z.array(z.enum(['totp', 'recovery-code'])),
 }) satisfies z.ZodType<Challenge>
 
-/** Returns the schema of an error body. Some have more fields than the common ones. */
+/** Returns the schema of an error body. Some errors have more fields than the common ones. */
 export function errorSchema(code: ErrorCode) {
   const common = z.object({
     ok: z.literal(false),

@@ -56,7 +56,7 @@ export const loggableMessages = anyOf(
 
 type Wrapped = { meta?: { driverAdapterError?: { cause: { kind: string; originalCode?: string } } } }
 
-/** Returns PostgreSQL’s SQLSTATE or Node.js’s code, even from inside a Prisma error. Otherwise, Prisma’s code. */
+/** Returns PostgreSQL’s SQLSTATE or Node.js’s code, which a Prisma error may wrap. Otherwise, Prisma’s code. */
 export function errorCode(error: Error & { code?: unknown }): string | undefined {
   const driverError = (error as Wrapped).meta?.driverAdapterError?.cause
   const code = driverError ? (driverError.originalCode ?? driverError.kind) : error.code

@@ -53,7 +53,7 @@ export const mayUsePassword = Prisma.sql`
 export const beganWithPassword = Prisma.sql`coalesce(method = 'password', connection_id IS NULL)`
 
 function createClient(): PrismaClient {
-  // Each connection prepares a statement once under this name. Names are never removed, so texts must be constant.
+  // Each connection prepares a statement once under this name. Names are never removed, so SQL texts must be constant.
   const named = { statementNameGenerator: ({ sql }: { sql: string }) => hash('sha256', sql).slice(0, 16) }
   const adapter = new Adapter(databasePool(), env().DATABASE_PREPARED_STATEMENTS ? named : {})
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })

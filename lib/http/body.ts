@@ -4,7 +4,7 @@ import { ApiError, type Issue, invalid } from '../contract/errors'
 const maxBodyBytes = 16 * 1024
 const bodyTimeoutMs = 10_000
 
-/** Validates a JSON body. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE or VALIDATION_ERROR (without values). */
+/** Validates a JSON body. Throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE or VALIDATION_ERROR (quoting no value). */
 export async function parseJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.output<Schema>> {
   const parsed = schema.safeParse(parseText(await readBody(request, 'application/json')))
   if (parsed.success) return parsed.data

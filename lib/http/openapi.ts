@@ -54,7 +54,7 @@ function cookiePattern(value: string, seconds: string, names = 'session|refresh'
   return `^(__Host-)?(${names})=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax(; Secure)?$`
 }
 
-/** The description and extra headers of each error that shares its status with no other error. */
+/** The description and extra headers of each error whose status is not 400. */
 const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: string[]]>> = {
   NOT_FOUND: ['For every other path under /api.'],
   METHOD_NOT_ALLOWED: ['For every other method.', 'Allow'],
@@ -168,7 +168,7 @@ function successOf(operation: Operation) {
   return { description: responseDescription, headers, content: { [mediaType ?? 'application/json']: content } }
 }
 
-/** Describes an error response. An operation that deletes cookies deletes them even if it fails. */
+/** Describes an error response. An operation that deletes cookies deletes them with a 5xx error too. */
 function errorOf(code: ErrorCode, operation: Operation) {
   if (errors[code].status === 400) return badRequestOf(operation)
   const { cookies, crossOrigin } = operation

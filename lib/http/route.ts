@@ -98,7 +98,7 @@ export function route<Route extends Definition>(
   return crossOrigin ? { ...handlers, OPTIONS: preflight } : handlers
 }
 
-/** Headers for other sites. Every page can read an error. A successful response replaces `*` by the page's origin. */
+/** Headers for other sites. Every page can read an error. A successful response replaces `*` with the page's origin. */
 const crossOriginHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',

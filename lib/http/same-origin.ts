@@ -23,7 +23,7 @@ export function rejectCrossSite(): Response {
   })
 }
 
-/** Whether a page of this site sent the request. True for programs too, because other sites can't use their cookies. */
+/** Whether a page of this site sent the request. True for programs too, because no site can make them send cookies. */
 export function isSameOrigin(headers: Headers): boolean {
   const site = headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin'

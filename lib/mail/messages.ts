@@ -65,7 +65,7 @@ function html({ language, direction, app, footer, mail }: Texts, content: MailCo
   const { ACCENT_COLOR, ACCENT_COLOR_DARK, CORNER_RADIUS, PUBLIC_URL } = env()
   const { mailLogo, mailLogoDark } = brandFiles()
   const name = escapeHtml(app) // shown by clients that load no images
-  // Outlook uses only the attribute for the height.
+  // For the height, Outlook uses only the attribute.
   const logoSize = ' height="40" style="display:block;height:auto;max-height:40px;max-width:100%;border:0"'
   const logo = mailLogo && logoHtml(name, PUBLIC_URL + mailLogo, mailLogoDark && PUBLIC_URL + mailLogoDark, logoSize)
   const { light, dark } = accentPalette(ACCENT_COLOR, ACCENT_COLOR_DARK)

@@ -31,7 +31,7 @@ export async function queueResetMail(emails: string[], { language, device }: Mai
       )
       SELECT id, ${isWithinCaps(Prisma.sql`candidate.id`)} AS "isAllowed" FROM candidate`
     if (!candidate?.id || !candidate.isAllowed) return false
-    // Not FOR UPDATE, which would block sign-ins. The caps are checked again next, because this snapshot is too old.
+    // Not FOR UPDATE, which would block sign-ins. The next statement checks the caps again, with a newer snapshot.
     const [user] = await tx.$queryRaw<{ id: string; mayReset: boolean }[]>`
       SELECT id, ${mayUsePassword} AS "mayReset" FROM users WHERE id = ${candidate.id} AND disabled_at IS NULL FOR NO KEY UPDATE`
     if (!user) return false
@@ -67,7 +67,7 @@ function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
     FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isRequested})`
 }
 
-/** Returns the CTEs that replace unsent reset emails by a notice. Lock the user in an earlier statement. */
+/** Returns the CTEs that replace unsent reset emails with a notice. Lock the user in an earlier statement. */
 export function noticeInsteadOfResets(userId: Prisma.Sql, request: MailRequest): Prisma.Sql {
   return Prisma.sql`
     mails_deleted AS (
@@ -99,7 +99,7 @@ export async function claimMail(): Promise<ClaimedMail | null> {
   return mail ? { ...mail, requestedAt: dateFromEpoch(mail.requestedAt) } : null
 }
 
-/** Issues the token of an email, unless another sender has claimed it or the user may not reset. Lock order: user, email. */
+/** Issues the token of an email, unless another sender claimed it or no reset is allowed. Lock order: user, email. */
 export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: string): Promise<boolean> {
   const issued = await prisma().$executeRaw`
     WITH locked_user AS MATERIALIZED (

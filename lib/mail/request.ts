@@ -2,7 +2,7 @@ import { deviceOf } from '../device'
 import { languageOf } from '../page/language'
 import type { MailRequest } from './outbox'
 
-/** Returns the data about a request that an email contains. */
+/** Returns the language and the device of a request, for the email that it causes. */
 export function mailRequestOf(headers: Headers): MailRequest {
   return { language: languageOf(headers), device: deviceOf(headers.get('user-agent')) }
 }

@@ -46,7 +46,7 @@ function customProperties({ surface, accent, accentHover, accentEdge, onAccent, 
   )
 }
 
-/** Darkens or brightens a color until it has the contrast with the surface. If necessary, then mixes it with white. */
+/** Darkens or brightens a color until its contrast to the surface is enough. If necessary, then mixes it with white. */
 function withContrast(color: string, surface: string, minContrast: number): string {
   const brightest = format(parse(color).map((value) => (value * 255) / Math.max(...parse(color), 1)))
   const way = surface === surfaces.dark ? [color, brightest, '#ffffff'] : [color, '#000000']

@@ -4,7 +4,7 @@ import { secretNames, tokenHashHeader } from './url-secret'
 
 /** Blanks the secrets in the query of a page, and returns the SHA-256 of its `token`, in hex, or null. */
 export function hideSecrets(query: URLSearchParams): string | null {
-  // As in url-secrets.inline.js: removes other characters, which come from the text around a copied link.
+  // As in url-secrets.inline.js: removes characters that no token has. They come from the text around a copied link.
   const token = (query.get('token') ?? '').replace(/[^\w-]/g, '').slice(0, 43)
   for (const name of secretNames) if (query.getAll(name).some(Boolean)) query.set(name, '')
   return token ? createHash('sha256').update(token).digest('hex') : null

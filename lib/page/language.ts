@@ -6,7 +6,7 @@ import { en, type Texts } from './texts/en'
 import { es } from './texts/es'
 import { fr } from './texts/fr'
 
-/** To add a language, add a file in texts/ and its tag here. */
+/** To add a language, add a file in texts/, its tag here, and a block in crash-texts.json. */
 const textsOf = { en, de, fr, es, ar }
 
 type Language = keyof typeof textsOf

@@ -8,7 +8,8 @@ const longHost = /^(?:https?:)?\/\/+[^/?#]{254}/i // parsing takes time proporti
 
 /**
  * Returns the destination in `?next=`: a path of this site, or a URL of the dashboard's origin. Returns null for other
- * sites, for texts that a browser or proxy might take for another site, for paths that are not pages, and if too long.
+ * sites, for texts that a browser or proxy might take for another site, for paths that are not pages, and for texts
+ * that are too long.
  */
 export function nextDestination(next: unknown, origin: string, dashboardUrl: string): string | null {
   if (typeof next !== 'string' || longHost.test(next) || /[\\\p{Cc}]/u.test(next)) return null
@@ -41,7 +42,7 @@ function isAuthorize(next: string): boolean {
   return next.startsWith(`${authorize}?`)
 }
 
-/** Returns the URL of the sign-in page. Adds `next`, the destination after it, only to our own page. */
+/** Returns the URL of the sign-in page. Adds `next`, the destination after the sign-in, only to our own page. */
 export function signInPageUrl(signInUrl: string, next: string | null): string {
   return next && signInUrl === '/sign-in' ? `/sign-in?next=${encodeURIComponent(next)}` : signInUrl
 }

@@ -3,7 +3,7 @@ import { textsFor } from './language'
 import { plainPage } from './plain-page'
 import { inRelativeTime } from './relative-time'
 
-/** Returns a page without React or scripts that replaces the requested one. `resetSeconds` is for `rateLimitedPage`. */
+/** Returns a page without React or scripts, in place of the requested one. `resetSeconds` is for `rateLimitedPage`. */
 export function substitutePage(
   name: 'rateLimitedPage' | 'unavailablePage' | 'longUrlPage' | 'authorizePage',
   requestHeaders: Headers,

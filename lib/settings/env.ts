@@ -240,7 +240,7 @@ export function isHttps(): boolean {
   return !process.env.PUBLIC_URL?.trim().toLowerCase().startsWith('http://')
 }
 
-/** Whether this service sends email. It has a forgot-password page only if it does. */
+/** Whether this service sends email. Without email, it has no forgot-password page. */
 export function sendsMail(): boolean {
   return env().SMTP_URL !== undefined
 }

@@ -39,7 +39,7 @@ export function parseSigningKeys(json: string) {
     signInKeys: Object.fromEntries(privateKeys.map(({ kid }, index) => [kid, signInKeys[index]!])),
     knownBrowserKeys: derived('known-browser-v1'),
     challengeKeys: derived('second-factor-v1'),
-    // With these keys, the database and Redis do not show who is counted.
+    // For HMACs, so that the database and Redis do not show whose attempts and requests are counted.
     attemptKey: derived('password-attempts-v1')[0]!,
     rateLimitKey: derived('rate-limit-v1')[0]!,
   }

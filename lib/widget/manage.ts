@@ -6,7 +6,7 @@ import { isTokenLive } from './session'
 
 const maxOrigins = 50
 
-/** Throws UsageError unless a text is an origin in a browser's form (RFC 6454), with https, or http on this machine. */
+/** Throws UsageError unless a text is an origin as browsers send it (RFC 6454), with https, or http on this machine. */
 export function demandOrigin(text: string): void {
   const example = 'an origin, like https://www.example.com'
   if (!URL.canParse(text) || !/^https?:/i.test(text)) throw new UsageError(`“${text}” is not ${example}.`)

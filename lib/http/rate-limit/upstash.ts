@@ -19,7 +19,7 @@ export function connectUpstash({ keyPrefix, points, duration }: LimiterOptions):
   return async (key) => {
     const { success, remaining, reset } = await limiter.limit(String(key))
     const result = new RateLimiterRes(remaining, reset - Date.now())
-    // The limiter also blocks clients after results without a number. If the clock was set back, it blocks too long.
+    // The limiter would block the client after a result without a number, and too long if the clock was set back.
     if (Number.isNaN(remaining) || result.msBeforeNext > duration * 1000) blockedUntil.clear()
     if (!success) throw result
     return result
