@@ -125,5 +125,5 @@ const shuffled = <Item>(items: readonly Item[]): Item[] => [...items].sort(() =>
 
 runCommand({
   usage,
-  commands: { '--only=NAME… --rows=N --against=FOLDER --peers': bench },
+  commands: { '--only=NAME… --rows=N --against=COMMIT --peers': bench },
 })

@@ -24,7 +24,7 @@ function requireMail(): void {
 
 async function status({ json = false }: { json?: boolean }): Promise<void> {
   const kinds = await outboxStatus()
-  if (kinds.length === 0 && !json) console.log('No mails in the past day.')
+  if (kinds.length === 0 && !json) console.log('No emails in the past day.')
   for (const counts of kinds) {
     const { kind, waiting, tried, sent, gaveUp } = counts
     const text = `${kind}: ${sent} sent, ${waiting} waiting (${tried} of them after an attempt), ${gaveUp} given up`

@@ -149,7 +149,7 @@ async function invite(email: string, flags: Flags): Promise<void> {
   if (user.disabledAt) throw new UsageError(`${user.email} is disabled: npm run users -- enable ${user.email}`)
   if (user.ssoOnly) throw new UsageError(`${user.email} can only sign in through SSO, and needs no password.`)
   const queued = await queueResetMail([user.email], { language, device: null })
-  if (!queued) throw new UsageError(`${user.email} got too many mails recently. Try again later.`)
+  if (!queued) throw new UsageError(`${user.email} got too many emails recently. Try again later.`)
   console.log(`${added ? 'Added' : 'Invited'} ${user.email}. A mail with a link is on its way.`)
   await sendDueMails(30_000)
 }

@@ -23,9 +23,9 @@ export function readUsers(csv: string): ImportedUser[] {
     const email = parseEmailAddress(given.toLowerCase())
     if (!fields) wrong(`not of the form ${header}`)
     else if (!email) wrong('not an email address, like ada@example.com')
-    else if (users.has(email)) wrong(`${email} is there twice`)
+    else if (users.has(email)) wrong(`${email} appears twice`)
     else if (hash && !bcryptHash.test(hash))
-      wrong('the hash is not one of bcrypt, with $2a$, $2b$ or $2y$ and a cost of 4 to 14')
+      wrong('the hash is not a bcrypt hash with $2a$, $2b$ or $2y$ and a cost of 4 to 14')
     else users.set(email, { email, emailDomain: emailDomain(email), passwordHash: hash || null })
   }
   if (users.size > maxUsers) throw new UsageError(`The file has more than ${maxUsers} users: split it.`)

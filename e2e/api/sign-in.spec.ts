@@ -259,7 +259,7 @@ async function newKeys(attempt: Attempt, headers: Record<string, string>): Promi
 }
 
 function expectLimited({ status, body, headers }: ApiResponse): void {
-  const message = 'There were too many sign-ins with wrong passwords. Wait as long as the Retry-After header says.'
+  const message = 'There were too many sign-ins with wrong passwords. Wait a few minutes, then try again.'
   expect([status, body]).toEqual([429, { ok: false, code: 'RATE_LIMITED', message, requestId: expect.any(String) }])
   const seconds = Number(headers.get('retry-after'))
   expect(seconds).toBeGreaterThan(windowSeconds - 120)

@@ -26,7 +26,7 @@ export const errors = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send the body as application/json, in UTF-8, uncompressed.' },
   RATE_LIMITED: {
     status: 429,
-    message: 'Too many requests from your network. Wait as long as the Retry-After header says.',
+    message: 'Too many requests from your network. Wait a few minutes, then try again.',
   },
   INTERNAL_ERROR: {
     status: 500,
@@ -38,10 +38,10 @@ export const errors = {
 /** Messages that replace the default message of a code where more is known. */
 export const invalidTokenMessage = 'This link is unknown, was already used, or has expired. Request a new one.'
 export const tooManyPasswordsMessage =
-  'There were too many sign-ins with wrong passwords. Wait as long as the Retry-After header says.'
+  'There were too many sign-ins with wrong passwords. Wait a few minutes, then try again.'
 export const invalidEmailMessage = 'Enter one email address, like name@example.com.'
 export const wrongPasswordMessage = 'The current password is wrong.'
-export const tooManyCodesMessage = 'There were too many codes. Wait as long as the Retry-After header says.'
+export const tooManyCodesMessage = 'There were too many codes. Wait a few minutes, then try again.'
 export const originNotApprovedMessage = 'This widget may not be used on this site.'
 export const outcomeUnknownMessage =
   'The database connection was lost, so the outcome is unknown. Do not retry automatically.'

@@ -64,12 +64,12 @@ const ok = { response: schemas.OkResponse, responseExample: { ok: true } }
 const ofSecondFactor = {
   session: 'required',
   setting: 'PASSWORD_SIGN_IN',
-  description: 'Exists where `POST /api/auth/sign-in` does.',
-  badRequest: 'The password is wrong; or the code is wrong or used; or the enrolment is invalid',
+  description: 'Unless `PASSWORD_SIGN_IN` is `true`, the path responds with 404.',
+  badRequest: 'The password is wrong, the code is wrong or used, or the enrolment is invalid',
 } as const
 const ofEnrolment = {
   setting: 'SECOND_FACTOR',
-  description: 'Unless `SECOND_FACTOR` is `true`, the path is 404.',
+  description: 'Unless `SECOND_FACTOR` is `true`, the path responds with 404.',
 } as const
 const recoveryCodes = {
   response: schemas.RecoveryCodesResponse,
@@ -91,10 +91,10 @@ export const operations = {
     ...post('Operations', 'sso-exchange', paths.exchangeSsoCode),
     summary: 'Exchange a one-time SSO code for a session.',
     description:
-      'Each code works once, and a code that was issued for one browser works in no other. A used code that is\n' +
-      'presented again ends the session that it started (RFC 6749 §4.1.2), except from the browser that used it.\n' +
-      'A success ends the sessions of the cookies that the request has.\n' +
-      'A code of `GET /api/auth/authorize` needs its `codeVerifier`; cookies are then ignored, and none are set.',
+      'Each code works once. A code that was issued for one browser works only in this browser. If a client\n' +
+      'that did not exchange the code presents it again, the session that the code started ends (RFC 6749\n' +
+      '§4.1.2). A success ends the sessions whose cookies the request contains. A code of\n' +
+      '`GET /api/auth/authorize` needs a `codeVerifier`. Then cookies are ignored, and none are set.',
     request: schemas.SsoExchangeRequest,
     requestExample: { code: 'uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
     ...tokens,
@@ -102,7 +102,7 @@ export const operations = {
     cookies: 'sets for browsers',
     errors: ['SSO_EXCHANGE_INVALID'],
     badRequest:
-      'The code is unknown, used, expired, of another browser or a disabled user, or its verifier is missing or wrong',
+      'The code is unknown, used, expired or of another browser, its user is disabled, or `codeVerifier` is wrong',
     issueExamples: { code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' } },
   },
   signIn: {
@@ -110,19 +110,20 @@ export const operations = {
     setting: 'PASSWORD_SIGN_IN',
     summary: 'Sign in with an email address and a password.',
     description:
-      'Unless `PASSWORD_SIGN_IN` is `true`, the path is 404. A success ends the sessions of the cookies that\n' +
-      `the request has. Within ${passwordLimits.windowSeconds / 60} minutes, ${passwordLimits.perAccountAndNetwork} attempts\n` +
-      `per account and network may fail, ${passwordLimits.perAccount} per account and ${passwordLimits.perNetwork} per\n` +
-      `network; a browser that signed in to the account before has ${passwordLimits.perKnownBrowser} of its own.\n` +
-      'Further ones are 429, with the same response for accounts that do not exist.\n' +
-      'A user with a second factor gets a challenge instead of a session, as a cookie too.',
+      'Unless `PASSWORD_SIGN_IN` is `true`, the path responds with 404. A success ends the sessions whose\n' +
+      `cookies the request contains. In ${passwordLimits.windowSeconds / 60} minutes,\n` +
+      `${passwordLimits.perAccountAndNetwork} attempts may fail per account and network,\n` +
+      `${passwordLimits.perAccount} per account, and ${passwordLimits.perNetwork} per network. A browser in\n` +
+      `which the user signed in before has its own ${passwordLimits.perKnownBrowser} attempts. Further attempts\n` +
+      'get a 429. The responses are the same for accounts that do not exist. A user with a second factor gets a\n' +
+      'challenge instead of a session, in the body and as a cookie.',
     request: schemas.SignInRequest,
     requestExample: { email: 'ada@example.com', password },
     ...tokens,
-    responseDescription: 'The session. Browsers also receive both tokens as cookies, and one that makes them known.',
+    responseDescription: 'The session. Browsers also get both as cookies, and one that makes them known browsers.',
     cookies: 'sets',
     errors: ['SIGN_IN_INVALID', 'SECOND_FACTOR_REQUIRED'],
-    badRequest: 'There is no such user, the user may use no password, or it is wrong; or this is not one email address',
+    badRequest: 'There is no such user, the user may have no password, the password is wrong, or `email` is no address',
     issueExamples: { email: emailIssue },
   },
   signInSecondFactor: {
@@ -130,16 +131,17 @@ export const operations = {
     setting: 'PASSWORD_SIGN_IN',
     summary: 'Complete a sign-in with a code of an authenticator app, or with a recovery code.',
     description:
-      'Exists where `POST /api/auth/sign-in` does. A challenge works for ten minutes, and starts one session at most.\n' +
-      `A code works once. Within ${passwordLimits.windowSeconds / 60} minutes, ${passwordLimits.perSecondFactor} may fail.\n` +
-      `After ${maxSecondFactorFailures} wrong ones in a row, only a recovery code works.`,
+      'Unless `PASSWORD_SIGN_IN` is `true`, the path responds with 404. A challenge works for ten minutes, and\n' +
+      `starts at most one session. A code works once. In ${passwordLimits.windowSeconds / 60} minutes,\n` +
+      `${passwordLimits.perSecondFactor} codes may be wrong. After ${maxSecondFactorFailures} wrong codes in a\n` +
+      'row, only a recovery code works.',
     request: schemas.SignInSecondFactorRequest,
     requestExample: { challenge: 'WwT2rTweSlWaDG-eLRt8NGk2CoI'.padEnd(88, 'x'), code },
     ...tokens,
-    responseDescription: 'The session, as of a sign-in. Browsers lose the cookie with the challenge.',
+    responseDescription: 'The session, as after a sign-in. The cookie with the challenge is deleted.',
     cookies: 'sets',
     errors: ['CHALLENGE_INVALID', ...ofCode],
-    badRequest: 'The challenge is invalid, expired or used, or the account has changed; or the code is wrong or used',
+    badRequest: 'The challenge is invalid, expired or used, the account has changed, or the code is wrong or used',
   },
   getSecondFactor: {
     ...ofSecondFactor,
@@ -157,7 +159,7 @@ export const operations = {
     request: schemas.StartSecondFactorRequest,
     requestExample: { password },
     response: schemas.StartSecondFactorResponse,
-    responseDescription: 'The secret, to be confirmed with its first code within ten minutes.',
+    responseDescription: 'The secret. The user must confirm it with its first code within ten minutes.',
     responseExample: {
       ok: true,
       secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
@@ -200,13 +202,14 @@ export const operations = {
     ...post('Operations', 'reset-password', paths.resetPassword),
     summary: 'Set a new password with the token from a reset email.',
     description:
-      'Ends every session of the user. A rejected password leaves the token valid: the `path` of the issue tells\n' +
-      `\`token\` from \`password\`. Issues of a password: ${schemas.passwordIssueCodes.map((code) => `\`${code}\``).join(', ')}.`,
+      'Ends every session of the user. After a rejected password, the token stays valid: then the `path` of\n' +
+      'each issue is `password`, not `token`. Issues of a password:\n' +
+      `${schemas.passwordIssueCodes.map((code) => `\`${code}\``).join(', ')}.`,
     request: schemas.ResetPasswordRequest,
     requestExample: { token: 'tH5eN1kV8oJ3iX6aU0yC9zQ2wM4rS7dF_bG-lPqKxEv', password },
     responseDescription: 'The password is changed.',
     ...ok,
-    badRequest: 'The token is unknown, used or expired; or the password is rejected',
+    badRequest: 'The token is unknown, used or expired, or the password is rejected',
     issueExamples: { token: tokenIssue, password: passwordIssue },
   },
   changePassword: {
@@ -214,40 +217,43 @@ export const operations = {
     setting: 'PASSWORD_SIGN_IN',
     summary: 'Replace the password of the signed-in user.',
     description:
-      'Ends every other session of the user. A wrong current password counts as an attempt to sign in. Issues of the new\n' +
-      'one are those of a reset. Unless `PASSWORD_SIGN_IN` is `true`, the path is 404.',
+      'Ends every other session of the user. A wrong current password counts as an attempt to sign in. The\n' +
+      'issues of a new password are those of a reset. Unless `PASSWORD_SIGN_IN` is `true`, the path responds\n' +
+      'with 404.',
     request: schemas.ChangePasswordRequest,
     requestExample: { currentPassword: 'meadow otter lantern', password },
     responseDescription: 'The password is changed.',
     ...ok,
     session: 'required',
     errors: ['SIGN_IN_INVALID'],
-    badRequest: 'The current password is wrong, or the user may use none; or the new one is rejected',
+    badRequest: 'The current password is wrong, the user may not have a password, or the new password is rejected',
     issueExamples: { password: passwordIssue },
   },
   forgotPassword: {
     ...post('Operations', 'forgot-password', paths.forgotPassword),
     setting: 'SMTP_URL',
     noDatabase: true,
-    summary: 'Mail a user a link to set a new password.',
+    summary: 'Email a user a link to set a new password.',
     description:
-      'The response is the same for every address, and comes before any look-up. At most 1 email a minute and 3 an\n' +
-      'hour per user, and 1 an hour after 10 in a day. Without the settings for email, the path is 404.',
+      'The response is the same for every address, and is sent before the user is looked up. A user gets at\n' +
+      'most 1 email in a minute and 3 in an hour, and 1 in an hour after 10 in a day. Without the settings for\n' +
+      'email, the path responds with 404.',
     request: schemas.ForgotPasswordRequest,
     requestExample: { email: 'ada@example.com' },
-    responseDescription: 'If there is such a user who may set a password, an email is on its way.',
+    responseDescription: 'If the address belongs to a user who may set a password, an email follows.',
     ...ok,
-    badRequest: 'This is not one email address',
+    badRequest: '`email` is not one address',
     issueExamples: { email: emailIssue },
   },
   refreshSession: {
     ...post('Sessions', 'refresh', paths.refreshSession),
     summary: 'Renew a session with its refresh token.',
     description:
-      `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds: until then, the current and the\n` +
-      'previous token both return the current one, so that parallel requests and lost responses do no harm.\n' +
-      'Any older token ends the session (RFC 9700 §4.14.2). The session itself is never extended.\n' +
-      'A refresh by cookie returns the refresh token only as a cookie. A rejected one keeps the cookies.',
+      `Rotates the refresh token, at most once in ${refreshGraceSeconds} seconds. During these seconds, the\n` +
+      'current and the previous token both return the current token, so that parallel requests and lost\n' +
+      'responses do no harm. An older token ends the session (RFC 9700 §4.14.2). The end of the session never\n' +
+      'changes. If the token was sent as a cookie, the new one is returned only as a cookie. An error deletes\n' +
+      'no cookies.',
     request: schemas.RefreshTokenRequest,
     requestExample: { refreshToken },
     response: schemas.RefreshResponse,
@@ -260,9 +266,9 @@ export const operations = {
   },
   getSession: {
     ...get('Sessions', 'session', paths.getSession),
-    summary: 'Whose session this is, and until when.',
+    summary: 'Get the session of the request, and its user.',
     description:
-      'Rejects a revoked session at once. For browsers: all requests of one server count against the limit of its address.',
+      'Rejects a revoked session at once. Call it from browsers: the requests of a server all count against one limit.',
     response: schemas.SessionResponse,
     responseDescription: 'The session is live.',
     responseExample: {
@@ -277,9 +283,10 @@ export const operations = {
   listSessions: {
     ...get('Sessions', 'sessions', paths.listSessions),
     summary: 'The live sessions of the user.',
-    description: 'Newest first. The session of a browser and those that dashboards got from it count as one.',
+    description:
+      'The newest is first. The session of a browser is listed together with the sessions that dashboards got from it.',
     response: schemas.SessionsResponse,
-    responseDescription: 'The session of the request is live.',
+    responseDescription: 'The live sessions.',
     responseExample: {
       ok: true,
       sessions: [
@@ -299,21 +306,21 @@ export const operations = {
     ...post('Sessions', 'end-sessions', paths.endSessions),
     summary: 'End a session of the user, or all others.',
     description:
-      'A session ends with those that dashboards got from it. `others` spares the session of the request with all of\n' +
-      'these, and also invalidates codes with which another session could start.',
+      'If a session ends, the sessions that dashboards got from it end too. `others` ends all sessions except\n' +
+      'that of the request and its dashboards. It also invalidates codes that could start another session.',
     request: schemas.EndSessionsRequest,
     requestExample: { sessionId },
     responseDescription: 'The sessions have ended, or the user has no such session.',
     ...ok,
     session: 'required',
-    badRequest: 'There is neither `sessionId` nor `others`',
+    badRequest: 'The body has neither `sessionId` nor `others`',
   },
   signOut: {
     ...post('Sessions', 'sign-out', paths.signOut),
     summary: 'End the sessions of the request.',
     description:
       'Ends the session of each valid credential: the refresh token in the body, the Bearer token, the cookies.\n' +
-      'Ignores invalid and expired ones. Deletes the cookies in any case. Send `{}` without a token.',
+      'Ignores invalid and expired credentials. Always deletes the cookies. Without a token, send `{}`.',
     request: schemas.RefreshTokenRequest,
     requestExample: {},
     responseDescription: 'The sessions have ended, or there was none.',
@@ -326,9 +333,9 @@ export const operations = {
     setting: 'WIDGET_SIGNING_KEYS',
     summary: 'Get a JWT for the API of a widget, on a page of an approved origin.',
     description:
-      'The browser sends the `Origin` of the page, which must be approved for the widget. Call it with\n' +
-      '`credentials: "omit"`. It has a rate limit of its own, with the numbers of the platform limit. Without the setting\n' +
-      '`WIDGET_SIGNING_KEYS`, the path is 404.',
+      'The browser sends the `Origin` of the page, which must be approved for the widget. Use\n' +
+      '`credentials: "omit"`. The operation has its own rate limit, with the values of the platform limit. Without the\n' +
+      'setting `WIDGET_SIGNING_KEYS`, the path responds with 404.',
     request: schemas.WidgetSessionRequest,
     requestExample: { widgetToken: 'wgt_uZ3TqJ0q8cYk1m5b7Xv9WnD2sR4fG6hL0pA_eB-cKdM' },
     response: schemas.WidgetSessionResponse,
@@ -343,27 +350,27 @@ export const operations = {
     ...get('Keys', 'widget-jwks', paths.getWidgetKeys),
     setting: 'WIDGET_SIGNING_KEYS',
     summary: 'The public keys of the widget JWTs (RFC 7517).',
-    description: 'Never those of the session JWTs. Without the setting `WIDGET_SIGNING_KEYS`, the path is 404.',
-    responseDescription: 'Every key that may have signed a valid widget JWT, and the next one.',
+    description: 'They never sign session JWTs. Without the setting `WIDGET_SIGNING_KEYS`, the path responds with 404.',
+    responseDescription: 'Every key that may have signed a valid widget JWT, and the next key.',
   },
   getSigningKeys: {
     ...publicKeys,
     ...get('Keys', 'jwks', paths.getSigningKeys),
     summary: 'The public keys of the session JWTs (RFC 7517).',
-    description: 'A key is published for longer than the response may be cached before it signs.',
-    responseDescription: 'Every key that may have signed a valid session, and the next one.',
+    description: 'Before a key signs its first JWT, it is published for longer than this response may be cached.',
+    responseDescription: 'Every key that may have signed a valid session JWT, and the next key.',
   },
   getHealth: {
     ...get('Health', 'health', paths.getHealth),
     summary: 'Whether the process is alive.',
-    description: 'Does not look at the database.',
+    description: 'Does not query the database.',
     noDatabase: true,
     responseDescription: 'Alive.',
     ...ok,
   },
   getReadiness: {
     ...get('Health', 'health-ready', paths.getReadiness),
-    summary: 'Whether the process can serve.',
+    summary: 'Whether the process can serve requests.',
     description: 'The database responds, is writable, and has every migration of this version.',
     responseDescription: 'Ready.',
     ...ok,

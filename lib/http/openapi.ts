@@ -13,7 +13,7 @@ export const usualHeaders = ['Cache-Control', 'X-Request-Id', 'X-Content-Type-Op
 
 const headerObjects = {
   'Cache-Control': header('Never cached.', { const: 'no-store' }),
-  'X-Request-Id': header('Names the request in the log: that of the request if it has this form, else a new one.', {
+  'X-Request-Id': header('Identifies the request in the log. The ID of the client if it has this format, or a new one.', {
     pattern: '^[\\w.-]{8,40}$',
   }),
   'X-Content-Type-Options': header('The body is what Content-Type says.', { const: 'nosniff' }),
@@ -30,10 +30,11 @@ const headerObjects = {
   'Accept-Post': header('The media type that the path accepts.', { const: 'application/json' }),
   'WWW-Authenticate': header('How to authenticate (RFC 6750 §3).', { const: 'Bearer' }),
   'Set-Cookie': header(
-    'Two fields: the session JWT and the refresh token, where no script can read them. Over https the names are\n' +
-      '`__Host-session` and `__Host-refresh`, on http://localhost `session` and `refresh`. After a sign-in with a\n' +
-      'password, a third one, `__Host-known` or `known`, gives the browser attempts of its own for this account. If the\n' +
-      'user has a second factor, the challenge is in `__Host-challenge` or `challenge` meanwhile.',
+    'Two cookies that no script can read: the session JWT and the refresh token. Over https, their names are\n' +
+    '`__Host-session` and `__Host-refresh`. On http://localhost, they are `session` and `refresh`. After a\n' +
+    'sign-in with a password, a third cookie (`__Host-known` or `known`) gives the browser its own attempts for\n' +
+    'this account. If the user has a second factor, the cookie `__Host-challenge` or `challenge` contains the\n' +
+    'challenge.',
     {
       pattern: `${cookiePattern('[^;]+', '[1-9]\\d*', 'session|refresh|known|challenge')}|${cookiePattern('', '0', 'challenge')}`,
     },
@@ -56,19 +57,20 @@ function cookiePattern(value: string, seconds: string, names = 'session|refresh'
 
 /** The description and extra headers of each error whose status is not 400. */
 const sharedErrors: Partial<Record<ErrorCode, [description: string, ...headers: string[]]>> = {
-  NOT_FOUND: ['For every other path under /api.'],
-  METHOD_NOT_ALLOWED: ['For every other method.', 'Allow'],
+  NOT_FOUND: ['The response for all other paths under /api.'],
+  METHOD_NOT_ALLOWED: ['The response to all other methods.', 'Allow'],
   PAYLOAD_TOO_LARGE: ['The body is larger than 16 KiB. It was not read to its end.'],
   UNSUPPORTED_MEDIA_TYPE: ['The body is not application/json in UTF-8, or it is compressed.', 'Accept-Post'],
-  RATE_LIMITED: ['Over the platform limit, or too many attempts to sign in. Nothing was done.', 'Retry-After'],
+  RATE_LIMITED: ['There were too many requests, or too many attempts to sign in. Nothing was done.', 'Retry-After'],
   ORIGIN_REJECTED: ['The `Origin` of the page is not approved for the widget.'],
   SECOND_FACTOR_REQUIRED: ['The password is right, and the user has a second factor. No session exists.', 'Set-Cookie'],
-  SECOND_FACTOR_LOCKED: ['There were too many wrong codes. A recovery code unlocks, or an operator.'],
-  SECOND_FACTOR_CONFLICT: ['The second factor is already on, or it is off.'],
+  SECOND_FACTOR_LOCKED: ['There were too many wrong codes. A recovery code or an operator unlocks the second factor.'],
+  SECOND_FACTOR_CONFLICT: ['Another request switched the second factor on or off.'],
   SESSION_INVALID: ['The JWT is missing, invalid or expired, or its session has ended.', 'WWW-Authenticate'],
-  INTERNAL_ERROR: ['An unexpected server error. The log has its cause, under the request ID.'],
+  INTERNAL_ERROR: ['An unexpected server error. The log contains its cause and the request ID.'],
   SERVICE_UNAVAILABLE: [
-    'The database is unreachable or slow, or too many passwords are hashed. Nothing was changed, unless `outcome` is `unknown`.',
+    'The database is unreachable or slow, or too many passwords are queued for hashing. Nothing was changed, unless\n' +
+      '`outcome` is `unknown`.',
     'Retry-After',
   ],
 }
@@ -96,13 +98,12 @@ export const openApiDocument = {
     version: '1.0.0',
     summary: 'Completes SSO sign-in and password reset.',
     description:
-      'JSON in UTF-8 both ways. The one-time value in a body authorizes its operation; a session is presented as a\n' +
-      'Bearer token or in the cookies of the browser.\n' +
-      'The exchange and the reset are not idempotent: never retry them automatically after a dropped connection,\n' +
-      'because the first request may have taken effect. A refresh and a sign-out can be retried.\n' +
-      'Ignore fields that you do not know.\n' +
-      `Pages, routes and documents share one limit of requests per ${windowSeconds / 60} minutes and client IP address\n` +
-      '(IPv6: /64 network): see the header RateLimit-Policy.',
+      'Requests and responses are JSON in UTF-8. The one-time value in a body authorizes its operation. A\n' +
+      'session JWT is sent as a Bearer token or in the cookies of the browser. The exchange and the reset are\n' +
+      'not idempotent. Never retry them automatically after a dropped connection, because the first request may\n' +
+      'have taken effect. A refresh and a sign-out can be retried. Ignore fields that you do not know. Each\n' +
+      `client IP address (IPv6: /64) has one limit of requests in ${windowSeconds / 60} minutes, for pages,\n` +
+      'endpoints and documents together. The header RateLimit-Policy contains this limit.',
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'The origin of this document.' }],

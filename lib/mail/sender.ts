@@ -45,7 +45,7 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
       await sendClaimed(mail, endsAt - performance.now() - storeMs)
     }
   } catch (error) {
-    log.error({ cause: describeCause(error) }, 'mails could not be read: they are tried again later')
+    log.error({ cause: describeCause(error) }, 'the outbox could not be read: its emails are sent later')
   } finally {
     globals.mailWorkers--
   }

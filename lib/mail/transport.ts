@@ -16,7 +16,7 @@ export class MailError extends Error {
   readonly verdict: 'rejected' | 'ours' | 'temporary'
 
   constructor(override readonly cause: Error & { code?: string; command?: string; responseCode?: number }) {
-    super('The mail was not sent.')
+    super('The email was not sent.')
     const { code, command, responseCode } = cause
     const aboutThisMail =
       (code === 'EENVELOPE' || code === 'EMESSAGE') && (command === 'RCPT TO' || command === 'DATA') && responseCode

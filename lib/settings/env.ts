@@ -226,7 +226,7 @@ function conflicts({ SMTP_URL, MAIL_FROM }: Given, env: Env | undefined) {
     MAIL_FROM && !SMTP_URL && 'SMTP_URL is missing: MAIL_FROM is set',
     // Scripts of our own origin could sign in to such a dashboard, and read its refresh token.
     env?.DASHBOARD_CALLBACK_URLS.some((url) => new URL(url).origin === env.PUBLIC_URL) &&
-      'DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: a dashboard there uses the cookies',
+      'DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: such a dashboard uses the session cookie instead',
     // Anybody can get a widget JWT. A service that checks only the signature must not accept it as a session JWT.
     env?.WIDGET_SIGNING_KEYS?.published.some(({ kid }) => kids?.includes(kid)) &&
       'WIDGET_SIGNING_KEYS must not have a key of SESSION_SIGNING_KEYS',
