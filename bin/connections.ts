@@ -200,10 +200,10 @@ async function remove(connection: ListedConnection): Promise<void> {
 async function reportWithoutWayIn({ domains }: ListedConnection, mayReset: boolean): Promise<void> {
   const count = await connections.countWithoutWayIn(domains)
   if (count === 0) return
-  console.log(`Users of its domains who are left without a way in: ${count}.`)
+  console.log(`Users of its domains who can no longer sign in: ${count}.`)
   if (mayReset) return console.log('They can choose a password by a reset link: npm run users -- invite EMAIL')
   for (const domain of domains)
-    console.log(`To let them in by a password: npm run users -- allow-password --domain ${domain}`)
+    console.log(`To allow them a password: npm run users -- allow-password --domain ${domain}`)
 }
 
 const jsonFields = 'slug name kind issuer domains users provision listed allowPasswords sessionHours disabledAt'

@@ -136,9 +136,9 @@ test('prints how many users can’t sign in any more, and the command that allow
   const other = await addTestConnection(`other.${domain}`)
   await linkUser(linked.id, other, { issuer: 'https://idp.example.com', subject: 'joe' })
   await addHere()
-  const left = (count: number) => `Users of its domains who are left without a way in: ${count}.\n`
+  const left = (count: number) => `Users of its domains who can no longer sign in: ${count}.\n`
   const allow = `npm run users -- allow-password --domain ${domain}`
-  expect((await connections('disable', slug)).stdout).toContain(`${left(3)}To let them in by a password: ${allow}\n`)
+  expect((await connections('disable', slug)).stdout).toContain(`${left(3)}To allow them a password: ${allow}\n`)
   const users = (...parameters: string[]) => run(['users', 'allow-password', ...parameters])
   expect((await users('--domain', domain.toUpperCase())).stdout).toBe('Users who may now have a password: 5.\n')
   const reset = async () => (await post(resetPath, { token: await newToken(ada), password: newPassword() })).status
