@@ -4,7 +4,7 @@ import setUp from './support/global-setup'
 import { problemsOf } from './support/page-checks'
 import { show, stateNames } from './support/page-states'
 
-// `npm run test:axe` checks every page state in every language, and so in both text directions, in
+// `npm run test:axe` checks every page state in every language (and so in both text directions), in
 // both color schemes, and in the widths and text sizes below. This takes half an hour.
 
 const viewports = [

@@ -4,7 +4,7 @@ export default defineConfig({
   globalSetup: './support/global-setup.ts',
   outputDir: './results/traces',
   reporter: process.env.CI ? [['list']] : [['line']],
-  workers: 2, // one worker runs all tests of a file, which share its servers
+  workers: 2, // except in `commands`, one worker runs all tests of a file, which share servers
   forbidOnly: true,
   timeout: 60_000,
   expect: { timeout: 15_000 }, // a reset may have to wait for twenty resets of another test

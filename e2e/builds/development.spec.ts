@@ -22,8 +22,8 @@ import { problemsOf } from '../support/page-checks'
 import { keepSecret } from '../support/secrets'
 import { freePort } from '../support/server'
 
-// Inside the project, because Turbopack does not follow symbolic links out of its root. The build
-// warns about two lock files.
+// Inside the project, because Turbopack does not follow symbolic links out of its root. Without
+// package-lock.json, because the build would warn about two lock files.
 const checkout = `${project}.data/checkout/`
 // The commands get no settings of this process.
 const { PATH, HOME } = process.env

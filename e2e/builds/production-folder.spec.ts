@@ -125,7 +125,7 @@ test.describe('with a brand', () => {
   })
   test.afterAll(() => server.stop())
 
-  test('serves the brand’s files cached and without counting the requests, but counts missing files', async () => {
+  test('serves the brand’s files with caching, and the rate limit counts only requests for missing ones', async () => {
     const headers = { 'X-Forwarded-For': newAddress() }
     const left = async () =>
       Number((await fetch(`${server.url}/api/health`, { headers })).headers.get('ratelimit')!.match(/r=(\d+)/)![1])

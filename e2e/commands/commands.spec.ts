@@ -296,7 +296,7 @@ test.describe('npm run users', () => {
     }
   })
 
-  test('explains an unknown user, address or command, and changes nothing', async ({ user, sql }) => {
+  test('explains an unknown user or an invalid address, and changes nothing', async ({ user, sql }) => {
     const unknown = 'There is no user nobody@example.com. Add it with npm run users -- add nobody@example.com\n'
     expect(await users('disable', 'nobody@example.com')).toMatchObject({ code: 2, stderr: unknown })
     const imported = `${Date.now()},imported@example.com`
@@ -312,7 +312,7 @@ test.describe('npm run users', () => {
 })
 
 test.describe('npm run issue', () => {
-  test('--json prints only a valid secret, its URL and its expiry', async ({ user, post, url }) => {
+  test('--json prints a valid secret, its URL, its expiry, and nothing else', async ({ user, post, url }) => {
     const { stdout } = await run(['issue', '--', 'sso-code', user.email.toUpperCase(), '--json'])
     const issued = JSON.parse(stdout)
     keepSecret(issued.secret)

@@ -239,7 +239,7 @@ To exempt one, for emergencies: npm run users -- allow-password EMAIL
   expect((await post(paths.refreshSession, { refreshToken: session.refreshToken })).status).toBe(200)
 })
 
-test('rejects sign-ins of a connection with several tenants until each has its domains', async ({ sql, url }) => {
+test('rejects sign-ins of a connection with several tenants until each tenant has domains', async ({ sql, url }) => {
   const [one, two] = [randomUUID(), randomUUID()]
   await addHere({ provision: true })
   await sql(`UPDATE connections SET settings = settings || $2 WHERE slug = $1`, [slug, { tenants: [one, two] }])
@@ -355,7 +355,7 @@ test('checks a connection, and prints the error', async () => {
     ENCRYPTION_KEY: '',
     CONNECTION_SECRETS_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.ENCRYPTION_KEY}`,
   })
-  // The client secret was decrypted, because discovery failed instead.
+  // Discovery fails only after the client secret was decrypted.
   expect(newKeyFirst.stderr).toMatch(/^CONNECTION_SECRETS_KEY has a new name.*\n.*discovery_issuer/)
   await provider.stop()
   expect((await connections('check', slug)).stderr).toContain('provider_unreachable')

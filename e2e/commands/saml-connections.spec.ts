@@ -117,7 +117,7 @@ test('the metadata can demand signed requests, but it can’t turn off a check',
   expect(row!.settings).toMatchObject({ signRequests: true, signed: 'either' })
 })
 
-test('updates what flags name, fetches metadata, and signs requests if the metadata demands it', async ({ sql }) => {
+test('updates the given fields, fetches metadata, and signs requests if the metadata demands it', async ({ sql }) => {
   let [status, body] = [200, metadataOf(provider)]
   const { url: host, stop } = await listen(createServer((_, response) => response.writeHead(status).end(body)))
   const update = (...parameters: string[]) => connections(['update', slug, ...parameters])

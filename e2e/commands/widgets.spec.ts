@@ -8,7 +8,7 @@ import { startServer } from '../support/server'
 
 const origin = 'https://www.example.com'
 
-test('each command of npm run widgets has its effect on the endpoint', async () => {
+test('each command of npm run widgets takes effect at the widget endpoint', async () => {
   const database = await openOwnDatabase()
   const settings = { DATABASE_URL: database.url(), DIRECT_DATABASE_URL: database.url() }
   const server = await startServer({ ...settings, WIDGET_SIGNING_KEYS: newSigningKeys() })

@@ -70,7 +70,7 @@ for (const [what, end] of Object.entries(enders)) {
           await enableUser(user.id) // so that nothing is rejected only because the user is disabled
           expect(await servers.alive([browser!, ...given])).toEqual([])
           const later: Tokens[] = []
-          for (const code of codes) await exchange(code, later) // unused codes too
+          for (const code of codes) await exchange(code, later) // including the unused codes
           expect([await openDashboard(), later]).toEqual([false, []])
         },
       }

@@ -222,7 +222,7 @@ async function hold(statement: string): Promise<() => Promise<void>> {
   }
 }
 
-test('a reset during which PostgreSQL freezes changes nothing and does not affect later uses of the connection', async () => {
+test('when PostgreSQL freezes during a reset, nothing changes, and later uses of the connection succeed', async () => {
   const server = await startServer({ ...settings, DATABASE_POOL_SIZE: '1' })
   const [token, code] = [(await issue(resetPath, 1))[0]!, (await issue(exchangePath, 1))[0]!]
   const password = newPassword()
@@ -254,7 +254,7 @@ test('PostgreSQL releases the locks of a server that freezes during a reset, and
   try {
     await release() // the transaction of the server locks the user now
     await expect.poll(() => postgres.sql(idle), { intervals: [50] }).toHaveLength(1)
-    await postgres.sql(`SET lock_timeout = '60s'; SELECT 1 FROM users FOR UPDATE`) // waits until PostgreSQL has ended it
+    await postgres.sql(`SET lock_timeout = '60s'; SELECT 1 FROM users FOR UPDATE`) // waits until that transaction ends
     expect(await postgres.sql(idle)).toEqual([])
   } finally {
     shared.process.kill('SIGCONT')
@@ -305,7 +305,7 @@ const faults: Record<string, { begin: () => unknown; end: () => unknown }> = {
 }
 
 for (const [what, { begin, end }] of Object.entries(faults)) {
-  test(`when PostgreSQL is ${what}, responds with 503 in time, uses no code or token, and recovers`, async () => {
+  test(`when PostgreSQL is ${what}, responds in time with 503 and the correct outcome, and recovers`, async () => {
     const [warm, ...codes] = await issue(exchangePath, 13)
     const tokens = await issue(resetPath, 4)
     expect((await attempt(shared, exchangePath, warm!)).status).toBe(200)
@@ -376,7 +376,7 @@ test('if the database fails, a page that reads it responds with 503 in time and 
     expect(line).toMatchObject({ level: 'error', method: 'GET', route: 'page', code: 'SERVICE_UNAVAILABLE' })
 })
 
-test('behind a pooler, uses the role’s timeouts and sets none, because they would affect other clients', async () => {
+test('behind a pooler, sets no timeouts, which would affect other clients, and uses those of the role', async () => {
   await postgres.sql(`ALTER ROLE app SET statement_timeout = '4s'`)
   const outcomeWith = async (more: Record<string, string>) => {
     const server = await startServer({ ...settings, ...more })

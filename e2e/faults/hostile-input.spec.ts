@@ -12,7 +12,6 @@ import { startServer } from '../support/server'
 const bodiesEach = rounds * 20
 const statuses = new Set([400, 413, 415])
 
-/** Valid JSON, JSON that nearly or does not match the schema, and other data. */
 const field = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.string({ unit: 'grapheme', maxLength: 100 }),
@@ -29,6 +28,7 @@ const shaped = fc
   .map((value) => JSON.stringify(value))
 const syntax = [...'\\ud80":{},e1- \n\t', 'code', 'token', 'password', 'null']
 const escaped = fc.string({ unit: fc.constantFrom(...syntax) })
+/** JSON that nearly matches the schema, other JSON, truncated JSON, and other data. */
 const body = fc.oneof(
   { weight: 4, arbitrary: shaped },
   { weight: 2, arbitrary: fc.json() },
@@ -165,7 +165,8 @@ test('closes slow requests, and they do not delay other requests', async () => {
   }
   const responses = await sendMany(100, fetchOther, 20)
   expect(countOf(responses, 200)).toBe(100)
-  // The first 20 requests may arrive before the slow ones. A busy machine serves the last ones afterwards.
+  // The first 20 requests may arrive before the slow ones. A busy machine serves the last requests
+  // after it has closed the slow ones.
   expect(servedBefore, 'other requests that were served while all slow requests were open').toBeGreaterThan(20)
   expect(await headers).toMatch(/^HTTP\/1\.1 408 /)
   const closedBodies = await Promise.all(bodies)

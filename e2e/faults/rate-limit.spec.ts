@@ -56,7 +56,7 @@ async function untilRedisIsUsed(...those: Server[]): Promise<void> {
   }
 }
 
-/** Returns the key of an IP address in Redis. Without a secret, hashing every IP address would reveal it. */
+/** Returns the key of an IP address in Redis, an HMAC. A plain hash could be reversed by hashing every IP address. */
 async function keyOf(address: string): Promise<string> {
   const { rateLimitKey } = parseSigningKeys(process.env.SESSION_SIGNING_KEYS!)
   const hash = createHmac('sha256', rateLimitKey).update(address).digest('base64url')
@@ -160,7 +160,7 @@ for (const [name, start] of Object.entries({ 'plain Redis': startRedis, Upstash:
       await untilRedisIsUsed(...servers)
     })
 
-    test('treats a result that is not a count as an outage, and counts in process', async () => {
+    test('treats a result that is not a count as an outage, and counts in the process', async () => {
       const [server] = servers
       for (const result of ['OK', ['a', 'b'], [1], [-5, limit], [1.5, limit], null, 7, { used: 1 }]) {
         const what = JSON.stringify(result)

@@ -24,7 +24,7 @@ function countEach(values: unknown[]): Record<string, number> {
   return counts
 }
 
-test('10 concurrent refreshes with one token rotate it once, and a later one counts as reuse', async ({ sql }) => {
+test('10 concurrent refreshes with one token rotate it once, and a later refresh counts as reuse', async ({ sql }) => {
   const servers = await startTwoServers()
   const refreshAtOnce = async (tokens: string[]) => {
     const responses = await Promise.all(tokens.map((refreshToken) => servers.post(refreshPath, { refreshToken })))
@@ -116,7 +116,7 @@ test('if PostgreSQL and a server are killed, only clients that lost a response l
     [chains.map(({ id }) => id)],
   )
 
-  /** Lets some sessions rotate again. In the other sessions, a lost response can still be repeated. */
+  /** Ends the grace period of some sessions, so that they rotate. In others, a lost response can still be repeated. */
   const age = (share: number) =>
     postgres.sql(`UPDATE sessions SET rotated_at = rotated_at - interval '11 seconds' WHERE random() < $1`, [share])
   const restart = async (stop: () => unknown) => {

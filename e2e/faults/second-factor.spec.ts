@@ -78,7 +78,7 @@ const arrivals: [
 ]
 for (const [what, error, arrive] of arrivals)
   for (const isFirst of [true, false])
-    test(`${what} ${isFirst ? 'succeeds before' : 'fails after'} a confirmation of the user`, async ({ sql }) => {
+    test(`${what} ${isFirst ? 'succeeds before' : 'fails after'} the user confirms a factor`, async ({ sql }) => {
       const domain = `${randomUUID()}.example.org`
       const connection = await addTestConnection(domain, { allowPasswords: true })
       const user = await newPasswordUser(sql, { cost: 4, email: `ada@${domain}` })
@@ -143,7 +143,7 @@ const rivals: Record<string, (sql: Sql) => Promise<Rivals>> = {
     const user = await newPasswordUser(sql, { cost: 4 })
     const { sessionId, confirm } = await enrolment(sql, user)
     const { email, password } = user
-    // These servers raise the cost of the stored hash at each sign-in.
+    // These servers replace the stored hash at each sign-in, because its cost stays too low.
     const signIn = () => succeeds(paths.signIn, { email, password }, 'SECOND_FACTOR_REQUIRED', 'SIGN_IN_INVALID')
     return { user, signIn, end: confirm, left: [sessionId] }
   },
@@ -171,7 +171,7 @@ for (const [what, prepare] of Object.entries(rivals))
     expect(Math.min(all, none) + some, 'each side was first').toBeGreaterThanOrEqual(rounds / 10)
   })
 
-test('one of two concurrent confirmations enables the factor, and only its session stays live', async ({ sql }) => {
+test('one of two concurrent confirmations enables the factor, and the session of the other ends', async ({ sql }) => {
   for (let round = 0; round < rounds; round++) {
     const user = await newPasswordUser(sql, { cost: 4 })
     const both = [await enrolment(sql, user), await enrolment(sql, user)]

@@ -67,7 +67,7 @@ for (const [what, { contend, at }] of Object.entries(contenders)) {
 }
 
 for (const [ending, end] of Object.entries(enders)) {
-  test(`${ending} and an exchange of another user with that session cookie both succeed`, async ({ sql }) => {
+  test(`${ending} and another user’s exchange with the first user’s session cookie both succeed`, async ({ sql }) => {
     for (const exchangesFirst of [true, false]) {
       const [user, other] = [await newAccount(sql, 0, 1), await newAccount(sql, 2, 0)]
       const client = servers.client()
@@ -123,8 +123,8 @@ test('the clean-up skips a session that is being refreshed, and deletes it in it
 })
 
 test('a sign-out of two sessions or an exchange replacing them causes no deadlock with a reset', async ({ sql }) => {
-  // For a large table with random_page_cost = 1.1, the planner would choose these plans without these settings.
-  // They lock the sessions in the order of the index.
+  // The plans of this role lock the sessions in the order of the index. With a random_page_cost of
+  // 1.1, the planner would choose the same plans for a large table without this role.
   const role = `by_index_${randomBytes(6).toString('hex')}`
   await sql(`CREATE ROLE ${role} SUPERUSER LOGIN PASSWORD '${role}'; ALTER ROLE ${role} SET enable_bitmapscan = off`)
   const byIndex = Object.assign(new URL(process.env.DATABASE_URL!), { username: role, password: role })

@@ -7,7 +7,7 @@ import { checkEnded, startTwoServers, type TwoServers } from '../support/two-ser
 
 test.describe.configure({ timeout: 600_000 }) // the number of rounds is fixed, so a slow machine needs time
 
-/** The other rounds check only the database, because presenting the tokens is slow. */
+/** Every fifth round presents the tokens, which is slow. The others check only the database. */
 const presents = (index: number) => index % 5 === 0
 
 let servers: TwoServers

@@ -92,7 +92,7 @@ for (const scripts of [true, false]) {
   })
 }
 
-test('redirects to the start page and back if the JWT has expired, or else to the sign-in', async ({ page, user }) => {
+test('redirects to the start page, which renews an expired JWT or links to the sign-in', async ({ page, user }) => {
   await page.goto(`${server.url}/account`)
   await expect(heading(page)).toHaveText('You’re not signed in')
   await expect(page.getByRole('link', { name: 'Sign in' })).toHaveAttribute('href', '/sign-in?next=%2Faccount')

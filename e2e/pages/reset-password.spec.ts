@@ -155,7 +155,7 @@ test('a link still works after a reload and Back, until it is used or expires', 
   await expect(heading(page)).toHaveText('This link has expired')
 })
 
-test('rejects lengths without a request, and the strength meter agrees with the API', async ({ page, user, post }) => {
+test('checks lengths without a request, and the strength meter agrees with the API', async ({ page, user, post }) => {
   const posts = countPosts(page)
   const token = await open(page, user)
   const tooLong = /^Password must be 72 characters or fewer\./
@@ -285,7 +285,7 @@ test('preserves the input and the focus for a retry after the wait', async ({ pa
   const release = await hold(page, resetPath)
   await retryButton(page).click()
   await expect(page.getByRole('button', { name: 'Saving your password…' })).toBeFocused()
-  // Screen readers need the same element.
+  // Screen readers announce a new text only if the element stays the same.
   expect(await status!.evaluate((element) => element.isConnected && element.textContent)).toBe('Saving your password…')
   release()
   await expect(heading(page)).toHaveText(changed)

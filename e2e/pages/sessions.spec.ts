@@ -66,7 +66,7 @@ test.beforeAll(async () => {
 })
 test.afterAll(() => stopSite())
 
-/** Follows a link on that site, which redirects. With a click, unlike page.goto, that site is the initiator. */
+/** Follows a link on the other site, which redirects. Unlike page.goto, a click makes that site the initiator. */
 async function arrive(page: Page, to: string): Promise<void> {
   const redirect = `${elsewhere}/redirect?to=${encodeURIComponent(to)}`
   await page.goto(`${elsewhere}/link?to=${encodeURIComponent(redirect)}`)
@@ -105,8 +105,8 @@ test('a code of another browser does not end the session', async ({ page, newBro
   expect(await sessionsOf(sql, user)).toEqual([newSession])
 })
 
-test.describe('a code that one browser sends twice', () => {
-  test('from two tabs at the same time signs both in with one session', async ({ page, context, user, url, sql }) => {
+test.describe('a code that one browser opens twice', () => {
+  test('in two tabs at the same time signs both in with one session', async ({ page, context, user, url, sql }) => {
     await begin(page)
     const callback = `${url}/sso/callback?code=${await newCode(user)}`
     const tabs = [page, await context.newPage()]
@@ -125,7 +125,7 @@ test.describe('a code that one browser sends twice', () => {
     expect(posts).toBe(2)
   })
 
-  test('by a reload before the response posts once and signs in', async ({ page, user, url, sql }) => {
+  test('by a reload before the response arrives is posted once, and signs in', async ({ page, user, url, sql }) => {
     const posts = countPosts(page)
     await page.route(exchangePath, async (route) => {
       await route.fetch() // the browser never receives the response
@@ -421,7 +421,7 @@ test.describe('sign-out', () => {
     await expectSignedOut(page, sql, user)
   })
 
-  test('works if the scripts of the page fail to load, also after a failed renewal', async ({ page, user, sql }) => {
+  test('works after a renewal if the scripts of the page fail to load', async ({ page, user, sql }) => {
     const { refreshToken } = await signIn(page, user, { jwt: 'expired' })
     await page.route('**/_next/static/**', (route) => route.abort())
     await page.goto('/')

@@ -140,7 +140,7 @@ for (const [ending, [title, act]] of Object.entries(endings)) {
   })
 }
 
-test('names an account without access on the page, but in no URL, and asks once for another', async ({ page }) => {
+test('if an account has no access, names it on the page but in no URL, and asks once for another', async ({ page }) => {
   await connect({ provision: false })
   const prompts: (string | null)[] = []
   const urls: string[] = []

@@ -147,7 +147,7 @@ test('the widget waits for Retry-After, and tries at most three times', async ({
   await limited.stop()
 })
 
-test("the widget's API accepts only the JWT of its own page, and rejects session JWTs", async ({ page }) => {
+test("the widget's API accepts a JWT only from its own page, and rejects a changed JWT", async ({ page }) => {
   customer.html = ''
   await page.goto(customer.url)
   const token = await page.evaluate(

@@ -125,7 +125,7 @@ test.describe('SimpleSAMLphp', () => {
     ['signed response, encrypted assertion', 'response', true, false, true],
     ['both signed, encrypted assertion', 'both', true, true, true],
   ] as const) {
-    test(title, async ({ page, sql }) => {
+    test(`signs in: ${title}`, async ({ page, sql }) => {
       await connect(
         { 'saml20.sign.response': response, 'saml20.sign.assertion': assertion, 'assertion.encryption': encrypted },
         ['--want-signed', wanted],
@@ -155,7 +155,7 @@ test.describe('SimpleSAMLphp', () => {
     })
   }
 
-  test('the provider accepts only signed requests', async ({ page, sql }) => {
+  test('signs in at a provider that accepts only signed requests', async ({ page, sql }) => {
     await connect({ 'validate.authnrequest': true }, ['--sign-requests'])
     await goToProvider(page)
     await signIn(page)
@@ -198,7 +198,7 @@ test.describe('LemonLDAP::NG', () => {
     ['both signed', false],
     ['both signed, encrypted assertion', true],
   ] as const) {
-    test(title, async ({ page, sql }) => {
+    test(`signs in: ${title}`, async ({ page, sql }) => {
       await connect({ encryptAssertions })
       const protection = watchResponse(page)
       await goToProvider(page)
@@ -208,7 +208,7 @@ test.describe('LemonLDAP::NG', () => {
     })
   }
 
-  test('the provider accepts only signed requests', async ({ page, sql }) => {
+  test('signs in at a provider that accepts only signed requests', async ({ page, sql }) => {
     await connect({ requireSignedRequests: true })
     await goToProvider(page)
     await signIn(page)

@@ -1,6 +1,6 @@
 // Loaded into a server under test with `NODE_OPTIONS=--import …`. Hashes passwords at bcrypt's
 // lowest cost. At the usual cost, each reset would first use a quarter of a second of CPU time, and
-// tests could not time its race in the database.
+// tests could not control when its statements run.
 import { createRequire } from 'node:module'
 
 const lowestCost = 4

@@ -31,7 +31,7 @@ export async function connect(provider: Provider, overriding: Partial<NewConnect
   return slug
 }
 
-/** Adds a connection that provisions users to a database that is not the shared one. */
+/** Adds a connection, which provisions users, to a database other than the shared one. */
 export async function insertConnection(sql: Sql, slug: string, domain: string, { issuer }: Provider): Promise<void> {
   const [id, settings] = [randomUUID(), { issuer, clientId: 'the-client' }]
   const encrypted = await encryptSecrets({ clientSecret }, { connection: id, ...settings })

@@ -35,7 +35,7 @@ export type ApiResponse = {
     }
 }
 
-/** Posts JSON, each time from another IP address. Throws unless the OpenAPI document describes the response. */
+/** Posts JSON, by default from one IP address per test. Throws unless the OpenAPI document describes the response. */
 export type Post = (path: string, body: unknown, headers?: Record<string, string>) => Promise<ApiResponse>
 
 export async function postTo(url: string, body: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {

@@ -19,7 +19,7 @@ export type LemonLdap = {
   issuer: string
   /** The metadata URL of the SAML identity provider. */
   metadataUrl: string
-  /** The only user of the portal. The password is the user name. */
+  /** The user of our domain. The password is the user name. */
   userName: string
   email: string
   /** Replaces the clients or the service providers. */

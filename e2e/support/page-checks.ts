@@ -16,7 +16,7 @@ export async function violationsOf(page: Page, options: axe.RunOptions = {}, inc
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
 }
 
-/** Returns the problems of a page: violations that axe finds, content wider than the screen, or low buttons. */
+/** Returns the problems of a page: axe violations, no or several <h1>, content wider than the screen, low buttons. */
 export async function problemsOf(page: Page): Promise<string[]> {
   const measured = await page.evaluate(() => {
     const { scrollWidth } = document.documentElement

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The number of rounds of a race. The gate runs 30. */
+/** The number of rounds of a race. CI runs 30. */
 export const rounds = Number(process.env.ROUNDS ?? 30)
 
 export type Round = {

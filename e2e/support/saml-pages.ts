@@ -4,8 +4,8 @@ import { listen } from './listen'
 type Respond = (request: URL) => { acsUrl: string; response: string; relayState: string }
 
 /**
- * Serves the page of a SAML provider on 127.0.0.1, which is another site than localhost. Like real
- * providers, the page immediately posts the response to the request in its URL.
+ * Serves the page of a SAML provider on 127.0.0.1, which is another site than localhost. The URL of
+ * the page contains the request. Like real providers, the page immediately posts the response.
  */
 export async function startSamlPages(respond: Respond): Promise<{ ssoUrl: string; stop: () => Promise<void> }> {
   const server = createServer((request, response) => {

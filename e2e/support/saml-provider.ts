@@ -78,8 +78,8 @@ let keysOfProcess: Promise<Keys> | undefined
 
 /**
  * Returns a hostile identity provider. It signs what a test requests, and the test can change the
- * response before and after. Without `isOther`, all providers of a process share keys, because new
- * keys take a second.
+ * response before and after signing. Without `isOther`, all providers of a process share keys,
+ * because new keys take a second.
  */
 export async function newSamlProvider({ isOther = false } = {}): Promise<SamlProvider> {
   keysOfProcess ??= newKeys()

@@ -23,7 +23,7 @@ export function keepSecret(secret: string): string {
 const firstSite = randomInt(65_536)
 let addresses = 0
 
-/** Returns an IP address in a /24 that no other test uses, so that it does not share rate limits. */
+/** Returns an IP address in a /24 that no other test uses, so that tests do not share rate limits. */
 export function newAddress(): string {
   const site = (firstSite + addresses++) % 65_536
   return `10.${site >> 8}.${site % 256}.${randomInt(256)}`

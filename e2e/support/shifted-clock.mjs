@@ -1,6 +1,6 @@
 // Loaded into a server under test with `NODE_OPTIONS=--import …`: shifts its clock by
-// CLOCK_SHIFT_SECONDS, or by the `clockShiftSeconds` of the last message from the test, which it
-// acknowledges.
+// CLOCK_SHIFT_SECONDS, or by the `clockShiftSeconds` of the last message from the test.
+// Acknowledges each of these messages.
 let shiftMs = Number(process.env.CLOCK_SHIFT_SECONDS ?? 0) * 1000
 process.on('message', ({ clockShiftSeconds }) => {
   if (clockShiftSeconds === undefined) return

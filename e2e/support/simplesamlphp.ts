@@ -38,7 +38,7 @@ export async function startSimpleSaml(): Promise<SimpleSaml> {
   writeFileSync(at('cert/idp.pem'), keys.privateKey)
   writeFileSync(at('cert/idp.crt'), keys.certificate)
 
-  // At each request, the configuration files read the settings that change from this file.
+  // The configuration files read the changeable settings from this file at each request.
   const readSettings = `json_decode(file_get_contents('${at('settings.json')}'), true)`
   const configure: SimpleSaml['configure'] = ({ serviceProvider, email, options }) => {
     writeFileSync(at('service-provider.xml'), serviceProvider)

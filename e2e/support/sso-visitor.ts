@@ -68,7 +68,7 @@ export class Visitor {
   }
 }
 
-/** Returns the error in the URL of a landing page, also if the sign-in starts again because it can't be continued. */
+/** Returns the error in the URL of a landing page. `again` is set if a sign-in can't be continued and starts again. */
 export const errorOf = ({ searchParams }: URL) =>
   searchParams.has('again') ? 'attempt_invalid' : searchParams.get('error')
 

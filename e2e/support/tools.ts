@@ -7,8 +7,8 @@ const browserNames = 'chromium-headless-shell chromium chromium-browser google-c
 const macBrowser = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
 
 /**
- * Returns the path of Chromium from CHROMIUM_PATH, the system or Playwright. Installs it if
- * possible, otherwise throws an error with the command to install it.
+ * Returns the path of Chromium from CHROMIUM_PATH, the system or Playwright. If it is missing,
+ * installs it or throws an error with the command to install it.
  */
 export function findChromium(): string {
   const found = () =>
@@ -22,7 +22,7 @@ export function findChromium(): string {
   )
 }
 
-/** Returns the path of redis-server. Installs it if possible, otherwise throws an error that names the command. */
+/** Returns the path of redis-server. If it is missing, installs it or throws an error that names the command. */
 export function findRedisServer(): string {
   if (!findProgram('redis-server')) install('redis-server')
   return findProgram('redis-server') ?? missing('redis-server', 'apt-get install redis-server', 'brew install redis')

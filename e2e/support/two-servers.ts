@@ -116,7 +116,7 @@ export async function checkEnded(
   )
   const { exchange, given: givenLater } = servers.client()
   const working = presents ? await servers.alive([...sessions, ...given]) : []
-  if (presents) await Promise.all(codes.map((code) => exchange(code))) // also used codes
+  if (presents) await Promise.all(codes.map((code) => exchange(code))) // including the used codes
   const found = { ...left, presented: working.length + givenLater.length }
   if (Object.values(found).some(Boolean)) throw new Error(`these still work: ${JSON.stringify(found)}`)
 }

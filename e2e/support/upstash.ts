@@ -8,11 +8,11 @@ const token = 'token-of-the-test-redis'
 export type Upstash = TestRedis & {
   /** All received commands. */
   commands: string[][]
-  /** Returns the number of responses to EVAL since the last call of `slowDown`. */
+  /** Returns how often EVAL has run a script since the last call of `slowDown`. */
   scriptsRun: () => number
   /** From now on, delays every response and reports every script as missing. */
   slowDown: (ms: number) => void
-  /** From now on, returns this result for every command, until this is called with `undefined`. */
+  /** From now on, returns this result for every command. `undefined` restores the real results. */
   respondWith: (result: unknown) => void
 }
 
