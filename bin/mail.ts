@@ -52,7 +52,7 @@ async function test(address: string): Promise<void> {
     const problem = `${code}: ${message}`
     throw new Error(code === 'EAUTH' ? `${problem}\n${adviceOnPasswords}` : problem)
   }
-  console.log(`The server accepted a test mail to ${recipient}.`)
+  console.log(`The server accepted a test email to ${recipient}.`)
 }
 
 runCommand({

@@ -34,7 +34,7 @@ test.describe('npm run mail', () => {
     const mail = (...command: string[]) => mailWith({}, ...command)
     try {
       const { stdout } = await mail('test', 'ada@example.com')
-      expect(stdout).toBe('The server accepted a test mail to ada@example.com.\n')
+      expect(stdout).toBe('The server accepted a test email to ada@example.com.\n')
       expect(smtp.mailsTo('ada@example.com')[0]!.subject).toBe('Test of Dashboard')
       smtp.respondWith(() => 550)
       expect(await mail('test', 'ada@example.com')).toMatchObject(failure(1, 'EENVELOPE'))
@@ -60,7 +60,7 @@ test.describe('npm run mail', () => {
       const invite = (...parameters: string[]) => run(['users', '--', 'invite', ...parameters], settings)
       expect((await invite('Ada@example.com', '--language', 'de')).stdout).toContain('Added ada@example.com.')
       expect(JSON.parse((await mail('status', '--json')).stdout)).toMatchObject({ kind: 'reset', waiting: 1, tried: 1 })
-      expect(await invite('ada@example.com')).toMatchObject(failure(2, 'too many mails'))
+      expect(await invite('ada@example.com')).toMatchObject(failure(2, 'too many emails'))
       expect((await run(['users', '--', 'add', 'eve@example.com', '--sso-only'], settings)).code).toBe(0)
       expect(await invite('eve@example.com')).toMatchObject(failure(2, 'eve@example.com can only sign in through SSO'))
       expect(await database.sql('SELECT count(*)::int AS mails FROM mails')).toEqual([{ mails: 1 }])

@@ -20,11 +20,11 @@ export function keepSecret(secret: string): string {
   return secret
 }
 
-const firstSite = randomInt(65_536)
+const firstBlock = randomInt(65_536)
 let addresses = 0
 
 /** Returns an IP address in a /24 that no other test uses, so that tests do not share rate limits. */
 export function newAddress(): string {
-  const site = (firstSite + addresses++) % 65_536
-  return `10.${site >> 8}.${site % 256}.${randomInt(256)}`
+  const block = (firstBlock + addresses++) % 65_536
+  return `10.${block >> 8}.${block % 256}.${randomInt(256)}`
 }
