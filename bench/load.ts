@@ -19,8 +19,8 @@ const unmeasuredShare = 1 / 5
 let sent = 0
 
 /**
- * Sends a load to a server, and measures it from outside after the first fifth: responses per second,
- * latencies in ms, and the CPU time of the server per request.
+ * Sends a load to a server. After the first fifth of the requests, measures from outside: responses per
+ * second, latencies in ms, and the CPU time of the server per request.
  */
 export async function measure(load: Load): Promise<Measured> {
   const { server, path, body, headers, connections, amount } = load

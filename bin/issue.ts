@@ -1,4 +1,4 @@
-// `npm run issue`: issues the links that normally an SSO callback or a reset email contains.
+// `npm run issue`: issues the links that normally come from an SSO callback or a reset email.
 import { UsageError } from '../lib/usage-error'
 import { checkAddress, runCommand } from './command-line'
 import { prepareCommand, withDatabase } from './local'

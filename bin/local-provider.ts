@@ -27,7 +27,7 @@ export async function startLocalProvider({ redirectUris, people, port = 0 }: Opt
 
   const configuration: Configuration = {
     clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
-    // Browsers do not send the session cookie back because of its path, so each sign-in asks for an account.
+    // With this path, browsers do not return the session cookie, so each sign-in asks for an account.
     cookies: { keys: [randomBytes(32).toString('base64url')], long: { path: '/never' } },
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false } },

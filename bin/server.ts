@@ -59,7 +59,7 @@ async function serve(dev: boolean): Promise<void> {
     await globalThis.flushSpans?.() // see lib/tracing.ts
     process.exit()
   }
-  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // so that the proxy notices it first
+  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // so that the proxy detects the stop first
   for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev.ts was killed
   await app.prepare()
   const handle = app.getRequestHandler()
@@ -111,7 +111,7 @@ function reject(response: ServerResponse, status: number, text: string): void {
   response.end(`${text}\n`)
 }
 
-/** Adds no-transform to pages, which may contain secrets. Adds it last, because Next.js would not compress them. */
+/** Adds no-transform to pages, which may have secrets. Adds it last, because Next.js does not compress such pages. */
 function forbidTransform(response: ServerResponse): void {
   const writeHead = response.writeHead.bind(response) as (...parameters: unknown[]) => ServerResponse
   response.writeHead = (...parameters: unknown[]) => {

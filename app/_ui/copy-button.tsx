@@ -3,7 +3,7 @@ import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = React.ComponentProps<'button'> & { text: string; shared: Pick<Texts['shared'], 'copy' | 'copied'> }
 
-/** A button that copies the text of the element before it. */
+/** A button that copies `text`, which the element before it shows. */
 export function CopyButton({ text, shared: { copy, copied }, ...button }: Properties) {
   const [copiedText, setCopiedText] = useState<string>()
   return (

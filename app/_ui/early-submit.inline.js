@@ -2,7 +2,7 @@
 // If the scripts fail to load, a form that works without scripts is sent.
 ;(() => {
   const slowLoadMs = 10_000
-  const brokenLoadMs = 1_000 // leaves time for an early exchange to succeed
+  const brokenLoadMs = 1_000 // leaves time for early-exchange.inline.js to succeed
 
   const marks = document.documentElement.dataset
   let sendHeldForm

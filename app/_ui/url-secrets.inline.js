@@ -6,7 +6,7 @@
   const secrets = {}
   for (const name of document.currentScript.dataset.secrets.split(' ')) {
     const value = query.get(name) || fragment.get(name)
-    // As in lib/page/hide-secrets.ts: removes other characters, which come from the text around a copied link.
+    // As in lib/page/hide-secrets.ts: removes characters that come from the text around a copied link.
     const secret = value?.replace(/[^\w-]/g, '').slice(0, 43)
     if (secret) secrets[name] = secret
     if (secret && !query.get(name)) marks.fragment = '' // the server did not see the secret

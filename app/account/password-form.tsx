@@ -6,7 +6,7 @@ import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = {
   texts: Texts['passwordField'] & Pick<Texts['account'], 'current' | 'change'>
-  /** The properties from `label` to `minLength` are for the field of the new password. */
+  /** `label`, `hint` and `minLength` are for the field of the new password. */
   label: string
   hint: string
   prefix: string

@@ -28,7 +28,7 @@
   const disconnect = () => Object.defineProperty(navigator, 'onLine', { value: false, configurable: true })
   if (state.offline) disconnect()
 
-  // A page in a frame must not scroll the list. If the state has a digest, the first focus fails with it.
+  // A page in a frame must not scroll the list. If the state has a digest, the first focus throws an error with it.
   const { focus } = HTMLElement.prototype
   let { digest } = state
   HTMLElement.prototype.focus = function () {

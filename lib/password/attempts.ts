@@ -14,7 +14,7 @@ export type Counted = { keys: string[]; endsAt: number }
 
 type Counter = { key: string; count: number; isCounted: boolean; endsAt: number; waitSeconds: number }
 
-// An attempt adds at most three rows, so deleting more of them keeps the table small.
+// An attempt adds at most three rows, so deleting up to ten expired rows each time keeps the table small.
 const deletedPerAttempt = 10
 
 /** Counts an attempt. Call it before any other work, for unknown accounts too. Throws RATE_LIMITED. */
@@ -50,7 +50,7 @@ export async function consumeAttempt(attempt: Attempt): Promise<Counted> {
   const exceeded = rows.filter(({ key, count }) => count > counters.find((counter) => counter.key === key)!.limit)
   const counted = { keys, endsAt: rows[0]!.endsAt }
   if (exceeded.length === 0) return counted
-  // Concurrent attempts were counted after the statement's snapshot.
+  // The statement counts an attempt above a limit if its snapshot lacks concurrent attempts.
   if (rows.some(({ isCounted }) => isCounted)) await releaseAttempt(counted)
   throw new ApiError('RATE_LIMITED', {
     message: 'account' in attempt ? tooManyPasswordsMessage : tooManyCodesMessage,
@@ -76,7 +76,7 @@ export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql =
     )`
 }
 
-/** Subtracts an attempt, and deletes rows with a count of 0. No rate limit would otherwise limit their number. */
+/** Subtracts an attempt, and deletes rows with a count of 0, because no rate limit would limit their number. */
 export async function releaseAttempt(counted: Counted): Promise<void> {
   try {
     await prisma().$executeRaw`WITH ${refundAttempt(counted)} SELECT 1 FROM refunded`

@@ -7,7 +7,7 @@ import { sendAfterRequest } from '../mail/sender'
 
 // The page has promised an email, so a short outage of the database must not lose it.
 const retryAfterMs = [1_000, 5_000, 10_000]
-const retriedPerBlock = 100 // in 15 minutes. Each uses 30 KB while it waits.
+const retriedPerBlock = 100 // requests in 15 minutes. Each uses 30 KB while it waits.
 
 const requests = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: 15 * 60 })
 // AsyncResource.bind, because a new address block's timer would otherwise retain the request's Next.js context.
@@ -18,7 +18,7 @@ process.once('exit', () => {
   if (unfinished > 0) log.error({ count: unfinished }, 'the process ended before these reset emails were queued')
 })
 
-/** Emails a reset link if the user exists. Never throws. For `after()`, because its duration would reveal a user. */
+/** Emails a reset link if the user exists. Never throws. Call it in `after()`, because the duration reveals a user. */
 export async function mailResetLink(emails: string[], request: MailRequest, clientKey: string): Promise<void> {
   unfinished++
   // Emails for one address block (an IPv4 /24, an IPv6 /48) must not delay others. The priority depends on the number
@@ -34,7 +34,7 @@ export async function mailResetLink(emails: string[], request: MailRequest, clie
         log.error({ cause: describeCause(error) }, 'a reset email could not be queued')
         break
       }
-      await sleep(ms) // the caps prevent a second email if the first one was queued
+      await sleep(ms) // the caps in queueResetMail prevent a second email if the first one was queued
     }
   }
   unfinished--

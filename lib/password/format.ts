@@ -3,7 +3,7 @@ import type { PasswordIssueCode } from '../contract/schemas'
 type FormatIssueCode = Extract<PasswordIssueCode, 'too_short' | 'too_long' | 'invalid_characters'>
 
 export const maxPasswordBytes = 72 // bcrypt ignores further bytes
-export const minGuesses = 1e8 // about as strong as eight random characters
+export const minGuesses = 1e8 // zxcvbn's estimate for eight random characters
 const maxNormalizedBytes = 1_024 // normalizing many accents in a row is slow
 const unhashable = /\0|\p{Surrogate}/u // NUL ends a string in C, and the conversion to UTF-8 replaces lone surrogates
 

@@ -36,7 +36,7 @@ export function passwordFormatError(password: string): ApiError | undefined {
   if (code) return passwordError(code, 'Remove the invisible control character and try again.')
 }
 
-/** Hashes a password in a valid format. `context`: words to avoid. Throws VALIDATION_ERROR or SERVICE_UNAVAILABLE. */
+/** Hashes a password of a valid format. `context`: words to avoid. Throws VALIDATION_ERROR or SERVICE_UNAVAILABLE. */
 export async function hashNewPassword(password: string, context: string[]): Promise<string> {
   const normalized = toNfc(password)
   if (countGuesses(normalized, context) < minGuesses) {

@@ -66,7 +66,7 @@ export async function resetPassword(token: string, password: string, request = u
       ), ${endAllSessions(claimed)}, ${noticeInsteadOfResets(claimed, request)}
       SELECT 1 FROM changed`
   })
-  if (!changed) throw invalidToken() // a concurrent request used the token
+  if (!changed) throw invalidToken() // for example, a concurrent request used the token
   return { userId }
 }
 

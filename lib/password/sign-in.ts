@@ -26,7 +26,7 @@ export async function signIn(email: string, password: string, client: Client): P
   const tried = await attemptOf(emails[1], emails, client)
   const attempt = await consumeAttempt(tried)
 
-  // Tries twice, because a reset or a concurrent sign-in, which upgrades the hash, may have changed the hash meanwhile.
+  // Tries twice, because a reset, or a concurrent sign-in that upgrades the hash, may have changed the hash meanwhile.
   for (let look = 0; look < 2; look++) {
     const user = await verify(emails, password, attempt)
     if (!user) break
@@ -50,7 +50,7 @@ export async function attemptOf(account: string, emails: string[], { subnet, kno
   return { account, subnet, browser: changed ? null : known.id }
 }
 
-/** Returns the user if the password is correct, otherwise null. Releases the attempt if it throws. */
+/** Returns the user if the password is correct, otherwise null. Releases the attempt after an error. */
 async function verify(emails: string[], password: string, attempt: Counted) {
   try {
     const [user] = await prisma().$queryRaw<StoredUser[]>`
@@ -93,7 +93,7 @@ function start({ userId, email, passwordHash }: StoredUser, client: Client, atte
   return startPasswordSession(randomUUID(), condition, ['pwd'], client, attempt)
 }
 
-/** Starts a session of the user who meets `condition`, if the CTE `spent (user_id)` has that user. Otherwise, null. */
+/** Starts a session of the user who meets `condition` and is in the CTE `spent (user_id)`. Otherwise, returns null. */
 export async function startPasswordSession(
   sessionId: string,
   condition: Prisma.Sql,

@@ -6,7 +6,7 @@ import { cookieOf } from '../session/cookie'
 import { env } from '../settings/env'
 import { findFactor, type UserWithFactor } from './find'
 
-// 16 bytes of user ID, 16 of session ID, 4 of expiry, 30 of MAC. The sum is a multiple of 3, so its base64 is unique.
+// 16 bytes of user ID, 16 of session ID, 4 of expiry, 30 of MAC. A multiple of 3 bytes has only one form in base64.
 const idBytes = 16
 const signedBytes = 2 * idBytes + 4
 const macBytes = 30

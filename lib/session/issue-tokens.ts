@@ -5,7 +5,7 @@ import { makeRefreshToken } from './refresh-token'
 /** The tokens that a client receives, with their remaining lifetimes in seconds. */
 export type SessionTokens = { token: string; tokenSeconds: number; refreshToken: string; sessionSeconds: number }
 
-/** A session as the statements return it. Times are in seconds since 1970, by the database's clock. */
+/** A session as the SQL statements return it. Times are in seconds since 1970, by the database's clock. */
 export type StoredSession = {
   sessionId: string
   userId: string

@@ -6,7 +6,7 @@ import { isParentLive, isUserAllowed } from './find'
 import { issueTokens, type StoredSession } from './issue-tokens'
 import { readRefreshToken } from './refresh-token'
 
-/** Renews a session. A token older than the previous one revokes it (RFC 9700 §4.14.2). Throws REFRESH_INVALID. */
+/** Renews a session. A replaced token revokes it after a grace period (RFC 9700 §4.14.2). Throws REFRESH_INVALID. */
 export async function refreshSession(refreshToken: string | null) {
   const presented = refreshToken && readRefreshToken(refreshToken)
   if (!presented) throw new ApiError('REFRESH_INVALID')

@@ -26,7 +26,7 @@ export async function lockUsers(tx: Transaction, userIds: string[]): Promise<voi
   await tx.$executeRaw`SELECT 1 FROM users WHERE id = ANY (${userIds}::uuid[]) ORDER BY id FOR UPDATE`
 }
 
-/** One minute ago, because an exchange that waits for a lock compares the expiry with its own beginning. */
+/** One minute ago, because an exchange that waits for a lock compares the expiry with the time when it began. */
 const longExpired = Prisma.sql`now() - interval '1 minute'`
 
 /** A condition: whether a session can start with a code. For `IS TRUE`, see isUnexpired. */

@@ -7,9 +7,9 @@ const revokedPerStart = 1_000 // concurrent sign-ins can't exceed the limit by m
 /** The IDs of a browser's sessions, and the kind of its device, if known. */
 export type Holder = { sessionIds: string[]; device?: string | null }
 
-/** Returns the CTEs that start a session for `claimed`, and revoke those of the browser and the user's excess ones. */
+/** Returns CTEs that start a session for `claimed`, and revoke the browser's sessions and the user's excess ones. */
 export function startSession(sessionId: string, { sessionIds, device = null }: Holder, isOfDashboard = false) {
-  // Sorted by revoked_at too, which is null in each row, because the index begins with it.
+  // Sorted by revoked_at too, which is null in each row, because it precedes created_at in the index.
   const replaced = Prisma.sql`
     SELECT unnest(${sessionIds}::uuid[]) UNION ALL (
       SELECT id FROM sessions

@@ -1,7 +1,7 @@
 import { foldCase } from '../contract/email-address'
 import { SignInRejected } from './rejection'
 
-/** Returns the only address in `given`, ignoring case (A–Z). Otherwise throws SignInRejected, depending on `others`. */
+/** Returns the only address in `given`, ignoring case (A–Z). Otherwise, `others` decide which rejection is thrown. */
 export function soleAddress(given: string[], others: string[]): string {
   const [address, another] = new Map(given.map((text) => [foldCase(text), text])).values()
   if (another !== undefined) throw new SignInRejected('email_several', 'no_access')

@@ -11,7 +11,7 @@ export type Contact = { email: string; isVerified: boolean; hostedDomain?: strin
 
 const locks = { subject: 71_001, email: 71_002 } // the classes of two advisory locks
 
-/** Returns the user of an identity. If allowed, links the user with its email or creates one. Throws SignInRejected. */
+/** Returns the user of an identity. If allowed, links a user by email or creates one. Throws SignInRejected. */
 export async function userOfIdentity(connection: Connection, identity: Subject, contact: () => Promise<Contact>) {
   const known = await findUser(prisma(), connection, identity)
   if (known) return enabled(known)

@@ -86,7 +86,7 @@ async function claimDomains(tx: Transaction, id: string, domains: string[]): Pro
   if (taken.length > 0) throw new UsageError(`Another connection has ${taken.join(', ')}.`)
 }
 
-/** Settings that are missing or null do not change. `domains` are added. */
+/** Missing settings do not change, nor do the secrets if they are null. `domains` are added. */
 export type ConnectionChange = Partial<Omit<NewConnection, 'slug' | 'secrets'>> & {
   secrets?: Secrets | null
   removedDomains?: string[]
@@ -165,7 +165,7 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
   return ended
 }
 
-/** Unlinks a user's subject and ends its sessions. Rejects the subject until it is linked. Returns null without one. */
+/** Unlinks a user's subject and ends its sessions. Rejects the subject until it is linked. Null if none is linked. */
 export async function unlinkUser(userId: string, connectionId: string) {
   return transaction(async (tx) => {
     await lockUsers(tx, [userId])

@@ -34,7 +34,7 @@ export type Provider<Of extends Connection = Connection> = {
   add: {
     usage: string
     flags: NonNullable<ParseArgsConfig['options']>
-    /** Without a flag, an update keeps the setting of `stored`. `domains` include changes. `read` reads stdin for -. */
+    /** A setting without a flag stays as stored. `domains` are those after the update. `read` reads stdin for -. */
     settingsFrom(
       entry: { slug: string; domains: string[]; stored?: Of['settings'] },
       flags: Flags,

@@ -16,7 +16,7 @@ export const OidcSettings = z
     tenants: z.array(z.guid()).min(1).optional(), // allowed tenants of Entra ID, for an issuer that serves several
     /** The domains for which a tenant vouches, by tenant ID in lower case. Default: all domains of the connection. */
     tenantDomains: z.record(z.guid(), z.array(z.string()).min(1)).optional(),
-    /** How the client authenticates. The default is the method in the provider's metadata, or Basic for both. */
+    /** How the client authenticates. Default: basic, or post if the provider lists its methods without basic. */
     tokenAuth: z.enum(['post', 'basic'], { error: 'must be post or basic' }).optional(),
     emailClaim: z.string().min(1).max(255).optional(), // the claim with the address, if it is not `email`
     trustClaim: z.boolean().optional(), // whether that claim, which users can't edit, may link and create users

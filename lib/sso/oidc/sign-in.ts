@@ -178,7 +178,7 @@ async function discovered(connection: OidcConnection): Promise<Discovered> {
   return known.discovered
 }
 
-/** Fetches the metadata of a provider. Returns a copy too, because the library makes a new copy on each access. */
+/** Fetches the metadata of a provider. Returns it separately too, because the library copies it on each access. */
 export async function discover(connection: OidcConnection) {
   const client = await import('openid-client')
   const { issuer, clientId, tokenAuth } = connection.settings

@@ -84,7 +84,7 @@ function unreadable(xml: string, isMarkup: boolean, isCutOff: boolean): string {
   return 'This is not XML that can be read. Save the metadata itself, not the page that shows it.'
 }
 
-/** Returns the roles with a name that support SAML 2.0. An entity may have another role for SAML 1.1. */
+/** Returns the roles of this name that support SAML 2.0. An entity may have another role for SAML 1.1. */
 function rolesOf(entity: XmlElement, name: string): XmlElement[] {
   return childrenOf(entity, namespaces.metadata, name).filter(({ attributes }) =>
     (attributes.get('protocolSupportEnumeration') ?? '').split(' ').includes(namespaces.protocol),

@@ -144,7 +144,7 @@ export async function rotateKey(connection: SamlConnection, drop = false): Promi
   return { settings: { ...settings, nextCertificate: certificate }, secrets: both, notes: [enter, then] }
 }
 
-/** Returns whose certificates expire within 30 days, and when. Of the provider's, only the last to expire counts. */
+/** Returns whose certificates expire within 30 days, and when. For the provider, uses the one that expires last. */
 export function expiringCertificates({ certificates, certificate, nextCertificate }: SamlSettings) {
   const ends = { provider: Math.max(...certificates.map(endOf)), own: endOf(nextCertificate ?? certificate) }
   return Object.entries(ends).flatMap(([whose, endsAt]) => (endsAt <= Date.now() + soonMs ? [{ whose, endsAt }] : []))

@@ -110,7 +110,7 @@ async function readSigned(settings: ServiceProviderSettings, posted: string, dec
     return inside ?? String(await elementAt(response, assertionPath))
   } catch (error) {
     if (error instanceof SamlRejected) throw error
-    // The error is not the cause, because its message quotes the document.
+    // Does not pass the error as the cause, because its message quotes the document.
     throw new SamlRejected(/^Invalid signature/.test((error as Error).message) ? 'saml_signature' : 'saml_library')
   }
 }

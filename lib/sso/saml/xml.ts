@@ -23,7 +23,7 @@ const maxima = {
   // The library visits all elements and attributes dozens of times. 1,000 elements have 2,000 tags.
   elements: 1_000,
   attributes: 3_000,
-  // Canonical XML repeats namespaces, and the library copies them at each level. 450 groups have 40,000 characters.
+  // Canonical XML repeats namespaces, and the library copies them at each level. 450 groups need 40,000 characters.
   expandedNames: 100_000,
   // The library replaces line ends one by one in each step. 256 KiB in lines of 64 characters have 4,000 of them.
   replacedCharacters: 10_000,
@@ -150,7 +150,7 @@ function innerScope(outer: Scope, pairs: Pair[]): Scope {
   for (const { prefix, name, value } of declarations) {
     const declared = prefix ? name : ''
     ensure(value.length <= maxNamespaceLength, 'saml_too_complex')
-    // The library reads some HTML elements as text, and then copies the document so far for each.
+    // The library reads some HTML elements as text. For each one, it copies the document up to there.
     ensure(value !== 'http://www.w3.org/1999/xhtml', 'saml_markup')
     ensure(namespaceName.test(value) && !/^xml/i.test(declared) && !Object.hasOwn(scope, declared), 'saml_malformed')
     scope[declared] = value

@@ -12,7 +12,7 @@ import type { Provider } from '@/lib/sso/provider'
 import { advice, type SignInError, SignInRejected } from '@/lib/sso/rejection'
 import { claimAttempt } from '@/lib/sso/sso-attempt'
 
-/** The destination of the user. Set it as soon as it is known, so that the page of an error has it too. */
+/** The destination of the user. Set it as soon as it is known, so that an error page gets it too. */
 type ReturnTo = { next: string | null }
 
 type Work = (signIn: SignIn) => Promise<string>
@@ -46,7 +46,7 @@ export function ssoRoute(name: string, response: Provider['response'] | null, wo
       if (thrown instanceof SignInRejected) {
         const { check } = thrown
         addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
-        // For example, the user opened a bookmarked page of the provider. The start checks the session and stops loops.
+        // For example, the user opened a bookmark of the provider. start/route.ts checks the session and stops loops.
         if (thrown.error === 'attempt_invalid')
           return seeOther(startPath(params.connection!, returnTo.next ?? thrown.next, 'again'))
         // so that the provider lets the user choose another account next time, and the page shows the rejected one

@@ -1,7 +1,7 @@
 import { connection } from 'next/server'
 import { pool } from '../../../pool'
 
-/** The least that a page needs: executes as many prepared `SELECT 1` as the path says, and shows one paragraph. */
+/** The least that a page needs: executes as many prepared `SELECT 1` as the path specifies, and shows one paragraph. */
 export default async function EmptyPage({ params }: { params: Promise<{ queries: string }> }) {
   await connection()
   const { queries } = await params

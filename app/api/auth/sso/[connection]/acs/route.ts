@@ -5,7 +5,7 @@ import { destinationOf, finishSignIn, ssoRoute } from '../navigation'
 
 const maxFormBytes = 350 * 1024 // a document of 256 KiB in base64
 
-/** Ends a sign-in with SAML. The cross-site POST contains no cookies of ours, so the exchange checks the browser. */
+/** Completes a SAML sign-in. The cross-site POST contains no cookies of ours, so the exchange checks the browser. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute('sso-acs', 'form', async (signIn) => {
   const { request, connection, addToLog, setCookies } = signIn
   const form = await readForm(request, maxFormBytes)

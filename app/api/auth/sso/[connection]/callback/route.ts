@@ -2,7 +2,7 @@ import { browserCookie, browserOf } from '@/lib/session/cookie'
 import { beganAgain, hasBegunAgain } from '@/lib/sso/next-sign-in'
 import { finishSignIn, ssoRoute } from '../navigation'
 
-/** Ends a sign-in: verifies what the identity provider sent, and issues a code for this browser. */
+/** Completes a sign-in: verifies what the identity provider sent, and issues a code for this browser. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = ssoRoute('sso-callback', 'query', async (signIn) => {
   const { request, setCookies } = signIn
   const { headers } = request
