@@ -34,7 +34,7 @@ async function status({ json = false }: { json?: boolean }): Promise<void> {
 
 async function retry(): Promise<void> {
   requireMail()
-  console.error(`Mails that were waiting for another attempt: ${await retryNow()}`)
+  console.error(`Emails that were waiting for another attempt: ${await retryNow()}`)
   console.log(`Tried: ${await sendDueMails()}`)
   await status({})
 }

@@ -150,7 +150,7 @@ async function invite(email: string, flags: Flags): Promise<void> {
   if (user.ssoOnly) throw new UsageError(`${user.email} can only sign in through SSO, and needs no password.`)
   const queued = await queueResetMail([user.email], { language, device: null })
   if (!queued) throw new UsageError(`${user.email} got too many emails recently. Try again later.`)
-  console.log(`${added ? 'Added' : 'Invited'} ${user.email}. A mail with a link is on its way.`)
+  console.log(`${added ? 'Added' : 'Invited'} ${user.email}. An email with a link follows.`)
   await sendDueMails(30_000)
 }
 
