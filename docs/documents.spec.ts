@@ -50,7 +50,8 @@ test('every path in a document exists', () => {
     expect.arrayContaining(['lib/contract/lifetimes.ts', 'lib/sso/exchange.ts', 'vercel.json']),
   )
 
-  // Excludes what git has no file for: module names without an extension, generated folders, and the folder of a brand.
+  // Excludes paths that have no file in git: module names without an extension, generated folders,
+  // and the folder of a brand.
   function isOwnPath(text: string): boolean {
     if (!/^[\w.@[\]/-]+$/.test(text) || !roots.includes(text.split('/')[0]!)) return false
     if (/^(prisma\/client|public\/brand)\/?$/.test(text)) return false
@@ -144,7 +145,7 @@ test('the code logs every warning that docs/operate.md lists', () => {
     ).toBe(true)
 })
 
-test('docs/sso.md lists exactly the checks of a sign-in in the code', () => {
+test('docs/sso.md lists exactly the sign-in checks in the code', () => {
   const [, troubleshooting] = documents['docs/sso.md']!.split('## Troubleshooting')
   const cells = [...troubleshooting!.matchAll(/^\| (`[^|]+`) \|/gm)].map(([, cell]) => cell!)
   const documented = cells.flatMap((cell) => cell.split(', ').map((code) => code.slice(1, -1))).slice(1) // without the heading

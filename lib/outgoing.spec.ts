@@ -48,7 +48,7 @@ const services: Record<string, [written: string, isEnd: boolean, outcome: RegExp
   'bytes without end': [`${ok}\r\n${'x'.repeat(maxBytes + 1)}`, false, /^ResponseRejected: .* too large/],
   'a compressed response': [`${ok}Content-Encoding: gzip\r\n\r\nhi`, true, /^ResponseRejected: .* compressed/],
   'part of a response without a length': [`${ok}\r\nhi`, false, /^TimeoutError/],
-  'part of chunks, then disconnects': [
+  'the first of several chunks, then disconnects': [
     `${ok}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n`,
     true,
     /other side closed$/,
@@ -67,7 +67,7 @@ const services: Record<string, [written: string, isEnd: boolean, outcome: RegExp
 }
 
 for (const [what, [written, isEnd, outcome]] of Object.entries(services)) {
-  test(`a service that sends ${what}`, async () => {
+  test(`a service that sends ${what}: ${outcome}`, async () => {
     const isTimeout = outcome.test('TimeoutError')
     const requests: string[] = []
     const port = await startService(written, isEnd, requests)
@@ -100,7 +100,7 @@ test('concurrent requests share one lookup of a host name, and connecting to an 
   expect([await send('new'), await send('new')]).toEqual(['Error: no such host', '200 hi'])
 })
 
-test('uses the proxy of the environment, also for `fetch`, except for the hosts in NO_PROXY', async () => {
+test('sends its own requests and those of `fetch` through HTTP_PROXY, except to hosts in NO_PROXY', async () => {
   const proxy = await startConnectProxy()
   const port = await startService(hi)
   vi.stubEnv('HTTP_PROXY', proxy.url)

@@ -122,7 +122,7 @@ test.describe('sessions', () => {
     }
   })
 
-  test('ends a session that starts at the same time', async ({ sql }) => {
+  test('ends a session that starts while the user ends all others', async ({ sql }) => {
     const user = await newPasswordUser(sql, { cost: 4 })
     const browser = await signIn(user)
     const lock = await lockRow('users', 'id = $1', user.id)
@@ -133,7 +133,7 @@ test.describe('sessions', () => {
     ])
   })
 
-  test('reject requests without a live session and requests from another site', async ({ sql }) => {
+  test('rejects requests without a live session and requests from another site', async ({ sql }) => {
     const user = await newPasswordUser(sql, { cost: 4 })
     const [browser, other] = [await signIn(user), await signIn(user)]
     const ended = await signIn(user)
@@ -283,7 +283,7 @@ test('emails a user about a password sign-in in a new browser, except about the 
   await enter({ Cookie })
   await expectMails(2)
   await change(old, `password_changed_at = NULL, created_at = now() - interval '8 days'`)
-  await enter({}, old) // this may not be the first sign-in, because old sessions are deleted
+  await enter({}, old) // this might not be the first sign-in, because old sessions are deleted
   await expectMails(1, old)
   expect(await mails(fresh)).toEqual([])
   for (let count = 0; count < 10; count++) await enter()

@@ -65,7 +65,7 @@ test('sends a signed-in browser to the callback, with a code', async ({ user, po
   expect(row).toEqual({ method: 'code', ends: true })
 })
 
-test('copies the method and the time of the sign-in from the browser’s session', async ({ user, post, url, sql }) => {
+test('copies the method and the time of the sign-in to the dashboard’s session', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   for (const [hours, amr] of [
     [2, ['pwd', 'otp', 'mfa']],
@@ -104,7 +104,7 @@ test('returns the state unchanged, and preserves the query of the callback URL',
   }
 })
 
-test('redirects a browser without a session to the sign-in page, and then to the callback', async ({ url }) => {
+test('redirects a browser without a session to the sign-in page, with the request as `next`', async ({ url }) => {
   for (const state of ['short', '%2B'.repeat(1_000)]) {
     const { query } = newRequest()
     query.delete('state')
@@ -210,7 +210,7 @@ test('accepts a code only with the verifier that matches its challenge', async (
   expect(await exchange({ code: own.code, codeVerifier: other.codeVerifier })).toMatchObject(rejected)
   expect(await exchange({ code: own.code }, { Cookie })).toMatchObject(rejected)
   expect(await live(url, browser, dashboard)).toEqual([true, true])
-  const held = { Cookie: `session=${dashboard.token}` } // from a browser, this would count as a duplicate request
+  const held = { Cookie: `session=${dashboard.token}` } // without a verifier, this would be a duplicate request
   expect(await exchange(own, held)).toMatchObject(rejected)
   expect(await live(url, browser, dashboard)).toEqual([true, false])
 
@@ -261,7 +261,7 @@ for (const [what, end] of Object.entries(endings)) {
   })
 }
 
-test('accepts an expired JWT if the session of the browser can be renewed', async ({ user, post, url, sql }) => {
+test('accepts the refresh cookie alone if the browser’s session can be renewed', async ({ user, post, url, sql }) => {
   const browser = await signIn(post, user)
   const unused = await dashboardCode(url, browser)
   const dashboard = await openDashboard(post, url, browser)

@@ -13,8 +13,8 @@ import { type Server, startServer } from '../support/server'
 test.describe.configure({ mode: 'serial' }) // a test deletes rows that a concurrent test could be counting
 
 /**
- * Inserts the codes and sessions of `count` sign-ins of a user that took place `age` ago. Every
- * second code is used.
+ * Inserts the codes and sessions of `count` sign-ins that took place `age` ago. Every second
+ * code is used.
  */
 const fill = (count: number, age: string) => `
   WITH code AS (

@@ -114,7 +114,7 @@ const queueMails = (to: OwnDatabase, emails: string[], kind = 'reset') =>
     [emails, kind],
   )
 
-/** Runs `act` while another transaction holds the locks of the statement `lock`. Commits it afterwards. */
+/** Opens a transaction, runs the statement `lock`, calls `act`, and commits the transaction. */
 async function whileLocked(lock: string, values: unknown[], act: (holder: pg.Client) => Promise<void>): Promise<void> {
   const holder = new pg.Client({ connectionString: database.url() })
   await holder.connect()
@@ -170,7 +170,7 @@ test('emails a reset link, and a notice after the reset, and stores no address a
   expect((await reset(mail!.token!)).status).toBe(400)
 })
 
-test('sends no email to unknown and disabled users, but the same response', async () => {
+test('responds for unknown and disabled users as for all others, but sends them no email', async () => {
   const users = [
     { id: randomUUID(), email: newEmail() },
     await newUser(', disabled_at', ', now()'),
@@ -314,7 +314,7 @@ test('limits emails to one per minute and three per hour, and after ten in a day
   }
 })
 
-test('retries 1, 5, 15 and 30 minutes after each 451, and gives up after an hour', async () => {
+test('after 451 responses, retries in 1, 5, 15 and then 30 minutes, and gives up after an hour', async () => {
   const user = await newUser()
   smtp.respondWith((stage, recipient) => (stage === 'RCPT' && recipient === user.email ? 451 : undefined))
   await forgot(user.email)
@@ -393,7 +393,7 @@ test.describe('with a mail server that misbehaves', () => {
     await queueMails(own, [newEmail()])
     expect(await sendDue(other.url)).toBe(1)
     expect(await outcome()).toEqual([{ attempts: 1, sent: false, seconds: expect.any(Number) }])
-    expect(other.output()).toContain('"code":"ESOCKET"') // not a timeout, because reading everything would block the server
+    expect(other.output()).toContain('"code":"ESOCKET"') // the app closed the connection before a timeout
   })
 
   // The timers of this server run ten times as fast.
@@ -417,7 +417,7 @@ test.describe('with a mail server that misbehaves', () => {
     await slow.stop()
   })
 
-  test('sends the emails with the lowest priority first, four at a time', async () => {
+  test('sends the emails with the lowest `priority` number first, four at a time', async () => {
     const slow = await slowServer(0, 0)
     const emails = Array.from({ length: 12 }, () => newEmail())
     const arrived: string[] = []
@@ -507,7 +507,7 @@ test('a sender whose claim has expired does not send the email', async () => {
   expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
 })
 
-test('changes nothing in a reset whose notice cannot be stored', async () => {
+test('a reset changes nothing if its notice can’t be stored', async () => {
   const user = await newUser()
   const token = await tokenFor(user)
   const state = () =>

@@ -272,7 +272,7 @@ test.describe('an account without access', () => {
     expect(await page(visitor)).toContain(address)
   })
 
-  test('is not the only reason to ask again: the sign-in after a sign-out also asks, unless a session is still live', async () => {
+  test('is one reason to ask the user again, and a sign-out without a live session is another', async () => {
     provider.behavior.metadata = everyPrompt
     const slug = await connect(provider)
     const visitor = new Visitor(server.url)
@@ -313,7 +313,7 @@ test.describe('a sign-in that can’t be continued', () => {
     const third = await visitor.open(startOf(slug, 'again'))
     expect(third.origin, 'after the page').toBe(provider.issuer)
 
-    // A sign-in that succeeds also deletes the cookie.
+    // A successful sign-in deletes the cookie that marks a restart.
     expect(errorOf(await visitor.comeBack(await visitor.authorize(third)))).toBeNull()
     expect((await visitor.open(startOf(slug, 'again'))).origin).toBe(provider.issuer)
 
@@ -556,7 +556,7 @@ test.describe('accounts', () => {
     )
     expect(new Set([id, ...others]).size).toBe(6)
 
-    // The exact subject is preferred. Otherwise, only one subject may differ in letter case alone.
+    // The exact subject is preferred. Otherwise, exactly one may match in another letter case.
     const upper = await signIn(`BOB@${domain}`, 'bob-1', false)
     const title = await signIn(`Bob@${domain}`, 'bob-2', false)
     expect([await signIn(`BOB@${domain}`, 'x'), await signIn(`Bob@${domain}`, 'x')]).toEqual([upper, title])

@@ -23,7 +23,7 @@ const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nod
 /** Returns the scans in a plan that read a whole table or index. */
 function scansFromTheBeginning(plan: Plan): string[] {
   const { 'Node Type': type, 'Relation Name': relation, 'Index Cond': indexCond, 'TID Cond': tidCond } = plan
-  const isSmall = relation === '_prisma_migrations' // this table has no index
+  const isSmall = relation === '_prisma_migrations' // this table has no index of the names
   const reads = /Seq Scan|Index|Tid Scan/.test(type) && !indexCond && !tidCond && !isSmall
   return [...(reads ? [`${type} of ${relation}`] : []), ...(plan.Plans ?? []).flatMap(scansFromTheBeginning)]
 }

@@ -143,7 +143,7 @@ test('does not end the session in the dashboard if the login is unavailable', as
   }
 })
 
-test('renews the session at a 401 from a dashboard on the same host, and repeats a GET once', async ({
+test('a dashboard on the same host renews the session after a 401, and repeats a GET once', async ({
   user,
   post,
   sql,
@@ -191,7 +191,7 @@ test('a dashboard on the same host can sign the user out', async ({ user, post, 
   }, statement('same-host-sign-out'))
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.waitForURL('/?signed-out')
-  // With this cookie, the provider asks the user at the next sign-in.
+  // With this cookie, the next sign-in asks the user to authenticate again.
   expect((await context.cookies()).map(({ name }) => name)).toEqual(['ask'])
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [user.id])).toEqual([])
 })

@@ -233,7 +233,7 @@ test('redirects an unsolicited response to a new sign-in without reading it, but
   expect(await outcomeOf(circle)).toEqual(['response_invalid', 'unsolicited_loop'])
   expect(await unclaimed(sql)).toBe(3)
 
-  // This does not affect other browsers or sign-ins that the user starts, and it ends after a minute.
+  // The loop check ignores other browsers and sign-ins that the user starts. It ends after a minute.
   expect((await new SamlVisitor(server.url).open(again.pathname + again.search)).host).toBe('idp.example')
   const begun = await visitor.begin(slug)
   await sql(`UPDATE sso_attempts SET created_at = now() - interval '1 minute' ${ofConnection}`, [slug])
@@ -352,12 +352,12 @@ test('does not renew a session after the end of the provider’s session', async
 })
 
 const limits = [
-  { who: 'neither', isEnded: false, sessionHours: null, expected: null },
+  { who: 'neither the connection nor the provider', isEnded: false, sessionHours: null, expected: null },
   { who: 'the connection', isEnded: false, sessionHours: 8, expected: 8 },
-  { who: 'the provider, which is earlier,', isEnded: true, sessionHours: 8, expected: 1 },
+  { who: 'the end of the provider’s session, which is earlier,', isEnded: true, sessionHours: 8, expected: 1 },
 ]
 for (const { who, isEnded, sessionHours, expected } of limits)
-  test(`${who} limits the renewal of a session to ${expected} hours`, async ({ sql }) => {
+  test(`${who} limits the renewal of a session (hours: ${expected})`, async ({ sql }) => {
     await sql('UPDATE connections SET session_hours = $2 WHERE slug = $1', [slug, sessionHours])
     await visitor.exchange(await signIn(isEnded ? {} : { edit: replace(/ SessionNotOnOrAfter="[^"]*"/, '') }))
     const [session] = await sql(
@@ -391,7 +391,7 @@ test('applies the same rules for linking users as OpenID connections', async ({ 
   expect(await arrive({ edit: upn, nameId: 'eve' })).toEqual(['no_access', 'identity_other_subject'])
 })
 
-test('binds our encrypted key to provider and certificate, and stores only hashes of a sign-in', async ({ sql }) => {
+test('binds our encrypted key to provider and certificate, and stores only hashes of secrets', async ({ sql }) => {
   const { relayState, requestId } = await visitor.begin(slug)
   const [row] = await sql(
     `SELECT sso_attempts::text AS attempt, connections::text AS connection FROM sso_attempts

@@ -85,7 +85,7 @@ test('allows a client 16 requests in progress and 256 queued requests, and rejec
   await expect.poll(inTime.received).toMatch(/^HTTP\/1\.1 200 /)
   expect(responses()).toHaveLength(1)
 
-  // After one queued request and one request in progress are cancelled, the next queued request starts.
+  // After one queued request and one request in progress are canceled, the next queued request starts.
   sent[0]!.socket.destroy()
   slow[0]!.socket.destroy()
   await expect.poll(() => order.length).toBeGreaterThan(0)

@@ -353,7 +353,7 @@ test('sets password_changed_at when the reset locks the user, not when it begins
   expect(changed.getTime()).toBeGreaterThanOrEqual(now.getTime())
 })
 
-test('a reset deletes the unused code of an exchange that waits for the reset', async ({ user, post, sql }) => {
+test('a reset deletes recently expired codes, which a waiting exchange could use', async ({ user, post, sql }) => {
   await sql(
     `INSERT INTO exchange_codes (code_hash, user_id, expires_at)
      SELECT sha256(($1 || ago)::bytea), $1::uuid, now() - ago * interval '1 second' FROM unnest('{-60,5,70}'::int[]) ago`,

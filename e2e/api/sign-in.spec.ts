@@ -197,7 +197,7 @@ test('a successful sign-in replaces a hash of lower cost', async () => {
   expect(stored!.password_changed_at).toEqual(new Date('2020-01-01T00:00Z'))
 })
 
-/** Calls `act` `count` times, lets all wait for locks of another connection, and returns the responses. */
+/** Calls `act` `count` times while another connection holds locks, and returns the responses. */
 async function whileLocked(lock: (holder: pg.Client) => Promise<unknown>, act: () => Promise<ApiResponse>, count = 1) {
   const holder = new pg.Client({ connectionString: database.url() })
   await holder.connect()
@@ -230,7 +230,7 @@ for (const [what, assignment, code] of [
   ['restricting the user to SSO', `password_policy = 'never'`, 'SIGN_IN_INVALID'],
   ['raising the cost of the hash', 'password_hash = $2', undefined],
 ] as const) {
-  test(`starts ${code ? 'no' : 'a'} session after ${what} when the password was already verified`, async () => {
+  test(`starts ${code ? 'no' : 'a'} session if ${what} commits after the password was verified`, async () => {
     const user = await newUser()
     const hash = await bcrypt.hash(code ? newPassword() : user.password, 5)
     const values = assignment.includes('$2') ? [user.id, hash] : [user.id]

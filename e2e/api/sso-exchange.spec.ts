@@ -12,7 +12,7 @@ import { startServer } from '../support/server'
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest()
 const rejected = { ok: false, code: 'SSO_EXCHANGE_INVALID' }
 
-test('returns a session JWT for 12 hours that another library can verify', async ({ user, post, url, sql }) => {
+test('returns a 12-hour session JWT that another library can verify', async ({ user, post, url, sql }) => {
   const response = await post(paths.exchangeSsoCode, {
     code: await newCode(user),
     state: 'ignored',
@@ -178,7 +178,7 @@ test.describe('reuse of a code', () => {
   })
 
   for (const [when, order] of Object.entries({ before: 0, after: 1, 'at the same time as': 0.5 })) {
-    test(`by a thief ${when} the user leaves no live session`, async ({ user, post, sql }) => {
+    test(`leaves no live session if a thief sends the code ${when} the user`, async ({ user, post, sql }) => {
       const unused = await newCode(user)
       for (const [thief, owner] of [
         [{}, {}], // two clients without cookies are two browsers
@@ -253,7 +253,7 @@ test.describe('reuse of a code', () => {
   })
 })
 
-test('accepts a code that was issued for one browser only from that browser', async ({ user, post, sql }) => {
+test('a code that was issued for one browser is accepted only from that browser', async ({ user, post, sql }) => {
   const own = keepSecret(newSecret())
   const code = keepSecret((await issueSsoCode(user.id, { browser: own })).secret)
   const expectRejected = async () => {
@@ -275,7 +275,7 @@ const held: Record<string, (one: Tokens, other: Tokens) => [cookie: string, ende
   'the session of the session cookie': ({ token }) => [`session=${token}`, 1],
   'the session of the refresh cookie': ({ refreshToken }) => [`refresh=${refreshToken}`, 1],
   'the sessions of two cookies': ({ token }, { refreshToken }) => [`session=${token}; refresh=${refreshToken}`, 2],
-  'no session of a refresh cookie with an invalid MAC': ({ token }, { refreshToken }) => [
+  'the session of a valid cookie, but not of one with an invalid MAC,': ({ token }, { refreshToken }) => [
     `session=${token}; refresh=${refreshToken!.slice(0, -8)}AAAAAAAA`,
     1,
   ],

@@ -120,7 +120,7 @@ test('sends the same response for an unknown, revoked or expired token and a dis
   expect((await ask(url, disabled.token)).status).toBe(200)
 })
 
-test('two processes with wrong clocks apply rotations, revocations and new origins at once', async ({ url, sql }) => {
+test('processes with different clocks apply rotations, revocations and origins immediately', async ({ url, sql }) => {
   const shifted = await startServer({ ...preload('shifted-clock.mjs'), CLOCK_SHIFT_SECONDS: '10800', PUBLIC_URL: url })
   const widget = await newWidget()
   const expectStatuses = async (token: string, status: number, origin = approved) => {
@@ -191,7 +191,7 @@ test('responds to preflight requests and to pages of every site, with a separate
   expect(JSON.stringify(lines)).not.toContain(approved)
 })
 
-test('the endpoint does not exist without WIDGET_SIGNING_KEYS, which must have keys of their own', async ({ url }) => {
+test('the endpoint requires WIDGET_SIGNING_KEYS without a key of SESSION_SIGNING_KEYS', async ({ url }) => {
   const off = await startServer({ PUBLIC_URL: url, WIDGET_SIGNING_KEYS: '' })
   const { token } = await newWidget()
   expect((await ask(off.url, token)).status).toBe(404)

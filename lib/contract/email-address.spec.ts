@@ -21,18 +21,18 @@ for (const [text, address] of Object.entries(accepted)) {
 }
 
 const rejected: Record<string, string[]> = {
-  'what has no two parts': ['', '@', 'ada', 'ada@', '@example.com', 'a@b@c'],
+  'texts without exactly two parts': ['', '@', 'ada', 'ada@', '@example.com', 'a@b@c'],
   'several addresses': ['a@x, b@y', 'a@x,b@y', 'a@x;b@y', 'a@x b@y', 'ada@example.com,'],
   'separators in the name': ['a,b@example.com', 'a;b@example.com', 'a:b@example.com', 'a\\b@example.com'],
   blanks: [' ada@example.com', 'ada@exa mple.com'],
   'ends of lines': ['ada@example.com\n', 'ada\r\nBcc:eve@example.com'],
   'invisible characters': ['ada\u0000@example.com', 'ada\u2028@example.com', 'ada\u202e@example.com'],
-  'quotes, comments and names': ['Ada <ada@example.com>', '"a@b"@example.com', 'ada(comment)@example.com'],
+  'quotes, comments and display names': ['Ada <ada@example.com>', '"a@b"@example.com', 'ada(comment)@example.com'],
   'IP addresses': ['ada@[127.0.0.1]', 'ada@127.0.0.1', 'ada@127.1', 'ada@0x7f000001'],
-  'what a URL may have': ['ada@exa%6dple.com', 'ada@example.com/path', 'ada@example.com?x'],
+  'percent-encoding, paths and queries': ['ada@exa%6dple.com', 'ada@example.com/path', 'ada@example.com?x'],
   'misplaced dots': ['ada@example..com', 'ada@example.com.', '.ada@x', 'ada.@x', 'a..da@x'],
   'a hyphen that begins a domain': ['ada@-example.com'],
-  'what decodes like another domain': ['ada@xn---r8jz45g.jp', 'ada@xn--example-.com'],
+  'Punycode that decodes to another domain': ['ada@xn---r8jz45g.jp', 'ada@xn--example-.com'],
   'long names': [`${'x'.repeat(65)}@example.com`, `${'ü'.repeat(33)}@example.com`, `${'x'.repeat(10_000)}@example.com`],
   'long domains': [`ada@${'x'.repeat(64)}.com`, `ada@${'xy.'.repeat(90)}com`],
 }

@@ -5,7 +5,7 @@ import { asUnavailable } from './errors'
 const lost = new Error('Connection terminated unexpectedly')
 const verdictOf = (error: unknown) => [asUnavailable(error)?.code, asUnavailable(error)?.details.outcome]
 
-test('a connection that is lost while connecting changed nothing, even if another bundle opened the pool', () => {
+test('an error while connecting means that nothing was changed, even if another bundle threw the error', () => {
   class OfAnotherBundle extends Error {
     override name = 'NothingChanged'
   }
@@ -19,7 +19,7 @@ const ofPostgres = (code?: string, kind = 'postgres') => {
 }
 
 test('finds the PostgreSQL code in a Prisma error, and decides whether the statement was rolled back', () => {
-  // read-only, idle, serialization, deadlock, time-out, lock, resources, shutdown, system, authentication
+  // read-only, idle, serialization, deadlock, timeout, lock, resources, shutdown, system, authentication
   const codes = '25006 25P03 40001 40P01 57014 55P03 53300 53100 57P01 57P03 58030 28000'
   for (const code of codes.split(' '))
     expect(verdictOf(ofPostgres(code)), code).toEqual(['SERVICE_UNAVAILABLE', undefined])

@@ -31,7 +31,7 @@ test('the entries of trusted proxies are skipped, from the right', () => {
   expect(keys).toEqual(['127.0.0.1', '203.0.113.3', '203.0.113.2', '203.0.113.1'])
 })
 
-test('if there are fewer entries than trusted proxies, the last entry is used, the address of the socket', () => {
+test('without an entry before those of the trusted proxies, the last entry is used: the address of the socket', () => {
   expect(forwardedClientKey('203.0.113.1, 127.0.0.1', 2)).toBe('127.0.0.1')
   expect(forwardedClientKey('127.0.0.1', 1)).toBe('127.0.0.1')
   expect(forwardedClientKey('127.0.0.1', 10)).toBe('127.0.0.1')

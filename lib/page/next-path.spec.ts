@@ -31,7 +31,7 @@ const rejected: Record<string, unknown[]> = {
   backslashes: ['/\\evil.example', '\\\\evil.example', '/a\\b'],
   'characters that a browser skips': ['/\t/evil.example', '/\n/evil.example', '\t//evil.example', ' //evil.example'],
   'encoded slashes and broken escapes': ['/%2F/evil.example', '/%5Cevil.example', '/\0', '/%'],
-  'the API': [
+  'paths of the API': [
     '/api/auth/%61uthorize?state=x',
     '/api/auth/authorize/x',
     '/api/auth/authorize-x',

@@ -16,7 +16,7 @@ test('after a 429 without our JSON, such as from a firewall, the page waits befo
     })
 })
 
-test('after a response without our JSON, the outcome is unknown', async () => {
+test('after a response without our JSON, except 429, the outcome is unknown', async () => {
   for (const [status, body] of [
     [504, '<h1>Gateway timeout</h1>'],
     [200, '{"ok":'],
@@ -36,7 +36,7 @@ test('without a Retry-After header in seconds, the page waits five seconds', asy
   }
 })
 
-test('the reference is from the body, otherwise from the header, otherwise the one that was sent', async () => {
+test('the request ID is from the body, otherwise from the header, otherwise the one that was sent', async () => {
   const headers = { 'X-Request-Id': 'of-the-header' }
   const failed = { code: 'INTERNAL_ERROR' }
   const references = [

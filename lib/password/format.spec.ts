@@ -14,6 +14,6 @@ const passwords: Record<string, string[]> = {
   ],
 }
 
-test.each(Object.entries(passwords))('passwords with the issue %s', (issue, texts) => {
+test.each(Object.entries(passwords))('the format check of a password returns the issue %s', (issue, texts) => {
   for (const text of texts) expect(String(formatIssue(text, 8)), JSON.stringify(text)).toBe(issue)
 })

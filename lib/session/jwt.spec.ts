@@ -33,7 +33,7 @@ async function sessionToken({ claims, header, key }: Changes): Promise<string> {
     .sign(key ?? privateKey)
 }
 
-test('a token contains the email address, the time of the sign-in, and its other stored properties', () => {
+test('a token contains the email address, the time of the sign-in, and its connection and methods if stored', () => {
   const times = { issuedAt: now(), expiresAt: now() + 60 }
   const payload = (more: object) => decodeJwt(signSessionToken({ ...claims, ...more, ...times }))
   const always = { email: 'ada@example.com', auth_time: claims.authenticatedAt }
@@ -55,13 +55,13 @@ const rejected: Record<string, () => Promise<string> | string> = {
   'another issuer': () => sessionToken({ claims: { iss: 'https://elsewhere.example' } }),
   'another audience': () => sessionToken({ claims: { aud: 'widget' } }),
   'another type': () => sessionToken({ header: { typ: 'at+jwt' } }),
-  'no type': () => sessionToken({ header: { typ: undefined } }),
+  'a missing type': () => sessionToken({ header: { typ: undefined } }),
   'another key': () => sessionToken({ key: parseSigningKeys(newSigningKeys()).privateKey }),
-  'no subject': () => sessionToken({ claims: { sub: undefined } }),
-  'no session': () => sessionToken({ claims: { sid: undefined } }),
-  'no id': () => sessionToken({ claims: { jti: undefined } }),
-  'no end': () => sessionToken({ claims: { exp: undefined } }),
-  'no signature': async () => (await sessionToken({})).replace(/[^.]*$/, ''),
+  'a missing subject': () => sessionToken({ claims: { sub: undefined } }),
+  'a missing session': () => sessionToken({ claims: { sid: undefined } }),
+  'a missing ID': () => sessionToken({ claims: { jti: undefined } }),
+  'a missing expiry': () => sessionToken({ claims: { exp: undefined } }),
+  'a missing signature': async () => (await sessionToken({})).replace(/[^.]*$/, ''),
   'the algorithm none': async () => {
     const [, claims] = (await sessionToken({})).split('.')
     return `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${claims}.`
@@ -73,7 +73,7 @@ const rejected: Record<string, () => Promise<string> | string> = {
     })
     return sessionToken({ header: { alg: 'HS256' }, key: new TextEncoder().encode(String(pem)) })
   },
-  'no token at all': () => 'x',
+  'a text that is not a token': () => 'x',
 }
 for (const [what, make] of Object.entries(rejected)) {
   test(`${what} is rejected`, async () => expect(await verifySessionToken(await make())).toBeNull())

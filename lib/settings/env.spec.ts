@@ -44,7 +44,7 @@ test('a color may be given without #, because # begins a comment in an env file'
 
 test('names the settings that are present but empty', () => {
   expect(emptySettings(good)).toEqual([])
-  // bin/server.mjs empties VERCEL, and EDITOR is not one of our settings
+  // bin/server.ts empties VERCEL, and EDITOR is not one of our settings
   const empty = { DIRECT_DATABASE_URL: '', ACCENT_COLOR: ' ', APP_NAME: undefined, VERCEL: '', EDITOR: '' }
   expect(emptySettings({ ...good, ...empty })).toEqual(['DIRECT_DATABASE_URL', 'ACCENT_COLOR'])
 })
@@ -81,7 +81,7 @@ test('dashboard callbacks must have https or be on this machine, and must not be
     ])
 })
 
-test('password sign-in and the pooler are off by default', () => {
+test('PASSWORD_SIGN_IN and DATABASE_POOLED are off by default', () => {
   const direct = { ...good, DIRECT_DATABASE_URL: 'postgresql://owner:secret@db.example.com/app' }
   for (const name of ['PASSWORD_SIGN_IN', 'DATABASE_POOLED'] as const) {
     expect(parseEnv(direct)[name]).toBe(false)
@@ -135,7 +135,7 @@ test('invalid settings are listed together with missing ones, without their valu
   expect(lines.join()).not.toContain('secret')
 })
 
-test('the Redis settings decide where requests are counted, and production requires RATE_LIMIT for counting in process', () => {
+test('the Redis settings decide where requests are counted, and production without them requires RATE_LIMIT=in-process', () => {
   const { UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token, ...none } = good
   const redis = { ...none, REDIS_URL: 'rediss://user:secret@redis.example.com:6380' }
   const vercel = { ...redis, KV_REST_API_URL: url, KV_REST_API_TOKEN: token }
@@ -230,7 +230,7 @@ test('the breached-password check is on by default in production, and off by def
   expect(problems({ ...good, PASSWORD_BREACH_CHECK: 'no' })).toHaveLength(1)
 })
 
-test('email requires both settings, and enables the forgot-password page', () => {
+test('email requires SMTP_URL and MAIL_FROM, and enables the forgot-password page', () => {
   const mail = { SMTP_URL: 'smtps://user:p%40ss@smtp.example.com', MAIL_FROM: 'login@example.com' }
   expect(parseEnv(good).FORGOT_PASSWORD_URL).toBeUndefined()
   expect(parseEnv({ ...good, ...mail }).FORGOT_PASSWORD_URL).toBe('/forgot-password')
@@ -240,7 +240,7 @@ test('email requires both settings, and enables the forgot-password page', () =>
   expect(problems({ ...good, MAIL_FROM: mail.MAIL_FROM })).toEqual([expect.stringMatching(/^SMTP_URL is missing/)])
   for (const SMTP_URL of ['smtp://localhost:1025', 'smtp://[::1]:25', 'smtp://smtp.example.com:587/'])
     expect(problems({ ...good, ...mail, SMTP_URL }), SMTP_URL).toEqual([])
-  // In parameters, nodemailer would accept options such as one that disables the certificate check.
+  // nodemailer reads options from URL parameters, such as one that disables the certificate check.
   for (const SMTP_URL of ['smtp://u:pa/ss@host', 'smtp://u:1/2@host', 'smtp://u:p#ss@host', 'smtp://u:p?ss@host'])
     expect(problems({ ...good, ...mail, SMTP_URL })[0], SMTP_URL).toMatch(/^SMTP_URL must .*%2F for \//)
   for (const SMTP_URL of ['smtp://u:100%@host', 'smtp://u:%zz@host'])

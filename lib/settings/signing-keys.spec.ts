@@ -62,16 +62,16 @@ test('a key without a private part can’t verify refresh tokens', () => {
   expect(parseSigningKeys(set(p256(), previous)).refreshKeys).toHaveLength(1)
 })
 
-test('the next step of a rotation that an earlier version began drops the previous key', () => {
+test('if an earlier version began a rotation, the next step drops the previous key', () => {
   const [current, { d, ...previous }] = [p256(), p256()]
   expect(rotateSigningKeys(set(current, previous)).step).toBe('drop')
 })
 
 const wrong: Record<string, string> = {
-  'no JSON': 'secret',
+  'a text that is not JSON': 'secret',
   'a key without a set': JSON.stringify(p256()),
-  'no key': set(),
-  'a public key first': set({ ...p256(), d: undefined }),
+  'an empty key set': set(),
+  'a set whose first key is public': set({ ...p256(), d: undefined }),
   'another curve': set(jwk('ec', { namedCurve: 'P-384' })),
   'a curve too weak for ES256': set({ ...p256(), crv: 'P-192' }),
   'an RSA key': set(jwk('rsa', { modulusLength: 1024 })),

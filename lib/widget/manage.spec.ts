@@ -28,7 +28,7 @@ const rejected = {
     'https://a.example, https://b.example',
     'https://a.example https://b.example',
   ],
-  'no TLS elsewhere': ['http://www.example.com', 'http://localhost.example.com'],
+  'http, except on localhost': ['http://www.example.com', 'http://localhost.example.com'],
   'other schemes': ['file://', 'chrome-extension://x', 'ftp://www.example.com', 'javascript:alert(1)'],
   'no scheme': ['null', '', 'www.example.com', '//www.example.com'],
 }

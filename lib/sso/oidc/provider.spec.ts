@@ -42,7 +42,7 @@ test('an error names the flag that can’t be used', async () => {
     await expect(settingsFrom(flags), JSON.stringify(flags)).rejects.toThrow(message)
 })
 
-test('an update changes only what flags name, and reads a secret if the client changes, on request, or without flags', async () => {
+test('an update changes only what its flags name, and reads a secret without flags, for --new-secret or a new client ID', async () => {
   const stored = { kind: 'oidc' as const, issuer: good.issuer, clientId: 'x', emailClaim: 'upn', trustClaim: true }
   for (const [flags, settings, readsSecret] of [
     [{}, {}, true],
@@ -90,7 +90,7 @@ test('with several tenants, each must name the domains for which it vouches', as
     await expect(enter(tenants), String(tenants)).rejects.toThrow(message)
 })
 
-test('the list shows how the client authenticates and whether its email claim may link or create users', () => {
+test('the list shows how the client authenticates and whether the email claim may link or create users', () => {
   const lines = (settings: object) =>
     oidc.describe({ slug: 'acme', settings: { kind: 'oidc', clientId: 'x', ...settings } } as never).settings
   expect(lines({})).toEqual(['client ID: x'])

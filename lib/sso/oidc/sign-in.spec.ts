@@ -178,8 +178,8 @@ rejects('response_invalid', {
   'another audience': ['id_token_aud', claims({ aud: 'another-client' })],
   'no audience': ['id_token_aud', claims({ aud: undefined })],
   'two audiences without azp': ['id_token_aud', claims(({ aud }) => ({ aud: [aud, 'other'] }))],
-  'two audiences, and azp is not ours': ['id_token_azp', claims(({ aud }) => ({ aud: [aud, 'other'], azp: 'other' }))],
-  'one audience, and azp is not ours': ['id_token_azp', claims({ azp: 'other' })],
+  'two audiences with another azp': ['id_token_azp', claims(({ aud }) => ({ aud: [aud, 'other'], azp: 'other' }))],
+  'one audience with another azp': ['id_token_azp', claims({ azp: 'other' })],
   'nbf in two minutes': ['id_token_nbf', claims(() => ({ nbf: now() + 120 }))],
   'exp two minutes ago': ['id_token_exp', claims(() => ({ exp: now() - 120 }))],
   'no exp': ['id_token_exp', claims({ exp: undefined })],
@@ -423,7 +423,7 @@ test('uses the last good metadata for a day if it can’t be fetched, and renews
   }
   expect([fetched(), warnings.mock.calls.length]).toEqual([4, 3]) // at most one fetch and one warning per minute
 
-  // A provider that does not respond does not delay sign-ins.
+  // After the outage, the metadata is renewed in the background.
   provider.behavior = { metadata: (genuine) => genuine }
   later(70 * minuteMs)
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
@@ -684,12 +684,12 @@ test('reads the address from the user info if it is null or an empty text in the
 })
 
 const prompts: [who: string, account?: string, login?: string, listed?: string[] | string, issuer?: string][] = [
-  ['a provider that lists both', 'select_account', 'login', ['none', 'login', 'consent', 'select_account']],
-  ['a provider that lists no choice', 'login', 'login', ['none', 'login', 'consent']],
-  ['a provider that lists no sign-in', 'select_account', 'select_account', ['none', 'select_account']],
+  ['a provider that lists both prompts', 'select_account', 'login', ['none', 'login', 'consent', 'select_account']],
+  ['a provider that does not list select_account', 'login', 'login', ['none', 'login', 'consent']],
+  ['a provider that does not list login', 'select_account', 'select_account', ['none', 'select_account']],
   ['a provider that lists neither', undefined, undefined, ['none']],
   ['a provider without a list', 'login', 'login', undefined],
-  ['a provider whose list is none', 'login', 'login', 'select_account'],
+  ['a provider whose list is not an array', 'login', 'login', 'select_account'],
   ['Google', 'select_account', 'select_account', undefined, 'https://accounts.google.com'],
   ['Entra ID', 'select_account', 'login', undefined, `https://login.microsoftonline.com/${randomUUID()}/v2.0`],
 ]

@@ -89,7 +89,7 @@ rejects('saml_assertion_count', ofAssertion, {
   'XSW 4: another assertion around the original': inAssertion((original) =>
     replace('</saml:Assertion>', () => `${original}</saml:Assertion>`)(withNewId(unsigned(evil(original)))),
   ),
-  'XSW 5: the original without its signature after another assertion with it': inAssertion(
+  'XSW 5: the signature moved into another assertion before the original': inAssertion(
     (original) => withNewId(evil(original)) + unsigned(original),
   ),
   'XSW 6: the original inside the signature of another assertion': inAssertion((original) =>
@@ -112,8 +112,8 @@ function inExtension(edit: Edit): Edit {
 /** Changes by an attacker before the browser posts the response. */
 const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
   'XSW 7: another assertion with the same ID in an extension': ['saml_id', ofAssertion, inExtension((text) => text)],
-  'no signature': ['saml_unsigned', {}, (xml) => xml],
-  'no signature, encrypted': ['saml_unsigned', { encrypted: true }, (xml) => xml],
+  'a response without a signature': ['saml_unsigned', {}, (xml) => xml],
+  'an encrypted assertion without a signature': ['saml_unsigned', { encrypted: true }, (xml) => xml],
   'the only signature removed': ['saml_unsigned', ofAssertion, unsigned],
   'the signature of the response removed': ['saml_unsigned', ofResponse, unsigned],
   'another NameID in a signed response': ['saml_signature', ofResponse, evil],
@@ -128,18 +128,18 @@ const tampered: Record<string, [SamlCheck, ResponseOptions, Edit]> = {
     { ...ofAssertion, nameId: 'not-an-admin' },
     replace('not-an-admin', '<?p not-an-?>admin'),
   ],
-  'no destination of a signed response': [
+  'a signed response without a destination': [
     'saml_destination',
     { ...ofResponse, edit: replace(/ Destination="[^"]*"/, '') },
     (xml) => xml,
   ],
-  'another destination, where the signature of the response was removed': [
+  'another destination after the signature of the response was removed': [
     'saml_destination',
     ofBoth,
     inOrder(unsigned, replace(/ Destination="[^"]*"/, ' Destination="https://other.example/acs"')),
   ],
-  'no issuer of a signed response': ['saml_issuer', { ...ofResponse, edit: replace(issuer, '') }, (xml) => xml],
-  'no issuer of a response with an encrypted assertion': ['saml_issuer', encryptedOnly, replace(issuer, '')],
+  'a signed response without an issuer': ['saml_issuer', { ...ofResponse, edit: replace(issuer, '') }, (xml) => xml],
+  'a response with an encrypted assertion and no issuer': ['saml_issuer', encryptedOnly, replace(issuer, '')],
   'another issuer of an unsigned response': [
     'saml_issuer',
     ofAssertion,
@@ -186,7 +186,7 @@ rejects('saml_signature_form', ofResponse, {
   'an XPath expression as a reference': replace(/URI="[^"]*"/, `URI="#x' or '1'='1"`),
   'two references': replace(/<ds:Reference [\s\S]*<\/ds:Reference>/, '$&$&'),
   'three transforms': replace(/<ds:Transform [^>]*\/>/, '$&$&'),
-  'two SignedInfo, as in CVE-2025-29774': replace(/<ds:SignedInfo>[\s\S]*<\/ds:SignedInfo>/, '$&$&'),
+  'two SignedInfo elements, as in CVE-2025-29774': replace(/<ds:SignedInfo>[\s\S]*<\/ds:SignedInfo>/, '$&$&'),
   'an element in the digest': replace('<ds:DigestValue>', '$&<ds:X>AAAA</ds:X>'),
   'a list of prefixes in the signature value': replace(
     '<ds:SignatureValue>',
@@ -212,12 +212,12 @@ rejects('saml_signature_form', ofResponse, {
 rejects('saml_markup', ofAssertion, {
   'a DTD whose entities expand a billion times': (xml) =>
     xml.replace('<samlp:Response', '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>$&'),
-  'CDATA added later': replace('>ada<', '><![CDATA[ada]]><'),
+  'CDATA added after signing': replace('>ada<', '><![CDATA[ada]]><'),
   'a comment added to the NameID': replace('>ada<', '>a<!---->da<'),
 })
 rejects('saml_malformed', ofResponse, {
-  'an attribute that canonical form omits': replace('<samlp:Response', '$& xmlnsDestination="x"'),
-  'an attribute inside a namespace, which canonical form does not escape': replace(
+  'an attribute that the canonical form omits': replace('<samlp:Response', '$& xmlnsDestination="x"'),
+  'an attribute inside a namespace that the canonical form does not escape': replace(
     / Destination="([^"]*)"/,
     ` xmlns:x='urn:x" Destination="$1'`,
   ),
@@ -313,11 +313,11 @@ const encrypted: Record<string, [SamlCheck, ResponseOptions]> = {
       ),
     },
   ],
-  'an unknown hash of the key, for which the library uses SHA-1': [
+  'an unknown OAEP digest, instead of which the library uses SHA-1': [
     'saml_encryption',
     { encryption: { digest: 'http://www.w3.org/2001/04/xmldsig-more#md5' } },
   ],
-  'a mask generation that does not belong to the algorithm of the key': [
+  'a mask generation function that the key algorithm does not allow': [
     'saml_decryption',
     { encryption: { mgf: 'http://www.w3.org/2009/xmlenc11#mgf1sha256', hashes: ['sha1', 'sha256'] } },
   ],
@@ -345,10 +345,10 @@ const encrypted: Record<string, [SamlCheck, ResponseOptions]> = {
   'a duplicate ID in the assertion': ['saml_id', { tamperAssertion: replace('<saml:Subject', '$& ID="_x" Id="_x"') }],
 }
 for (const [what, [check, options]] of Object.entries(encrypted))
-  rejectsResponse(`encrypted: ${what}`, check, { ...encryptedOnly, ...options })
+  rejectsResponse(`an encrypted response: ${what}`, check, { ...encryptedOnly, ...options })
 const keyAt = (place: string) => before('</ds:KeyInfo>', `<ds:RetrievalMethod URI="${place}"/>`)
 rejects('saml_encryption', encryptedOnly, {
-  'no algorithm of the key': replace(/<xenc:EncryptionMethod Algorithm="[^"]*rsa[\s\S]*?<\/xenc:EncryptionMethod>/, ''),
+  'a missing key algorithm': replace(/<xenc:EncryptionMethod Algorithm="[^"]*rsa[\s\S]*?<\/xenc:EncryptionMethod>/, ''),
   'two encrypted keys': replace(/<xenc:EncryptedKey>[\s\S]*<\/xenc:EncryptedKey>/, '$&$&'),
   'two values of the encrypted key': replace(/<xenc:CipherData>[\s\S]*?<\/xenc:CipherData>/, '$&$&'),
   'two EncryptedData elements': replace(/<xenc:EncryptedData[\s\S]*<\/xenc:EncryptedData>/, '$&$&'),
@@ -406,8 +406,8 @@ const posts: Record<string, [SamlCheck, () => string]> = {
   'an empty post': ['saml_base64', () => ''],
   'base64 with one character too many': ['saml_base64', () => `${base64(good())}A`],
   'a character that is not base64': ['saml_base64', () => base64(good()).replace('A', '%')],
-  'base64 of URLs': ['saml_base64', () => base64(good()).replace(/\w/, '-')],
-  'padding inside': ['saml_base64', () => base64('a') + base64(good())],
+  base64url: ['saml_base64', () => base64(good()).replace(/\w/, '-')],
+  'padding in the middle': ['saml_base64', () => base64('a') + base64(good())],
   'base64 with a space inside': ['saml_base64', () => base64(good()).replace(/^.{4}/, '$&    ')],
   'invalid UTF-8': ['saml_encoding', () => base64(Buffer.from(good().replace('>ada<', '>\xe4da<'), 'latin1'))],
   'UTF-16': ['saml_encoding', () => base64(Buffer.from(`\uFEFF${good()}`, 'utf16le'))],
@@ -462,7 +462,7 @@ rejectsCheaply('saml_too_complex', {
     const method = `<CanonicalizationMethod>${list}</CanonicalizationMethod>`
     return base64(replace('<samlp:Status>', `${method}<samlp:Status>`)(good()))
   },
-  // The library replaces them one at a time, in each of its steps.
+  // The library replaces carriage returns one at a time, in each of its steps.
   '230,000 carriage returns in an encrypted assertion without a signature': () =>
     provider.respond({ encrypted: true, tamper: intoEncrypted('\r'.repeat(230_000)) }),
   // The canonical form is four times as long and is copied once for each level.
@@ -607,7 +607,7 @@ test('the unsigned part of a response may have at most 50 elements, 50 attribute
 
 // Tests of email addresses
 
-test('reads a NameID that is an email address, if no attribute contains an email address', async () => {
+test('reads the email address from a NameID in the format emailAddress, if no attribute contains one', async () => {
   const emailAddress = '1.1:nameid-format:emailAddress'
   const emailOfNameId = async (format: string, mail = 'other', settings: Partial<ServiceProviderSettings> = {}) => {
     const formatted = replace('SAML:2.0:nameid-format:persistent', `SAML:${format}`)

@@ -62,7 +62,7 @@ test('reads both certificates of a rotation once, and omits expired ones and tho
   expect(certificates).toEqual([current, next])
 })
 
-test('reads the first certificate of a chain only', () => {
+test('reads only the first certificate of a chain', () => {
   const chain = replace(
     '</ds:X509Data>',
     `<ds:X509Certificate>${next.replace(/-----.*-----/g, '')}</ds:X509Certificate></ds:X509Data>`,
@@ -225,16 +225,16 @@ const unusable: Record<string, [string, () => string | Buffer]> = {
     () => entity(`<md:SPSSODescriptor protocolSupportEnumeration="${protocol}"/>`),
   ],
   'a provider of SAML 1.1': ['no IDPSSODescriptor', () => replace(` ${protocol}`, '')(good())],
-  'no entity ID': ['no entityID', () => replace(/ entityID="[^"]*"/, '')(good())],
+  'a missing entity ID': ['no entityID', () => replace(/ entityID="[^"]*"/, '')(good())],
   'an empty entity ID': ['no entityID', () => replace(/entityID="[^"]*"/, 'entityID=" "')(good())],
-  'no endpoint for HTTP-Redirect': [
+  'a missing endpoint for HTTP-Redirect': [
     'no sign-on endpoint',
     () => entity(role(key(current), service('HTTP-POST', 'https://idp.example'))),
   ],
   'an endpoint over http': ['not an https URL', () => at('http://idp.example/redirect')],
   'a script as the endpoint': ['not an https URL', () => at('javascript:alert(1)//')],
   'an endpoint that is no URL': ['not an https URL', () => at('/redirect')],
-  'no certificate': ['no signing certificate', () => entity(role(''))],
+  'a missing certificate': ['no signing certificate', () => entity(role(''))],
   'a certificate for encryption': ['no signing certificate', () => entity(role(key(current, ' use="encryption"')))],
   'an RSA key only for PSS': ['RSA key of 2048', () => entity(role(key(certificateOf(unsupported('rsa-pss', 2048)))))],
   'an elliptic-curve key': ['RSA key of 2048', () => entity(role(key(certificateOf(unsupported('ec', 0)))))],

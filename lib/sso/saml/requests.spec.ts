@@ -116,7 +116,7 @@ test('during a rotation, our metadata has both certificates for signing, but onl
   expect(published).toEqual(['signing', current, 'signing', next, 'encryption', next])
 })
 
-test('our metadata states what is signed', async () => {
+test('our metadata states whether requests and assertions are signed', async () => {
   const { settings } = provider
   const unsigned = serviceIn(await serviceMetadata({ ...settings, signRequests: false }))
   expect(unsigned.role.get('AuthnRequestsSigned')).toBe('false')

@@ -109,7 +109,7 @@ test('rejects a response or an assertion if the library rejects its signature', 
 })
 
 for (const [name, mode] of Object.entries(modes)) {
-  test(`accepts ${name} only with a key of one of the connection’s certificates`, async () => {
+  test(`accepts responses (${name}) only with a key of one of the connection’s certificates`, async () => {
     const { sessionEnd, ...identity } = await verifyPosted(provider.respond(mode))
     expect(identity).toEqual(ada)
     expect(Math.abs(sessionEnd!.getTime() - Date.now() - 3_600_000)).toBeLessThan(60_000)
@@ -147,7 +147,7 @@ const alsoAccepted: Record<string, Change> = {
   'a response without Issuer if only the assertion is signed': { tamper: replace(issuer, '') },
   'a session of the provider that ended 30 seconds ago': replace(sessionEnd, time('SessionNotOnOrAfter', -30)),
   'a session without an end': replace(/ SessionNotOnOrAfter="[^"]*"/, ''),
-  'an offset in place of Z': replace(sessionEnd, time('SessionNotOnOrAfter', 7200, '+01:00')),
+  'a time with an offset in place of Z': replace(sessionEnd, time('SessionNotOnOrAfter', 7200, '+01:00')),
   'extra confirmations for another recipient': withConfirmations(forOther),
   'extra confirmations that have expired': withConfirmations(outdated),
   'extra confirmations of another request': withConfirmations(toOther),
@@ -171,7 +171,7 @@ const alsoAccepted: Record<string, Change> = {
         `<saml:Attribute Name="email"><saml:AttributeValue ${xsi} xsi:nil="true"/></saml:Attribute>$&`,
       ),
     )(xml),
-  'the email three times, in different letter case': addAttribute('email', 'ADA@EXAMPLE.COM', 'ada@Example.com'),
+  'the address three times, in different letter case': addAttribute('email', 'ADA@EXAMPLE.COM', 'ada@Example.com'),
   'a signature without the certificate': { tamper: replace(/<ds:KeyInfo>[\s\S]*<\/ds:KeyInfo>/, '') },
   'other prefixes and a default namespace': (xml) =>
     xml
@@ -299,13 +299,13 @@ rejects('saml_issuer', {
 })
 rejects('saml_in_response_to', {
   'the response to another request': { requestId: '_other' },
-  'another request outside the assertion': replace(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
-  'another request inside the subject': inConfirmation(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
+  'InResponseTo of another request outside the assertion': replace(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
+  'InResponseTo of another request in the subject': inConfirmation(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
   'a confirmation to our request for another recipient, and one to another request': replace(
     confirmation,
     (text) => forOther(text!) + toOther(text!),
   ),
-  'no request inside the subject': inConfirmation(/ InResponseTo="[^"]*"/, ''),
+  'no InResponseTo in the subject': inConfirmation(/ InResponseTo="[^"]*"/, ''),
 })
 rejects('saml_assertion_count', { 'no assertion': replace(assertionPattern, '') })
 rejects('saml_subject', { 'no subject': replace(subject, ''), 'two subjects': replace(subject, '$&$&') })
@@ -335,7 +335,7 @@ rejects('saml_confirmation', {
   'no confirmation': replace(confirmation, ''),
   'a confirmation of another method': inConfirmation(bearerMethod, 'urn:oasis:names:tc:SAML:2.0:cm:sender-vouches'),
   'a bearer confirmation without data': inConfirmation(/<saml:SubjectConfirmationData[^>]*>/, ''),
-  'a bearer confirmation with two data': inConfirmation(/<saml:SubjectConfirmationData[^>]*>/, '$&$&'),
+  'a bearer confirmation with two data elements': inConfirmation(/<saml:SubjectConfirmationData[^>]*>/, '$&$&'),
 })
 rejects('saml_not_on_or_after', {
   'two confirmations, each invalid alone': replace(confirmation, (text) => outdated(text!) + forOther(text!)),
@@ -362,7 +362,7 @@ rejects('saml_not_on_or_after', {
 })
 rejects('saml_time', {
   'an assertion that becomes valid in two minutes': { notBefore: 120 },
-  'conditions from a local time': replace(/ NotBefore="[^"]*Z"/, ' NotBefore="2020-01-01T00:00:00"'),
+  'conditions that begin at a local time': replace(/ NotBefore="[^"]*Z"/, ' NotBefore="2020-01-01T00:00:00"'),
   'conditions until a local time': replace(
     /(<saml:Conditions .*) NotOnOrAfter="[^"]*"/,
     '$1 NotOnOrAfter="2100-01-01T00:00:00"',
