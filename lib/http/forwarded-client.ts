@@ -14,6 +14,6 @@ export function addressKey(entry: string): string {
 /** Returns the client in `X-Forwarded-For`: the last entry before trusted proxies. Clients can forge earlier ones. */
 export function forwardedClientKey(forwardedFor: string, trustedProxies: number): string {
   const entries = forwardedFor.split(',').map((entry) => entry.trim())
-  // A request with fewer entries bypassed the proxies, so the address of its socket is used.
+  // A request without this entry bypassed the proxies, so the address of its socket is used.
   return addressKey(entries.at(-1 - trustedProxies) ?? entries.at(-1) ?? '')
 }
