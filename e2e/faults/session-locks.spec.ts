@@ -122,7 +122,7 @@ test('the clean-up skips a session that is being refreshed, and deletes it in it
   expect(await count()).toEqual([{ count: 0 }])
 })
 
-test('a sign-out of two sessions or an exchange replacing them causes no deadlock with a reset', async ({ sql }) => {
+test('signing out two sessions, or replacing them in an exchange, causes no deadlock with a reset', async ({ sql }) => {
   // The plans of this role lock the sessions in the order of the index. With a random_page_cost of
   // 1.1, the planner would choose the same plans for a large table without this role.
   const role = `by_index_${randomBytes(6).toString('hex')}`

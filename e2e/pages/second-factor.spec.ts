@@ -204,7 +204,7 @@ test('a locked second factor accepts a recovery code, and the dashboard sign-in 
   await keepCookies(page)
 })
 
-test('after the second step has expired, the user starts again with the same address or another account', async ({
+test('after the second step has expired, the user can start again with the same or another email address', async ({
   page,
   sql,
 }) => {

@@ -191,7 +191,7 @@ test('allows a retry by keyboard only after the wait', async ({ page, user, sql 
   expect(await sessions(sql, user)).toHaveLength(1)
 })
 
-test('after three retries, removes the code from the page, and offers the languages again', async ({ page }) => {
+test('after three retries, removes the code from the page, and shows the language list again', async ({ page }) => {
   const posts = countPosts(page)
   const languages = page.locator('#language')
   await page.route(exchangePath, respondWith(429, { code: 'RATE_LIMITED' }, 1))

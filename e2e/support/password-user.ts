@@ -7,7 +7,7 @@ export const client = { subnet: '192.0.2.0/24', sessionIds: [], knownBrowser: nu
 
 export type PasswordUser = User & { password: string }
 
-/** Creates a user with a password. Hash it at a lower cost to test an older account. */
+/** Creates a user with a password. To test an older account, pass a lower `cost` for the hash. */
 export async function newPasswordUser(
   sql: Sql,
   { cost = 12, password = newPassword(), email = `user-${randomUUID()}@example.com` } = {},

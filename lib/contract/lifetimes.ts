@@ -11,7 +11,7 @@ export const lifetimes = {
   signIn: 20 * 60,
   /** The cookie that binds a sign-in to the browser in which it began. */
   browser: 30 * 60,
-  /** The time to enter the second factor after the password, or the first code of a new TOTP secret. */
+  /** The time to enter a code after the password, or to enter the first code of a new TOTP secret. */
   secondFactorStep: 10 * 60,
   widgetToken: 15 * 60,
   /** The cookie of a browser in which a user has signed in with a password. */

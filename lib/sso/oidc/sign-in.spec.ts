@@ -70,7 +70,7 @@ async function signIn(connection: OidcConnection) {
   return { identity, contact: await contact(), amr }
 }
 
-/** Returns the check that a sign-in fails and the error for the page, or 'accepted'. */
+/** Returns the check at which a sign-in fails, with the error for the page, or 'accepted'. */
 async function outcomeOf(work: Promise<unknown>): Promise<string | [check: string, error: string]> {
   try {
     await work

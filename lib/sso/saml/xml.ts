@@ -23,7 +23,7 @@ const maxima = {
   // The library visits all elements and attributes dozens of times. 1,000 elements have 2,000 tags.
   elements: 1_000,
   attributes: 3_000,
-  // Canonical XML repeats namespaces, and the library copies them at each level. 450 groups need 40,000 characters.
+  // Canonical XML repeats namespaces, and the library copies them at each level. A user in 450 groups needs 40,000 of them.
   expandedNames: 100_000,
   // The library replaces line ends one by one in each step. 256 KiB in lines of 64 characters have 4,000 of them.
   replacedCharacters: 10_000,
