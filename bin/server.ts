@@ -28,7 +28,8 @@ async function serve(dev: boolean): Promise<void> {
   // Without a listener, logging after the reader of the log has ended would throw an uncaught exception.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   const built = '.next/required-server-files.json' // contains the values of next.config.mjs
-  if (!dev) process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = JSON.stringify(JSON.parse(readFileSync(built, 'utf8')).config)
+  if (!dev)
+    process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = JSON.stringify(JSON.parse(readFileSync(built, 'utf8')).config)
 
   const [port, trustedProxies] = [Number(process.env.PORT || 3000), Number(process.env.TRUSTED_PROXIES || 0)]
   // keepAliveTimeout is longer than in proxies, so that a proxy never reuses a connection that is just closing.

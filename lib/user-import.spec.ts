@@ -29,7 +29,7 @@ const wrong: Record<string, string> = {
   'ada@example.com,,admin': 'not of the form email,password_hash',
   '"ada@example.com': 'not of the form email,password_hash',
   ada: 'not an email address',
-  'ADA@bücher.example': 'ada@xn--bcher-kva.example is there twice',
+  'ADA@bücher.example': 'ada@xn--bcher-kva.example appears twice',
 }
 test.each(Object.entries(wrong))('an error reports %s with the line number and without the hash', (line, problem) => {
   const csv = `email\nada@bücher.example\n${line}`

@@ -13,9 +13,12 @@ export const usualHeaders = ['Cache-Control', 'X-Request-Id', 'X-Content-Type-Op
 
 const headerObjects = {
   'Cache-Control': header('Never cached.', { const: 'no-store' }),
-  'X-Request-Id': header('Identifies the request in the log. The ID of the client if it has this format, or a new one.', {
-    pattern: '^[\\w.-]{8,40}$',
-  }),
+  'X-Request-Id': header(
+    'Identifies the request in the log. The ID of the client if it has this format, or a new one.',
+    {
+      pattern: '^[\\w.-]{8,40}$',
+    },
+  ),
   'X-Content-Type-Options': header('The body is what Content-Type says.', { const: 'nosniff' }),
   'RateLimit-Policy': header('The platform limit (draft-ietf-httpapi-ratelimit-headers-10).', {
     pattern: `^"platform";q=[1-9]\\d*;w=${windowSeconds}$`,
@@ -31,10 +34,10 @@ const headerObjects = {
   'WWW-Authenticate': header('How to authenticate (RFC 6750 §3).', { const: 'Bearer' }),
   'Set-Cookie': header(
     'Two cookies that no script can read: the session JWT and the refresh token. Over https, their names are\n' +
-    '`__Host-session` and `__Host-refresh`. On http://localhost, they are `session` and `refresh`. After a\n' +
-    'sign-in with a password, a third cookie (`__Host-known` or `known`) gives the browser its own attempts for\n' +
-    'this account. If the user has a second factor, the cookie `__Host-challenge` or `challenge` contains the\n' +
-    'challenge.',
+      '`__Host-session` and `__Host-refresh`. On http://localhost, they are `session` and `refresh`. After a\n' +
+      'sign-in with a password, a third cookie (`__Host-known` or `known`) gives the browser its own attempts for\n' +
+      'this account. If the user has a second factor, the cookie `__Host-challenge` or `challenge` contains the\n' +
+      'challenge.',
     {
       pattern: `${cookiePattern('[^;]+', '[1-9]\\d*', 'session|refresh|known|challenge')}|${cookiePattern('', '0', 'challenge')}`,
     },

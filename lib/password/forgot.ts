@@ -7,6 +7,7 @@ import { sendAfterRequest } from '../mail/sender'
 
 // The page has promised an email, so a short outage of the database must not lose it.
 const retryAfterMs = [1_000, 5_000, 10_000]
+const maxDelayMs = 200 // Without a random delay, the queries for a user would delay the client's next request.
 const retriedPerBlock = 100 // requests in 15 minutes. Each uses 30 KB while it waits.
 
 const requests = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: 15 * 60 })
@@ -25,6 +26,7 @@ export async function mailResetLink(emails: string[], request: MailRequest, clie
   // of requests, not of emails, because the order of emails could otherwise reveal which users exist.
   const addressBlock = clientKey.match(/^\d+\.\d+\.\d+(?=\.)/)?.[0] ?? clientKey.split(':', 3).join(':')
   const priority = (await countRequest(addressBlock)).consumedPoints - 1
+  await sleep(Math.random() * maxDelayMs)
   for (const ms of [...retryAfterMs, null]) {
     try {
       await queueResetMail(emails, request, priority)

@@ -67,7 +67,8 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
   } catch (error) {
     // Some messages end with the command, which contains hashes of clients.
     const reason = String(error).split(/, (?:command was|with args)/)[0]
-    if (!store.failing) log.warn({ reason, cause: describeCause(error) }, 'Redis is unavailable: each process counts requests separately')
+    if (!store.failing)
+      log.warn({ reason, cause: describeCause(error) }, 'Redis is unavailable: each process counts requests separately')
     store.failing = true
     return null
   }
