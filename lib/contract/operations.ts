@@ -242,7 +242,7 @@ export const operations = {
     requestExample: { email: 'ada@example.com' },
     responseDescription: 'If the address belongs to a user who may set a password, an email follows.',
     ...ok,
-    badRequest: '`email` is not one address',
+    badRequest: 'The field `email` is not one email address',
     issueExamples: { email: emailIssue },
   },
   refreshSession: {
