@@ -41,7 +41,10 @@ export async function openDatabase(
   })
   if (!migrations) await applyMigrations(url.href)
   const client = new pg.Client({ connectionString: url.href })
+  client.on('error', () => {}) // after another error, PostgreSQL is stopped while this client is connected
   await client.connect()
+  // A migration reads this table, which prisma/migrate.ts fills. The database has no users yet.
+  if (migrations) await client.query('CREATE TEMPORARY TABLE ascii_domains (domain text PRIMARY KEY, ascii text)')
   if (migrations) for (const sql of statementsIn(migrations)) await client.query(sql)
   await fill(client, rows, log)
 
