@@ -8,7 +8,7 @@ test('the description of an error contains its stack frames, but no part of its 
   expect(at).not.toContain('secret')
 })
 
-test('the description of an error contains its message only if it is a listed message of the database driver', () => {
+test('the description of an error contains its message only if the message is on the list for the database driver', () => {
   for (const message of ['Query read timeout', 'The server does not support SSL connections'])
     expect(describeCause(new Error(message)).reason).toBe(message)
   for (const message of ['Query read timeout of secret', 'SASL: server returned error: "secret"', 'secret'])

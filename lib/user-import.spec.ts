@@ -3,7 +3,7 @@ import { readUsers } from './user-import'
 
 const hashOf = (version: string, cost: string) => `$${version}$${cost}$${'x'.repeat(53)}`
 
-test('accepts lines with and without a hash or quotes, a header, a byte-order mark and empty lines', () => {
+test('accepts a header, a byte-order mark, empty lines, and lines with or without a hash or quotes', () => {
   const hash = hashOf('2b', '10')
   const csv = `\uFEFF"Email","password_hash"\r\nAda@Example.com,${hash}\r\n"bob@bücher.example", \n\n eve@example.com ,"${hash}"\n`
   expect(readUsers(csv)).toEqual([

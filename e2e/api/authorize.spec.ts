@@ -210,7 +210,7 @@ test('accepts a code only with the verifier that matches its challenge', async (
   expect(await exchange({ code: own.code, codeVerifier: other.codeVerifier })).toMatchObject(rejected)
   expect(await exchange({ code: own.code }, { Cookie })).toMatchObject(rejected)
   expect(await live(url, browser, dashboard)).toEqual([true, true])
-  const held = { Cookie: `session=${dashboard.token}` } // without a verifier, this would be a duplicate request
+  const held = { Cookie: `session=${dashboard.token}` } // allows a repeat without a verifier
   expect(await exchange(own, held)).toMatchObject(rejected)
   expect(await live(url, browser, dashboard)).toEqual([true, false])
 

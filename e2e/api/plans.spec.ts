@@ -74,11 +74,11 @@ test('statements read no more index entries than they need', () => {
   const ofLastMinute = /connection_id = .* AND \(browser_hash = .* AND \(created_at > /
   expect(conditionsOf(loops!).map((node) => node['Index Cond'])).toContainEqual(expect.stringMatching(ofLastMinute))
 
-  const enders = withText('codes_deleted AS')
-  expect(enders).toHaveLength(5) // a reset, changes of the password and the second factor, and ending other sessions
+  const endings = withText('codes_deleted AS')
+  expect(endings).toHaveLength(5) // a reset, a new password, the second factor on or off, ending other sessions
   const unexpired = expect.stringMatching(/ROW\(user_id, expires_at\) > .* AND \(user_id = /)
-  for (const ender of enders)
-    expect(conditionsOf(ender, 'exchange_codes').map((node) => node['Index Cond'])).toEqual([unexpired])
+  for (const ending of endings)
+    expect(conditionsOf(ending, 'exchange_codes').map((node) => node['Index Cond'])).toEqual([unexpired])
 
   const starts = withText('INSERT INTO sessions')
   expect(starts).toHaveLength(5) // with a password, two kinds of second factor, a code, and for a dashboard
@@ -91,7 +91,7 @@ test('statements read no more index entries than they need', () => {
   }
 })
 
-test('statements find rows by key behind a pooler with the role settings in deploy/database.sql', async () => {
+test('behind a pooler, statements find rows by key with the role settings in deploy/database.sql', async () => {
   const own = await openOwnDatabase({ role: pooledRole })
   await own.sql(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${pooledRole}`)
   const pooled = { DATABASE_POOLED: 'true', DATABASE_PREPARED_STATEMENTS: 'true' }

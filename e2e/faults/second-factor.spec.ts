@@ -92,7 +92,7 @@ for (const [what, error, arrive] of arrivals)
       expect(linked).toHaveLength(isFirst && error.startsWith('identity') ? 1 : 0)
     })
 
-test('a confirmation changes nothing if it has expired or its session ends while it waits', async ({ sql }) => {
+test('a confirmation that has expired or waits while its session ends changes nothing', async ({ sql }) => {
   const user = await newPasswordUser(sql, { cost: 4 })
   expect(await (await enrolment(sql, user, -1)).confirm()).toBe('CHALLENGE_INVALID')
   const { confirm } = await enrolment(sql, user)

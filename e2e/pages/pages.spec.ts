@@ -178,7 +178,7 @@ test('there are no layout shifts while a page loads or when the outcome arrives'
   expect(await shift()).toBe(0)
   respond()
   await page.getByText('You can try again now').waitFor()
-  expect(await shift()).toBeLessThan(0.01) // a title of two lines moves the paragraph below it
+  expect(await shift()).toBeLessThan(0.01) // a title that wraps to two lines moves the next paragraph a little
 
   respond = await hold(page, resetPath, unavailable)
   await page.goto(await resetLink(user))

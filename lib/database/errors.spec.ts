@@ -5,7 +5,7 @@ import { asUnavailable } from './errors'
 const lost = new Error('Connection terminated unexpectedly')
 const verdictOf = (error: unknown) => [asUnavailable(error)?.code, asUnavailable(error)?.details.outcome]
 
-test('an error while connecting means that nothing was changed, even if another bundle threw the error', () => {
+test('an error while connecting means that nothing was changed, even if the code of another bundle threw the error', () => {
   class OfAnotherBundle extends Error {
     override name = 'NothingChanged'
   }

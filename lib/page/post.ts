@@ -20,7 +20,7 @@ declare global {
     sendJson: (path: string, body: unknown) => Sent
     /** Returns a signal that aborts a request after a time limit. Defined in app/_ui/send-json.inline.js. */
     abortAfter: (ms: number) => AbortSignal
-    /** Return and set a value in the storage of this tab. Defined in app/_ui/kept-email.inline.js. */
+    /** `kept` reads a value from the storage of this tab, `keep` writes it. Defined in app/_ui/kept-email.inline.js. */
     kept: (name: 'email' | 'asked') => string | null
     keep: (name: 'email' | 'asked', value: string | null) => void
   }

@@ -53,7 +53,7 @@ function decoded(file: Buffer): string {
 }
 
 function parseMetadata(text: string): XmlElement {
-  // Removes processing instructions before the root, which browsers and stylesheets add.
+  // Removes the processing instructions that browsers and stylesheets add before the root.
   const xml = text.replace(/^[\s\uFEFF]*(?:<\?[^>]*\?>\s*)*/, '').trim()
   ensure(xml !== '', 'This file is empty.')
   // The root element, without text around it that people may have copied too.
