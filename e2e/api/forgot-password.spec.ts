@@ -67,6 +67,7 @@ async function sendDue(url = server.url): Promise<number> {
 
 /** Waits until the work that follows the previous responses is done. */
 async function settled(): Promise<void> {
+  await sleep(200) // the longest delay before an email is queued
   for (const each of [server, second]) {
     const marker = await newUser()
     await forgot(marker.email, {}, each)
@@ -91,6 +92,13 @@ async function tokenFor(user: NewUser): Promise<string> {
 async function retryNow(user: NewUser): Promise<void> {
   await makeDue(user)
   await sendDue()
+  await attemptEnded(user)
+}
+
+/** Waits until no sender has claimed the user's email. `sendDue` does not wait for emails that others have claimed. */
+async function attemptEnded(user: NewUser): Promise<void> {
+  const claimed = `SELECT 1 FROM mails WHERE user_id = $1 AND due_at BETWEEN now() + interval '61 seconds' AND now() + interval '2 minutes'`
+  await poll(async () => (await database.sql(claimed, [user.id])).length).toBe(0)
 }
 const makeDue = (user: NewUser) =>
   database.sql('UPDATE mails SET due_at = now() WHERE user_id = $1 AND due_at IS NOT NULL', [user.id])
@@ -469,9 +477,9 @@ test('sets the priority of an email to the number of earlier requests from its a
   }
   await forgot(flooded.email, { 'X-Forwarded-For': `${block}9` })
   await forgot(other.email)
-  const turns = () =>
+  const priorities = () =>
     database.sql('SELECT priority FROM mails WHERE user_id IN ($1, $2) ORDER BY 1', [flooded.id, other.id])
-  await poll(turns).toEqual([{ priority: 0 }, { priority: 5 }])
+  await poll(priorities).toEqual([{ priority: 0 }, { priority: 5 }])
 })
 
 test('sends each email once from concurrent senders of two servers', async () => {
@@ -502,6 +510,7 @@ test('a sender whose claim has expired does not send the email', async () => {
   await poll(withdrawn).toBe(before + 1)
   releases[1]!()
   await sent
+  await attemptEnded(user)
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
   expect(await mailsOf(user)).toEqual([expect.objectContaining({ attempts: 2, due_at: null, gave_up_at: null })])
   expect((await reset(smtp.mailsTo(user.email)[0]!.token!)).status).toBe(200)
