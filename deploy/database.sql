@@ -7,7 +7,7 @@ CREATE ROLE auth_owner LOGIN PASSWORD 'owner_password';
 CREATE ROLE auth_app LOGIN PASSWORD 'app_password';
 CREATE DATABASE auth;
 ALTER DATABASE auth OWNER TO auth_owner;
--- Without a pooler, the app sets these for each connection. Behind a pooler, they must be set for the role.
+-- Without a pooler, the app sets the parameters below for each connection. Behind a pooler, set them for the role.
 ALTER ROLE auth_app SET TimeZone = 'UTC';
 ALTER ROLE auth_app SET statement_timeout = '4s';
 ALTER ROLE auth_app SET idle_in_transaction_session_timeout = '10s';
@@ -17,7 +17,7 @@ ALTER ROLE auth_app SET enable_seqscan = off; -- lookups use an index, even if t
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT CREATE ON SCHEMA public TO auth_owner;
 
--- 3. As auth_owner, in the new database, after `npm run migrate`. Run it again after each update of the app:
+-- 3. As auth_owner, in the new database, after `npm run migrate`. Run this part again after each update of the app:
 GRANT SELECT ON _prisma_migrations TO auth_app;
 GRANT SELECT (id, email, email_domain, password_policy, disabled_at, second_factor_at), INSERT (email, email_domain),
   UPDATE (password_hash, password_changed_at) ON users TO auth_app;
