@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 
 const migrations = readdirSync(new URL('prisma/migrations', import.meta.url)).filter((name) => /^\d{14}_/.test(name))
 
-// Tests build with BUILD_TEST_PREVIEW=true.
+// The tests use a build with BUILD_TEST_PREVIEW=true.
 const hasPreview = process.env.NODE_ENV === 'development' || process.env.BUILD_TEST_PREVIEW === 'true'
 
 /** @type {import('next').NextConfig} */
@@ -25,7 +25,7 @@ const config = {
   // Otherwise, Next.js would print the URL of every request in development, with its code or token.
   logging: { incomingRequests: false },
   serverExternalPackages: ['bcrypt', 'nodemailer', 'pg', 'pino'],
-  devIndicators: false, // it would cover the footer
+  devIndicators: false, // the indicator would cover the footer
   // `import text from './script.js?raw'` imports the text of a file, to inline it into pages.
   turbopack: { rules: { '*': { condition: { query: '?raw' }, type: 'text' } } },
   compiler: {
@@ -37,7 +37,7 @@ const config = {
   },
   // Browsers and bots request this icon even if no page links to it.
   rewrites: async () => [{ source: '/favicon.ico', destination: brandFiles().icon ?? '/icon.svg' }],
-  // Browsers ignore HSTS over HTTP. No includeSubDomains, because only the operator knows about the subdomains.
+  // Browsers ignore HSTS over HTTP. No includeSubDomains: only the operator knows whether subdomains use HTTPS.
   headers: async () => [
     {
       source: '/:path*',

@@ -2,7 +2,7 @@ import { type NextRequest, NextResponse } from 'next/server'
 import { brandFiles } from './lib/page/brand-files'
 
 export const config = {
-  // Matches pages and paths that do not exist. Routes count their own requests, and files can be cached.
+  // Matches pages and unknown paths. Excludes cacheable files, and routes, which call `countRequest` themselves.
   matcher:
     '/((?!api(?:/|$)|sign-out$|forgot-password/send$|account/update$|_next/static/|\\.well-known/(?:widget-)?jwks\\.json/?$|\\.well-known/change-password/?$|openapi\\.json/?$|icon\\.svg$|favicon\\.ico$|robots\\.txt$).*)',
 }
@@ -13,9 +13,9 @@ const brandPaths = Object.values(brandFiles()) // files whose names only the bui
 export async function proxy(request: NextRequest): Promise<Response> {
   const { pathname } = request.nextUrl
   if (brandPaths.includes(pathname)) return NextResponse.next()
-  // The preview sets the policy of the page that it shows.
+  // The preview sets the Content-Security-Policy of the page that it shows.
   if (process.env.HAS_PREVIEW && /^\/preview(\/|$)/.test(pathname)) return NextResponse.next()
-  // Loaded on first use. At start, it would delay the first response of a process.
+  // Loaded on first use, because loading it at start would delay the first response of a process.
   const { respond } = await import('./app/page-proxy')
   return respond(request)
 }

@@ -64,7 +64,7 @@ async function dispatcher(): Promise<Dispatcher> {
 
 const lookUps = new Map<string, Promise<LookupAddress[]>>()
 
-/** Concurrent requests share the lookup of a name. Node.js runs only two at a time. A failing one takes ten seconds. */
+/** Concurrent requests share the lookup of a name. Node.js runs only two lookups at a time. Failing ones take 10 s. */
 const lookUpOnce: LookupFunction = (hostname, _options, callback) => {
   const lookUp = () => dns.promises.lookup(hostname, { all: true }).finally(() => lookUps.delete(hostname))
   const found = lookUps.get(hostname) ?? lookUp()

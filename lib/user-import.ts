@@ -33,7 +33,7 @@ export function readUsers(csv: string): ImportedUser[] {
   return [...users.values()]
 }
 
-/** Adds users. Returns those whose domain forbids their password. If any exists, throws UsageError and adds none. */
+/** Adds all users, or throws UsageError if any exists already. Returns those whose domain forbids their password. */
 export async function importUsers(users: ImportedUser[]): Promise<string[]> {
   const forms = users.flatMap(({ email }) => emailForms(email)!)
   return transaction(async (tx) => {

@@ -27,8 +27,8 @@ bindings.__wbg_set_wasm(instance.exports)
 ;(instance.exports.__wbindgen_start as () => void)()
 
 /**
- * Applies the pending migrations and returns their names. Concurrent runs wait for each other. Throws if a migration
- * fails, has failed before, or was edited. Records them like `prisma migrate deploy`, which can't create ascii_domains.
+ * Applies the pending migrations and returns their names. Waits for a concurrent run. Throws if a migration fails,
+ * has failed before, or was edited. Records migrations like `prisma migrate deploy`, which can't create ascii_domains.
  */
 export async function applyMigrations(url: string, report: (progress: string) => void = () => {}): Promise<string[]> {
   const connection = openConnection(url, report)
@@ -75,7 +75,7 @@ function describe({ name, code, message }: Error & { code?: string }): string {
   return text.trim() || code || name // the message is empty for a host with several IP addresses
 }
 
-/** Returns the SQL for changes in schema.prisma since the last migration. `url` is any PostgreSQL, for the engine. */
+/** Returns the SQL for changes in schema.prisma since the last migration. The engine needs any database at `url`. */
 export async function draftMigration(url: string): Promise<string> {
   const connection = openConnection(url)
   const git = (...parameters: string[]) => execFileSync('git', parameters, { cwd: prisma, encoding: 'utf8' }).trim()

@@ -4,7 +4,7 @@ import { invalid, invalidEmailMessage } from './errors'
 const maxLength = 254 // RFC 5321 §4.5.3.1.3, without the angle brackets
 const maxLocalBytes = 64
 const maxDomainLength = 253 // RFC 1035 §2.3.4, for the domain as text
-// Rejects quoted local parts, comments and IP addresses. Sign-up forms reject them, and parsers disagree about them.
+// Rejects comments, IP addresses and quoted local parts. Sign-up forms reject all three, and parsers disagree on them.
 const localPart = /^[^\s@<>()[\]\\,;:"\p{C}]+$/u
 const hostName = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 
@@ -36,7 +36,7 @@ export function parseEmail(text: string): EmailForms {
   return forms
 }
 
-/** Returns the domain of a stored email address in ASCII. If it can't be converted, returns it unchanged. */
+/** Returns the domain of a stored email address, in ASCII unless the domain can't be converted. */
 export function emailDomain(email: string): string {
   const domain = email.slice(email.lastIndexOf('@') + 1)
   return domainInAscii(domain) ?? domain
@@ -51,7 +51,7 @@ export function inUnicode(address: string): string {
 /** Returns a host name in ASCII (RFC 5891) and lower case. Null if it is invalid or a non-canonical encoding. */
 export function domainInAscii(text: string): string | null {
   if (text.length > maxDomainLength) return null // the time of the conversion grows with the square of the length
-  // domainToASCII stops at a slash, and decodes percent signs. Other full stops, joiners and emoji are allowed.
+  // domainToASCII stops at a slash, and decodes %-sequences. Unicode full stops, joiners and emoji are allowed.
   if (/[\0-,/:-@[-`{-\x7F]|[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Join_Control}]/u.test(text)) return null
   const ascii = domainToASCII(text.toLowerCase()) // first, because the conversion maps a capital ẞ to “ss”
   if (ascii.length > maxDomainLength || !hostName.test(ascii) || /^[\d.]+$/.test(ascii)) return null

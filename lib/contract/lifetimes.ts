@@ -7,7 +7,7 @@ export const lifetimes = {
   sessionToken: 12 * 60 * 60,
   /** A session and its refresh tokens, from the sign-in. Never extended. */
   session: 7 * 24 * 60 * 60,
-  /** A sign-in at the identity provider, from our redirect to its response. */
+  /** A sign-in at the identity provider: the time between our redirect and the provider's response. */
   signIn: 20 * 60,
   /** The cookie that binds a sign-in to the browser in which it began. */
   browser: 30 * 60,
@@ -18,16 +18,16 @@ export const lifetimes = {
   knownBrowser: 180 * 24 * 60 * 60,
 } as const
 
-/** How long the previous refresh token still returns the current token, for parallel requests and lost responses. */
+/** How long a refresh with the previous token returns the current one, for parallel requests or lost responses. */
 export const refreshGraceSeconds = 10
 
-/** How many live sessions a user can have (ASVS 7.1.2). Another session ends the oldest one. */
+/** How many live sessions a user can have (ASVS 7.1.2). The start of another session ends the oldest one. */
 export const maxLiveSessions = 100
 
 /** After this many wrong TOTP codes in a row, only a recovery code or an operator unlocks the second factor. */
 export const maxSecondFactorFailures = 100
 
-/** How many wrong passwords are allowed within a window. Further attempts are rejected until it ends. */
+/** How many wrong passwords or codes are allowed in a window. Further attempts are rejected until the window ends. */
 export const passwordLimits = {
   windowSeconds: 15 * 60,
   perAccountAndNetwork: 10,

@@ -20,15 +20,15 @@ export type Operation = {
   responseExample: object
   /** Without this setting, or if it is `false`, the path responds with 404. */
   setting?: 'PASSWORD_SIGN_IN' | 'SECOND_FACTOR' | 'SMTP_URL' | 'WIDGET_SIGNING_KEYS'
-  /** Which cookies the operation sets. `deletes` applies to 5xx errors too. */
+  /** Whether the operation sets or deletes cookies. `deletes` applies to 5xx errors too. */
   cookies?: 'sets' | 'sets for browsers' | 'deletes'
   /** Whether the client presents a session JWT: as a Bearer token, or in the session cookie. */
   session?: 'required' | 'optional'
   noDatabase?: true
-  /** How long any cache may store the response, in seconds. If set, any origin may read it. */
+  /** How long any cache may store the response, in seconds. If set, pages of any origin may read the response. */
   publicSeconds?: number
   mediaType?: string
-  /** Whether pages of every site may call the operation (CORS). It reads no cookies, and has its own rate limit. */
+  /** Whether all sites may call the operation (CORS). If so, it reads no cookies, and has its own rate limit. */
   crossOrigin?: boolean
   /** The errors specific to the operation. `errorsOf` adds the common ones. */
   errors?: readonly ErrorCode[]

@@ -88,7 +88,7 @@ export const SessionTokensResponse = success({
   refreshToken: matching(/^[\w-]{48}$/, 'The refresh token. Each rotation replaces it.'),
 })
 
-/** The response of a refresh. For a cookie, it has no refresh token, so that no script can read the token. */
+/** The response of a refresh. If the request used a cookie, it has no refresh token, so that no script can read one. */
 export const RefreshResponse = SessionTokensResponse.extend({
   refreshToken: SessionTokensResponse.shape.refreshToken
     .optional()

@@ -26,7 +26,7 @@ export function deleteExpired(table: Table, limit: number): Promise<number> {
       ORDER BY ${time} LIMIT ${limit} FOR UPDATE SKIP LOCKED))`
 }
 
-/** Deletes the expired rows of all tables within a time limit. Returns how many. Concurrent runs share the work. */
+/** Deletes expired rows within a time limit. Returns the numbers by table. Concurrent runs share the work. */
 export async function deleteExpiredRows(withinMs = Number.POSITIVE_INFINITY): Promise<Record<string, number>> {
   const endsAt = performance.now() + withinMs
   const deleted: Record<string, number> = {}

@@ -42,7 +42,7 @@ export function dateFromEpoch(seconds: number): Date {
 /** A condition on a row that is found by its key. `IS TRUE` prevents plans that use the index of `expires_at`. */
 export const isUnexpired = Prisma.sql`(expires_at > now()) IS TRUE`
 
-/** A condition on a row of `users`: whether a password is allowed, by its policy or by the connection of its domain. */
+/** A condition on a row of `users`: whether the user's policy, or else the domain's connection, allows a password. */
 export const mayUsePassword = Prisma.sql`
   CASE password_policy WHEN 'allowed' THEN true WHEN 'never' THEN false ELSE (
     SELECT allow_passwords FROM connections
@@ -59,7 +59,7 @@ function createClient(): PrismaClient {
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }
 
-/** Closes the connection instead of a ROLLBACK. Prisma would reuse the connection even if ROLLBACK was never sent. */
+/** Closes the connection and sends no ROLLBACK. Prisma would reuse the connection even if ROLLBACK was never sent. */
 class Adapter extends PrismaPg {
   override async connect() {
     const adapter = await super.connect()

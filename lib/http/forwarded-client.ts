@@ -11,7 +11,7 @@ export function addressKey(entry: string): string {
   return `${groups.join(':')}::/64`
 }
 
-/** Returns the client in `X-Forwarded-For`: the last entry before trusted proxies. Clients can forge earlier ones. */
+/** Returns the client in `X-Forwarded-For`: the last entry except trusted proxies. Clients can forge earlier ones. */
 export function forwardedClientKey(forwardedFor: string, trustedProxies: number): string {
   const entries = forwardedFor.split(',').map((entry) => entry.trim())
   // A request without this entry bypassed the proxies, so the address of its socket is used.

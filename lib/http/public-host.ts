@@ -5,8 +5,8 @@ import { env } from '../settings/env'
 export const movedToHeader = 'x-moved-to'
 
 const marker = 'moved'
-// URLs with these parameters are not redirected, because they contain secrets, or a form redirected to them.
-// After a form, the CSP directive `form-action` forbids a redirect to another host.
+// URLs with these parameters are not redirected, because they contain a secret, or a form redirects to them.
+// After a form is sent, the CSP directive `form-action` forbids a redirect to another host.
 const stayWith = ['code', 'token', 'sent', 'invalid', 'error']
 const hostPattern = /^[a-z0-9-]{1,40}(\.[a-z0-9-]{1,40}){0,9}(:\d{1,5})?$/ // no secret has this form
 

@@ -91,7 +91,7 @@ export function route<Route extends Definition>(
     else log.info(line)
     return response
   }
-  // Not counted, because a page can't read a 429 if the preflight failed.
+  // Not counted, because a page can't read a 429 response to a preflight.
   const preflight: Handler = async (request, context) =>
     isAvailable(request) ? new Response(null, { status: 204, headers: preflightHeaders }) : handler(request, context)
   const handlers = Object.fromEntries(methods.map((method) => [method, handler])) as Handlers

@@ -15,7 +15,7 @@ export type MailKind = {
   retryAfterSeconds: number[]
   /** The time after the request at which the email is useless and is given up. */
   lifetimeSeconds: number
-  /** Returns the link, or null to send nothing. It is called when the mail server waits for the content. */
+  /** Returns the link, or null to send nothing. Called when the mail server waits for the content. */
   link: (claim: MailClaim) => Promise<string | null>
   /** Returns the number in the text of the email, if there is one. The outbox does not store the number. */
   number?: (claim: MailClaim) => Promise<number>

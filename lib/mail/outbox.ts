@@ -10,7 +10,7 @@ export type MailRequest = { language: string; device: string | null }
 /** A sender's claim of an email. Each claim increases `attempts`, so an older claim is recognized as ended. */
 export type MailClaim = { id: string; attempts: number }
 
-/** An email that this process has claimed. `email` is the user's current address, or the former one. */
+/** An email that this process has claimed. `email` is `former_email`, or else the user's current address. */
 export type ClaimedMail = MailRequest &
   MailClaim & { kind: MailKindName; requestedAt: Date; ageSeconds: number; email: string }
 
@@ -67,7 +67,7 @@ function isWithinCaps(userId: Prisma.Sql): Prisma.Sql {
     FROM mails WHERE user_id = ${userId} AND requested_at > now() - interval '1 day' AND ${isRequested})`
 }
 
-/** Returns the CTEs that replace unsent reset emails with a notice. Lock the user in an earlier statement. */
+/** Returns the CTEs that replace unsent reset emails with a notice. Lock the user's row in an earlier statement. */
 export function noticeInsteadOfResets(userId: Prisma.Sql, request: MailRequest): Prisma.Sql {
   return Prisma.sql`
     mails_deleted AS (
@@ -99,7 +99,7 @@ export async function claimMail(): Promise<ClaimedMail | null> {
   return mail ? { ...mail, requestedAt: dateFromEpoch(mail.requestedAt) } : null
 }
 
-/** Issues the token of an email, unless another sender claimed it or no reset is allowed. Lock order: user, email. */
+/** Issues the token of a claimed email, unless the claim has ended or no reset is allowed. Lock order: user, email. */
 export async function issueTokenOfMail({ id, attempts }: MailClaim, secret: string): Promise<boolean> {
   const issued = await prisma().$executeRaw`
     WITH locked_user AS MATERIALIZED (

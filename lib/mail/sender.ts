@@ -23,7 +23,7 @@ export async function startSending(): Promise<void> {
   globals.mailTimer = setInterval(() => void sendDueMails(), intervalMs).unref()
 }
 
-/** For `after()`: sends queued emails after a random delay, so that no slow next request reveals that a user exists. */
+/** For `after()`: sends queued emails after a random delay. Otherwise, a slow next request would reveal a user. */
 export async function sendAfterRequest(): Promise<void> {
   await sleep(500 + Math.random() * 1_000)
   await sendDueMails(env().VERCEL ? functionMs : undefined)
@@ -41,7 +41,7 @@ export async function sendDueMails(withinMs = Number.POSITIVE_INFINITY): Promise
       const mail = await claimMail()
       if (!mail) break
       count++
-      others.push(sendDueMails(endsAt - performance.now())) // otherwise, the next email's delay would reveal this one
+      others.push(sendDueMails(endsAt - performance.now())) // otherwise, the next email would wait and reveal this one
       await sendClaimed(mail, endsAt - performance.now() - storeMs)
     }
   } catch (error) {

@@ -27,7 +27,7 @@ export class MailError extends Error {
 /** Thrown by `compose` to send nothing. */
 export class Withdrawn extends Error {}
 
-/** Loads nodemailer (80 ms). Call it at start, because a later delay of a response would reveal that a user exists. */
+/** Loads nodemailer (80 ms). Call it at start, because a response that waits for it would reveal a user. */
 export async function loadMailer() {
   const [{ createTransport }, { default: MailComposer }] = await Promise.all([
     import('nodemailer'),

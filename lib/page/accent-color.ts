@@ -1,4 +1,4 @@
-/** The backgrounds of the card, which the accent color must contrast with. On a phone, the card is the whole page. */
+/** The accent color must contrast with these backgrounds of the card. On a phone, the card is the whole page. */
 export const surfaces = { light: '#ffffff', dark: '#222327' }
 
 /** The backgrounds around the card: `--ground` of app/_ui/styles.css. */

@@ -10,7 +10,7 @@ export function hideSecrets(query: URLSearchParams): string | null {
   return token ? createHash('sha256').update(token).digest('hex') : null
 }
 
-/** Hides the secrets in a page's URL from Next.js, which writes the URL into the HTML. Adds a header with the hash. */
+/** Hides secrets in a page's URL from Next.js, which writes URLs into the HTML. Adds a header with the token's hash. */
 export function hideSecretsOfPage(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
   delete request.headers[tokenHashHeader]
   const [path = '', ...parts] = (request.url ?? '').split('?')

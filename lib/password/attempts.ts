@@ -76,7 +76,7 @@ export function refundAttempt({ keys, endsAt }: Counted, condition: Prisma.Sql =
     )`
 }
 
-/** Subtracts an attempt, and deletes rows with a count of 0, because no rate limit would limit their number. */
+/** Subtracts an attempt, and deletes rows with a count of 0, because no rate limit applies to such rows. */
 export async function releaseAttempt(counted: Counted): Promise<void> {
   try {
     await prisma().$executeRaw`WITH ${refundAttempt(counted)} SELECT 1 FROM refunded`
@@ -88,7 +88,7 @@ export async function releaseAttempt(counted: Counted): Promise<void> {
   } catch {} // the attempt stays counted
 }
 
-/** Returns the counters of an attempt. Recognized browsers have their own, so that others can't lock the user out. */
+/** Returns the counters of an attempt. Recognized browsers have their own, so strangers can't lock the user out. */
 function countersOf(attempt: Attempt) {
   const { perAccountAndNetwork, perAccount, perNetwork, perKnownBrowser, perSecondFactor } = passwordLimits
   if ('secondFactorOf' in attempt) return [counter(perSecondFactor, 'second factor', attempt.secondFactorOf)]

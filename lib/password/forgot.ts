@@ -19,7 +19,7 @@ process.once('exit', () => {
   if (unfinished > 0) log.error({ count: unfinished }, 'the process ended before these reset emails were queued')
 })
 
-/** Emails a reset link if the user exists. Never throws. Call it in `after()`, because the duration reveals a user. */
+/** Emails a reset link if the user exists. Never throws. Call it in `after()`, because its duration reveals a user. */
 export async function mailResetLink(emails: string[], request: MailRequest, clientKey: string): Promise<void> {
   unfinished++
   // Emails for one address block (an IPv4 /24, an IPv6 /48) must not delay others. The priority depends on the number

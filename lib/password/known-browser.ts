@@ -3,7 +3,7 @@ import { lifetimes } from '../contract/lifetimes'
 import { readSignedId, signId } from '../secret'
 import { env } from '../settings/env'
 
-/** Returns a cookie by which the browser is recognized later. Keeps the ID `browser`, by which attempts are counted. */
+/** Returns a cookie that later identifies the browser. Reuses the ID `browser`, by which attempts are counted. */
 export function makeKnownBrowser(account: string, browser: string | null, now: number): string {
   const id = browser ?? randomBytes(16).toString('hex')
   return signId(env().SESSION_SIGNING_KEYS.knownBrowserKeys, id, now + lifetimes.knownBrowser, account)

@@ -19,7 +19,7 @@ export async function mailNewDevice(
   try {
     const { email } = await prisma().user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } })
     const signedInAt = readKnownBrowser(knownBrowser, accountOf(email))?.signedInAt ?? null
-    // If the password is new, all later sessions are still stored. Then no other session means a first sign-in.
+    // All sessions since a recent change of the password are still stored. If there is no other, this is the first.
     const queued = await prisma().$executeRaw`
       INSERT INTO mails (kind, user_id, language, device)
       SELECT 'new-device', id, ${language}, ${device} FROM users

@@ -35,7 +35,7 @@ const unknownRequest: MailRequest = { language: 'en', device: null }
 export async function resetPassword(token: string, password: string, request = unknownRequest) {
   const tokenHash = hashSecret(token)
   const formatError = passwordFormatError(password)
-  // Counted first, because concurrent requests would otherwise all pass the limit. A wrong format is not counted.
+  // Counted first, because concurrent requests would otherwise all pass the limit. Not counted if the format is wrong.
   const [user] = await prisma().$queryRaw<{ userId: string; email: string }[]>`
     UPDATE reset_tokens SET attempts = attempts + ${formatError ? 0 : 1} WHERE token_hash = ${tokenHash} AND ${isUsableToken}
     RETURNING user_id AS "userId", (SELECT email FROM users WHERE id = user_id) AS email`.catch(NothingChanged.rethrow)

@@ -102,7 +102,7 @@ export async function startPasswordSession(
   attempt: Counted,
   spend = Prisma.sql`spent AS (SELECT user_id FROM locked_user)`,
 ) {
-  // Locks the user first, as a reset does. If both run concurrently, the later one sees the changes of the earlier one.
+  // Locks the user's row first, as a reset does. If both run concurrently, the later sees the changes of the earlier.
   const [row] = await prisma().$queryRaw<Omit<StoredSession, 'sessionId' | 'connection' | 'generation'>[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT id AS user_id, email FROM users WHERE ${condition} FOR KEY SHARE

@@ -15,7 +15,7 @@ const zxcvbn = new ZxcvbnFactory({
 })
 
 /** Estimates how many guesses an attacker who knows `context`, such as the email address, needs. */
-// Import this module when it is needed: its dictionaries are large.
+// Import this module only when it is needed: its dictionaries are large.
 export function countGuesses(password: string, context: string[]): number {
   const parts = [/@/, /[^\p{L}\p{N}]+/u].flatMap((separator) => context.flatMap((text) => text.split(separator)))
   const words = [...context, ...parts].flatMap((word) => (word.length > 2 ? word.slice(0, maxCheckedCharacters) : []))

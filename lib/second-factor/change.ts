@@ -45,7 +45,7 @@ export async function confirmEnrolment(session: LiveSession, given: Enrolment, c
   const encrypted = await encrypt(secret, `totp ${userId}`)
   const enrolled = Prisma.sql`(SELECT id FROM enrolled)`
   const changed = await transaction(async (tx) => {
-    // Locks the user in an earlier statement. A sign-in that waits for this lock then sees the new value.
+    // Locks the user's row in an earlier statement, so that a sign-in that waits for the lock sees the new value.
     await lockUsers(tx, [userId])
     return tx.$executeRaw`
       WITH enrolled AS (

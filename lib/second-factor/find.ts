@@ -34,7 +34,7 @@ export function isUnchanged(user: UserWithFactor): Prisma.Sql {
     AND ${changedAt} IS NOT DISTINCT FROM ${user.passwordChangedAt}::float8)`
 }
 
-/** Returns what users see of their own second factor. `available`: whether a user without one could set it up. */
+/** Returns what users see of their own second factor. `available`: whether a user without one could set one up. */
 export async function findSecondFactor(userId: string) {
   const user = await findFactor(userId)
   const available = env().SECOND_FACTOR && Boolean(user?.passwordHash)

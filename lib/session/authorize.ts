@@ -6,7 +6,7 @@ import { findRefreshableSession, findSession, type LiveSession } from './find'
 
 const maxStateLength = 1_000
 
-/** Reads an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). Returns a string if a redirect is forbidden. */
+/** Reads an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). Returns the reason if a redirect is forbidden. */
 export function readAuthorizeRequest(search: string, callbackUrls: string[]) {
   const query = new URLSearchParams(search)
   const [redirectUri, ...others] = query.getAll('redirect_uri')

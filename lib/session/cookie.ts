@@ -20,7 +20,7 @@ export function deletedSessionCookies(): string[] {
   return [setCookie('session', '', 0), setCookie('refresh', '', 0)]
 }
 
-/** Returns the `Set-Cookie` value that identifies a browser during a sign-in. Keeps the current ID, if there is one. */
+/** Returns the `Set-Cookie` value that identifies a browser during a sign-in. Reuses the current ID, if any. */
 export function browserCookie(current: string | null): string {
   return setCookie('browser', current ?? newSecret(), lifetimes.browser)
 }

@@ -5,10 +5,10 @@ import { cookieOf } from './cookie'
 import { verifySessionToken } from './jwt'
 import { readRefreshToken } from './refresh-token'
 
-/** A session that has not ended, and whose parent has not ended. `familyId` is the parent's ID, if any, or its own. */
+/** A session that has not ended, and whose parent has not ended. `familyId`: the ID of the parent, or else its own. */
 export type LiveSession = { sessionId: string; familyId: string; userId: string; email: string; endsAt: Date }
 
-/** A condition on a row of `sessions`: whether its user is enabled, and may use a password if it began with one. */
+/** A condition on a row of `sessions`: the user is enabled, and may use a password if the session began with one. */
 export const isUserAllowed = Prisma.sql`(
   SELECT disabled_at IS NULL AND (NOT ${beganWithPassword} OR ${mayUsePassword}) FROM users WHERE users.id = user_id)`
 

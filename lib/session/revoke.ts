@@ -21,7 +21,7 @@ export async function endSessions(ids: string[]): Promise<void> {
   await prisma().$executeRaw`WITH ${revoked} SELECT 1 FROM revoked`
 }
 
-/** Locks users. A later `endAllSessions` then sees sessions that were starting. Lock order: user, code, session. */
+/** Locks users' rows. A later `endAllSessions` sees sessions that were starting. Lock order: user, code, session. */
 export async function lockUsers(tx: Transaction, userIds: string[]): Promise<void> {
   await tx.$executeRaw`SELECT 1 FROM users WHERE id = ANY (${userIds}::uuid[]) ORDER BY id FOR UPDATE`
 }
@@ -43,7 +43,7 @@ export function endAllSessions(userId: Prisma.Sql, spared: string | null = null)
     )`
 }
 
-/** Locks the user and executes `endAllSessions`. Returns the number of ended sessions. */
+/** Locks the user's row, and executes `endAllSessions`. Returns the number of ended sessions. */
 export async function endSessionsOfUser(tx: Transaction, userId: string, spared?: string): Promise<number> {
   await lockUsers(tx, [userId])
   return tx.$executeRaw`WITH ${endAllSessions(Prisma.sql`${userId}::uuid`, spared)} SELECT id FROM revoked`

@@ -2,14 +2,14 @@ import { lifetimes, maxLiveSessions } from '../contract/lifetimes'
 import { Prisma } from '../database/prisma'
 import { revokeSessions } from './revoke'
 
-const revokedPerStart = 1_000 // concurrent sign-ins can't exceed the limit by more
+const revokedPerStart = 1_000 // concurrent sign-ins can't exceed `maxLiveSessions` by more
 
 /** The IDs of a browser's sessions, and the kind of its device, if known. */
 export type Holder = { sessionIds: string[]; device?: string | null }
 
 /** Returns CTEs that start a session for `claimed`, and revoke the browser's sessions and the user's excess ones. */
 export function startSession(sessionId: string, { sessionIds, device = null }: Holder, isOfDashboard = false) {
-  // Sorted by revoked_at too, which is null in each row, because it precedes created_at in the index.
+  // Sorted by revoked_at too, because it precedes created_at in the index. It is null in each of these rows.
   const replaced = Prisma.sql`
     SELECT unnest(${sessionIds}::uuid[]) UNION ALL (
       SELECT id FROM sessions

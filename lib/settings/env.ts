@@ -224,7 +224,7 @@ function conflicts({ SMTP_URL, MAIL_FROM }: Given, env: Env | undefined) {
   return [
     SMTP_URL && !MAIL_FROM && 'MAIL_FROM is missing: SMTP_URL is set',
     MAIL_FROM && !SMTP_URL && 'SMTP_URL is missing: MAIL_FROM is set',
-    // Scripts of our own origin could sign in to such a dashboard, and read its refresh token.
+    // Scripts of our own origin could sign in to a dashboard on the same origin, and read its refresh token.
     env?.DASHBOARD_CALLBACK_URLS.some((url) => new URL(url).origin === env.PUBLIC_URL) &&
       'DASHBOARD_CALLBACK_URLS must not be on the origin of PUBLIC_URL: such a dashboard uses the session cookie instead',
     // Anybody can get a widget JWT. A service that checks only the signature must not accept it as a session JWT.

@@ -64,7 +64,7 @@ export async function exchangeSsoCode(code: string, presenter: Presenter) {
   const method = challenge
     ? Prisma.sql`(SELECT method FROM sessions WHERE sessions.id = exchange_codes.parent_id)`
     : Prisma.sql`CASE WHEN connection_id IS NULL THEN 'code' ELSE 'sso' END`
-  // Locks the user first, as a reset does. If both run concurrently, the later one sees the changes of the earlier one.
+  // Locks the user's row first, as a reset does. If both run concurrently, the later sees the changes of the earlier.
   const [row] = await prisma().$queryRaw<Row[]>`
     WITH locked_user AS MATERIALIZED (
       SELECT email FROM users

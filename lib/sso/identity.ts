@@ -50,7 +50,7 @@ export function isSameSubject({ subject, isEmail }: Subject, known: string): boo
 }
 
 async function link(tx: Transaction, connection: Connection, { issuer, subject }: Subject, email: string) {
-  // Locks the user, so that a concurrent set-up of a second factor is either complete or happens after the link.
+  // Locks the user's row, so that a concurrent set-up of a second factor is complete, or happens after the link.
   const [found] = await tx.$queryRaw<(KnownUser & { isLinked: boolean; hasSecondFactor: boolean })[]>`
     SELECT id AS "userId", disabled_at IS NOT NULL AS "isDisabled", second_factor_at IS NOT NULL AS "hasSecondFactor",
       (SELECT true FROM identities WHERE user_id = users.id AND connection_id = ${connection.id}) IS TRUE AS "isLinked"

@@ -17,7 +17,7 @@ export type NewConnection = Pick<Connection, 'slug' | 'name' | 'settings' | 'pro
   domains: string[] // in their ASCII form
 }
 
-/** Adds a connection. Throws UsageError if the slug or a domain is taken. Then call `endPasswordSessions`. */
+/** Adds a connection. Throws UsageError if the slug or a domain is taken. Afterwards, call `endPasswordSessions`. */
 export async function addConnection({ secrets, domains, settings, ...columns }: NewConnection): Promise<void> {
   const id = randomUUID()
   const { kind, ...stored } = ConnectionSettings.parse(settings)
@@ -49,7 +49,7 @@ export async function endPasswordSessions(domains: string[]): Promise<number> {
 
 type Work = (tx: Transaction, userIds: string[]) => Promise<number>
 
-/** Locks the users that a query returns, and calls `work`, in one transaction per batch. Returns the sum of results. */
+/** In one transaction per batch, locks the rows of a query's users, and calls `work`. Returns the sum of results. */
 async function inBatches(usersAfter: (id: string) => Prisma.Sql, work: Work): Promise<number> {
   let sum = 0
   for (let last: string | undefined = lowestId; last; ) {
@@ -140,7 +140,7 @@ export async function listConnections(slug: string | null = null): Promise<Liste
   }))
 }
 
-/** Lets users sign in through a connection again. */
+/** Allows users to sign in through a connection again. */
 export async function enableConnection({ id }: Pick<ListedConnection, 'id'>): Promise<void> {
   await prisma().connection.updateMany({ where: { id }, data: { disabledAt: null } })
 }
@@ -165,7 +165,7 @@ export async function removeConnection(connection: Pick<ListedConnection, 'id'>)
   return ended
 }
 
-/** Unlinks a user's subject and ends its sessions. Rejects the subject until it is linked. Null if none is linked. */
+/** Unlinks a user's subject, which is then rejected until a new link. Ends its sessions. Null if none is linked. */
 export async function unlinkUser(userId: string, connectionId: string) {
   return transaction(async (tx) => {
     await lockUsers(tx, [userId])
@@ -203,7 +203,7 @@ export async function linkUser(userId: string, { id, slug }: Named, { issuer, su
   })
 }
 
-/** Ends the sessions of locked users that began at a connection, and deletes its codes. Returns how many ended. */
+/** Ends users' sessions of a connection, and deletes their codes. Call `lockUsers` first. Returns how many ended. */
 async function endSessionsOf(tx: Transaction, connectionId: string, userIds: string[]): Promise<number> {
   return tx.$executeRaw`
     WITH ${revokeSessions(Prisma.sql`user_id = ANY (${userIds}::uuid[]) AND connection_id = ${connectionId}`)},

@@ -9,7 +9,7 @@ import { SignInRejected } from './rejection'
 /** The secrets of one sign-in. The browser transports `state`. The others are derived from it. */
 export type AttemptSecrets = ReturnType<typeof secretsOf>
 
-// A provider whose responses never name a request would cause a loop of starts.
+// A provider whose responses never refer to our request would cause a loop of starts.
 const unsolicitedPerMinute = 3
 
 /** Starts a sign-in of a browser, valid for `lifetimes.signIn` seconds. `next` must have been validated. */

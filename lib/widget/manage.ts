@@ -57,7 +57,7 @@ export async function listWidgets(slug?: string) {
   return widgets.map(({ origins, ...widget }) => ({ ...widget, origins: origins.map(({ origin }) => origin) }))
 }
 
-/** Approves an origin. Throws UsageError if `demandOrigin` rejects it, or for more than 50 origins. */
+/** Approves an origin. Throws UsageError if `demandOrigin` rejects it, or if the widget has 50 origins. */
 export async function addOrigin({ id, origins }: ListedWidget, origin: string): Promise<void> {
   demandOrigin(origin)
   if (origins.length >= maxOrigins && !origins.includes(origin))

@@ -11,7 +11,7 @@ type PresentedWidget = { id: string; slug: string; isApproved: boolean; now: num
 /** A condition on a row of `widget_tokens`: whether the token is valid. */
 export const isTokenLive = Prisma.sql`revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`
 
-/** Returns the widget of a live token, and whether it is approved for an origin. Null for other tokens. */
+/** Returns the widget of a live token, and whether `origin` is approved for the widget. Null for other tokens. */
 export async function findPresentedWidget(widgetToken: string, origin: string | null): Promise<PresentedWidget | null> {
   const [row] = await prisma().$queryRaw<PresentedWidget[]>`
     SELECT widget.id, slug, floor(extract(epoch FROM now()))::int AS now,

@@ -56,7 +56,7 @@ async function countInStore(store: Store, client: string): Promise<Verdict | nul
   const isRetry = store.failing
   store.lastTriedAt = performance.now()
   try {
-    // An HMAC, because hashing all IP addresses would reverse a plain hash.
+    // An HMAC, because anybody can hash all IP addresses and so reverse a plain hash.
     const key = createHmac('sha256', env().SESSION_SIGNING_KEYS.rateLimitKey).update(client).digest('base64url')
     const counted = store.consume.then((consume) => verdictOf(consume(key)))
     const verdict = await Promise.race([counted, sleep(maxWaitMs, null, { ref: false })])

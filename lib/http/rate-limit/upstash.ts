@@ -19,7 +19,7 @@ export function connectUpstash({ keyPrefix, points, duration }: LimiterOptions):
   return async (key) => {
     const { success, remaining, reset } = await limiter.limit(String(key))
     const result = new RateLimiterRes(remaining, reset - Date.now())
-    // The limiter would block the client after a result without a number, and too long if the clock was set back.
+    // Otherwise, a result without a number would block the client, and a clock set back would block it for too long.
     if (Number.isNaN(remaining) || result.msBeforeNext > duration * 1000) blockedUntil.clear()
     if (!success) throw result
     return result

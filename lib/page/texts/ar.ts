@@ -7,7 +7,7 @@ const codeLifetime = lifetimes.code === 60 ? 'دقيقة واحدة' : inUnits(l
 const signInLifetime = inUnits(lifetimes.signIn, 'ar')
 const tokenLifetime = lifetimes.resetToken === 60 * 60 ? 'ساعة واحدة' : inUnits(lifetimes.resetToken, 'ar')
 
-/** Keeps an inserted name or address from reordering the Arabic text around it. */
+/** Prevents an inserted name or address from reordering the Arabic text around it. */
 const isolated = (text: string) => `\u2068${text}\u2069`
 
 export const ar = (app: string, passwordMinLength: number): Texts => ({

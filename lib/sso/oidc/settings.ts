@@ -19,7 +19,7 @@ export const OidcSettings = z
     /** How the client authenticates. Default: basic, or post if the provider lists its methods without basic. */
     tokenAuth: z.enum(['post', 'basic'], { error: 'must be post or basic' }).optional(),
     emailClaim: z.string().min(1).max(255).optional(), // the claim with the address, if it is not `email`
-    trustClaim: z.boolean().optional(), // whether that claim, which users can't edit, may link and create users
+    trustClaim: z.boolean().optional(), // whether that claim may link and create users, because users can't edit it
   })
   .refine(({ issuer, tenants }) => tenants || !isEntra(issuer) || namesTenant(issuer), {
     path: ['tenants'],

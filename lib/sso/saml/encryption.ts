@@ -6,7 +6,7 @@ import { childrenOf, elementsIn, namespaces, onlyChild, type XmlElement } from '
 
 const { encryption: xmlenc, signature: xmldsig } = namespaces
 const xmlenc11 = 'http://www.w3.org/2009/xmlenc11#'
-// CBC does not protect integrity, but ADFS and Entra use only CBC. All failures get the same response.
+// CBC does not protect integrity, but ADFS and Entra use only CBC. So all failures get the same response.
 const contentCiphers = [`${xmlenc11}aes256-gcm`, `${xmlenc11}aes128-gcm`, `${xmlenc}aes256-cbc`, `${xmlenc}aes128-cbc`]
 /** RSA-OAEP. With the first URI, the mask generation uses SHA-1. The second URI allows other hashes. */
 export const keyCiphers = [`${xmlenc}rsa-oaep-mgf1p`, `${xmlenc11}rsa-oaep`]

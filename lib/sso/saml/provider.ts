@@ -124,7 +124,7 @@ function settingsOf(entered: object): SamlSettings {
   return checkEntered(SamlSettings, entered, (setting) => `The provider’s ${names[setting] ?? setting}`)
 }
 
-/** Adds our second key pair, or the only one if none can be decrypted. With `drop`, the second replaces the first. */
+/** Adds a second key pair, or replaces all if none can be decrypted. With `drop`, the second replaces the first. */
 export async function rotateKey(connection: SamlConnection, drop = false): Promise<Entered> {
   const { slug } = connection
   const { nextCertificate, ...settings } = connection.settings

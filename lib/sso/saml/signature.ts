@@ -7,13 +7,13 @@ const signedInfoShape =
 const enveloped = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature'
 // No SHA-384, because the library can't verify it. No SHA-1, RSA-PSS or HMAC either.
 const signatureMethods = ['rsa-sha256', 'rsa-sha512'].map((name) => `http://www.w3.org/2001/04/xmldsig-more#${name}`)
-// The limits of an unsigned part. Real ones have about 15 elements, 10 attributes and 6,000 characters.
+// The limits of an unsigned part. Real parts have about 15 elements, 10 attributes and 6,000 characters.
 const maxUnsignedElements = 50
 const maxUnsignedAttributes = 50
 const maxUnsignedSize = 16 * 1024
 const digestMethods = ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512']
 
-/** Whether an element has a signature. Checks its form, coverage and algorithms. The library verifies it later. */
+/** Whether an element has a signature. Checks the signature's form, coverage and algorithms, but does not verify it. */
 export function checkSignature(parent: XmlElement): boolean {
   const [signature] = childrenOf(parent, namespaces.signature, 'Signature')
   if (!signature) return false

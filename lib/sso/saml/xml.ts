@@ -23,9 +23,9 @@ const maxima = {
   // The library visits all elements and attributes dozens of times. 1,000 elements have 2,000 tags.
   elements: 1_000,
   attributes: 3_000,
-  // Canonical XML repeats namespaces, and the library copies them at each level. A user in 450 groups needs 40,000 of them.
+  // In characters: the library copies namespaces at each level of canonical XML. A user in 450 groups needs 40,000.
   expandedNames: 100_000,
-  // The library replaces line ends one by one in each step. 256 KiB in lines of 64 characters have 4,000 of them.
+  // The library replaces line ends one by one in each step. 256 KiB in lines of 64 characters have 4,000 line ends.
   replacedCharacters: 10_000,
   prefixLists: 1_000, // their total length: the library searches the lists for each attribute with a prefix
 }
@@ -150,7 +150,7 @@ function innerScope(outer: Scope, pairs: Pair[]): Scope {
   for (const { prefix, name, value } of declarations) {
     const declared = prefix ? name : ''
     ensure(value.length <= maxNamespaceLength, 'saml_too_complex')
-    // The library reads some HTML elements as text. For each one, it copies the document up to there.
+    // The library reads some HTML elements as text. For each one, it copies the document up to this element.
     ensure(value !== 'http://www.w3.org/1999/xhtml', 'saml_markup')
     ensure(namespaceName.test(value) && !/^xml/i.test(declared) && !Object.hasOwn(scope, declared), 'saml_malformed')
     scope[declared] = value
@@ -187,7 +187,7 @@ function unescaped(text: string): string {
   })
 }
 
-/** Returns a text without XML white space at its ends. Keeps other spaces, which may be part of a name. */
+/** Returns a text without XML white space at its ends. Does not remove other spaces, which may be part of a name. */
 export function trimmed(text: string): string {
   return /[^ \t\n\r](?:.*[^ \t\n\r])?/s.exec(text)?.[0] ?? ''
 }
