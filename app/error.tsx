@@ -14,7 +14,7 @@ export function ErrorTexts({ value, children }: { value: Value; children: React.
   return <Context value={value}>{children}</Context>
 }
 
-/** Shown if a page fails to render. The log contains the same digest. */
+/** Shown if a page fails to render. The log contains the digest that this page shows. */
 export default function ErrorPage({ error, retry }: { error: Error & { digest?: string }; retry: () => void }) {
   const { app, title, body, shared } = useContext(Context)!
   useEffect(() => {

@@ -11,7 +11,7 @@ import { Actions, Screen } from './_ui/screen'
 import sessionScript from './_ui/session.inline.js?raw'
 import { Time } from './_ui/time'
 
-/** Shows who is signed in. A dashboard can replace it. Dashboards send users to `/?next=…` to renew a session. */
+/** Shows who is signed in. A dashboard can replace this page. Dashboards send users to `/?next=…` to renew sessions. */
 export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const { app, account, home, shared } = await texts()
   const { DASHBOARD_URL, SIGN_IN_URL, FORGOT_PASSWORD_URL, PUBLIC_URL } = env()

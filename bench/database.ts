@@ -41,9 +41,9 @@ export async function openDatabase(
   })
   if (!migrations) await applyMigrations(url.href)
   const client = new pg.Client({ connectionString: url.href })
-  client.on('error', () => {}) // after another error, PostgreSQL is stopped while this client is connected
+  client.on('error', () => {}) // after an error elsewhere, PostgreSQL is stopped while this client is connected
   await client.connect()
-  // A migration reads this table, which prisma/migrate.ts fills. The database has no users yet.
+  // A migration reads this table. prisma/migrate.ts would fill it, but a database without users needs no rows.
   if (migrations) await client.query('CREATE TEMPORARY TABLE ascii_domains (domain text PRIMARY KEY, ascii text)')
   if (migrations) for (const sql of statementsIn(migrations)) await client.query(sql)
   await fill(client, rows, log)
@@ -124,7 +124,7 @@ export async function maintain(maintenanceUrl: string, statement: string): Promi
   await client.query(statement).finally(() => client.end())
 }
 
-/** Fills the tables of the measured operations with rows that were used during the last week. */
+/** Fills the tables of the measured operations with rows that look as if they were used during the last week. */
 async function fill(client: pg.Client, rows: number, log: (line: string) => void): Promise<void> {
   const { rows: found } = await client.query('SELECT count(*)::int FROM users') // no operation deletes users
   if (found[0].count >= rows) return

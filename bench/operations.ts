@@ -6,7 +6,7 @@ import type { Load } from './load'
 export type Requests = Pick<Load, 'path' | 'body' | 'headers'>
 
 type Operation = {
-  /** The path of the floor's equivalent. */
+  /** The path of the equivalent operation on the floor. */
   floor: string
   /** The number of requests in a round. */
   amount: number

@@ -95,7 +95,7 @@ async function bench({ only = [''], rows: givenRows = '100000', against, peers }
 
 /**
  * Measures each operation of each subject in every round, in a different order each time, so that
- * other load on the machine affects all of them equally. The first rounds are not counted.
+ * other load on the machine affects all of them equally. The first rounds only warm up the servers.
  */
 async function measureInRounds(
   selected: [string, (typeof operations)[string]][],
@@ -106,7 +106,7 @@ async function measureInRounds(
   for (let round = 1 - warmUps; round <= rounds; round++) {
     if (round % 5 === 1) log(`Round ${round} of ${rounds} …`)
     for (const [operation, { amount, connections }] of shuffled(selected)) {
-      if (round < 0 && connections === 1) continue // operations with one connection, which hash, are warmed up once
+      if (round < 0 && connections === 1) continue // operations that hash (one connection) are warmed up once
       for (const { name, server, requests } of shuffled(subjects)) {
         const more = await requests[operation]?.(amount + 50)
         if (!more) continue

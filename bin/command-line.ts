@@ -11,7 +11,7 @@ export type Command = (...parameters: any[]) => unknown
 
 type Program = {
   usage: string
-  /** A function that runs each command, such as `withDatabase`. */
+  /** A function, such as `withDatabase`, within which each command runs. */
   within?: (work: () => Promise<void>) => Promise<void>
   /** Functions that replace a parameter by what it names, such as a user. Other parameters are passed as they are. */
   find?: Record<string, (text: string) => Promise<unknown>>
@@ -82,7 +82,7 @@ export function checkAddress(text: string, isNew: boolean): void {
   if (!isAddress) throw new UsageError('That is not an email address, like ada@example.com.')
 }
 
-/** Prints the text `done`, and how many sessions ended. */
+/** Prints the text in `done`, and how many sessions ended. */
 export function reportEnded(done: string, ended: number): void {
   console.log(`${done} Sessions ended: ${ended}.`)
   if (ended === 0) return

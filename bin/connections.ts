@@ -123,7 +123,7 @@ async function update(before: ListedConnection, flags: Flags): Promise<void> {
   const entered = await add.settingsFrom({ slug, domains, stored }, flags, read)
   const change = { ...entered, ...ownSettings(flags), domains: added, removedDomains }
   const after = await apply(change, before)
-  // our values were not yet entered for a new client at the provider
+  // a new client at the provider needs all of our values, not only the changed ones
   const clientOf = (settings: object) => ('clientId' in settings ? settings.clientId : null)
   await printEntries(after, clientOf(stored) === clientOf(entered.settings) ? before : undefined)
 }

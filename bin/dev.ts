@@ -66,7 +66,7 @@ async function addUsers(): Promise<Link> {
   return ['Authenticator app', await totpUri(secret, email), `of ${email}: password “${password}”, secret ${secret}`]
 }
 
-/** Starts an identity provider, adds a connection to it, and returns its URL. */
+/** Starts an identity provider, adds a connection to it, and returns the URL of the provider. */
 async function connectLocalProvider(): Promise<Link> {
   const { ssoUrl } = await import('../lib/sso/urls')
   const { addConnection } = await import('../lib/sso/manage')

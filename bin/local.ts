@@ -22,7 +22,7 @@ export async function prepareServer(port: number, mail: object = {}): Promise<()
     setDefaults(url, port)
     // for commands in other terminals
     writeFileSync(settingsFile, JSON.stringify({ PUBLIC_URL: process.env.PUBLIC_URL, ...mail }))
-    const { applyMigrations } = await import('../prisma/migrate') // here, because it loads a WebAssembly engine
+    const { applyMigrations } = await import('../prisma/migrate') // only here, because it loads a WebAssembly engine
     const applied = await applyMigrations((!embedded && DIRECT_DATABASE_URL) || url, console.log)
     if (applied.length > 0) console.log(`Migrations applied: ${applied.length}`)
   } catch (error) {
@@ -74,7 +74,7 @@ function generateClient(): void {
   execFileSync(process.execPath, parameters, { stdio: 'pipe', encoding: 'utf8', cwd: project })
 }
 
-/** Prepares a command. Call it before importing modules that read settings or need the generated database client. */
+/** Prepares a command. Call this before importing modules that read settings or need the generated database client. */
 export function prepareCommand(): void {
   const find = (path: string) => (existsSync(`${project}public${path}`) ? path : undefined)
   const logos = { mailLogo: find('/brand/logo.png'), mailLogoDark: find('/brand/logo-dark.png') }

@@ -12,7 +12,7 @@ import { forwardedClientKey } from '../lib/http/forwarded-client'
 import { hideSecretsOfPage } from '../lib/page/hide-secrets'
 
 const methods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
-/** Headers that only Next.js or Vercel may send, because they skip a route, change its path, or select its response. */
+/** Only Next.js or Vercel may send these headers, which skip a route, change its path, or select its response. */
 const internalHeader =
   /^(rsc|purpose|next-.*|x-(action|edge|invoke|matched|middleware|next|nextjs|now|prerender|vercel)-.*)$/
 /** The cookies of lib/session/cookie.ts, and the language. Cookies of other apps are not passed to Next.js. */
@@ -25,7 +25,7 @@ async function serve(dev: boolean): Promise<void> {
   process.env.VERCEL = '' // An env file from Vercel sets VERCEL. Any client could then forge Vercel's headers.
   nextEnv.loadEnvConfig(process.cwd(), dev, { info: () => {}, error: console.error })
   process.chdir(dir)
-  // Without a listener, logging after the reader of the log has ended would throw an uncaught exception.
+  // If the reader of the log has ended, logging without a listener would throw an uncaught exception.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   const built = '.next/required-server-files.json' // contains the values of next.config.mjs
   if (!dev)
@@ -39,7 +39,7 @@ async function serve(dev: boolean): Promise<void> {
   server.maxConnections = 4_000
   server.maxRequestsPerSocket = 1_000 // limits the requests that a client can pipeline
   // Next.js does not receive HOST, because it would then send its rewrites to 127.0.0.1 as requests to another server.
-  // It receives upgrades for hot reload only, because it would never close their sockets in production.
+  // It receives upgrades only in development, for hot reload. In production, it would never close their sockets.
   const app = next({ dev, dir, port, hostname: 'localhost', httpServer: dev ? server : createServer() })
   if (!dev) server.on('upgrade', (_request, socket) => socket.destroy())
 
@@ -51,7 +51,7 @@ async function serve(dev: boolean): Promise<void> {
     if (dev || !server.listening) process.exit() // connections for hot reload never close
     const isTooLate = new Promise((resolve) => setTimeout(resolve, 30_000, true))
     await sleep(acceptMs)
-    await new Promise(setImmediate) // accepts queued connections first, which close() would reset
+    await new Promise(setImmediate) // first accepts the queued connections, because close() would reset them
     server.close()
     do if (await Promise.race([isTooLate, sleep(50)])) break
     while (inProgress > 0)
@@ -60,7 +60,7 @@ async function serve(dev: boolean): Promise<void> {
     await globalThis.flushSpans?.() // see lib/tracing.ts
     process.exit()
   }
-  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // so that the proxy detects the stop first
+  process.on('SIGTERM', () => stop(Number(process.env.DRAIN_MS || 5_000))) // gives the proxy time to detect the stop
   for (const event of ['SIGINT', 'disconnect']) process.on(event, () => stop(0)) // disconnect: bin/dev.ts was killed
   await app.prepare()
   const handle = app.getRequestHandler()
@@ -112,7 +112,7 @@ function reject(response: ServerResponse, status: number, text: string): void {
   response.end(`${text}\n`)
 }
 
-/** Adds no-transform to pages, which may have secrets. Adds it last, because Next.js does not compress such pages. */
+/** Adds no-transform to pages, which may have secrets. Adds it last: Next.js does not compress pages that have it. */
 function forbidTransform(response: ServerResponse): void {
   const writeHead = response.writeHead.bind(response) as (...parameters: unknown[]) => ServerResponse
   response.writeHead = (...parameters: unknown[]) => {
@@ -122,7 +122,7 @@ function forbidTransform(response: ServerResponse): void {
   }
 }
 
-/** Queues a request if its client has 16 in progress. Returns false if 256 of its requests are already queued. */
+/** Queues a request if its client has 16 in progress. Returns false if the client has 256 queued already. */
 function limitPerClient(): (client: string, response: ServerResponse, start: () => void) => boolean {
   const clients = new Map<string, { running: number; waiting: Set<() => void> }>()
   const outside = new AsyncResource('Server') // so that no request runs in the async context of another one

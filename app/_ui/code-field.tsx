@@ -39,7 +39,7 @@ export function CodeField({ form, texts, prefix, orRecoveryCode }: Properties) {
   )
 }
 
-/** Returns the error for a rejected code. An expired sign-in gets an error that asks for the password again. */
+/** Returns the error for a rejected code. If the sign-in has expired, the error asks for the password again. */
 export function codeProblem(outcome: Outcome & { kind: 'rejected' }, texts: Texts['secondFactor']): Problem {
   const { code, issue } = outcome
   if (code === 'SECOND_FACTOR_LOCKED') return { field: 'code', text: texts.issues.locked }

@@ -3,7 +3,7 @@ import type { Texts } from '@/lib/page/texts/en'
 
 type Properties = React.ComponentProps<'button'> & { text: string; shared: Pick<Texts['shared'], 'copy' | 'copied'> }
 
-/** A button that copies `text`, which the element before it shows. */
+/** A button that copies `text`. The element before the button shows this text. */
 export function CopyButton({ text, shared: { copy, copied }, ...button }: Properties) {
   const [copiedText, setCopiedText] = useState<string>()
   return (
@@ -16,7 +16,7 @@ export function CopyButton({ text, shared: { copy, copied }, ...button }: Proper
             await navigator.clipboard.writeText(text)
             setCopiedText(text)
           } catch {
-            getSelection()!.selectAllChildren(previousSibling!) // so that the user can copy it by hand
+            getSelection()!.selectAllChildren(previousSibling!) // so that the user can copy the text by hand
           }
         }}
         {...button}

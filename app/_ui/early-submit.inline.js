@@ -1,5 +1,5 @@
 // Delays forms that are submitted before the page is ready. The browser would otherwise send them and lose the input.
-// If the scripts fail to load, a form that works without scripts is sent.
+// If the scripts of the page fail to load, sends a held form that works without them.
 ;(() => {
   const slowLoadMs = 10_000
   const brokenLoadMs = 1_000 // leaves time for early-exchange.inline.js to succeed

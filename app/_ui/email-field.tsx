@@ -1,6 +1,6 @@
 import { Field } from './field'
 
-/** The email address of an account. kept-email.inline.js fills it in. */
+/** The field for the email address of an account. kept-email.inline.js fills the field in. */
 export function EmailField(properties: Omit<React.ComponentProps<typeof Field>, 'id'>) {
   return <Field id="email" type="email" maxLength={254} autoComplete="username" {...properties} />
 }

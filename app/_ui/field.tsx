@@ -1,4 +1,4 @@
-/** Other properties are passed to the input. */
+/** Properties that are not listed here are passed to the input. */
 type Properties = React.ComponentProps<'input'> & {
   id: string
   label: string

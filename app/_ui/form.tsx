@@ -60,14 +60,14 @@ type Properties = PageTexts & {
   tab?: string
   intro?: React.ReactNode
   submit: string
-  /** Where the browser sends the form without scripts. `scripts` is the attribute for early-submit.inline.js. */
+  /** The URL to which a browser without scripts sends the form. `scripts`: the attribute for early-submit.inline.js. */
   action: string
   scripts?: 'data-needs-script' | 'data-prefers-script'
   onSubmit: () => void
   children: React.ReactNode
 }
 
-/** A form that keeps its input after an error. Shows the error at its field, or above the form if it has no field. */
+/** A form that keeps its input after an error. Shows an error of a field at that field, other errors above the form. */
 export function Form({ form, app, language, shared, texts, title, intro, submit, onSubmit, ...rest }: Properties) {
   const { step, setStep, problem, setProblem, canRetry, wait, pending } = form
   const { tab = title, action, scripts, children } = rest
@@ -80,7 +80,7 @@ export function Form({ form, app, language, shared, texts, title, intro, submit,
   }, [])
 
   useEffect(() => {
-    // restored from the back-forward cache
+    // resets a page that was restored from the back-forward cache
     const reset = ({ persisted }: PageTransitionEvent) => persisted && setStep({ kind: 'ready' })
     addEventListener('pageshow', reset)
     return () => removeEventListener('pageshow', reset)
@@ -112,7 +112,7 @@ export function Form({ form, app, language, shared, texts, title, intro, submit,
         }}
         onInput={({ target }) => {
           setProblem(null)
-          // the rate limit may apply to the previous address only
+          // the limit that was reached may be that of the previous address
           if (step.kind === 'limited' && (target as HTMLInputElement).name === 'email') setStep({ kind: 'ready' })
         }}
       >

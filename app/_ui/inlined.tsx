@@ -13,7 +13,7 @@ const styles = isServer || process.env.NODE_ENV === 'development' ? pageStyles :
 
 type Properties = { nonce?: string; secrets: string; brandStyles: string }
 
-/** The scripts and styles in the head of every page. Imported, because React sends properties twice. */
+/** The scripts and styles in the head of every page. Imports them: React would send them twice as properties. */
 export function Inlined({ nonce, secrets, brandStyles }: Properties) {
   // suppressHydrationWarning is needed because browsers hide nonces from scripts, including React.
   return (

@@ -1,6 +1,6 @@
 // Stores the typed email address in sessionStorage, for other pages of this tab. It is not passed in a URL or a cookie.
 ;(() => {
-  // Calls `work` with sessionStorage, or does nothing if the browser blocks it.
+  // Calls `work` with sessionStorage, or does nothing if the browser blocks the storage.
   const inStorage = (work) => {
     try {
       return work(sessionStorage)

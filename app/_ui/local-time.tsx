@@ -3,7 +3,7 @@
 import { useSyncExternalStore } from 'react'
 
 const formats = new Map<string, Intl.DateTimeFormat>() // creating one takes longer than using it a hundred times
-const maxFormats = 100 // clients choose the locale
+const maxFormats = 100 // a limit, because clients choose the locale
 
 /** Formats an instant (ISO 8601) for a locale. The server uses UTC. Scripts replace UTC by the user's time zone. */
 export function LocalTime({ instant, locale }: { instant: string; locale: string }) {

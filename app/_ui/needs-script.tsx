@@ -6,7 +6,7 @@ type Properties = {
   texts: { noScript: string; notLoaded: string }
   /** The text for a browser without scripts. By default, it asks the user to enable them. */
   noScript?: { title: string; body: string }
-  /** A link that replaces the content. Without a link, the content stays, because it may be a form with input. */
+  /** A link that replaces the content if scripts fail. Without a link, the content stays: a form may have input. */
   fallback?: React.ReactNode
   children: React.ReactNode
 }

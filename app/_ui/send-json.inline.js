@@ -10,7 +10,7 @@
   }
 
   window.sendJson = (path, body) => {
-    // Made here, so that a request without a response has an ID too. Undefined on plain http.
+    // Made here, so that a request without a response has an ID too. On plain http, `randomUUID` is undefined.
     const requestId = crypto.randomUUID?.()
     const headers = { Accept: 'application/json', ...(requestId && { 'X-Request-Id': requestId }) }
     const isForm = body instanceof URLSearchParams

@@ -1,4 +1,4 @@
-// Inlined in the home page of a signed-in user. Renews the session, opens `next`, and signs the user out.
+// Inlined in the home page of a signed-in user. Renews the session, then opens `next`. Handles the sign-out form.
 ;(() => {
   const { refreshPath, renew, next } = document.currentScript.dataset
   const lockMs = 30_000 // longer than a navigation takes to leave this page

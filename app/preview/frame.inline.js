@@ -15,7 +15,7 @@
     return Promise.resolve(new Response(JSON.stringify(body), { status, headers }))
   }
 
-  // Cancels navigations, so that the page stays. One that begins while the page loads could stop the loading.
+  // Cancels navigations, so that the page stays. A navigation that begins while the page loads could stop the loading.
   window.navigation?.addEventListener('navigate', (event) => {
     if (/^\/(preview\/stay|api\/)/.test(new URL(event.destination.url).pathname)) event.preventDefault()
   })

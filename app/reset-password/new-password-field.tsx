@@ -13,7 +13,7 @@ type Properties = {
   texts: Texts['reset'] & Texts['passwordField']
   prefix: string
   minLength: number
-  /** Words that make a password easy to guess for this user. */
+  /** Words that make a password of this user easy to guess. */
   app: string
   email: string | null
   /** The error of the submitted password. It is removed when the password changes. */
@@ -34,7 +34,7 @@ export function NewPasswordField({ texts, prefix, minLength, app, email, problem
   }, [problem])
 
   useEffect(() => {
-    // The server checks more than this rating does, so a password that it rejected gets no rating.
+    // The server checks more than this rating does, so a password that the server rejected gets no rating.
     if (!password || password === rejected) return setRating(null)
     let isLatest = true
     const timer = setTimeout(async () => {
@@ -90,7 +90,7 @@ function isByHand({ inputType }: InputEvent): boolean {
 
 let worker: Worker | undefined
 
-/** Rates a password of a correct format in a worker. Rejects if the worker does not load. */
+/** Uses a worker to rate a password whose format is correct. Rejects if the worker does not load. */
 function judge(question: Question): Promise<Rating> {
   worker ??= new Worker(new URL('./strength-worker.ts', import.meta.url))
   const asked = worker

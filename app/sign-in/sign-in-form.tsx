@@ -13,7 +13,7 @@ type Properties = PageTexts & {
   texts: Texts['signIn']
   /** Null if users sign in through an identity provider only. */
   passwordTexts: Texts['passwordField'] | null
-  /** Whether to ask for the email address before the password, because it may belong to a connection. */
+  /** Whether to ask for the email address before the password, because the address may belong to a connection. */
   emailFirst: boolean
   /** The error of a form that was sent without scripts, or of the second factor. */
   rejection: string | null
@@ -103,7 +103,7 @@ export function SignInForm(properties: Properties) {
             )
           }
         />
-        {/* Rendered from the start, so that password managers fill both fields. Without a name, it isn't sent. */}
+        {/* Always rendered, so that password managers fill both fields. Without a name, the password isn't sent. */}
         {passwordTexts && (
           <div hidden={!asksPassword}>
             <PasswordField
@@ -125,7 +125,7 @@ export function SignInForm(properties: Properties) {
   )
 }
 
-/** Returns the URL of the password step, for users with a password in a domain that has a connection. */
+/** Returns the URL of the password step, for users who have a password although their domain has a connection. */
 function passwordStep(next: string | null): string {
   return `/sign-in?${new URLSearchParams(next ? { step: 'password', next } : { step: 'password' })}`
 }

@@ -71,7 +71,7 @@ test('npm run dev and the commands in the README work without settings', async (
     const complaints: string[] = []
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
     const posts = countPosts(page)
-    await page.goto(`${app}/sso/callback?code=${await issue('sso-code')}`) // React runs effects twice here
+    await page.goto(`${app}/sso/callback?code=${await issue('sso-code')}`) // React runs effects twice in development
     await page.waitForURL(`${dashboard}/`, { timeout: 60_000 })
     await expect(page.locator('#email')).toHaveText('ada@example.com')
     expect(posts.filter((address) => address.endsWith(exchangePath))).toHaveLength(1)
@@ -84,7 +84,7 @@ test('npm run dev and the commands in the README work without settings', async (
     const mails = async () => (await fetch(mailbox)).text()
     await expect.poll(mails, { timeout: 30_000 }).toContain(`<a href="${app}/reset-password?token=`)
 
-    // A page without the tests' header, which would need a preflight request.
+    // A page without the tests' header, because that header would need a preflight request.
     const customer = await (await browserProcess.newContext()).newPage()
     await customer.goto(widget)
     await expect(customer.locator('p').last()).toContainText(`Hello, page of ${widget}.`)

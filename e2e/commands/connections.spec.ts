@@ -355,7 +355,7 @@ test('checks a connection, and prints the error', async () => {
     ENCRYPTION_KEY: '',
     CONNECTION_SECRETS_KEY: `${randomBytes(32).toString('base64url')}, ${process.env.ENCRYPTION_KEY}`,
   })
-  // Discovery fails only after the client secret was decrypted.
+  // The error of the discovery shows that the client secret was already decrypted.
   expect(newKeyFirst.stderr).toMatch(/^CONNECTION_SECRETS_KEY has a new name.*\n.*discovery_issuer/)
   await provider.stop()
   expect((await connections('check', slug)).stderr).toContain('provider_unreachable')

@@ -215,7 +215,7 @@ test('the check command requests the endpoint of the provider, and prints the er
   status = 404
   expect((await check()).stdout).toContain('is this service registered there?')
 
-  // Returns a certificate of 10 years that expires in this number of days.
+  // Returns a certificate with a lifetime of 10 years, of which this number of days is left.
   const certificateFrom = async (days: number) => {
     const start = new Date(Date.now() + days * 86_400_000)
     start.setUTCFullYear(start.getUTCFullYear() - 10)

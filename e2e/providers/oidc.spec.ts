@@ -7,7 +7,7 @@ import { keepSecret } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
 import { connectionState } from '../support/sign-ins'
 
-// LemonLDAP::NG sends no `iss` parameter, and an array as `aud`. It is on 127.0.0.1 and the app on
+// LemonLDAP::NG sends an array as `aud`, but no `iss` parameter. It is on 127.0.0.1 and the app on
 // localhost, so they are different sites.
 
 test.describe.configure({ mode: 'serial' }) // the tests share one provider

@@ -77,7 +77,7 @@ async function expectSignedIn(page: Page, sql: Sql, identity: { issuer: string; 
   })
 }
 
-/** Expects that the provider's unsolicited response was not used, but that the user signed in at our request. */
+/** Expects that the provider's unsolicited response was not used, and that the user signed in by our own request. */
 async function expectSignedInByTile(page: Page, sql: Sql, identity: object): Promise<void> {
   await page.waitForURL(`${server.url}/`)
   await expect(page.getByText(`ada@${domain()}`)).toBeVisible()

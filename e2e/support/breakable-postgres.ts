@@ -12,14 +12,14 @@ import { applyMigrations } from '../../prisma/migrate'
 import { otherTimeZone } from './own-database'
 
 export type BreakablePostgres = {
-  /** The URL for servers. It stays the same when PostgreSQL restarts on another port. Its role is not a superuser. */
+  /** The URL for servers. It stays the same if PostgreSQL restarts on another port. The URL's role is no superuser. */
   url: string
   /** Queries the database directly, which works even while the servers are disconnected. */
   sql: (text: string, values?: unknown[]) => Promise<Record<string, any>[]>
   kill: () => void
   shutDown: () => Promise<void>
   restart: () => Promise<void>
-  /** Stops PostgreSQL, and starts it half a second later. */
+  /** Stops PostgreSQL with `stop`, and starts it half a second later. */
   restartAfter: (stop: () => unknown) => Promise<void>
   freeze: () => void
   thaw: () => void
@@ -29,7 +29,7 @@ export type BreakablePostgres = {
   stop: () => Promise<void>
 }
 
-/** Starts a separate PostgreSQL with a migrated database, which a test may break. */
+/** Starts a separate PostgreSQL, which a test can break, with a migrated database. */
 export async function startBreakablePostgres(): Promise<BreakablePostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'breakable-'))
   let embedded = await startEmbeddedPostgres(folder)

@@ -38,7 +38,7 @@ export function authorize(
   })
 }
 
-/** Returns a dashboard code for a signed-in browser and its verifier, or null if the browser must sign in. */
+/** Returns a dashboard code and its verifier for a signed-in browser, or null if the browser must sign in. */
 export async function dashboardCode(
   base: string,
   cookies: Cookies,

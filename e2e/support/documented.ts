@@ -13,8 +13,8 @@ const ofTransport = new Set(
 type Described = { headers?: Record<string, object>; content?: Record<string, object> }
 
 /**
- * An error for a response that the document does not describe. Playwright's `expect` takes a
- * millisecond per call, which is too slow for thousands of responses.
+ * An error for a response that the document does not describe. Used in place of Playwright's
+ * `expect`, which takes a millisecond per call and so is too slow for thousands of responses.
  */
 export class UndocumentedResponse extends Error {}
 

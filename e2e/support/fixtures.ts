@@ -95,7 +95,7 @@ export async function holdScripts(page: Page): Promise<() => void> {
 }
 
 /**
- * Divides the time limits of a page's requests by 60. They are its only timers of 20 seconds or
+ * Divides the time limits of a page's requests by 60. No other timer of a page takes 20 seconds or
  * more. The returned function returns the original limits.
  */
 export async function shortenTimeLimit(page: Page): Promise<() => Promise<number[]>> {

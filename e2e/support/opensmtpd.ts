@@ -15,7 +15,7 @@ import { keepSecret } from './secrets'
 import { freePort } from './server'
 
 export type OpenSmtpd = {
-  /** The settings for a server that sends email through it. */
+  /** The settings for a server of the app that sends email through OpenSMTPD. */
   settings: { SMTP_URL: string; MAIL_FROM: string }
   /** The emails in the maildir of an address, the oldest first. */
   mailsTo: (email: string) => Promise<Email[]>

@@ -39,7 +39,7 @@ const leftEarly = 'Minified React error #412;'
 
 /**
  * Collects browser errors of all pages, such as policy violations and failed hydration. Ignores
- * failed requests and errors of pages that were left early.
+ * errors of pages that were left early, and every failed request.
  */
 export function complaintsOf(context: BrowserContext): string[] {
   const complaints: string[] = []

@@ -6,7 +6,7 @@ import { pathOf, states } from './states'
 
 export const stateNames = Object.keys(states)
 
-/** Opens a page in one of these states, in a language, and waits until it is shown. */
+/** Opens a page in a state from states.ts, in a language, and waits until it is shown. */
 export async function show(page: Page, name: string, language = 'en'): Promise<void> {
   const { passwords, mail, ...state } = states[name]!
   const url = await previewOf(passwords || mail ? 'all' : 'none')

@@ -3,7 +3,7 @@ import { type SamlCheck, SamlRejected } from '../../lib/sso/saml/rejected'
 import { type ServiceProviderSettings, verifyResponse } from '../../lib/sso/saml/service-provider'
 import { requestId, type SamlProvider } from './saml-provider'
 
-/** Returns the check that a posted response fails, or 'accepted'. The error may contain nothing else. */
+/** Returns the check at which a posted response fails, or 'accepted'. Expects that the error has no other content. */
 export async function outcomeOf(
   { settings }: SamlProvider,
   posted: string,

@@ -54,7 +54,7 @@ export class SamlVisitor extends Visitor {
   }
 }
 
-/** Returns the provider's response to a request in base64. By default, the assertion is signed. */
+/** Returns the provider's response to a request, in base64. By default, the assertion is signed. */
 export function responseTo(provider: SamlProvider, { slug, requestId }: Begun, options: ResponseOptions = {}): string {
   const signs = options.response === undefined && options.assertion === undefined
   const email = `ada@${slug}.example.org`

@@ -15,7 +15,7 @@ type Status = number | undefined
 type Decide = (stage: 'RCPT' | 'DATA', recipient: string) => Status | Promise<Status>
 
 export type Smtp = {
-  /** The settings for a server that sends email through it. */
+  /** The settings for a server of the app that sends email through this SMTP server. */
   settings: { SMTP_URL: string; MAIL_FROM: string }
   /** The accepted emails, the newest last. */
   mails: ReceivedMail[]

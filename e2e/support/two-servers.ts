@@ -83,8 +83,8 @@ export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!, m
 }
 
 /**
- * Throws unless the response is a success or this error. `expect` takes a millisecond per call,
- * which is too slow for thousands of responses.
+ * Throws unless the response is a success or this error. Does not use `expect`, which takes a
+ * millisecond per call and so is too slow for thousands of responses.
  */
 function succeeded({ status, body }: ApiResponse, errorCode?: string): boolean {
   if (status === 200) return true
@@ -97,9 +97,9 @@ function cookies({ token }: Tokens, { refreshToken }: Partial<Tokens> = {}): Rec
 }
 
 /**
- * Throws if a session, a code or a token of a user is still valid after a reset or disabling the
- * user. Enables the user first, so that nothing is rejected only because the user is disabled.
- * Checks the database and, if `presents`, sends all tokens and codes.
+ * Throws if a session, a code or a token of a user is still valid after a reset or after the user
+ * was disabled. Enables the user first, so that nothing is rejected only because the user is
+ * disabled. Checks the database and, if `presents`, sends all tokens and codes.
  */
 export async function checkEnded(
   servers: TwoServers,

@@ -8,7 +8,7 @@ import type { Client } from '@/lib/password/sign-in'
 import { type LiveSession, requireSession } from '@/lib/session/find'
 import { sendsMail } from '@/lib/settings/env'
 
-/** Returns the handlers by which signed-in users change the password or the second factor. Sends the queued notices. */
+/** Returns the handlers by which users change their password or second factor. The handlers send the queued notices. */
 export function userRoute<Body extends object, Result extends object>(
   operation: Operation & { request: z.ZodType<Body>; response: z.ZodType<Result> },
   act: (session: LiveSession, body: Body, client: Client) => Promise<Omit<Result, 'ok'>> | Promise<void>,

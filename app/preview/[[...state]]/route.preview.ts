@@ -1,4 +1,4 @@
-// The page of development shows every state of every page, and every email, in any look. Only development and tests
+// The preview page shows every state of the app's pages, and every email, in any look. Only development and tests
 // compile this file (see next.config.mjs). The preview adds a script to a page of the app, to produce the state.
 import PQueue from 'p-queue'
 import { z } from 'zod'
@@ -28,7 +28,7 @@ const tags = () => languages().map(([tag]) => tag) // the language tags
 const schemes = ['system', 'light', 'dark'] as const
 const [hexColor, plainName] = [/^#[0-9a-f]{6}$/i, /^[^"'\\<>$]{1,60}$/] // a plain name needs no escaping in scripts
 const widths = ['320', '390', '1280']
-const opening = new PQueue({ concurrency: 1 }) // a new link invalidates the earlier one
+const opening = new PQueue({ concurrency: 1 }) // one at a time, because a new reset link invalidates the earlier one
 const plainPage = '<!doctype html><style>:root{color-scheme:light dark}pre{white-space:pre-wrap}</style>'
 const htmlHeaders = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }
 const links: Link[] = JSON.parse(process.env.DEV_LINKS || '[]') // from bin/dev.ts
@@ -89,7 +89,7 @@ function mailIn(name: string, look: Look): string {
   return inLook(asText ? `${plainPage}<pre>${escapeHtml(`${subject}\n\n${text}`)}</pre>` : String(html), look)
 }
 
-/** Signs the user of the previews in on three devices, and returns the cookies of one. */
+/** Starts sessions of the previews' user on three devices, and returns the cookies of one device. */
 async function signInReader(by: 'password' | 'sso' | 'factor'): Promise<string> {
   const id = await readerId()
   await signOutUser(id)
@@ -146,7 +146,7 @@ function inLook(html: string, { scheme, name }: Look): string {
   return parts.join('')
 }
 
-/** Returns the page of development: its links, and a frame for each state. */
+/** Returns the preview page: its links, and a frame for each state. */
 function overview(names: string[], look: Look, search: string): string {
   const groups = [...new Set(names.map((name) => name.split(':')[0]!))]
   const idOf = (name: string) => pathOf(name).slice('/preview/'.length)

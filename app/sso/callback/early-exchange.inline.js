@@ -8,7 +8,7 @@
   window.earlyExchange = exchange
   exchange.response
     .then(async (response) => {
-      // The code was rejected, for example because a second click had used it. The page asks who is signed in.
+      // The code was rejected, for example because a second click had used it. Looks up who is signed in.
       if (response.status === 400) {
         const signal = window.abortAfter(lookUpMs)
         window.earlyLookUp = fetch(sessionPath, { cache: 'no-store', signal }).catch(() => null)

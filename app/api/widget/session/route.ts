@@ -4,7 +4,7 @@ import { route } from '@/lib/http/route'
 import { env } from '@/lib/settings/env'
 import { findPresentedWidget, signWidgetToken } from '@/lib/widget/session'
 
-/** Issues a JWT for the API of a widget to a page of an approved origin. Pages call it cross-site, without cookies. */
+/** Issues a JWT for a widget's API, to an approved origin's page. Pages call this route cross-site, without cookies. */
 export const { GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE } = route(operations.startWidgetSession, async (call) => {
   const { request, body, respond, addToLog } = call
   const origin = request.headers.get('origin')

@@ -25,7 +25,7 @@ type SignIn = {
   setCookies: (values: string[]) => void
 }
 
-/** Returns handlers that redirect to the URL from `work` or to an error page. `response` is the provider's format. */
+/** Returns handlers that redirect to the URL from `work` or to an error page. `response`: how the provider responds. */
 export function ssoRoute(name: string, response: Provider['response'] | null, work: Work) {
   return route({ name, method: response === 'form' ? 'POST' : 'GET' }, async (call) => {
     const { request, requestId, params, addToLog, setCookies } = call
@@ -46,10 +46,10 @@ export function ssoRoute(name: string, response: Provider['response'] | null, wo
       if (thrown instanceof SignInRejected) {
         const { check } = thrown
         addToLog({ check, ...(advice[check] && { advice: advice[check] }) })
-        // For example, the user opened a bookmark of the provider. start/route.ts checks the session and stops loops.
+        // For example, the user opened a bookmarked provider page. start/route.ts checks the session and stops loops.
         if (thrown.error === 'attempt_invalid')
           return seeOther(startPath(params.connection!, returnTo.next ?? thrown.next, 'again'))
-        // so that the provider lets the user choose another account next time, and the page shows the rejected one
+        // the provider will let the user choose another account next time, and the page will show the rejected account
         if (thrown.error === 'no_access') setCookies([askCookie('account', thrown.account)])
         return explain(thrown.error)
       }

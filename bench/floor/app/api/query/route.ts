@@ -1,6 +1,6 @@
 import { pool } from '../../../pool'
 
-/** The least that an exchange needs: reads JSON, executes one prepared `SELECT 1`, and sends JSON of the same size. */
+/** The least for an exchange: reads JSON, executes one prepared `SELECT 1`, and sends JSON of an exchange's size. */
 export async function POST(request: Request): Promise<Response> {
   await request.json()
   const { rows } = await pool.query({ name: 'one', text: 'SELECT 1 AS one' })
