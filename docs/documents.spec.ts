@@ -88,7 +88,7 @@ test('.env.example has exactly the settings that the app reads', () => {
   expect(others.join(' ')).toBe('DRAIN_MS HOST HTTPS_PROXY NO_PROXY OTEL_EXPORTER_OTLP_ENDPOINT PORT')
 })
 
-test('.env.example does not set what `npm run dev` sets', () => {
+test('.env.example sets none of the settings that `npm run dev` sets', () => {
   const code = read('bin/dev.ts') + read('bin/local-examples.ts')
   const local = [...code.matchAll(/process\.env\.([A-Z_]+) (?:\|\|)?= /g)].map(([, name]) => name!)
   expect(local).toEqual(expect.arrayContaining(['DASHBOARD_URL', 'DASHBOARD_CALLBACK_URLS']))

@@ -122,7 +122,7 @@ test.describe('sessions', () => {
     }
   })
 
-  test('ends a session that starts while the user ends all others', async ({ sql }) => {
+  test('ends a session that starts while the user ends all other sessions', async ({ sql }) => {
     const user = await newPasswordUser(sql, { cost: 4 })
     const browser = await signIn(user)
     const lock = await lockRow('users', 'id = $1', user.id)
@@ -279,11 +279,11 @@ test('emails a user about a password sign-in in a new browser, except about the 
   await enter({ ...firefox, 'Accept-Language': 'de' })
   await expectMails(1)
   expect(await mails()).toEqual([{ kind: 'new-device', language: 'de', device: 'Firefox on Windows' }])
-  await change(user, `password_changed_at = now() + interval '2 seconds'`) // the cookie has whole seconds
+  await change(user, `password_changed_at = now() + interval '2 seconds'`) // the time in the cookie is in whole seconds
   await enter({ Cookie })
   await expectMails(2)
   await change(old, `password_changed_at = NULL, created_at = now() - interval '8 days'`)
-  await enter({}, old) // this might not be the first sign-in, because old sessions are deleted
+  await enter({}, old) // the app can't know that this is the first sign-in, because old sessions are deleted
   await expectMails(1, old)
   expect(await mails(fresh)).toEqual([])
   for (let count = 0; count < 10; count++) await enter()

@@ -23,7 +23,7 @@ async function openDashboard(post: Post, url: string, browser: Tokens, redirectU
   return body as Tokens
 }
 
-/** Returns whether each session is live. Introspection and a refresh must agree. */
+/** Returns for each session whether it is live. Introspection and a refresh must agree. */
 function live(url: string, ...sessions: Tokens[]): Promise<boolean[]> {
   return Promise.all(
     sessions.map(async ({ token, refreshToken }) => {
@@ -210,7 +210,7 @@ test('accepts a code only with the verifier that matches its challenge', async (
   expect(await exchange({ code: own.code, codeVerifier: other.codeVerifier })).toMatchObject(rejected)
   expect(await exchange({ code: own.code }, { Cookie })).toMatchObject(rejected)
   expect(await live(url, browser, dashboard)).toEqual([true, true])
-  const held = { Cookie: `session=${dashboard.token}` } // allows a repeat without a verifier
+  const held = { Cookie: `session=${dashboard.token}` } // for a code without a challenge, this cookie allows a repeat
   expect(await exchange(own, held)).toMatchObject(rejected)
   expect(await live(url, browser, dashboard)).toEqual([true, false])
 
@@ -221,7 +221,7 @@ test('accepts a code only with the verifier that matches its challenge', async (
   expect(warnings).toEqual([...Array(8).fill(unverified), reused])
 })
 
-test('a new dashboard session replaces that of the same dashboard and browser', async ({ user, post, url, sql }) => {
+test('a dashboard session replaces the old one of the same dashboard and browser', async ({ user, post, url, sql }) => {
   const [browser, otherBrowser] = [await signIn(post, user), await signIn(post, user)]
   const first = await openDashboard(post, url, browser)
   const reports = await openDashboard(post, url, browser, dashboards.reports)
@@ -233,7 +233,7 @@ test('a new dashboard session replaces that of the same dashboard and browser', 
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND parent_id IS NOT NULL', [user.id])).toHaveLength(3)
 })
 
-/** What ends the session of a browser and the dashboard sessions that it started. */
+/** Ways to end a browser's session and its dashboard sessions. */
 const endings: Record<string, (post: Post, sessions: { browser: Tokens; dashboard: Tokens }) => ReturnType<Post>> = {
   'a sign-out of the browser': (post, { browser }) =>
     post(paths.signOut, {}, { Cookie: `session=${browser.token}; refresh=${browser.refreshToken}` }),

@@ -39,7 +39,7 @@ for (const route of routes) {
         else expect(JSON.parse(text)).toEqual(errorBody('METHOD_NOT_ALLOWED', response.headers.get('x-request-id')))
       }
       for (const method of ['TRACE', 'PROPFIND', 'QUERY']) {
-        const head = `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n` // fetch can't send it
+        const head = `${method} ${route} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n` // fetch rejects TRACE
         expect(await sendBytes(url, head)).toMatch(/^HTTP\/1.1 405 .*METHOD_NOT_ALLOWED/s)
       }
     })
@@ -195,7 +195,7 @@ test('sends 404 for an unknown /api path with every method', async ({ url }) => 
   }
 })
 
-test('does not redirect a trailing slash, because the redirect would repeat the query', async ({ post, url }) => {
+test('sends no redirect for a trailing slash, because the redirect would repeat the query', async ({ post, url }) => {
   expect((await post(`${exchangePath}/`, { code: 'fabricated' })).body.code).toBe('SSO_EXCHANGE_INVALID')
   expect((await fetch(`${url}/reset-password/?token=fabricated`, { redirect: 'manual' })).status).toBe(200)
 })
@@ -219,7 +219,7 @@ test('uses a valid X-Request-Id of the client, and replaces an invalid one', asy
   for (const given of harmful) expect(await requestId(given)).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('logs empty settings at start, and one line with only the expected fields per request', async ({ user, sql }) => {
+test('logs empty settings at start, and per request one line with only the expected fields', async ({ user, sql }) => {
   const server = await startServer({ ACCENT_COLOR: '' })
   const [code, token, password] = [await newCode(user), await newToken(user), newPassword()]
   const head = 'PROPFIND /api/health HTTP/1.1\r\nHost: localhost\r\nX-Original-Method: text-of-a-client\r\n'
@@ -249,7 +249,7 @@ test('logs empty settings at start, and one line with only the expected fields p
   ])
 })
 
-test('redirects /.well-known/change-password to the forgot-password page or the sign-in page', async ({ url }) => {
+test('redirects /.well-known/change-password to the forgot-password page, if any, or to sign-in', async ({ url }) => {
   const server = await startServer({ SIGN_IN_URL: '/x', FORGOT_PASSWORD_URL: 'https://www.example.com/forgot' })
   for (const [base, target] of [
     [url, '/sign-in'],

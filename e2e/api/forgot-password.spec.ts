@@ -84,7 +84,7 @@ const wasSent = async (user: NewUser) => Boolean((await mailsOf(user))[0]?.sent_
 /** Requests a reset email, and returns its token. */
 async function tokenFor(user: NewUser): Promise<string> {
   await forgot(user.email)
-  await poll(() => wasSent(user)).toBe(true) // the server stores this after the email has arrived
+  await poll(() => wasSent(user)).toBe(true) // the server records the sending after the email has arrived
   return smtp.mailsTo(user.email)[0]!.token!
 }
 
@@ -105,7 +105,7 @@ const makeDue = (user: NewUser) =>
 const age = (user: NewUser, interval: string) =>
   database.sql('UPDATE mails SET requested_at = requested_at - $2::interval WHERE user_id = $1', [user.id, interval])
 
-/** Requests an email. The mail server rejects the first attempt before its content is sent. */
+/** Requests an email. The mail server rejects the first attempt before the content of the email is sent. */
 async function forgotRejected(user: NewUser): Promise<void> {
   smtp.respondWith((stage) => (stage === 'RCPT' ? 451 : undefined))
   await forgot(user.email)
@@ -136,7 +136,7 @@ async function whileLocked(lock: string, values: unknown[], act: (holder: pg.Cli
   }
 }
 
-/** Requests an email, and waits until its work is blocked by a lock of `holder`. */
+/** Requests an email, and waits until a lock of `holder` blocks the work of the request. */
 async function forgotWaitsFor(holder: pg.Client, user: NewUser): Promise<void> {
   const { rows } = await holder.query('SELECT pg_backend_pid() AS pid')
   await forgot(user.email)
@@ -178,7 +178,7 @@ test('emails a reset link, and a notice after the reset, and stores no address a
   expect((await reset(mail!.token!)).status).toBe(400)
 })
 
-test('responds for unknown and disabled users as for all others, but sends them no email', async () => {
+test('responds for unknown and disabled users as for other users, but emails only the other users', async () => {
   const users = [
     { id: randomUUID(), email: newEmail() },
     await newUser(', disabled_at', ', now()'),
@@ -192,7 +192,7 @@ test('responds for unknown and disabled users as for all others, but sends them 
   for (const user of users) expect(await mailsOf(user)).toEqual([])
 })
 
-test('a user who may not use a password gets a sign-in link without a token, within the same limits', async () => {
+test('a user restricted to SSO gets a sign-in link without a token, within the limits of reset emails', async () => {
   const user = await newUser(', password_policy', `, 'never'`)
   expect((await forgot(user.email, { 'User-Agent': firefox })).body).toEqual({ ok: true })
   await poll(() => wasSent(user)).toBe(true)
@@ -404,7 +404,7 @@ test.describe('with a mail server that misbehaves', () => {
     expect(other.output()).toContain('"code":"ESOCKET"') // the app closed the connection before a timeout
   })
 
-  // The timers of this server run ten times as fast.
+  // The timers of the server `other` run ten times as fast.
   test('sends one email if the mail server takes 7 seconds to greet and 12 seconds to accept the content', async () => {
     const slow = await slowServer(700, 1_200)
     const email = newEmail()
@@ -467,7 +467,7 @@ test('retries a password change notice for a day', async () => {
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
 })
 
-test('sets the priority of an email to the number of earlier requests from its address block', async () => {
+test('sets the priority of an email to the number of earlier requests from the same IP address block', async () => {
   const [flooded, other] = [await newUser(), await newUser()]
   const block = newAddress().replace(/\d+$/, '')
   smtp.respondWith(() => 451)

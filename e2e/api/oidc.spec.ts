@@ -60,7 +60,7 @@ async function expectRejected(slug: string, check: string, error = 'response_inv
   expect(landing.pathname + landing.search).toBe(`/sso/callback?error=${error}`)
 }
 
-test('signs in with PKCE, state and nonce, and starts a session only in the browser that began it', async ({ sql }) => {
+test('signs in with PKCE, state and nonce, and starts no session in another browser', async ({ sql }) => {
   provider.behavior.claims = (claims) => ({ ...claims, amr: ['pwd', 'mfa'] })
   const slug = await connect(provider)
   const visitor = new Visitor(server.url)
@@ -272,7 +272,7 @@ test.describe('an account without access', () => {
     expect(await page(visitor)).toContain(address)
   })
 
-  test('is one reason to ask the user again, and a sign-out without a live session is another', async () => {
+  test('is one reason for a prompt, and a sign-out without a live session is another', async () => {
     provider.behavior.metadata = everyPrompt
     const slug = await connect(provider)
     const visitor = new Visitor(server.url)
@@ -368,7 +368,7 @@ test.describe('a sign-in that can’t be continued', () => {
   })
 })
 
-test('a sign-in from a tile at the provider leads to its `target_link_uri`, if that is allowed', async ({ sql }) => {
+test('a sign-in from a tile at the provider leads to the `target_link_uri` if that URI is allowed', async ({ sql }) => {
   const slug = await connect(provider)
   for (const [given, next] of [
     [`${server.url}/reports?year=2026`, '/reports?year=2026'],
@@ -396,7 +396,7 @@ test('a rejected ID token ends only its own sign-in, and the log names the faile
 })
 
 test.describe('the provider', () => {
-  test('errors are replaced with our own, without their description', async () => {
+  test('errors and their descriptions are replaced with our own errors', async () => {
     const slug = await connect(provider)
     provider.behavior.response = (given) => {
       given.delete('code')
@@ -497,7 +497,7 @@ test.describe('accounts', () => {
     'a domain with a path': ['email_malformed', (domain) => ({ email: `ada@${domain}/x` })],
     'an address of 270 characters': ['email_malformed', (domain) => ({ email: `${'a'.repeat(250)}@${domain}` })],
     'an address for which another tenant vouches': ['email_tenant', () => ({ domains: ['other.example'] })],
-    // Google: the owner of a private account with a company address may be somebody else.
+    // Google: a private account with a company address may belong to somebody outside the company.
     'no hosted domain': ['email_hosted_domain', () => ({ hostedDomain: null })],
     'another hosted domain': ['email_hosted_domain', () => ({ hostedDomain: 'gmail.com' })],
     'a hosted domain with a NUL': ['email_hosted_domain', (domain) => ({ hostedDomain: `${domain}\0` })],
@@ -556,7 +556,7 @@ test.describe('accounts', () => {
     )
     expect(new Set([id, ...others]).size).toBe(6)
 
-    // The exact subject is preferred. Otherwise, exactly one may match in another letter case.
+    // An exact match is preferred. Otherwise, there must be only one match in another letter case.
     const upper = await signIn(`BOB@${domain}`, 'bob-1', false)
     const title = await signIn(`Bob@${domain}`, 'bob-2', false)
     expect([await signIn(`BOB@${domain}`, 'x'), await signIn(`Bob@${domain}`, 'x')]).toEqual([upper, title])
@@ -753,7 +753,7 @@ test.describe('a disabled connection', () => {
     expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1 AND revoked_at IS NULL', [id])).toEqual([])
   })
 
-  test('concurrent exchanges leave no live session and cause no deadlock', async ({ sql }) => {
+  test('exchanges during the disabling leave no live session and cause no deadlock', async ({ sql }) => {
     test.setTimeout(300_000)
     for (let round = 0; round < rounds; round++) {
       const { slug, connection } = await setUp()
@@ -807,7 +807,7 @@ test('ignores a `next` that is on another site or too long, and completes the si
   }
 })
 
-test('each start deletes some SSO attempts that expired long ago', async ({ sql }) => {
+test('the start of a sign-in deletes some SSO attempts that expired long ago', async ({ sql }) => {
   const slug = await connect(provider)
   const old = (minutes: number) =>
     sql(

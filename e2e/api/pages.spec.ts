@@ -83,7 +83,7 @@ test('without email, the forgot-password page does not exist', async ({ url }) =
   }
 })
 
-test('only the callback page sets the browser cookie, and it does not replace a valid one', async ({ url }) => {
+test('only the callback page sets the browser cookie, and the page replaces only an invalid one', async ({ url }) => {
   const setBy = async (path: string, Cookie = '') =>
     (await fetch(url + path, { headers: Cookie ? { Cookie } : {} })).headers.getSetCookie()
   const fresh = new RegExp(`^browser=([\\w-]{43}); Path=/; Max-Age=${lifetimes.browser}; HttpOnly; SameSite=Lax$`)

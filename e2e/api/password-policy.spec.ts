@@ -44,7 +44,7 @@ const uses: Record<string, (user: Member, sql: Sql) => Promise<boolean>> = {
     const [mail] = await sql('SELECT kind FROM mails WHERE user_id = $1', [id])
     return mail!.kind === 'reset'
   },
-  'the token of an email that was queued before': async ({ id }, sql) => {
+  'the token of an email that is already queued': async ({ id }, sql) => {
     const insert = `INSERT INTO mails (kind, user_id, language, attempts, due_at)
       VALUES ('reset', $1, 'en', 1, now() + interval '1 hour') RETURNING id, attempts`
     return issueTokenOfMail((await sql(insert, [id]))[0] as { id: string; attempts: number }, newSecret())

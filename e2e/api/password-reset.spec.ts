@@ -40,7 +40,7 @@ test('sets a password that another bcrypt library verifies, and starts no sessio
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(0)
 })
 
-test('stores only the hash of a token, which is valid for an hour', async ({ user, sql }) => {
+test('a token is valid for an hour, and only its hash is stored', async ({ user, sql }) => {
   const token = await newToken(user)
   expect(token).toMatch(/^[\w-]{43}$/)
   const columns = `token_hash, expires_at - created_at = interval '1 hour' AS hour`
@@ -79,7 +79,7 @@ test('every invalid link gets the same response, but the page names the reason',
   expect(await storedHash(sql, user)).toBeNull()
 })
 
-test('ends the sessions and deletes the unused codes of only this user', async ({ user, post, sql }) => {
+test('a reset ends sessions and deletes unused codes only of its own user', async ({ user, post, sql }) => {
   const [other] = (await newUsers(sql, 1)) as [User]
   for (const each of [user, user, other])
     expect((await post(exchangePath, { code: await newCode(each) })).status).toBe(200)

@@ -23,7 +23,7 @@ const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nod
 /** Returns the scans in a plan that read a whole table or index. */
 function scansFromTheBeginning(plan: Plan): string[] {
   const { 'Node Type': type, 'Relation Name': relation, 'Index Cond': indexCond, 'TID Cond': tidCond } = plan
-  const isSmall = relation === '_prisma_migrations' // this table has no index of the names
+  const isSmall = relation === '_prisma_migrations' // this table has no index on the names of the migrations
   const reads = /Seq Scan|Index|Tid Scan/.test(type) && !indexCond && !tidCond && !isSmall
   return [...(reads ? [`${type} of ${relation}`] : []), ...(plan.Plans ?? []).flatMap(scansFromTheBeginning)]
 }
@@ -103,7 +103,7 @@ test('the serving role has exactly the privileges that the statements need', asy
   await database.sql(`REVOKE SELECT (password_hash, password_changed_at) ON users FROM ${role}`)
   const client = new pg.Client({ connectionString: database.url(role, role) })
   await client.connect()
-  /** The statements that the role may not execute. EXPLAIN checks the privileges. */
+  /** Returns the statements that the role has no privilege to execute. EXPLAIN checks the privileges. */
   const denied = async () => {
     const found: string[] = []
     for (const statement of Object.keys(plans))

@@ -11,7 +11,7 @@ import { startSmtp } from '../support/smtp'
 const alias = 'www.login.example'
 const warning = 'requests to PUBLIC_URL arrive with another Host'
 
-test('at another host, redirects forms and sign-in starts once to PUBLIC_URL, and warns about a proxy that changes Host', async () => {
+test('at another host, redirects forms and the start of a sign-in only once to PUBLIC_URL, and warns about a proxy that changes Host', async () => {
   const [provider, smtp] = [await startProvider(), await startSmtp()]
   const slug = await connect(provider)
   const server = await startServer(smtp.settings)

@@ -80,13 +80,13 @@ test('applies one limit per IP address to all paths, and rejects further request
   await server.stop()
 })
 
-test('counts by the entry of X-Forwarded-For that the trusted proxy appended', async ({ url }) => {
+test('counts requests by the entry of X-Forwarded-For that the trusted proxy appended', async ({ url }) => {
   const client = newAddress()
   for (const count of [1, 2])
     expect(await remaining(url, { 'X-Forwarded-For': `${newAddress()}, ${client}` })).toBe(limit - count)
 })
 
-test('without a proxy, counts by the address of the socket, up to the limit in the settings', async () => {
+test('without a proxy, counts requests by the address of the socket, up to the limit in the settings', async () => {
   const server = await startServer({ TRUSTED_PROXIES: '0', RATE_LIMIT_REQUESTS: '2' })
   for (const count of [1, 2]) {
     const forged = { 'X-Forwarded-For': newAddress(), 'X-Real-IP': newAddress(), Forwarded: `for=${newAddress()}` }

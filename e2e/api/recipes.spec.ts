@@ -21,7 +21,7 @@ test.describe.configure({ mode: 'serial' })
 
 const statement = (name: string) => blocks[name]!.text
 const run = async (name: string) => import(`${folder}${name}.ts`)
-/** The recipes for dashboards on other hosts are excerpts from this file. */
+/** The recipes for dashboards on other hosts are excerpts from the imported file. */
 const dashboard = () => import('../../examples/dashboard/login.js')
 
 test.beforeAll(async ({ url }) => {

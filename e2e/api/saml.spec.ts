@@ -39,7 +39,7 @@ test.beforeEach(async () => {
 })
 
 const logged = () => logLine(visitor, server)
-/** Returns the result of a sign-in in the browser and in the log. */
+/** Returns the result of a sign-in: the error in the browser, and the check in the log. */
 const outcomeOf = async (landing: URL, who = visitor) => [errorOf(landing), (await logLine(who, server)).check]
 /** Signs in with a response that has these options. Returns the landing page. */
 const signIn = async (options: ResponseOptions = {}, connection = slug) => {
@@ -174,7 +174,7 @@ test('starts no session in another browser, and the browser that began the sign-
   expect(await outcomeOf(withCookies, victim)).toEqual(['attempt_invalid', 'state_browser'])
   expect(await unclaimed(sql)).toBe(2)
 
-  // A form on another site sends no cookies, so the sign-in continues, but this browser can't use the code.
+  // A form on another site sends no cookies, so the sign-in continues, but the wrong browser can't use the code.
   const landing = await victim.deliver(begun, response)
   expect((await victim.exchange(landing)).body.code).toBe('SSO_EXCHANGE_INVALID')
   expect((await visitor.exchange(landing)).status).toBe(200)
@@ -182,7 +182,7 @@ test('starts no session in another browser, and the browser that began the sign-
   expect(errorOf(await visitor.deliver(ownForm, responseTo(provider, ownForm), true))).toBeNull()
 })
 
-test('rejects the response of another connection by its state and by its signature', async ({ sql }) => {
+test('rejects responses to another connection (by state) and of another provider (by signature)', async ({ sql }) => {
   const otherProvider = await newSamlProvider({ isOther: true })
   const other = await connectSaml(otherProvider, server.url)
   const begun = await visitor.begin(slug)
@@ -233,7 +233,7 @@ test('redirects an unsolicited response to a new sign-in without reading it, but
   expect(await outcomeOf(circle)).toEqual(['response_invalid', 'unsolicited_loop'])
   expect(await unclaimed(sql)).toBe(3)
 
-  // The loop check ignores other browsers and sign-ins that the user starts. It ends after a minute.
+  // The loop check ignores sign-ins that the user starts, and sign-ins of other browsers. It ends after a minute.
   expect((await new SamlVisitor(server.url).open(again.pathname + again.search)).host).toBe('idp.example')
   const begun = await visitor.begin(slug)
   await sql(`UPDATE sso_attempts SET created_at = now() - interval '1 minute' ${ofConnection}`, [slug])
@@ -265,7 +265,7 @@ test('a sign-in from a tile leads to its RelayState, if that is an allowed desti
   }
 })
 
-test('a repeated or expired response continues with a live session, or starts a new request', async ({ sql }) => {
+test('repeated or expired responses continue with a session or, without one, start a new request', async ({ sql }) => {
   const begun = await visitor.begin(slug, '/reports')
   const response = responseTo(provider, begun)
   const landing = await visitor.deliver(begun, response)
@@ -284,7 +284,7 @@ test('a repeated or expired response continues with a live session, or starts a 
   expect(page.pathname + page.search).toBe('/sso/callback?error=attempt_invalid&next=%2Freports')
 })
 
-test('only the first request after a sign-out or a sign-in without access has ForceAuthn', async () => {
+test('ForceAuthn is only in the first request after a sign-out or after a sign-in without access', async () => {
   const strict = await connectSaml(provider, server.url, { provision: false })
   const begun = await visitor.begin(strict)
   expect(authnRequestIn(begun.url)).not.toContain('ForceAuthn')
@@ -376,7 +376,7 @@ test('finds the same user at the next sign-in, even if the email address has cha
   expect(await usersOf(sql, slug)).toMatchObject([{ email: `ada@${slug}.example.org` }])
 })
 
-test('applies the same rules for linking users as OpenID connections', async ({ sql }) => {
+test('links users by the same rules as for OpenID connections', async ({ sql }) => {
   const linked = await connectSaml(provider, server.url, { provision: false, settings: { emailAttribute: 'upn' } })
   const arrive = async (options: ResponseOptions) => outcomeOf(await signIn(options, linked))
   const upn = replace('Name="mail"', 'Name="upn"')

@@ -180,7 +180,7 @@ test('the right password returns only a challenge, which only one operation acce
     return bytes.toString('base64url')
   }
   const ofAnother = forge((bytes) => bytes.write(another.id.replaceAll('-', ''), 'hex'))
-  const changed = [16, 33].map((at) => forge((bytes) => bytes.writeUInt8(bytes[at]! ^ 1, at))) // in two of its fields
+  const changed = [16, 33].map((at) => forge((bytes) => bytes.writeUInt8(bytes[at]! ^ 1, at))) // each with one changed field
   const factor = (await findFactor(user.id))!
   const expired = keepSecret(makeChallenge({ ...factor, now: factor.now - lifetimes.secondFactorStep - 1 }).challenge)
   for (const forged of [ofAnother, ...changed, challenge.slice(1), '', expired])
@@ -234,7 +234,7 @@ test('a user with a second factor is never linked to an identity by email', asyn
   expect((await post(exchangePath, { code: await newCode(user) })).status, 'the provider decides').toBe(200)
 })
 
-test('without SECOND_FACTOR and its key, a second factor stays required and can be switched off', async ({ sql }) => {
+test('with SECOND_FACTOR off and a wrong key, a factor stays required and can be switched off', async ({ sql }) => {
   const user = await newFactorUser(sql)
   const other = { PUBLIC_URL: server.url, SECOND_FACTOR: 'false', ENCRYPTION_KEY: 'x'.repeat(43) }
   const strict = await startServer({ ...settings, ...other })

@@ -26,7 +26,7 @@ function open(url: string, sent = ''): { socket: Socket; received: () => string 
   return { socket, received: () => text }
 }
 
-/** The head of an exchange request whose body never arrives. It stays in progress for up to ten seconds. */
+/** The head of an exchange request whose body never arrives. The request stays in progress for up to ten seconds. */
 const slowExchange = (address: string, length = 20) =>
   `POST ${exchangePath} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{`
 const healthRequest = (address: string) =>
@@ -232,7 +232,7 @@ test('neither the log nor the output of Next.js contains the query of a request'
   expect(server.output()).not.toMatch(/\?\w+=/)
 })
 
-test('sends nosniff and HSTS without subdomains once in each response', async ({ url }) => {
+test('sends nosniff, and HSTS without subdomains, exactly once in each response', async ({ url }) => {
   const [script] = readdirSync('.next/static/chunks').filter((name) => name.endsWith('.js'))
   const api = ['GET /api/health', 'GET /api/nothing', `GET ${exchangePath}`, 'POST /sign-out']
   const files = ['GET /openapi.json', 'GET /.well-known/jwks.json', `GET /_next/static/chunks/${script}`]

@@ -175,7 +175,7 @@ test.describe('refresh', () => {
         makeRefreshToken({ sessionId: '00000000-0000-4000-8000-000000000000', generation: 0 }),
       ),
       // as after a restore of an older backup
-      'a generation that is not there yet': keepSecret(makeRefreshToken({ sessionId, generation: 1 })),
+      'a generation that the session has not reached': keepSecret(makeRefreshToken({ sessionId, generation: 1 })),
       '': '',
     }
     for (const [what, each] of Object.entries(rejected)) {
@@ -339,7 +339,7 @@ test.describe('POST /api/auth/sign-out', () => {
   })
 })
 
-test('sets password_changed_at when the reset locks the user, not when it begins', async ({ user, post, sql }) => {
+test('password_changed_at is when a reset locks the user row, not when it begins', async ({ user, post, sql }) => {
   const token = await newToken(user)
   const lock = await lockRow('users', 'id = $1', user.id)
   const resetting = post(resetPath, { token, password: newPassword() })
@@ -373,13 +373,13 @@ test('ends the oldest sessions of a user with more than 100 sessions', async ({ 
     SELECT $1, now() - number * interval '1 minute', CASE WHEN $3 THEN now() END, now() + interval '1 day'
     FROM generate_series(1, $2::int) number`
   const add = (count: number, revoked = false) => sql(insert, [user.id, count, revoked])
-  await add(300, true) // revoked sessions do not count
+  await add(300, true) // revoked sessions do not count towards the limit
   const first = await signIn(post, user)
   await add(98)
   expect(await live()).toHaveLength(99)
   const children = `INSERT INTO sessions (user_id, parent_id, redirect_uri, created_at, expires_at)
     SELECT $1, $2, number, now() + interval '1 minute', now() + interval '1 day' FROM generate_series(1, 3) number`
-  await sql(children, [user.id, claimsOf(first.token!).sid]) // dashboard sessions do not count
+  await sql(children, [user.id, claimsOf(first.token!).sid]) // dashboard sessions do not count towards the limit
   await signIn(post, user)
   expect(await live()).toHaveLength(100)
   await post(exchangePath, { code: 'unknown' })
@@ -402,7 +402,7 @@ test('ends the oldest sessions of a user with more than 100 sessions', async ({ 
     await signIn(post, user)
     expect(await live()).toHaveLength(left)
   }
-  await Promise.all(Array.from({ length: 16 }, () => signIn(post, user))) // no sign-in sees all concurrent ones
+  await Promise.all(Array.from({ length: 16 }, () => signIn(post, user))) // no sign-in sees all concurrent sign-ins
   await signIn(post, user)
   expect(await live()).toHaveLength(100)
 })

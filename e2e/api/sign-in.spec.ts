@@ -130,7 +130,7 @@ test('a successful sign-in ends the sessions of both cookies, and a rejected one
 
 const longest = `${'lantern meadow otter '.repeat(3)}123456789`
 
-/** Every reason for which a sign-in is rejected. lib/password/hash.spec.ts tests the work for other hashes. */
+/** Every reason for which a sign-in is rejected. lib/password/hash.spec.ts tests the bcrypt work for other hashes. */
 const reasons: Record<string, () => Promise<Attempt>> = {
   'a wrong password': async () => ({ ...(await newUser({ cost: 12 })), password: wrong }),
   'an empty password': async () => ({ ...(await newUser({ cost: 12 })), password: '' }),
@@ -206,7 +206,7 @@ async function whileLocked(lock: (holder: pg.Client) => Promise<unknown>, act: (
     await lock(holder)
     const pending = Promise.all(times(count, act))
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-    // This uses another connection because pg_stat_activity does not change within a transaction.
+    // This query uses another connection because pg_stat_activity does not change within a transaction.
     await expect.poll(async () => (await sql(waiting)).length, { intervals: [20] }).toBe(count)
     await holder.query('COMMIT')
     return await pending
@@ -327,7 +327,7 @@ test('verifies only one of two concurrent guesses when one attempt is left', asy
   expect(counts, 'the other was taken back').toEqual(times(3, () => ({ count: perAccountAndNetwork })))
 })
 
-test('allows 100 attempts per account from all networks together, and does not count rejected attempts', async () => {
+test('allows an account 100 attempts from all networks together, and counts no attempt that a limit rejects', async () => {
   const user = await newUser()
   const cookie = await knownCookie(user)
   const headers = { 'X-Forwarded-For': newAddress() }
@@ -336,7 +336,7 @@ test('allows 100 attempts per account from all networks together, and does not c
   const counters = () =>
     sql(`SELECT count, xmin::text FROM password_attempts WHERE encode(key_hash, 'hex') = ANY ($1)`, [keys])
   const reached = await counters()
-  // The older counter of the account is not in `keys`.
+  // The counter of the account is older than this test's guesses, so it is not in `keys`.
   expect(reached.map(({ count }) => count)).toEqual([perAccountAndNetwork, perAccountAndNetwork])
   await Promise.all(times(20, () => signIn({ ...user, password: wrong }, headers)))
   expect(await counters(), 'not even counted and taken back').toEqual(reached)
@@ -400,7 +400,7 @@ test('after a password change, does not recognize a browser until the user signs
   expect(await statusOf(user, { ...headers, Cookie: cookie })).toBe(200)
   await changed('0 seconds')
   expectLimited(await signIn(user, { ...headers, Cookie: cookie }))
-  await changed('2 seconds') // the cookie has whole seconds
+  await changed('2 seconds') // the time in the cookie is in whole seconds
   expect(await statusOf(user, { ...headers, Cookie: await knownCookie(user) })).toBe(200)
 })
 

@@ -6,7 +6,7 @@ import { preload } from '../support/preload'
 import { type Server, startServer } from '../support/server'
 
 const probe = preload('loaded-files.mjs')
-// Words that occur only in the code of this library.
+// For each library, words that occur only in the code of that library.
 const libraries = {
   'openid-client': /enableNonRepudiationChecks/,
   'node-saml': /getAuthorizeUrlAsync/,

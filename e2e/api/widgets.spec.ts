@@ -34,7 +34,7 @@ function ask(base: string, token: unknown, origin: string | null = approved, hea
   return postTo(base + path, { widgetToken: token }, sent)
 }
 
-test('issues a page of an approved origin a JWT that only widget APIs accept', async ({ url, user, post }) => {
+test('a page of an approved origin gets a JWT that only widget APIs accept', async ({ url, user, post }) => {
   const { token: widgetToken, id, slug } = await newWidget('https://other.example.com', approved)
   const { status, headers, body } = await ask(url, widgetToken)
   expect([status, Object.keys(body)]).toEqual([200, ['ok', 'token', 'expiresAt']])
@@ -191,7 +191,7 @@ test('responds to preflight requests and to pages of every site, with a separate
   expect(JSON.stringify(lines)).not.toContain(approved)
 })
 
-test('the endpoint requires WIDGET_SIGNING_KEYS without a key of SESSION_SIGNING_KEYS', async ({ url }) => {
+test('the endpoint requires WIDGET_SIGNING_KEYS, none of which is in SESSION_SIGNING_KEYS', async ({ url }) => {
   const off = await startServer({ PUBLIC_URL: url, WIDGET_SIGNING_KEYS: '' })
   const { token } = await newWidget()
   expect((await ask(off.url, token)).status).toBe(404)

@@ -26,7 +26,7 @@ const run = (command: string[], settings: Record<string, string | undefined> = {
 const failure = (code: number, message: string) => ({ code, stderr: expect.stringContaining(message) })
 
 test.describe('npm run mail', () => {
-  test('sends a test email or prints its error; retries and counts queued emails; invites users', async () => {
+  test('sends a test email or prints the error; retries and counts queued emails; invites users', async () => {
     const database = await openOwnDatabase()
     const [smtp, untrusted] = [await startSmtp(), await startSmtp({ tls: true })]
     const settings = { DATABASE_URL: database.url(), ...smtp.settings }
@@ -461,7 +461,7 @@ test.describe('the embedded PostgreSQL', () => {
     await second.release()
   })
 
-  test('belongs to one process, and another process can use it after that process was killed', async () => {
+  test('belongs to one process, and another process can use it after the first was killed', async () => {
     const owner = await startElsewhere()
     const url = embeddedPostgresUrl(folder)!
     expect(await query(url, 'SELECT 1 AS works')).toEqual([{ works: 1 }])

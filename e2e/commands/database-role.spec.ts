@@ -141,7 +141,7 @@ async function useServer(): Promise<void> {
   expect(await count(`SELECT FROM (${left.join(' UNION ALL ')}) AS remaining WHERE user_id = $1`, user!.id)).toBe(0)
 }
 
-test('the role in deploy/database.sql can serve and can issue links, and finds rows by key after tables grow', async () => {
+test('the role in deploy/database.sql can serve requests and issue links, and finds rows by key after tables grow', async () => {
   for (let rounds = 0; rounds < 6; rounds++) await useServer() // PostgreSQL caches a plan after five executions
   const program = ['--import', 'tsx', `${project}bin/issue.ts`, 'sso-code', 'ada@example.com', '--create', '--json']
   const env = { ...process.env, DATABASE_URL: database.url(role, role), PUBLIC_URL: server.url }

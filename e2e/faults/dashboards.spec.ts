@@ -44,7 +44,7 @@ test('20 concurrent exchanges of one browser’s codes leave one session of the 
   expect(await servers.alive(responses.map(({ body }) => body as Tokens))).toHaveLength(1)
 })
 
-/** What ends the session of a browser and its dashboard sessions. */
+/** Ways to end a browser's session and its dashboard sessions. */
 const enders: Record<string, (user: Account) => Promise<unknown>> = {
   'a sign-out of the browser': ({ sessions }) => servers.signOut(sessions[0]!),
   'a reset': (user) => servers.reset(user),

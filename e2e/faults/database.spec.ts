@@ -99,7 +99,7 @@ async function expectOneSessionPerCode(): Promise<number> {
   return used
 }
 
-/** Sends each secret once, with several clients. Runs each event in `at` after its number of responses. */
+/** Sends each secret once, with several clients. Runs each event in `at` when the number of responses is its key. */
 async function sendEach(
   secrets: string[],
   clients: number,
@@ -210,7 +210,7 @@ const waitingServers = `SELECT 1 FROM pg_stat_activity WHERE usename = 'app' AND
 
 /** Holds the locks of a statement until the returned function is called. */
 async function hold(statement: string): Promise<() => Promise<void>> {
-  const holding = postgres.sql(`BEGIN; ${statement}; SELECT pg_sleep(60)`).catch(() => {}) // it is terminated below
+  const holding = postgres.sql(`BEGIN; ${statement}; SELECT pg_sleep(60)`).catch(() => {}) // the query ends below
   await expect
     .poll(() => postgres.sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'`), { intervals: [50] })
     .toHaveLength(1)
@@ -252,7 +252,7 @@ test('PostgreSQL releases the locks of a server that freezes during a reset, and
   await expect.poll(() => postgres.sql(waitingServers), { intervals: [50] }).toHaveLength(1)
   shared.process.kill('SIGSTOP')
   try {
-    await release() // the transaction of the server locks the user now
+    await release() // the transaction of the server locks the user's row now
     await expect.poll(() => postgres.sql(idle), { intervals: [50] }).toHaveLength(1)
     await postgres.sql(`SET lock_timeout = '60s'; SELECT 1 FROM users FOR UPDATE`) // waits until that transaction ends
     expect(await postgres.sql(idle)).toEqual([])
@@ -387,7 +387,7 @@ test('behind a pooler, sets no timeouts, which would affect other clients, and u
     await server.stop()
     return [status, body.outcome]
   }
-  expect(await outcomeWith({ DATABASE_POOLED: 'true' })).toEqual([503, 'unknown']) // the server timed out first
+  expect(await outcomeWith({ DATABASE_POOLED: 'true' })).toEqual([503, 'unknown']) // the app's time limit came first
   expect(await outcomeWith({ DIRECT_DATABASE_URL: postgres.url })).toEqual([503, undefined]) // this setting affects only migrations
   await postgres.sql('ALTER ROLE app RESET statement_timeout')
 })

@@ -9,7 +9,7 @@ import { expect, newPassword, newToken, type Sql, test } from '../support/fixtur
 import { client, newPasswordUser, type PasswordUser } from '../support/password-user'
 import { lockRow } from '../support/row-lock'
 
-// A connection is added while an operation waits for a lock with an older snapshot of the database.
+// A connection is added while an operation, with an older snapshot of the database, waits for a lock.
 
 let domain: string
 let user: PasswordUser
@@ -48,7 +48,7 @@ const cases = Object.entries(operations).flatMap(([what, operation]) =>
   ),
 )
 for (const [what, [table, start, error], name, prepare, isFirst] of cases)
-  test(`${what} that waits during ${name} and runs ${isFirst ? 'before' : 'after'} sessions end leaves none`, async ({
+  test(`${what} that waits during ${name} leaves no session if it runs ${isFirst ? 'before' : 'after'} the sessions end`, async ({
     sql,
   }) => {
     const change = await prepare()

@@ -13,7 +13,7 @@ import { inOrderOfLock, lockRow } from '../support/row-lock'
 
 const browser = { sessionIds: [], browser: null }
 
-/** Operations that start a session or change a password. Each prepares and returns a function that runs it. */
+/** Operations that start a session or change a password. Each prepares the operation, and returns a function for it. */
 const operations: Record<string, (user: PasswordUser, sql: Sql) => Promise<() => Promise<unknown>>> = {
   'a sign-in': async ({ email, password }) => {
     return () => signIn(email, password, client)

@@ -29,7 +29,7 @@ async function startAll(started: TestRedis): Promise<void> {
   }
   const settings = { ...serverSettings, ...redis.settings }
   servers = await Promise.all([startServer(settings), startServer(settings)])
-  await sendMany(20, (index) => ask(index, newAddress()), 4) // because the first requests may exceed the time limit
+  await sendMany(20, (index) => ask(index, newAddress()), 4) // the first requests may exceed the time limit for Redis
   await untilRedisIsUsed(...servers)
 }
 

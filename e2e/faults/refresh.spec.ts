@@ -44,7 +44,7 @@ test('10 concurrent refreshes with one token rotate it once, and a later refresh
     await sql('UPDATE sessions SET generation = $2 WHERE id = $1', [sessionId, generation])
     if (generation > 0) await age(refreshGraceSeconds)
     const presented = tokenOf(generation)
-    // Later generations are rejected, but do not count as reuse, because a restored database can be older.
+    // Later generations are rejected, but are no reuse, because a restored database can be older than they are.
     const crowd = [...Array<string>(atOnce).fill(presented), tokenOf(generation + 2), tokenOf(generation + 9)]
     const within = await refreshAtOnce(crowd)
     expect(within.outcomes).toEqual({ 200: atOnce, REFRESH_INVALID: 2 })

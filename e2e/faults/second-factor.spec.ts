@@ -92,7 +92,7 @@ for (const [what, error, arrive] of arrivals)
       expect(linked).toHaveLength(isFirst && error.startsWith('identity') ? 1 : 0)
     })
 
-test('a confirmation that has expired or waits while its session ends changes nothing', async ({ sql }) => {
+test('a confirmation changes nothing if it has expired or waits while its session ends', async ({ sql }) => {
   const user = await newPasswordUser(sql, { cost: 4 })
   expect(await (await enrolment(sql, user, -1)).confirm()).toBe('CHALLENGE_INVALID')
   const { confirm } = await enrolment(sql, user)
@@ -171,7 +171,7 @@ for (const [what, prepare] of Object.entries(rivals))
     expect(Math.min(all, none) + some, 'each side was first').toBeGreaterThanOrEqual(rounds / 10)
   })
 
-test('one of two concurrent confirmations enables the factor, and the session of the other ends', async ({ sql }) => {
+test('one of two concurrent confirmations enables the factor, and the other loses its session', async ({ sql }) => {
   for (let round = 0; round < rounds; round++) {
     const user = await newPasswordUser(sql, { cost: 4 })
     const both = [await enrolment(sql, user), await enrolment(sql, user)]

@@ -29,7 +29,7 @@ const enders: Record<string, (user: Account) => Promise<unknown>> = {
   'disabling the user': (user) => disableUser(user.id),
 }
 
-/** Operations that a reset or disabling the user must reject or undo, and the rows for which both wait. */
+/** Operations that must be rejected or undone by a reset or by disabling the user, and the rows for which both wait. */
 const contenders: Record<
   string,
   { contend: (client: Client, user: Account, other: Account) => Promise<boolean>; at: (keyof typeof locks)[] }

@@ -67,7 +67,7 @@ test('the clean-up during refreshes deletes expired sessions, and no expired ses
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = ANY ($1)', [users])).toEqual([])
 })
 
-/** What ends all sessions and codes of a user. */
+/** Ways to end all sessions and codes of a user. */
 const enders: Record<string, (user: Account, index: number) => Promise<unknown>> = {
   'a reset': (user) => servers.reset(user),
   'disabling the user': async ({ id }, index) => {

@@ -21,7 +21,7 @@ const signIn = async ({ email, password }: PasswordUser, headers = {}) =>
   call(paths.signIn, { email, password }, headers)
 const signInWithCode = async (user: User) => call(exchangePath, { code: await newCode(user) })
 
-/** Opens the account page in a browser with the cookies of a response, except the named ones. */
+/** Opens the account page in a browser with the cookies of a response, except the cookie `without`. */
 async function open(page: Page, response: { headers: Headers }, without?: string): Promise<void> {
   await takeCookies(page, response, server.url, without)
   await page.goto(`${server.url}/account`)

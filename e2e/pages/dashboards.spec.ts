@@ -23,7 +23,7 @@ let settings: Record<string, string>
 /** Sign-ins that begin at the login lead to this dashboard. */
 let dashboard: Dashboard
 let other: Dashboard
-/** By its clock, each JWT expires in 30 seconds, so this dashboard renews the session at each page. */
+/** By the clock of this dashboard, each JWT expires in 30 seconds, so it renews the session at each page. */
 let late: Dashboard
 let oidc: LocalProvider
 let samlPages: Awaited<ReturnType<typeof startSamlPages>>

@@ -264,7 +264,7 @@ test('uses the links, the name and the password length of the settings', async (
       [400, { code: 'VALIDATION_ERROR', issues }, ['Get a new link', 'Sign in']],
       // The link in the email may still be valid, and requesting a new link would revoke it.
       [500, { code: 'INTERNAL_ERROR' }, ['Sign in']],
-      [503, { code: 'SERVICE_UNAVAILABLE' }, ['Sign in']], // as long as the user has to wait
+      [503, { code: 'SERVICE_UNAVAILABLE' }, ['Sign in']], // the links while the user has to wait
       [503, { code: 'SERVICE_UNAVAILABLE', outcome: 'unknown' }, ['Sign in', 'Get a new link']],
       [200, { ok: true }, ['Sign in']],
     ] as const) {
@@ -335,7 +335,7 @@ test('shows an error in every language when not even the layout can be rendered'
     await expect(page.getByRole('link', { name })).toHaveAttribute('href', '')
 })
 
-// Does not count the scripts that every page loads: Next.js, React and the frame of our pages.
+// The test does not count the scripts that every page loads: Next.js, React and the frame of our pages.
 test('each page loads only a small script of its own', async ({ page, user }) => {
   const frame = await scriptsOf(page, '/nothing')
   const own: Record<string, number> = {}

@@ -230,7 +230,7 @@ test('asks for the email address first when there are connections', async ({ pag
   await page.waitForURL(`${mixed.url}/api/auth/sso/${slug}/start?next=${encodeURIComponent('/?after')}`)
 })
 
-test('asks a user of a connection for the password after a reset or a click on a link', async ({ page, sql, url }) => {
+test('asks a user of a connection for the password after a reset or on request', async ({ page, sql, url }) => {
   const user = await newPasswordUser(sql, { cost: 4, email: `user-${randomUUID()}@${domain}` })
   const changed = newPassword()
   const signIn = page.getByRole('link', { name: 'Sign in' })

@@ -63,7 +63,7 @@ test('signs in from a link at the provider, and then opens the RelayState of the
   expect(await sessionsOf(sql)).toHaveLength(2)
 })
 
-test('Back to the provider’s page continues with the session, or signs in again without one', async ({ page, sql }) => {
+test('Back to the provider’s page continues with a session or, without one, signs in again', async ({ page, sql }) => {
   const visited: string[] = []
   page.on('request', (request) => request.url().startsWith(pages.ssoUrl) && visited.push(request.url()))
   await page.goto(`/api/auth/sso/${slug}/start?next=/reports`)

@@ -43,7 +43,7 @@ async function problemsOfState(page: Page, name: string): Promise<string[]> {
   )
   await page.emulateMedia({ reducedMotion: 'reduce' }) // so that axe sees no color of a transition
   await page.setViewportSize({ width: 320, height: 640 })
-  if (/still|^(sso|reset): unavailable/.test(name)) await page.addInitScript(speedUp) // takes seconds to begin
+  if (/still|^(sso|reset): unavailable/.test(name)) await page.addInitScript(speedUp) // these states begin late
   await show(page, name)
   if (substitute || digest) return problemsOf(page)
   if (!scripts) await page.locator('main font').first().waitFor({ state: 'attached' })
@@ -99,7 +99,7 @@ function translationProblems(typed: string): string[] {
   return [...problems, ...translated.map(({ textContent }) => `translates “${textContent}”`)]
 }
 
-/** Makes the clock of a page and its timers from one to nine seconds run five times as fast. */
+/** Makes the clock of a page, and its timers of one to nine seconds, run five times as fast. */
 function speedUp(): void {
   const { setTimeout } = window
   const now = performance.now.bind(performance)

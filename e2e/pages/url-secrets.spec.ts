@@ -76,7 +76,7 @@ for (const [name, journey] of Object.entries(journeys)) {
       if (keepsInHistory) known[2] = null
       expect(JSON.stringify(known)).not.toContain(secret)
       expect(JSON.stringify(known)).not.toMatch(/urlSecrets|earlyExchange/)
-      expect(addresses.filter((address) => address.includes(secret)).length).toBeLessThanOrEqual(1) // only the page itself
+      expect(addresses.filter((address) => address.includes(secret)).length).toBeLessThanOrEqual(1) // only the page's own request
       await page.goto('about:blank')
     }
   })

@@ -11,7 +11,7 @@ import { type Program, startProgram } from '../support/program'
 import { keepSecret } from '../support/secrets'
 import { freePort, type Server, startServer } from '../support/server'
 
-/** Requests without the header that gives each test an IP address, because a preflight request would reject it. */
+/** Sends no header with the IP address of a test, because the response to a preflight would not allow that header. */
 const test = base.extend({
   context: async ({ browserProcess }, use) => {
     const context = await browserProcess.newContext()
@@ -46,7 +46,7 @@ test.afterAll(async () => {
   for (const each of [customer, stranger, widgetServer, login]) await each?.stop()
 })
 
-/** A site whose pages have this HTML. `/redirect` redirects to the endpoint with the same method. */
+/** Starts a site whose pages have the HTML in `html`. `/redirect` redirects to the endpoint with the same method. */
 async function startSite() {
   const site = { html: '', url: '', stop: async () => {} }
   const server = createServer((request, response) => {

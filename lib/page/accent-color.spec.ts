@@ -41,7 +41,7 @@ test('a color with enough contrast is unchanged', () => {
   )
 })
 
-test('a button has the accent color, except black in the dark scheme and white in the light scheme', () => {
+test('a button has the accent color, unless that is black in the dark scheme or white in the light scheme', () => {
   const buttons = (color: string) =>
     Object.values(accentPalette(color)).map(({ accent, onAccent }) => [accent, onAccent])
   expect(buttons('#ffd400')).toEqual([

@@ -66,7 +66,7 @@ test('ten recovery codes are different, and spelling variants have the same hash
   expect(hashRecoveryCode('7K3M9Q-XAT2VD-HB1RW8-0FJCNF')).not.toEqual(stored)
 })
 
-test('every key decrypts only for the same purpose, and a changed ciphertext is rejected', async () => {
+test('every key decrypts only for the purpose of the encryption, and a changed ciphertext is rejected', async () => {
   const encrypted = await encrypt('the secret', 'totp 1')
   expect(encrypted).not.toBe(await encrypt('the secret', 'totp 1'))
   for (const purpose of ['totp 2', 'enrolment 1', '']) expect(await decrypt(encrypted, purpose)).toBeNull()

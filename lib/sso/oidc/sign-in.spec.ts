@@ -282,7 +282,7 @@ test('sends the client secret by the method that the connection names or that th
   }
 })
 
-test('the advice for a failed client authentication names the flag for its method', () => {
+test('the advice for a failed client authentication names the flag that sets the method of authentication', () => {
   expect(advice.token_invalid_client).toContain('--token-auth post or basic')
 })
 
@@ -310,7 +310,7 @@ rejects('temporarily_unavailable', {
     { token: (genuine) => ({ headers: { 'Content-Encoding': 'gzip' }, body: gzipSync(JSON.stringify(genuine)) }) },
   ],
   'metadata with another issuer': ['discovery_issuer', metadata({ issuer: 'https://accounts.google.com' })],
-  'metadata with a NUL after the issuer, which a URL drops': [
+  'metadata with a NUL, which a URL drops, after the issuer': [
     'discovery_issuer',
     { metadata: (genuine) => ({ ...genuine, issuer: `${genuine.issuer}\0` }) },
   ],
@@ -352,7 +352,7 @@ for (const [endpoint, check] of [
 
 const unusableKeys: Record<string, NonNullable<Behavior['jwks']>> = {
   'a failure': () => ({ status: 503, body: 'Maintenance', headers: { 'Content-Type': 'text/html' } }),
-  'a page': () => ({ body: '<html></html>', headers: { 'Content-Type': 'text/html' } }),
+  'a web page': () => ({ body: '<html></html>', headers: { 'Content-Type': 'text/html' } }),
   'JSON without keys': () => ({ body: {} }),
   'an empty response': () => ({ body: '' }),
   'a redirect': () => ({ status: 302, body: '', headers: { Location: '/elsewhere' } }),
@@ -404,7 +404,7 @@ test('ignores keys that it can’t use, and fetches the keys again for an unknow
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
 })
 
-test('uses the last good metadata for a day if it can’t be fetched, and renews it in the background', async () => {
+test('uses the last good metadata for a day if a fetch fails, and renews it in the background', async () => {
   const warnings = vi.spyOn(log, 'warn').mockReturnValue()
   const connection = await connect()
   expect(await outcomeOf(signIn(connection))).toBe('accepted')
@@ -522,7 +522,7 @@ describe('a provider with https', () => {
     return signIn(await connect({ issuer }))
   }
 
-  test('may not have an endpoint with http', async () => {
+  test('must not have an endpoint with http', async () => {
     for (const endpoint of ['authorization_endpoint', 'token_endpoint', 'jwks_uri']) {
       provider.behavior = metadata({ [endpoint]: `${provider.issuer}/${endpoint}` })
       const [check] = await outcomeOf(signInAt('https://idp.example.com'))

@@ -58,7 +58,7 @@ function rejects(check: SamlCheck, mode: ResponseOptions, edits: Record<string, 
   for (const [what, tamper] of Object.entries(edits)) rejectsResponse(what, check, { ...mode, tamper })
 }
 
-/** Tests that an assertion that is edited after it was signed and before it is encrypted fails this check. */
+/** Tests that an assertion fails this check if it is edited after it was signed and before it is encrypted. */
 function rejectsInside(check: SamlCheck, edits: Record<string, Edit>) {
   for (const [what, tamperAssertion] of Object.entries(edits))
     rejectsResponse(`inside the encryption: ${what}`, check, { ...encryptedOnly, tamperAssertion })
@@ -217,7 +217,7 @@ rejects('saml_markup', ofAssertion, {
 })
 rejects('saml_malformed', ofResponse, {
   'an attribute that the canonical form omits': replace('<samlp:Response', '$& xmlnsDestination="x"'),
-  'an attribute inside a namespace that the canonical form does not escape': replace(
+  'a namespace whose unescaped text becomes an attribute in canonical form': replace(
     / Destination="([^"]*)"/,
     ` xmlns:x='urn:x" Destination="$1'`,
   ),
@@ -241,7 +241,7 @@ rejects('saml_assertion_count', ofAssertion, {
     before('</samlp:Response>', encrypt(assertionPattern.exec(xml)![0], provider.settings))(xml),
 })
 
-test('rejects signatures with a foreign key in KeyInfo and HMACs with a certificate as the secret', async () => {
+test('rejects signatures with a foreign key in KeyInfo, and HMACs with a certificate as the secret', async () => {
   const hmac = {
     signatureMethod: 'http://www.w3.org/2000/09/xmldsig#hmac-sha1',
     privateKey: provider.settings.certificates[0],
@@ -550,7 +550,7 @@ function namespacesEverywhere(namespace = 'n'): string {
   return `<a ${declarations}>${'<a>'.repeat(17)}${elements}${'</a>'.repeat(17)}</a>`
 }
 
-test('rejecting an assertion for another request takes less than half the CPU time of a genuine one', async () => {
+test('rejecting an assertion for another request takes less than half the CPU time of accepting a genuine one', async () => {
   const groups = addAttribute('groups', ...Array.from({ length: 450 }, (_, index) => `group-${index}`))
   for (const mode of [ofAssertion, encryptedOnly]) {
     const limitMs = (await costMs(provider.respond({ ...mode, edit: groups }), 'accepted')) / 2
@@ -560,7 +560,7 @@ test('rejecting an assertion for another request takes less than half the CPU ti
   }
 })
 
-test('rejecting an invalid signature takes at most 1.5 times the CPU time of a genuine document', async () => {
+test('rejecting an invalid signature takes at most 1.5 times the CPU time of accepting a valid document', async () => {
   const costly = namespacesEverywhere()
   for (const mode of [ofResponse, ofAssertion]) {
     const document = { ...mode, edit: addAttribute('x', costly) }

@@ -81,7 +81,7 @@ function serviceIn(xml: string) {
   return { entity, role: role.attributes, acs: acs!.attributes, keys: Object.fromEntries(keys) }
 }
 
-test('our metadata contains the entity ID, the ACS for HTTP-POST, and our certificate for both uses', async () => {
+test('our metadata has our entity ID, ACS for HTTP-POST, and certificate for signing and encryption', async () => {
   const { settings } = provider
   const xml = await serviceMetadata(settings)
   const { entity, role, acs, keys } = serviceIn(xml)

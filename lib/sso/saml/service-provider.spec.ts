@@ -255,7 +255,7 @@ test('accepts wrapped base64', async () => {
   expect(await outcomeOf(provider, wrapped)).toBe('accepted')
 })
 
-// Each response below is signed after its change, so only its check can reject it. Testing all six
+// Each response below is signed after its change, so only the tested check can reject it. Testing all six
 // modes would take as long as all other unit tests.
 const checkedModes = ['a signed response', 'a signed assertion, encrypted']
 
@@ -301,7 +301,7 @@ rejects('saml_in_response_to', {
   'the response to another request': { requestId: '_other' },
   'InResponseTo of another request outside the assertion': replace(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
   'InResponseTo of another request in the subject': inConfirmation(/InResponseTo="[^"]*"/, 'InResponseTo="_other"'),
-  'a confirmation to our request for another recipient, and one to another request': replace(
+  'two confirmations: one for another recipient, and one of another request': replace(
     confirmation,
     (text) => forOther(text!) + toOther(text!),
   ),
@@ -363,7 +363,7 @@ rejects('saml_not_on_or_after', {
 rejects('saml_time', {
   'an assertion that becomes valid in two minutes': { notBefore: 120 },
   'conditions that begin at a local time': replace(/ NotBefore="[^"]*Z"/, ' NotBefore="2020-01-01T00:00:00"'),
-  'conditions until a local time': replace(
+  'conditions that end at a local time': replace(
     /(<saml:Conditions .*) NotOnOrAfter="[^"]*"/,
     '$1 NotOnOrAfter="2100-01-01T00:00:00"',
   ),
