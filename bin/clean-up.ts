@@ -12,7 +12,7 @@ async function cleanUp(): Promise<void> {
 }
 
 runCommand({
-  usage: 'npm run clean-up   deletes rows that expired more than a week ago, and prints how many',
+  usage: 'npm run clean-up   deletes expired rows (docs/operate.md), and prints how many',
   within: withDatabase,
   commands: { '': cleanUp },
 })

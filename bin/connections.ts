@@ -23,7 +23,7 @@ const usageOfAll = `  Every add:
     --session-hours N   renews its sessions for N hours at most, 1 to 168; the last JWT ends up to 12 hours later
     --allow-passwords   lets users of the domains have a password too; by default they may only use SSO
 npm run connections -- update SLUG [--FLAG …]
-    accepts the flags of its add, but can't change the issuer. Settings without a flag do not change.
+    accepts the flags of its add, but can't change the issuer. Without its flag, a setting does not change.
     --no-FLAG switches a setting off. An empty text removes an optional setting.
     --domain DOMAIN         adds a domain; --remove-domain DOMAIN removes one
     --tenant ID             replaces the list of tenants

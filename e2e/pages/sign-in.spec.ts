@@ -322,7 +322,9 @@ test('uses an email address that is submitted before the scripts load or if they
   }
 })
 
-test('without JavaScript, users of a connection go to their provider, and others are asked for JavaScript', async ({ browserProcess }) => {
+test('without JavaScript, users of a connection go to their provider, and others are asked for JavaScript', async ({
+  browserProcess,
+}) => {
   const extraHTTPHeaders = { 'X-Forwarded-For': newAddress() }
   const context = await browserProcess.newContext({ javaScriptEnabled: false, locale: 'de-DE', extraHTTPHeaders })
   const page = await context.newPage()

@@ -42,7 +42,7 @@ export const tooManyPasswordsMessage =
 export const invalidEmailMessage = 'Enter one email address, like name@example.com.'
 export const wrongPasswordMessage = 'The current password is wrong.'
 export const tooManyCodesMessage = 'There were too many codes. Wait a few minutes, then try again.'
-export const originNotApprovedMessage = 'This widget may not be used on this site.'
+export const originNotApprovedMessage = 'This widget is not approved for this site.'
 export const outcomeUnknownMessage =
   'The database connection was lost, so the outcome is unknown. Do not retry automatically.'
 

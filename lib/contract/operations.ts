@@ -102,7 +102,7 @@ export const operations = {
     cookies: 'sets for browsers',
     errors: ['SSO_EXCHANGE_INVALID'],
     badRequest:
-      'The code is unknown, used, expired or of another browser, its user is disabled, or `codeVerifier` is wrong',
+      'The code is unknown, used, expired or for another browser, its user is disabled, or `codeVerifier` is wrong',
     issueExamples: { code: { path: ['code'], code: 'invalid_type', message: 'This field is required.' } },
   },
   signIn: {
@@ -123,7 +123,8 @@ export const operations = {
     responseDescription: 'The session. Browsers also get both as cookies, and one that makes them known browsers.',
     cookies: 'sets',
     errors: ['SIGN_IN_INVALID', 'SECOND_FACTOR_REQUIRED'],
-    badRequest: 'There is no such user, the user may have no password, the password is wrong, or `email` is no address',
+    badRequest:
+      'There is no such user, the user is not allowed a password, the password is wrong, or `email` is no address',
     issueExamples: { email: emailIssue },
   },
   signInSecondFactor: {
@@ -226,7 +227,7 @@ export const operations = {
     ...ok,
     session: 'required',
     errors: ['SIGN_IN_INVALID'],
-    badRequest: 'The current password is wrong, the user may not have a password, or the new password is rejected',
+    badRequest: 'The current password is wrong, the user is not allowed a password, or the new password is rejected',
     issueExamples: { password: passwordIssue },
   },
   forgotPassword: {

@@ -19,8 +19,8 @@ const failedDiscoveryMs = 5_000
 const renewalMs = 60_000
 const staleMs = 24 * 60 * 60 * 1000
 const renewedKeysTimeoutMs = 2_000
-// `subjectPattern`: OpenID Connect Core §2, without NUL and lone surrogates, which PostgreSQL can't store.
 const registeredAmr = 'face fpt geo hwk iris kba mca mfa otp pin pwd rba retina sc sms swk tel user vbm wia'.split(' ')
+// OpenID Connect Core §2, without NUL and lone surrogates, which PostgreSQL can't store.
 const subjectPattern = /^[^\0\p{Surrogate}]{1,255}$/u
 // Copies by the library block the process: 0.1 s for 240 KB. Real metadata has up to 7 KB, and real keys have 15 KB.
 const maxMetadataBytes = 32 * 1024
