@@ -143,7 +143,7 @@ const rivals: Record<string, (sql: Sql) => Promise<Rivals>> = {
     const user = await newPasswordUser(sql, { cost: 4 })
     const { sessionId, confirm } = await enrolment(sql, user)
     const { email, password } = user
-    // These servers replace the stored hash at each sign-in, because its cost stays too low.
+    // With a hash of cost 4, each sign-in replaces the stored hash too.
     const signIn = () => succeeds(paths.signIn, { email, password }, 'SECOND_FACTOR_REQUIRED', 'SIGN_IN_INVALID')
     return { user, signIn, end: confirm, left: [sessionId] }
   },

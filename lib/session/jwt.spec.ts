@@ -33,7 +33,7 @@ async function sessionToken({ claims, header, key }: Changes): Promise<string> {
     .sign(key ?? privateKey)
 }
 
-test('a token contains the email address, the time of the sign-in, and its connection and methods if stored', () => {
+test('a token contains the email address, and the time, the connection and the methods of the sign-in', () => {
   const times = { issuedAt: now(), expiresAt: now() + 60 }
   const payload = (more: object) => decodeJwt(signSessionToken({ ...claims, ...more, ...times }))
   const always = { email: 'ada@example.com', auth_time: claims.authenticatedAt }

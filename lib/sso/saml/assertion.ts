@@ -11,7 +11,7 @@ const { assertion: saml } = namespaces
 // OneTimeUse is always satisfied, because a request is claimed once. ProxyRestriction does not apply to us.
 const conditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
-/** Reads the identity from an assertion. Its bytes must be those with the verified signature. Throws SamlRejected. */
+/** Reads the identity from an assertion whose signature was verified over the same bytes. Throws SamlRejected. */
 export function readIdentity(assertion: XmlElement, expected: Expected, emailAttribute?: string): Authenticated {
   ensure(assertion.attributes.get('Version') === '2.0', 'saml_version')
   const issuer = trimmed(onlyChild(assertion, saml, 'Issuer', 'saml_issuer').text)

@@ -14,7 +14,7 @@ const usualNames = [
 type Attribute = [name: string, values: string[]]
 type NameId = { text: string; isEmail: boolean }
 
-/** Returns the address in `configured` (attribute or `nameid`), or else in a usual attribute. Throws SignInRejected. */
+/** Returns the address in `configured` (attribute or `nameid`). Without it, uses the usual ones. Throws SignInRejected. */
 export function emailOf(attributes: Iterable<Attribute>, nameId: NameId, configured?: string): string {
   const wanted = configured ? [configured.toLowerCase()] : usualNames
   const pairs = [...attributes].flatMap(([name, texts]) => texts.map((text) => [name, trimmed(text)] as const))

@@ -21,7 +21,7 @@ export function checkEncryption(encrypted: XmlElement): void {
   checkUnsigned(elements, encrypted.size - ciphertext)
   const data = onlyChild(encrypted, xmlenc, 'EncryptedData', 'saml_encryption')
   const [key, another] = all('EncryptedKey')
-  // Exactly one of each, because the library uses the first match anywhere.
+  // No element may occur more often, because the library uses the first match anywhere.
   ensure(key && !another && all('EncryptedData').length === 1, 'saml_encryption')
   ensure(all('EncryptionMethod').length === 2 && all('CipherValue').length === 2, 'saml_encryption')
   ensure(contentCiphers.includes(algorithmOf(data)), 'saml_encryption')
