@@ -95,7 +95,7 @@ test('signs requests with the key whose certificate is in our metadata, if the c
   expect((await visitor.begin(unsigned)).url.searchParams.has('Signature')).toBe(false)
 })
 
-test('logs that ENCRYPTION_KEY has its old name', () => {
+test('logs that the encryption key is set by its old name, CONNECTION_SECRETS_KEY', () => {
   expect(server.output()).toContain('CONNECTION_SECRETS_KEY has a new name: set ENCRYPTION_KEY to its value')
 })
 
