@@ -4,8 +4,8 @@ import { complaintsOf, problemsOf } from '../support/page-checks'
 import { show, stateNames } from '../support/page-states'
 import { states } from '../support/states'
 
-// Tests each state once: in English, in the light scheme, 320 pixels wide, and translated by the
-// browser. `npm run test:axe` checks all languages, schemes, text sizes and widths.
+// Tests each state in English, in the light scheme, 320 pixels wide, before and after a translation by
+// the browser. `npm run test:axe` checks all languages, schemes, text sizes and widths.
 
 test.describe.configure({ mode: 'parallel' })
 

@@ -69,7 +69,7 @@ test('the Unicode form and the ASCII form of a domain convert into each other', 
   expect(others).toEqual([])
 })
 
-test('an address has the same forms in upper and lower case, so attempts with both are counted together', () => {
+test('an address in upper case and one in lower case are the same account, so their attempts are counted together', () => {
   for (const text of ['ada@groß.example', 'ADA@GROẞ.example', ' Ada@Groß.Example '])
     expect(parseEmail(text), text).toEqual(['ada@groß.example', 'ada@xn--gro-7ka.example', 'ada@groß.example'])
   const given = 'ada@xn--gro-7ka.example' // the user may be stored with the Unicode form

@@ -59,7 +59,7 @@ function createClient(): PrismaClient {
   return new PrismaClient({ adapter, errorFormat: 'minimal', log: [] })
 }
 
-/** Closes the connection and sends no ROLLBACK. Prisma would reuse the connection even if ROLLBACK was never sent. */
+/** To roll back, closes the connection: Prisma would reuse a connection whose ROLLBACK could not be sent. */
 class Adapter extends PrismaPg {
   override async connect() {
     const adapter = await super.connect()

@@ -42,7 +42,7 @@ const invalidCodes: Record<string, (step: Step, cause: unknown) => string> = {
   OAUTH_INVALID_RESPONSE: (step, cause) => (step === 'response' ? checkOf(cause) : steps[step].unusable),
 }
 
-/** Maps an error of openid-client in a step of the sign-in to the failed check, for the log, and an error for the page. */
+/** Maps an error of openid-client in a step of the sign-in to the failed check and an error for the page. */
 export function oidcRejection(thrown: unknown, step: Step = 'response'): SignInRejected {
   if (thrown instanceof SignInRejected) return thrown
   const { code = '', error: oauthError = '', cause } = thrown as Cause

@@ -20,7 +20,7 @@ export type XmlElement = {
 
 export const maxDocumentBytes = 256 * 1024
 const maxima = {
-  // The library visits all elements and attributes dozens of times. 1,000 elements have 2,000 tags.
+  // Limited, because the library visits all elements and attributes dozens of times.
   elements: 1_000,
   attributes: 3_000,
   // In characters: the library copies namespaces at each level of canonical XML. A user in 450 groups needs 40,000.
