@@ -32,7 +32,7 @@ function subscribeToNetwork(onChange: () => void): () => void {
 
 type WaitTextProperties = { shared: Texts['shared']; language: string; wait: Wait }
 
-/** Shows when a retry is possible. It is not a live region, so screen readers announce only the end of the wait. */
+/** Displays the time until a retry is possible. It is not a live region, so screen readers announce only the end of the wait. */
 export function WaitText({ shared, language, wait: { seconds, online, isOver } }: WaitTextProperties) {
   const waiting = online
     ? shared.waiting.replace('{when}', inRelativeTime(seconds, language))

@@ -7,7 +7,7 @@ import { sendAfterRequest } from '../mail/sender'
 
 // The page has promised an email, so a short outage of the database must not lose it.
 const retryAfterMs = [1_000, 5_000, 10_000]
-const maxDelayMs = 200 // Without a random delay, the queries for a user would delay the client's next request.
+const maxDelayMs = 200 // The random delay hides that the queries for a user slow down the client's next request.
 const retriedPerBlock = 100 // requests in 15 minutes. Each uses 30 KB while it waits.
 
 const requests = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: 15 * 60 })
