@@ -93,7 +93,7 @@ export async function removeSecondFactorOf(userId: string, language: string): Pr
   })
 }
 
-/** Returns a statement that deletes the second factor. Its row count is the number of ended sessions. */
+/** Returns a statement that deletes the second factor and ends sessions. Its row count is the number of ended sessions. */
 function removal(userId: string, request: MailRequest, spared: string | null = null): Prisma.Sql {
   const user = Prisma.sql`${userId}::uuid`
   return Prisma.sql`
