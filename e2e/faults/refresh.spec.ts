@@ -90,7 +90,7 @@ class Chain {
     const { status, body } = response
     if (status === 200) this.hold(body.refreshToken!)
     else if (status === 400 && body.code === 'REFRESH_INVALID') {
-      // Otherwise, a rotation was lost, or it took place although a 503 reported no change.
+      // This means that a rotation was lost, or took place although a 503 reported no change.
       if (!this.isDoubtful) throw new Error('the token that was given last was rejected')
       this.isSignedOut = true
     } else if (status !== 503) throw new Error(`unexpected response: ${status} ${body.code}`)

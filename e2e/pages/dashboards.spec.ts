@@ -138,7 +138,7 @@ for (const [way, signIn] of Object.entries(ways))
     await expect(claim(page, 'iss')).toHaveText(login.url)
   })
 
-test('signs in, starting at the login', async ({ page }) => {
+test('signs in, starting at the sign-in page of this service', async ({ page }) => {
   await page.goto(`${login.url}/sign-in`)
   const { email } = await ways['OpenID Connect']!(page)
   await page.waitForURL(`${dashboard.url}/`)

@@ -45,7 +45,7 @@ export function checkUnsigned(elements: XmlElement[], size: number): void {
   ensure(size <= maxUnsignedSize, 'saml_too_complex')
 }
 
-/** Returns an element as `name(child child(grandchild))`. Omits the list of prefixes that canonicalization may have. */
+/** Returns an element as `name(child child(grandchild))`. Omits the optional list of prefixes (`InclusiveNamespaces`). */
 function shapeOf(element: XmlElement): string {
   const listsPrefixes = ['CanonicalizationMethod', 'Transform'].includes(nameOf(element))
   const [first, ...others] = element.children
