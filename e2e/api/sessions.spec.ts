@@ -88,7 +88,7 @@ test.describe('refresh', () => {
     const headers = { Cookie: `theme=dark; refresh=${cookie.refreshToken}` }
     const ofCookie = await post(refreshPath, {}, headers)
     expect(claimsOf(ofCookie.body.token!).sid).toBe(claimsOf(cookie.token!).sid)
-    expect(Object.keys(ofCookie.body)).toEqual(['ok', 'token']) // a script could read a refresh token in the body
+    expect(Object.keys(ofCookie.body)).toEqual(['ok', 'token']) // no refresh token, because a script could read it
     expect(ofCookie.headers.getSetCookie()).toEqual([
       expect.stringMatching(`^session=${ofCookie.body.token};`),
       expect.stringMatching(/^refresh=[\w-]{48};/),

@@ -48,7 +48,7 @@ const cases = Object.entries(operations).flatMap(([what, operation]) =>
   ),
 )
 for (const [what, [table, start, error], name, prepare, isFirst] of cases)
-  test(`${what} that waits during ${name} leaves no session if it runs ${isFirst ? 'before' : 'after'} the sessions end`, async ({
+  test(`${what} that waits during ${name} leaves no session, ${isFirst ? 'before' : 'after'} the sessions were ended`, async ({
     sql,
   }) => {
     const change = await prepare()

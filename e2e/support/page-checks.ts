@@ -8,6 +8,10 @@ const axeSource = readFileSync(`${project}node_modules/axe-core/axe.min.js`, 'ut
 /** Returns the violations that axe finds, including target sizes (WCAG 2.2 SC 2.5.8), which are off by default. */
 export async function violationsOf(page: Page, options: axe.RunOptions = {}, include = ['html']): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
+  // A late stylesheet starts transitions of colors. Animations, such as that of a spinner, may never end.
+  await page.evaluate(() =>
+    Promise.all(document.getAnimations().map((each) => each instanceof CSSTransition && each.finished.catch(() => {}))),
+  )
   const all: axe.RunOptions = { rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'], ...options }
   const { violations } = await page.evaluate(
     ([all, include]) => (window as unknown as { axe: typeof axe }).axe.run({ include }, all),
