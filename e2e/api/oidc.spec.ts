@@ -272,7 +272,7 @@ test.describe('an account without access', () => {
     expect(await page(visitor)).toContain(address)
   })
 
-  test('is one reason for a prompt, and a sign-out without a live session is another', async () => {
+  test('makes the provider ask at the next sign-in, as does a sign-out without a live session', async () => {
     provider.behavior.metadata = everyPrompt
     const slug = await connect(provider)
     const visitor = new Visitor(server.url)

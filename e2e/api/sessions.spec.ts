@@ -353,7 +353,7 @@ test('password_changed_at is when a reset locks the user row, not when it begins
   expect(changed.getTime()).toBeGreaterThanOrEqual(now.getTime())
 })
 
-test('a reset also deletes codes that just expired, because an exchange that began earlier may still be waiting', async ({ user, post, sql }) => {
+test('a reset also deletes just expired codes, which a waiting exchange may still use', async ({ user, post, sql }) => {
   await sql(
     `INSERT INTO exchange_codes (code_hash, user_id, expires_at)
      SELECT sha256(($1 || ago)::bytea), $1::uuid, now() - ago * interval '1 second' FROM unnest('{-60,5,70}'::int[]) ago`,

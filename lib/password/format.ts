@@ -20,7 +20,7 @@ export function formatIssue(password: string, minLength: number): FormatIssueCod
   return unhashable.test(text) ? 'invalid_characters' : null
 }
 
-/** Whether bcrypt uses every byte of a password, and no other password is converted to the same bytes. */
+/** Returns true if bcrypt uses every byte of a password and no other password is converted to the same bytes. */
 export function isHashable(password: string): boolean {
   return byteLength(password) <= maxPasswordBytes && !unhashable.test(password)
 }
