@@ -42,7 +42,7 @@ test('an error names the flag that can’t be used', async () => {
     await expect(settingsFrom(flags), JSON.stringify(flags)).rejects.toThrow(message)
 })
 
-test('an update changes only what its flags name, and reads a secret for --new-secret, for a new client ID, or if there are no flags', async () => {
+test('an update changes only what its flags name, and reads a secret if --new-secret, a new client ID or no flag is given', async () => {
   const stored = { kind: 'oidc' as const, issuer: good.issuer, clientId: 'x', emailClaim: 'upn', trustClaim: true }
   for (const [flags, settings, readsSecret] of [
     [{}, {}, true],
