@@ -4,7 +4,7 @@ import { Actions, Screen } from './_ui/screen'
 export default async function NotFound() {
   const { app, shared, notFound } = await texts()
   return (
-    <Screen app={app} title={notFound.title} icon="link">
+    <Screen app={app} title={notFound.title} icon="chain">
       <p>{notFound.body}</p>
       <Actions links={[['/', shared.home]]} />
     </Screen>

@@ -24,15 +24,17 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
   const { next: wanted, 'signed-out': signedOut } = await searchParams
   const next = nextDestination(wanted, PUBLIC_URL, DASHBOARD_URL)
   if (!session) {
-    const links: [string, string][] = []
-    if (!isThisPage(SIGN_IN_URL)) links.push([signInPageUrl(SIGN_IN_URL, next), shared.signIn])
-    if (FORGOT_PASSWORD_URL) links.push([FORGOT_PASSWORD_URL, home.forgotPassword])
     return (
       <Screen app={app} title={signedOut === undefined ? home.signedOut : home.justSignedOut}>
         <p>
           {home.signedOutBody} {isThisPage(SIGN_IN_URL) && home.signedOutWithoutLink}
         </p>
-        <Actions links={links} />
+        {!isThisPage(SIGN_IN_URL) && <Actions links={[[signInPageUrl(SIGN_IN_URL, next), shared.signIn]]} />}
+        {FORGOT_PASSWORD_URL && (
+          <p className="note">
+            <a href={FORGOT_PASSWORD_URL}>{home.forgotPassword}</a>
+          </p>
+        )}
         {process.env.NODE_ENV === 'development' && (
           <p className="note">
             <a href="/preview">Development</a>

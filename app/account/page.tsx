@@ -60,6 +60,9 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
           <Address email={session.email} />
         </dd>
       </dl>
+      <p className="note">
+        <a href={env().DASHBOARD_URL}>{home.open}</a>
+      </p>
       <section className="part">
         <h2>{account.password}</h2>
         {hasPassword ? (

@@ -25,7 +25,7 @@ export default async function ForgotPasswordPage({ searchParams }: PageProps<'/f
         </p>
         <p>{missing}</p>
         <AskAgain {...{ language, again }} shared={{ ...shared, waiting, waited }}>
-          <a className="button" href={env().SIGN_IN_URL}>
+          <a className="button quiet" href={env().SIGN_IN_URL}>
             {shared.signIn}
           </a>
         </AskAgain>

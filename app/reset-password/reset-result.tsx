@@ -30,7 +30,7 @@ export function ResetResult(properties: Properties) {
   if (canNeedLink && forgotPasswordUrl) links.unshift([forgotPasswordUrl, texts.newLink])
   if (ending === 'used' || ending === 'unknown') links.reverse() // the password may have been changed
   return (
-    <Screen {...{ app, title, focus }} icon={icons[ending] ?? 'link'}>
+    <Screen {...{ app, title, focus }} icon={icons[ending] ?? 'chain'}>
       <p>{body}</p>
       {ending === 'done' && <p>{texts.stillNeeded}</p>}
       {canNeedLink && !forgotPasswordUrl && <p>{texts.newLinkWithoutPlace}</p>}

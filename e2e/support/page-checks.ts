@@ -20,7 +20,7 @@ export async function violationsOf(page: Page, options: axe.RunOptions = {}, inc
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)
 }
 
-/** Returns the problems of a page: axe violations, no or several <h1>, content wider than the screen, low buttons. */
+/** Returns the problems of a page: axe violations, no or several <h1>, wide content, bare icons, low buttons. */
 export async function problemsOf(page: Page): Promise<string[]> {
   const measured = await page.evaluate(() => {
     const { scrollWidth } = document.documentElement
@@ -28,10 +28,13 @@ export async function problemsOf(page: Page): Promise<string[]> {
     const [titles, buttons] = ['h1', 'a.button, button'].map((selector) =>
       [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility({ visibilityProperty: true })),
     )
+    const icons = [...document.querySelectorAll('.icon:not(.busy)')].filter((each) => each.checkVisibility())
+    const bare = icons.filter((each) => getComputedStyle(each).backgroundColor === 'rgba(0, 0, 0, 0)')
     const heights = buttons!.map((button) => button.getBoundingClientRect().height)
     return [
       ...(titles!.length === 1 ? [] : [`${titles!.length} headings of level 1`]),
       ...(scrollWidth > innerWidth ? [`${scrollWidth} pixels wide`] : []),
+      ...bare.map(() => 'an icon without a circle'),
       ...heights.filter((height) => height > 0 && height < 44).map((height) => `a button ${height} pixels high`),
     ]
   })

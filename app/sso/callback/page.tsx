@@ -19,7 +19,7 @@ const icons: Partial<Record<string, IconName>> = {
   server_error: 'wrong',
   response_invalid: 'wrong',
   other: 'wrong',
-  attempt_invalid: 'link',
+  attempt_invalid: 'chain',
 }
 
 /** The landing page of a sign-in: `?code=…` or `?error=…`, optionally with `&next=…`. The browser posts the code. */

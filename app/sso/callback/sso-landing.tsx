@@ -20,7 +20,7 @@ const lookUpMs = 5_000
 const otherTabMs = 2_000 // another tab that used the same code may still get its session
 
 const icons = {
-  rejected: 'link',
+  rejected: 'chain',
   limited: 'wait',
   unavailable: 'wait',
   offline: 'offline',
