@@ -9,8 +9,8 @@ import { freePort } from '../e2e/support/server'
 const folder = `${project}.data/bench/`
 mkdirSync(folder, { recursive: true })
 
-/** The PUBLIC_URL of every server. */
-export const benchUrl = 'http://localhost'
+/** The PUBLIC_URL of every server. With another host, pages would redirect to it. */
+export const benchUrl = 'http://127.0.0.1'
 
 export type Server = { url: string; process: ChildProcess; stop: () => Promise<void> }
 
