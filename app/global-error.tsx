@@ -12,7 +12,15 @@ export default function GlobalError({ error }: { error: Error & { digest?: strin
         <meta name="color-scheme" content="light dark" />
       </head>
       {/* React sets this style in the browser, so it needs no nonce. */}
-      <body style={{ maxInlineSize: '28rem', margin: '2rem auto', padding: '0 1.5rem', font: '1rem/1.5 system-ui' }}>
+      <body
+        style={{
+          maxInlineSize: '28rem',
+          margin: '2rem auto',
+          padding: '0 1.5rem',
+          font: '1rem/1.5 system-ui',
+          overflowWrap: 'anywhere', // long words of large text
+        }}
+      >
         <main>
           {texts.map(({ language, title, body, reload }, index) => {
             const Heading = index === 0 ? 'h1' : 'h2'
@@ -22,7 +30,9 @@ export default function GlobalError({ error }: { error: Error & { digest?: strin
                 <p>{body}</p>
                 <p>
                   {/* An empty href is the current URL. */}
-                  <a href="">{reload}</a>
+                  <a href="" style={{ color: 'inherit' }}>
+                    {reload}
+                  </a>
                 </p>
               </div>
             )
