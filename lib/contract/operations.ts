@@ -91,8 +91,8 @@ export const operations = {
     ...post('Operations', 'sso-exchange', paths.exchangeSsoCode),
     summary: 'Exchange a one-time SSO code for a session.',
     description:
-      'Each code works once. A code that was issued for one browser works only in this browser. If a client\n' +
-      'that did not exchange the code presents it again, the session that the code started ends (RFC 6749\n' +
+      'Each code works once. A code that was issued for one browser works only in this browser. If\n' +
+      'another client that may use the code presents it again, the session that the code started ends (RFC 6749\n' +
       '§4.1.2). A success ends the sessions whose cookies the request contains. A code of\n' +
       '`GET /api/auth/authorize` needs a `codeVerifier`. Then cookies are ignored, and none are set.',
     request: schemas.SsoExchangeRequest,
