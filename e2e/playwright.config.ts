@@ -4,16 +4,18 @@ export default defineConfig({
   globalSetup: './support/global-setup.ts',
   outputDir: './results/traces',
   reporter: process.env.CI ? [['list']] : [['line']],
-  workers: 2, // except in `commands`, one worker runs all tests of a file, which share servers
+  // One more than the processors of a small machine, because tests often wait. Except in `commands` and in
+  // pages/states.spec.ts, one worker runs all tests of a file, which share servers.
+  workers: 3,
   forbidOnly: true,
   timeout: 60_000,
   expect: { timeout: 15_000 }, // a reset may have to wait for twenty resets of another test
   projects: [
     { name: 'api', testDir: './api' },
-    { name: 'commands', testDir: './commands', fullyParallel: true, timeout: 240_000 }, // each command starts a process
+    { name: 'commands', testDir: './commands', workers: 2, fullyParallel: true, timeout: 240_000 }, // a process per command
     { name: 'faults', testDir: './faults', workers: 1, timeout: 240_000 }, // races need the processors for themselves
     { name: 'pages', testDir: './pages' },
     { name: 'providers', testDir: './providers', workers: 1, timeout: 240_000 }, // third-party servers and commands start
-    { name: 'builds', testDir: './builds', timeout: 300_000 }, // builds, installations and development servers
+    { name: 'builds', testDir: './builds', workers: 2, timeout: 300_000 }, // builds, installations and development servers
   ],
 })
