@@ -9,7 +9,7 @@ import { env } from '@/lib/settings/env'
 import { Address } from './_ui/address'
 import { Actions, Screen } from './_ui/screen'
 import sessionScript from './_ui/session.inline.js?raw'
-import { Time } from './_ui/time'
+import { LocalTimes, Time } from './_ui/time'
 
 /** Shows who is signed in. A dashboard can replace this page. Dashboards send users to `/?next=…` to renew sessions. */
 export default async function HomePage({ searchParams }: PageProps<'/'>) {
@@ -43,11 +43,13 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
       </Screen>
     )
   }
+  const locale = localeOf(requestHeaders)
+  const nonce = requestHeaders.get('x-nonce')
   const destination = next ?? (isThisPage(DASHBOARD_URL) ? null : DASHBOARD_URL)
   return (
     <>
       <script
-        nonce={requestHeaders.get('x-nonce') ?? undefined}
+        nonce={nonce ?? undefined}
         data-refresh-path={paths.refreshSession}
         data-renew={!valid || next ? '' : undefined}
         data-next={next ?? undefined}
@@ -62,9 +64,10 @@ export default async function HomePage({ searchParams }: PageProps<'/'>) {
           </dd>
           <dt>{home.until}</dt>
           <dd>
-            <Time instant={session.endsAt.toISOString()} locale={localeOf(requestHeaders)} />
+            <Time instant={session.endsAt.toISOString()} locale={locale} />
           </dd>
         </dl>
+        <LocalTimes nonce={nonce} locale={locale} />
         <form id="sign-out" className="actions" method="post" action="/sign-out">
           {destination && (
             <a className="button" href={destination}>

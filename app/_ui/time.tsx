@@ -1,12 +1,48 @@
 import { inRelativeTime } from '@/lib/page/relative-time'
-import { LocalTime } from './local-time'
+import localTime from './local-time.inline.js?raw'
 
-/** An instant (ISO 8601), and how far it is from now. */
+const format = {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  timeZoneName: 'short',
+} as const
+const formats = new Map<string, Intl.DateTimeFormat>() // creating one takes longer than using it a hundred times
+const maxFormats = 100 // a limit, because clients choose the locale
+
+/** An instant (ISO 8601) in UTC, and how far it is from now. The page needs `LocalTimes` after it. */
 export function Time({ instant, locale }: { instant: string; locale: string }) {
   const seconds = (Date.parse(instant) - Date.now()) / 1000
   return (
     <>
-      <LocalTime {...{ instant, locale }} /> ({inRelativeTime(seconds, locale)})
+      <time dateTime={instant} suppressHydrationWarning>
+        {formatOf(locale).format(new Date(instant))}
+      </time>{' '}
+      ({inRelativeTime(seconds, locale)})
     </>
   )
+}
+
+/** A script that replaces UTC by the user's time zone in all times before it. */
+export function LocalTimes({ nonce, locale }: { nonce: string | null; locale: string }) {
+  return (
+    <script
+      nonce={nonce ?? undefined}
+      data-locale={locale}
+      data-format={JSON.stringify(format)}
+      suppressHydrationWarning
+      dangerouslySetInnerHTML={{ __html: localTime }}
+    />
+  )
+}
+
+function formatOf(locale: string): Intl.DateTimeFormat {
+  const known = formats.get(locale)
+  if (known) return known
+  const created = new Intl.DateTimeFormat(locale, { ...format, timeZone: 'UTC' })
+  if (formats.size >= maxFormats) formats.clear()
+  formats.set(locale, created)
+  return created
 }

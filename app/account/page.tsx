@@ -2,7 +2,7 @@ import { headers } from 'next/headers'
 import { redirect } from 'next/navigation'
 import { Address } from '@/app/_ui/address'
 import { NeedsScript } from '@/app/_ui/needs-script'
-import { Time } from '@/app/_ui/time'
+import { LocalTimes, Time } from '@/app/_ui/time'
 import { lookUp } from '@/app/look-up'
 import { deviceIn } from '@/lib/device'
 import { localeOf, texts } from '@/lib/page/language'
@@ -127,6 +127,7 @@ export default async function AccountPage({ searchParams }: PageProps<'/account'
               </li>
             ))}
         </ul>
+        <LocalTimes nonce={requestHeaders.get('x-nonce')} locale={locale} />
         {sessions.length > 1 && (
           <form method="post" action="/account/update">
             <button className="button quiet wide" type="submit">
