@@ -58,7 +58,7 @@ export function buildFloor(): string {
  */
 export function buildPeer(name: string): string {
   const target = emptyFolder(name)
-  for (const part of ['app/layout.tsx', 'instrumentation.ts', 'next.config.mjs', 'pool.ts'])
+  for (const part of ['app/layout.tsx', 'instrumentation.ts', 'next.config.mjs', 'pool.ts', 'proxy.ts'])
     cpSync(`${project}bench/floor/${part}`, target + part)
   cpSync(`${project}tsconfig.json`, `${target}tsconfig.json`)
   installTool(`peers/${name}`, target)
