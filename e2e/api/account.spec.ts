@@ -8,7 +8,6 @@ import { dashboardCode } from '../support/dashboard'
 import { documentedFetch } from '../support/documented'
 import { cookiesOf, expect, newCode, newPassword, newToken, postTo, type Sql, test } from '../support/fixtures'
 import { newPasswordUser, type PasswordUser } from '../support/password-user'
-import { preload } from '../support/preload'
 import { send } from '../support/raw-http'
 import { inOrderOfLock, lockRow } from '../support/row-lock'
 import { newAddress } from '../support/secrets'
@@ -19,7 +18,7 @@ import { type Server, startServer } from '../support/server'
 let server: Server
 test.beforeAll(async () => {
   const mail = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'login@example.com' } // no server listens there
-  server = await startServer({ PASSWORD_SIGN_IN: 'true', ...mail, ...preload('cheap-hash.mjs') })
+  server = await startServer({ PASSWORD_SIGN_IN: 'true', ...mail })
 })
 test.afterAll(() => server?.stop())
 

@@ -5,13 +5,18 @@ import { documentedFetch } from '../support/documented'
 import { exchangePath, expect, postTo, test } from '../support/fixtures'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
 import { keepSecret, newAddress } from '../support/secrets'
-import { startServer } from '../support/server'
+import { type Server, startServer } from '../support/server'
 
 let database: OwnDatabase
-test.beforeEach(async () => {
+let server: Server
+test.beforeAll(async () => {
   database = await openOwnDatabase()
+  server = await startServer({ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '2' })
 })
-test.afterEach(() => database.drop())
+test.afterAll(async () => {
+  await server?.stop()
+  await database?.drop()
+})
 
 test('sends 503 for a temporary database error, and 500 for any other', async () => {
   const failWith = (sqlState: string) =>
@@ -20,11 +25,10 @@ test('sends 503 for a temporary database error, and 500 for any other', async ()
     CREATE OR REPLACE TRIGGER fail BEFORE INSERT ON sessions FOR EACH ROW EXECUTE FUNCTION fail()`)
   const code = keepSecret(randomUUID())
   await database.sql(
-    `WITH added AS (INSERT INTO users (email, email_domain) VALUES ('ada@example.com', 'example.com') RETURNING id)
+    `WITH added AS (INSERT INTO users (email, email_domain) VALUES ('grace@example.com', 'example.com') RETURNING id)
      INSERT INTO exchange_codes (code_hash, user_id, expires_at) SELECT $1, id, now() + interval '1 hour' FROM added`,
     [createHash('sha256').update(code).digest()],
   )
-  const server = await startServer({ DATABASE_URL: database.url() })
   const exchange = () => postTo(server.url + exchangePath, { code }, { 'X-Forwarded-For': newAddress() })
   for (const [sqlState, ...expected] of [
     ['40001', 503, 'SERVICE_UNAVAILABLE', undefined],
@@ -37,14 +41,12 @@ test('sends 503 for a temporary database error, and 500 for any other', async ()
   }
   await database.sql('DROP TRIGGER fail ON sessions')
   expect((await exchange()).status).toBe(200) // the failed requests did not use the code
-  await server.stop()
 })
 
 test('logs which lookup of a page failed, without the error message of the database', async () => {
   await database.sql(`
     ALTER TABLE sessions RENAME TO sessions_of_ada;
     ALTER TABLE connections RENAME TO connections_of_ada`)
-  const server = await startServer({ DATABASE_URL: database.url() })
   const refresh = keepSecret(makeRefreshToken({ sessionId: randomUUID(), generation: 0 }))
   const signedIn = { Cookie: `refresh=${refresh}` }
   for (const [path, headers] of [
@@ -54,15 +56,16 @@ test('logs which lookup of a page failed, without the error message of the datab
     ['/sign-in?connection=acme'],
   ] as const)
     expect((await fetch(server.url + path, { headers })).status, path).toBe(500)
-  await server.stop()
-  expect(server.output()).toContain('"name":"PrismaClientKnownRequestError","code":"42P01"')
   for (const what of ['a session', 'a connection', 'the connections'])
-    expect(server.output()).toContain(`${what} could not be looked up`)
+    await expect.poll(server.output).toContain(`${what} could not be looked up`)
+  expect(server.output()).toContain('"name":"PrismaClientKnownRequestError","code":"42P01"')
   expect(server.output()).not.toContain('does not exist')
+  await database.sql(`
+    ALTER TABLE sessions_of_ada RENAME TO sessions;
+    ALTER TABLE connections_of_ada RENAME TO connections`)
 })
 
 test('is ready only if all migrations of this version are applied, and otherwise logs what to do', async () => {
-  const server = await startServer({ DATABASE_URL: database.url() })
   const ready = async () => (await documentedFetch(`${server.url}/api/health/ready`)).status
   expect(await ready()).toBe(200)
   const [latest] = await database.sql('SELECT max(migration_name) AS name FROM _prisma_migrations')
@@ -73,13 +76,11 @@ test('is ready only if all migrations of this version are applied, and otherwise
   await database.sql('ALTER TABLE migrations_of_ada RENAME TO _prisma_migrations')
   await database.sql('UPDATE _prisma_migrations SET rolled_back_at = NULL')
   expect(await ready()).toBe(200)
-  await server.stop()
-  expect(server.output()).toContain(`"pending":["${latest!.name}"],"msg":"migrations are pending: npm run mig`)
-  expect(server.output()).toContain('the database was never migrated: npm run migrate')
+  await expect.poll(server.output).toContain(`"pending":["${latest!.name}"],"msg":"migrations are pending: npm run mig`)
+  await expect.poll(server.output).toContain('the database was never migrated: npm run migrate')
 })
 
 test('DATABASE_POOL_SIZE is the maximum number of database connections of a process', async () => {
-  const server = await startServer({ DATABASE_URL: database.url(), DATABASE_POOL_SIZE: '2' })
   const holder = new pg.Client({ connectionString: database.url() })
   await holder.connect()
   await holder.query('BEGIN; LOCK TABLE exchange_codes')
@@ -93,7 +94,6 @@ test('DATABASE_POOL_SIZE is the maximum number of database connections of a proc
   await holder.end()
   await Promise.all(exchanges)
   await expect.poll(() => count('pid <> pg_backend_pid()')).toBe(2) // the pool does not close idle connections
-  await server.stop()
 })
 
 test('every constraint rejects invalid rows', async () => {

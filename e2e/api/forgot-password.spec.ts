@@ -24,7 +24,7 @@ let second: Server
 test.beforeAll(async () => {
   ;[database, smtp] = await Promise.all([openOwnDatabase(), startSmtp()])
   const own = { DATABASE_URL: database.url(), CRON_SECRET: cronSecret }
-  const settings = { ...preload('cheap-hash.mjs'), ...own, ...smtp.settings }
+  const settings = { ...own, ...smtp.settings }
   server = await startServer(settings)
   second = await startServer({ ...settings, PUBLIC_URL: server.url }) // so that both servers send the same links
 })

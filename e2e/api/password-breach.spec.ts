@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { expect, newPassword, newToken, postTo, resetPath, test } from '../support/fixtures'
 import { listen } from '../support/listen'
-import { preload } from '../support/preload'
 import { startServer } from '../support/server'
 
 // Unit tests cover the failures of the breach API.
@@ -17,7 +16,6 @@ test('checks for breached passwords by default, and skips the check if the breac
   })
   const { url, stop } = await listen(api)
   const server = await startServer({
-    ...preload('cheap-hash.mjs'),
     PASSWORD_BREACH_CHECK: '', // the default in production
     PASSWORD_BREACH_URL: url,
   })

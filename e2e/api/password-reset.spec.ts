@@ -13,7 +13,6 @@ import {
   test,
   type User,
 } from '../support/fixtures'
-import { preload } from '../support/preload'
 import { lockRow } from '../support/row-lock'
 import { startServer } from '../support/server'
 
@@ -35,7 +34,6 @@ test('sets a password that another bcrypt library verifies, and starts no sessio
   expect([response.status, response.body]).toEqual([200, { ok: true }])
   expect(response.headers.getSetCookie()).toEqual([])
   const hash = await storedHash(sql, user)
-  expect(hash).toMatch(/^\$2b\$12\$/)
   expect(await bcrypt.compare(password, hash!)).toBe(true)
   expect(await sql('SELECT 1 FROM sessions WHERE user_id = $1', [user.id])).toHaveLength(0)
 })
@@ -135,7 +133,6 @@ test.describe('password rules', () => {
   })
 
   test('accepts 8 code points to 72 bytes in any script, and hashes the NFC form', async ({ user, post, sql }) => {
-    const server = await startServer(preload('cheap-hash.mjs'))
     for (const password of [
       'x8#Kq2!m',
       '🦉🐢lmQ8🦔🐝',
@@ -144,13 +141,12 @@ test.describe('password rules', () => {
       'cafe\u0301 lanterna verde',
       'Фонарь река луг',
     ]) {
-      const { status, body } = await post(server.url + resetPath, { token: await newToken(user), password })
+      const { status, body } = await post(resetPath, { token: await newToken(user), password })
       expect([status, body], password).toEqual([200, { ok: true }])
       const hash = (await storedHash(sql, user))!
       expect(await bcrypt.compare(password.normalize('NFC'), hash)).toBe(true)
       expect(await bcrypt.compare(password.normalize('NFC').trim(), hash)).toBe(password === password.trim())
     }
-    await server.stop()
   })
 
   test('PASSWORD_MIN_LENGTH raises the minimum length', async ({ user, post }) => {

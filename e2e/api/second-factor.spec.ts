@@ -22,7 +22,7 @@ test.describe.configure({ mode: 'serial' }) // the tests share one server
 
 let server: Server
 let smtp: Smtp
-const settings = { PASSWORD_SIGN_IN: 'true', SECOND_FACTOR: 'true', ...preload('cheap-hash.mjs') }
+const settings = { PASSWORD_SIGN_IN: 'true', SECOND_FACTOR: 'true' }
 test.beforeAll(async () => {
   smtp = await startSmtp()
   server = await startServer({ ...settings, ...smtp.settings })

@@ -9,7 +9,6 @@ import { documentedFetch } from '../support/documented'
 import { exchangePath, expect, newPassword, postTo, resetPath, test } from '../support/fixtures'
 import { type Provider, startProvider } from '../support/oidc-provider'
 import { type OwnDatabase, openOwnDatabase } from '../support/own-database'
-import { preload } from '../support/preload'
 import { totp } from '../support/second-factor'
 import { keepSecret, newAddress } from '../support/secrets'
 import { type Server, startServer } from '../support/server'
@@ -37,7 +36,6 @@ test.beforeAll(async () => {
   await database.sql('VACUUM ANALYZE')
   ;[smtp, provider] = await Promise.all([startSmtp(), startProvider()])
   server = await startServer({
-    ...preload('cheap-hash.mjs'),
     ...smtp.settings,
     DATABASE_URL: database.url(role, role),
     CRON_SECRET: cronSecret,

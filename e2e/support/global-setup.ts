@@ -7,7 +7,7 @@ import { project } from '../../bin/local'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { applyMigrations } from '../../prisma/migrate'
 import { dashboards } from './dashboard'
-import { otherTimeZone } from './own-database'
+import { otherTimeZone, urlOf } from './own-database'
 import { secretsFolder } from './secrets'
 import { logFolder, startServer } from './server'
 import { findChromium } from './tools'
@@ -23,13 +23,15 @@ export default async function setUp(): Promise<() => Promise<void>> {
   const embedded = process.env.DATABASE_URL ? null : await startEmbeddedPostgres(`${project}.data/test-postgres`, log)
   const maintenanceUrl = process.env.DATABASE_URL ?? embedded!.url
   const name = `test_${randomBytes(6).toString('hex')}`
-  await runSql(maintenanceUrl, `CREATE DATABASE ${name}`)
+  const template = `${name}_template`
+  await runSql(maintenanceUrl, `CREATE DATABASE ${template}`)
+  await applyMigrations(urlOf(maintenanceUrl, template))
+  await runSql(maintenanceUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
   await runSql(maintenanceUrl, `ALTER DATABASE ${name} SET timezone = '${otherTimeZone}'`)
-  const databaseUrl = new URL(maintenanceUrl)
-  databaseUrl.pathname = `/${name}`
 
   Object.assign(process.env, {
-    DATABASE_URL: databaseUrl.href,
+    DATABASE_URL: urlOf(maintenanceUrl, name),
+    TEMPLATE_DATABASE: template,
     TZ: 'America/St_Johns', // UTC−3:30, so that a time that is converted through a local time zone is wrong
     DIRECT_DATABASE_URL: '', // overrides the value in .env
     SESSION_SIGNING_KEYS: newSigningKeys(),
@@ -40,7 +42,6 @@ export default async function setUp(): Promise<() => Promise<void>> {
     TRUSTED_PROXIES: '1', // so that every test can have its own IP address
     PASSWORD_BREACH_CHECK: 'false', // so that no test depends on the internet
   })
-  await applyMigrations(databaseUrl.href)
   if (!process.env.NO_BUILD) {
     log('Building …')
     command('--import', 'tsx', 'bin/build.ts')
@@ -50,7 +51,7 @@ export default async function setUp(): Promise<() => Promise<void>> {
 
   return async () => {
     await server.stop()
-    await runSql(maintenanceUrl, `DROP DATABASE ${name} WITH (FORCE)`)
+    for (const each of [name, template]) await runSql(maintenanceUrl, `DROP DATABASE ${each} WITH (FORCE)`)
     await embedded?.release()
     assertNoSecretWasLogged()
   }

@@ -25,14 +25,21 @@ function setUpOfDatabase(part: number, role: string, database: string): string[]
   return statements.map((text) => text.replaceAll(/\w+/g, rename).trim()).filter(Boolean)
 }
 
+/** Returns the URL of another database of the same server. */
+export function urlOf(database: string, name: string): string {
+  const url = new URL(database)
+  url.pathname = `/${name}`
+  return url.href
+}
+
 /** Creates a separate database for one test. With `role`, sets it up as deploy/database.sql describes. */
 export async function openOwnDatabase({ migrated = true, role = '' } = {}): Promise<OwnDatabase> {
   const name = `own_${randomBytes(6).toString('hex')}`
-  for (const statement of role ? setUpOfDatabase(1, role, name) : [`CREATE DATABASE ${name}`]) await maintain(statement)
+  const create = `CREATE DATABASE ${name}${migrated ? ` TEMPLATE ${process.env.TEMPLATE_DATABASE}` : ''}`
+  for (const statement of role ? setUpOfDatabase(1, role, name) : [create]) await maintain(statement)
   await maintain(`ALTER DATABASE ${name} SET timezone = '${otherTimeZone}'`)
   const url = (user?: string, password?: string) => {
-    const result = new URL(process.env.DATABASE_URL!)
-    result.pathname = `/${name}`
+    const result = new URL(urlOf(process.env.DATABASE_URL!, name))
     if (user) Object.assign(result, { username: user, password })
     return result.href
   }
@@ -40,10 +47,12 @@ export async function openOwnDatabase({ migrated = true, role = '' } = {}): Prom
   const pool = new pg.Pool({ connectionString: url(), max: 1, idleTimeoutMillis: 0 })
   // The pool does not wait until its connections are closed, so DROP DATABASE may terminate an open one.
   pool.on('error', () => {})
-  if (role) await pool.query(setUpOfDatabase(2, role, name).join(';'))
-  const owner = role ? url(`${role}_owner`, role) : url()
-  if (migrated) await applyMigrations(owner)
-  for (const part of role ? [3, 4] : []) await maintain(setUpOfDatabase(part, role, name).join(';'), owner)
+  if (role) {
+    await pool.query(setUpOfDatabase(2, role, name).join(';'))
+    const owner = url(`${role}_owner`, role)
+    await applyMigrations(owner)
+    for (const part of [3, 4]) await maintain(setUpOfDatabase(part, role, name).join(';'), owner)
+  }
   return {
     name,
     url,

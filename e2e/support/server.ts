@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { preload } from './preload'
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
 export const logFolder = `${project}e2e/results/logs/`
@@ -20,8 +21,9 @@ export type Server = {
 }
 
 /**
- * Starts a server of the production build, with settings that override the environment. The folder
- * of another build is optional. The output is stored and searched for secrets after the run.
+ * Starts a server of the production build, with settings that override the environment. Unless they have
+ * NODE_OPTIONS, passwords are hashed at the lowest cost. The folder of another build is optional. The output
+ * is stored and searched for secrets after the run.
  */
 export async function startServer(
   settings: Record<string, string> = {},
@@ -31,7 +33,7 @@ export async function startServer(
   const url = `http://localhost:${port}`
   const server = spawn(process.execPath, [`${folder}bin/server.js`], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...process.env, PUBLIC_URL: url, DRAIN_MS: '1', ...settings, PORT: port },
+    env: { ...process.env, PUBLIC_URL: url, DRAIN_MS: '1', ...preload('cheap-hash.mjs'), ...settings, PORT: port },
   })
   mkdirSync(logFolder, { recursive: true })
   const file = createWriteStream(`${logFolder}server-${server.pid}.log`)

@@ -3,7 +3,6 @@ import { enableUser } from '../../lib/user'
 import type { Account, Tokens } from './account'
 import { documentedFetch } from './documented'
 import { type ApiResponse, exchangePath, newPassword, postTo, resetPath, type Sql } from './fixtures'
-import { preload } from './preload'
 import { newAddress } from './secrets'
 import { startServer } from './server'
 
@@ -29,13 +28,10 @@ export type TwoServers = {
   stop: () => Promise<void>
 }
 
-/**
- * Starts two server processes that share the database, the signing keys and the public URL. They
- * hash passwords at the lowest cost.
- */
+/** Starts two server processes that share the database, the signing keys and the public URL. */
 export async function startTwoServers(databaseUrl = process.env.DATABASE_URL!, more = {}): Promise<TwoServers> {
   const databases = { DATABASE_URL: databaseUrl, DIRECT_DATABASE_URL: databaseUrl }
-  const settings = { PUBLIC_URL: process.env.PUBLIC_URL!, ...databases, ...preload('cheap-hash.mjs'), ...more }
+  const settings = { PUBLIC_URL: process.env.PUBLIC_URL!, ...databases, ...more }
   const servers = await Promise.all([startServer(settings), startServer(settings)])
   let turn = 0
   const next = () => servers[turn++ % 2]!.url
