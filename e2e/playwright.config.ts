@@ -9,7 +9,7 @@ export default defineConfig({
   workers: 3,
   forbidOnly: true,
   timeout: 60_000,
-  expect: { timeout: 15_000 }, // a reset may have to wait for twenty resets of another test
+  expect: { timeout: 15_000 }, // several servers and browsers share a small machine
   projects: [
     { name: 'api', testDir: './api' },
     { name: 'commands', testDir: './commands', workers: 2, fullyParallel: true, timeout: 240_000 }, // a process per command

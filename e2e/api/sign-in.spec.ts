@@ -22,7 +22,6 @@ test.beforeAll(async () => {
     DATABASE_URL: database.url(),
     PASSWORD_SIGN_IN: 'true',
     ...preload('hash-work.mjs'),
-    HASH_COST: '4',
   })
 })
 test.afterAll(async () => {

@@ -18,7 +18,7 @@ test('failed sign-ins take the same time for every state of the account', async 
     DATABASE_URL: database.url(),
     PASSWORD_SIGN_IN: 'true',
     LOG_LEVEL: 'silent',
-    NODE_OPTIONS: '',
+    NODE_OPTIONS: '', // bcrypt at its usual cost
   })
   const password = 'not the right password'
   const hash = await bcrypt.hash(randomUUID(), 12)
