@@ -79,6 +79,7 @@ const mailsOf = (user: NewUser) =>
   database.sql('SELECT kind, attempts, due_at, sent_at, gave_up_at, device, language FROM mails WHERE user_id = $1', [
     user.id,
   ])
+const noticeTo = async (user: NewUser) => (await mailsOf(user)).find(({ kind }) => kind === 'password-changed')
 const wasSent = async (user: NewUser) => Boolean((await mailsOf(user))[0]?.sent_at)
 
 /** Requests a reset email, and returns its token. */
@@ -453,17 +454,17 @@ test('retries a password change notice for a day', async () => {
   const token = await tokenFor(user)
   smtp.respondWith(() => 451)
   expect((await reset(token)).status).toBe(200)
-  const notice = async () => (await mailsOf(user)).find(({ kind }) => kind === 'password-changed')
-  await poll(async () => (await notice())?.attempts).toBe(1)
+  await poll(async () => (await noticeTo(user))?.attempts).toBe(1)
+  await attemptEnded(user)
   await database.sql('UPDATE mails SET attempts = 5 WHERE user_id = $1 AND due_at IS NOT NULL', [user.id])
   await age(user, '3 hours')
   await retryNow(user)
-  const hours = (await notice())!.due_at.getTime() / 3_600_000 - Date.now() / 3_600_000
+  const hours = (await noticeTo(user))!.due_at.getTime() / 3_600_000 - Date.now() / 3_600_000
   expect(hours).toBeCloseTo(12, 1)
   smtp.respondWith(() => undefined)
   await age(user, '21 hours 1 minute')
   await retryNow(user)
-  expect((await notice())!.gave_up_at).not.toBeNull()
+  expect((await noticeTo(user))!.gave_up_at).not.toBeNull()
   expect(smtp.mailsTo(user.email)).toHaveLength(1)
 })
 
@@ -541,8 +542,8 @@ test('does not send a reset email that was queued before the password was reset'
   await age(user, '2 minutes')
   await forgotRejected(user)
   expect((await reset(token)).status, 'an attempt that failed before DATA left the link as it was').toBe(200)
+  await poll(async () => (await noticeTo(user))?.sent_at).toBeTruthy() // a second sender would send a claimed notice again
   await retryNow(user)
-  await poll(() => smtp.mailsTo(user.email).length).toBe(2)
   expect(smtp.mailsTo(user.email).map(({ token }) => Boolean(token))).toEqual([true, false])
   const kinds = (await mailsOf(user)).map(({ kind }) => kind)
   expect(kinds.sort()).toEqual(['password-changed', 'reset'])
