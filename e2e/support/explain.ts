@@ -115,17 +115,22 @@ async function useSecondFactor(userId: string): Promise<void> {
   const { sessionId } = await signInWithPassword(email, password, client)
   const session = { sessionId, familyId: sessionId, userId, email, endsAt: new Date() }
   const { secret, enrolment } = await startEnrolment(session, { password }, client)
-  const { recoveryCodes } = await confirmEnrolment(session, { enrolment, code: totp(secret, -1) }, client)
-  const given = [{ code: totp(secret) }, { recoveryCode: recoveryCodes[0] }, { recoveryCode: 'wrong' }, { code: '0' }]
+  const { recoveryCodes } = await confirmEnrolment(session, { enrolment, code: totp(secret) }, client)
+  const given = [
+    { code: totp(secret, 1) },
+    { recoveryCode: recoveryCodes[0] },
+    { recoveryCode: 'wrong' },
+    { code: '0' },
+  ]
   for (const each of given) {
     const { challenge } = makeChallenge((await findFactor(userId))!)
     await signInWithSecondFactor(challenge, each, client).catch(nothing)
   }
   await recoveryCodesLeft({ id: userId, attempts: 1 })
-  await replaceRecoveryCodes(session, { password, code: totp(secret, 1) }, client)
   await databasePool().query('UPDATE second_factors SET last_step = 0')
+  await replaceRecoveryCodes(session, { password, code: totp(secret) }, client)
   await removeSecondFactor(session, { password, recoveryCode: 'wrong' }, client).catch(nothing)
-  await removeSecondFactor(session, { password, code: totp(secret) }, client)
+  await removeSecondFactor(session, { password, code: totp(secret, 1) }, client)
 }
 
 /** Signs users in through a connection: one who gets linked, a new one, and one who is already linked. */
