@@ -18,7 +18,7 @@ let database: OwnDatabase
 let smtp: Smtp
 /** A server without connections. It has its own database because it sends all emails that are queued there. */
 let server: Server
-/** A server with connections that uses the shared database. */
+/** A server with connections that uses the database of the worker. */
 let mixed: Server
 
 const domain = `sign-in-${randomUUID()}.example`

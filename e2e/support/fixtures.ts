@@ -9,6 +9,13 @@ import { keepSecret, newAddress } from './secrets'
 
 export { expect } from 'playwright/test'
 
+// Each worker has its own database and server, so that files that run at the same time do not affect each other.
+const { SETTINGS_OF_WORKERS, TEST_PARALLEL_INDEX } = process.env
+if (SETTINGS_OF_WORKERS && TEST_PARALLEL_INDEX) {
+  Object.assign(process.env, JSON.parse(SETTINGS_OF_WORKERS)[TEST_PARALLEL_INDEX])
+  delete process.env.SETTINGS_OF_WORKERS // programs that tests start have settings of their own
+}
+
 /** Issues an exchange code for a user, as an SSO callback does. */
 export async function newCode(user: User): Promise<string> {
   return keepSecret((await issueSsoCode(user.id)).secret)
@@ -120,7 +127,7 @@ type Shared = {
 }
 
 export const test = base.extend<Fixtures, Shared>({
-  /** The URL of the server that all tests share. */
+  /** The URL of the server that all tests of a worker share. */
   url: [async ({}, use) => use(process.env.PUBLIC_URL!), { scope: 'worker' }],
 
   /** Queries the database. */

@@ -12,8 +12,8 @@ import { secretsFolder } from './secrets'
 import { logFolder, startServer } from './server'
 import { findChromium } from './tools'
 
-/** Sets up the browser, the empty database, the production build and the server that all tests share. */
-export default async function setUp(): Promise<() => Promise<void>> {
+/** Sets up the browser and the production build, and an empty database and a server for each worker. */
+export default async function setUp({ workers } = { workers: 1 }): Promise<() => Promise<void>> {
   const log = (line: string) => console.log(line)
   rmSync(`${project}e2e/results`, { recursive: true, force: true })
   mkdirSync(logFolder, { recursive: true })
@@ -26,11 +26,13 @@ export default async function setUp(): Promise<() => Promise<void>> {
   const template = `${name}_template`
   await runSql(maintenanceUrl, `CREATE DATABASE ${template}`)
   await applyMigrations(urlOf(maintenanceUrl, template))
-  await runSql(maintenanceUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
-  await runSql(maintenanceUrl, `ALTER DATABASE ${name} SET timezone = '${otherTimeZone}'`)
+  const databases = Array.from({ length: workers }, (_, index) => `${name}_${index}`)
+  for (const each of databases) {
+    await runSql(maintenanceUrl, `CREATE DATABASE ${each} TEMPLATE ${template}`)
+    await runSql(maintenanceUrl, `ALTER DATABASE ${each} SET timezone = '${otherTimeZone}'`)
+  }
 
   Object.assign(process.env, {
-    DATABASE_URL: urlOf(maintenanceUrl, name),
     TEMPLATE_DATABASE: template,
     TZ: 'America/St_Johns', // UTC−3:30, so that a time that is converted through a local time zone is wrong
     DIRECT_DATABASE_URL: '', // overrides the value in .env
@@ -46,12 +48,14 @@ export default async function setUp(): Promise<() => Promise<void>> {
     log('Building …')
     command('--import', 'tsx', 'bin/build.ts')
   }
-  const server = await startServer(process.env.PORT ? { PORT: process.env.PORT } : {})
-  process.env.PUBLIC_URL = server.url
+  const urls = databases.map((each) => urlOf(maintenanceUrl, each))
+  const servers = await Promise.all(urls.map((DATABASE_URL) => startServer({ DATABASE_URL })))
+  const settings = servers.map(({ url }, index) => ({ DATABASE_URL: urls[index], PUBLIC_URL: url }))
+  Object.assign(process.env, settings[0], { SETTINGS_OF_WORKERS: JSON.stringify(settings) })
 
   return async () => {
-    await server.stop()
-    for (const each of [name, template]) await runSql(maintenanceUrl, `DROP DATABASE ${each} WITH (FORCE)`)
+    for (const server of servers) await server.stop()
+    for (const each of [...databases, template]) await runSql(maintenanceUrl, `DROP DATABASE ${each} WITH (FORCE)`)
     await embedded?.release()
     assertNoSecretWasLogged()
   }

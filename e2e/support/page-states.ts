@@ -30,7 +30,7 @@ export function previewOf(features: Features): Promise<string> {
   return server
 }
 
-/** Uses the server that all tests share, or starts one with passwords and email. */
+/** Uses the server that all tests of a worker share, or starts one with passwords and email. */
 async function start(hasAll: boolean): Promise<string> {
   await addListedConnection()
   if (!hasAll) return process.env.PUBLIC_URL!
