@@ -1,4 +1,5 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { exchangeSsoCode } from '../../lib/contract/paths'
 
 /**
  * Sends raw bytes part by part, and returns everything that is received until the connection is
@@ -17,3 +18,19 @@ export function sendBytes(url: string, ...parts: string[]): Promise<string> {
     for (const part of parts) socket.write(part)
   })
 }
+
+/** Opens a connection and sends bytes. `received` returns what the server has sent so far. */
+export function open(url: string, sent = ''): { socket: Socket; received: () => string } {
+  let text = ''
+  const socket = connect(Number(new URL(url).port), 'localhost')
+  socket.on('error', () => {}) // the server may close it at any time
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  socket.write(sent)
+  return { socket, received: () => text }
+}
+
+/** The head of an exchange request whose body never arrives. The request stays in progress for up to ten seconds. */
+export const slowExchange = (address: string, length = 20) =>
+  `POST ${exchangeSsoCode} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{`
