@@ -4,8 +4,8 @@ export default defineConfig({
   globalSetup: './support/global-setup.ts',
   outputDir: './results/traces',
   reporter: process.env.CI ? [['list']] : [['line']],
-  // One more than the processors of a small machine, because tests often wait. Except in `commands` and in
-  // pages/states.spec.ts, one worker runs all tests of a file, which share servers.
+  // One more than the processors of a small machine, because tests often wait. One worker runs all tests of a
+  // file, which share servers, except in `commands` and in files that set the mode `parallel`.
   workers: 3,
   forbidOnly: true,
   timeout: 60_000,

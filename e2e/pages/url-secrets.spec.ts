@@ -14,6 +14,8 @@ import {
 import { holders } from '../support/page-checks'
 import { hold, respondWith } from '../support/page-states'
 
+test.describe.configure({ mode: 'parallel' })
+
 // Tests of both pages that read a secret from their URL and post it.
 const journeys = {
   'SSO callback': {

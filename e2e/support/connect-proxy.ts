@@ -1,13 +1,16 @@
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { listen } from './listen'
 
 /** Starts a CONNECT proxy that connects to this machine for every host. Records the requested hosts and ports. */
 export async function startConnectProxy() {
   const connected: string[] = []
+  const clients = new Set<Duplex>()
   const server = createServer((_request, response) => void response.writeHead(405).end())
   server.on('connect', ({ url }, client, head) => {
     connected.push(url!)
+    clients.add(client)
     const service = connect(Number(url!.split(':').at(-1)), '127.0.0.1', () => {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n')
       service.write(head)
@@ -19,5 +22,10 @@ export async function startConnectProxy() {
     ] as const)
       one.on('error', () => {}).on('close', () => other.destroy())
   })
-  return { ...(await listen(server)), connected }
+  const { url, stop } = await listen(server)
+  const stopAll = async () => {
+    for (const client of clients) client.destroy() // the server no longer knows these connections
+    await stop()
+  }
+  return { url, stop: stopAll, connected }
 }

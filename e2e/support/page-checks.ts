@@ -3,7 +3,7 @@ import type axe from 'axe-core'
 import type { BrowserContext, Page } from 'playwright/test'
 import { project } from '../../bin/local'
 
-const axeSource = readFileSync(`${project}node_modules/axe-core/axe.min.js`, 'utf8')
+export const axeSource = readFileSync(`${project}node_modules/axe-core/axe.min.js`, 'utf8')
 
 /** Returns the violations that axe finds, including target sizes (WCAG 2.2 SC 2.5.8), which are off by default. */
 export async function violationsOf(page: Page, options: axe.RunOptions = {}, include = ['html']): Promise<string[]> {
