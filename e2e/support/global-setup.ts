@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import pg from 'pg'
@@ -6,6 +5,7 @@ import { startEmbeddedPostgres } from '../../bin/embedded-postgres'
 import { project } from '../../bin/local'
 import { newSigningKeys } from '../../lib/settings/signing-keys'
 import { applyMigrations } from '../../prisma/migrate'
+import { build } from './build'
 import { dashboards } from './dashboard'
 import { otherTimeZone, urlOf } from './own-database'
 import { secretsFolder } from './secrets'
@@ -44,10 +44,7 @@ export default async function setUp({ workers } = { workers: 1 }): Promise<() =>
     TRUSTED_PROXIES: '1', // so that every test can have its own IP address
     PASSWORD_BREACH_CHECK: 'false', // so that no test depends on the internet
   })
-  if (!process.env.NO_BUILD) {
-    log('Building …')
-    command('--import', 'tsx', 'bin/build.ts')
-  }
+  if (!process.env.NO_BUILD) await build()
   const urls = databases.map((each) => urlOf(maintenanceUrl, each))
   const servers = await Promise.all(urls.map((DATABASE_URL) => startServer({ DATABASE_URL })))
   const settings = servers.map(({ url }, index) => ({ DATABASE_URL: urls[index], PUBLIC_URL: url }))
@@ -94,19 +91,6 @@ function assertNoSecretWasLogged(): void {
   )
   if (logged.length > 0) throw new Error(`${logged.length} secrets were logged:\n${leaks.join('\n')}`)
   console.log(`None of ${secrets.length} secrets was logged, in ${logs.length} logs.`)
-}
-
-function command(...parameters: string[]): void {
-  try {
-    execFileSync(process.execPath, parameters, {
-      cwd: project,
-      stdio: 'pipe',
-      env: { ...process.env, NODE_ENV: 'production', BUILD_TEST_PREVIEW: 'true' },
-    })
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout?: Buffer; stderr?: Buffer }
-    throw new Error(`${parameters.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`)
-  }
 }
 
 async function runSql(connectionString: string, sql: string): Promise<void> {
