@@ -4,7 +4,6 @@ import type { BrowserContext, Locator, Page } from 'playwright/test'
 import { maxSecondFactorFailures } from '../../lib/contract/lifetimes'
 import * as paths from '../../lib/contract/paths'
 import { ar } from '../../lib/page/texts/ar'
-import { en } from '../../lib/page/texts/en'
 import { keepCookies, takeCookies } from '../support/cookies'
 import { newRequest } from '../support/dashboard'
 import { expect, heading, postTo, test } from '../support/fixtures'
@@ -81,105 +80,104 @@ async function readQrCode(page: Page): Promise<string | undefined> {
   return jsQR(Uint8ClampedArray.from(data), width, height, { inversionAttempts: 'dontInvert' })?.data
 }
 
-for (const texts of [en('Dashboard', 8), ar('Dashboard', 8)])
-  test(`set up, sign in and switch off by keyboard on a phone in ${texts.name}`, async ({ browserProcess, sql }) => {
-    test.setTimeout(90_000)
-    const { account, secondFactor, shared } = texts
-    const { factor } = account
-    const context = await browserProcess.newContext({
-      ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, locale: texts.language },
-      colorScheme: texts.language === 'ar' ? 'dark' : 'light',
-      extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
-    })
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    const complaints = complaintsOf(context as BrowserContext)
-    const page = await context.newPage()
-    const requested: string[] = []
-    page.on('request', (request) => requested.push(request.url()))
-    const scripts = () => requested.filter((url) => url.endsWith('.js')).length
-    const press = async (target: Locator) => {
-      await reach(page, target)
-      await page.keyboard.press('Enter')
-    }
-    const type = async (field: Locator, text: string) => {
-      await reach(page, field)
-      await page.keyboard.press('Control+A')
-      await page.keyboard.type(text)
-    }
-    const link = (name: string) => page.getByRole('link', { name, exact: true })
-    const user = await newPasswordUser(sql, { cost: 4 })
-    await openAccount(page, user)
-    await press(link(factor.actions.setUp))
-    await expect(heading(page)).toHaveText(factor.titles.setUp)
-    await type(password(page), 'wrong')
-    await press(button(page, shared.goOn))
-    await expect(password(page)).toHaveAccessibleDescription(shared.errorPrefix + account.wrong)
-    await type(password(page), user.password)
-    const before = scripts()
-    await page.keyboard.press('Enter')
-    await expect(page.getByRole('heading', { name: factor.scan })).toBeFocused()
-    const uri = (await link(factor.open).getAttribute('href'))!
-    const secret = keepSecret(new URL(uri).searchParams.get('secret')!)
-    await expect(page.getByRole('img', { name: factor.qr }).locator('path')).toHaveAttribute('d', /^M/)
-    expect(await readQrCode(page)).toBe(uri)
-    expect(scripts(), 'the library for it alone').toBe(before + 1)
-    expect((await page.locator('.key code').innerText()).match(/\w{4}/g)!.join('')).toBe(secret)
-    expect(await problemsOf(page)).toEqual([])
-    await type(code(page), totp(secret))
-    await page.keyboard.press('Enter')
-    await expect(heading(page)).toHaveText(factor.save)
-    await expect(heading(page)).toBeFocused()
-    const codes = await recoveryCodes(page)
-    expect(codes).toHaveLength(10)
-    await press(button(page, shared.copy))
-    await expect(page.getByText(shared.copied)).toBeVisible()
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(codes.join('\n'))
-    const [download] = await Promise.all([page.waitForEvent('download'), press(link(factor.download))])
-    const file = readFileSync((await download.path())!, 'utf8')
-    expect(file).toBe(`Dashboard, ${user.email}: ${factor.codes}\n\n${codes.join('\n')}\n`)
-    await press(link(factor.saved))
-    await expect(page.getByText(account.done.setUp)).toBeVisible()
-    await expect(page.getByText(`${factor.left} 10`)).toBeVisible()
-    expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain(secret)
-
-    await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user.id]) // as if 30 seconds had passed
-    await keepCookies(page)
-    await context.clearCookies()
-    await page.goto(`${server.url}/sign-in?step=password&next=/account`)
-    await type(page.locator('#email'), user.email)
-    await type(password(page), user.password)
-    await page.keyboard.press('Enter')
-    await expect(heading(page)).toHaveText(secondFactor.title)
-    expect(await keepCookies(page)).toEqual(['challenge'])
-    await page.reload()
-    await expect(page.getByText(user.email)).toBeVisible()
-    expect(await problemsOf(page)).toEqual([])
-    await type(code(page), wrongCode(secret))
-    await press(button(page, shared.signIn))
-    await expect(code(page)).toHaveAccessibleDescription(new RegExp(secondFactor.issues.code.wrong))
-    await expect(page).toHaveTitle(new RegExp(`^${shared.errorPrefix}`))
-    const used = totp(secret)
-    await type(code(page), used)
-    await page.keyboard.press('Enter')
-    await page.waitForURL(`${server.url}/account`)
-    expect(await keepCookies(page)).toEqual(['known', 'refresh', 'session'])
-
-    await press(link(factor.actions.switchOff))
-    await type(password(page), user.password)
-    await type(code(page), used)
-    await press(button(page, factor.actions.switchOff))
-    await expect(code(page)).toHaveAccessibleDescription(new RegExp(secondFactor.issues.code.used))
-    await press(button(page, secondFactor.instead.code))
-    await expect(code(page)).toBeFocused()
-    await type(code(page), codes[0]!.toLowerCase())
-    await page.keyboard.press('Enter')
-    await expect(page.getByText(account.done.switchOff)).toBeVisible()
-    await expect(page.getByText(factor.off)).toBeVisible()
-    const secrets = [secret, user.password, ...codes]
-    expect(requested.filter((url) => secrets.some((each) => decodeURIComponent(url).includes(each)))).toEqual([])
-    expect(complaints).toEqual([])
-    await context.close()
+test('set up, sign in and switch off by keyboard on a phone, in Arabic', async ({ browserProcess, sql }) => {
+  test.setTimeout(90_000)
+  const { language, account, secondFactor, shared } = ar('Dashboard', 8)
+  const { factor } = account
+  const context = await browserProcess.newContext({
+    ...{ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, locale: language },
+    colorScheme: 'dark',
+    extraHTTPHeaders: { 'X-Forwarded-For': newAddress() },
   })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const complaints = complaintsOf(context as BrowserContext)
+  const page = await context.newPage()
+  const requested: string[] = []
+  page.on('request', (request) => requested.push(request.url()))
+  const scripts = () => requested.filter((url) => url.endsWith('.js')).length
+  const press = async (target: Locator) => {
+    await reach(page, target)
+    await page.keyboard.press('Enter')
+  }
+  const type = async (field: Locator, text: string) => {
+    await reach(page, field)
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type(text)
+  }
+  const link = (name: string) => page.getByRole('link', { name, exact: true })
+  const user = await newPasswordUser(sql, { cost: 4 })
+  await openAccount(page, user)
+  await press(link(factor.actions.setUp))
+  await expect(heading(page)).toHaveText(factor.titles.setUp)
+  await type(password(page), 'wrong')
+  await press(button(page, shared.goOn))
+  await expect(password(page)).toHaveAccessibleDescription(shared.errorPrefix + account.wrong)
+  await type(password(page), user.password)
+  const before = scripts()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { name: factor.scan })).toBeFocused()
+  const uri = (await link(factor.open).getAttribute('href'))!
+  const secret = keepSecret(new URL(uri).searchParams.get('secret')!)
+  await expect(page.getByRole('img', { name: factor.qr }).locator('path')).toHaveAttribute('d', /^M/)
+  expect(await readQrCode(page)).toBe(uri)
+  expect(scripts(), 'the library for it alone').toBe(before + 1)
+  expect((await page.locator('.key code').innerText()).match(/\w{4}/g)!.join('')).toBe(secret)
+  expect(await problemsOf(page)).toEqual([])
+  await type(code(page), totp(secret))
+  await page.keyboard.press('Enter')
+  await expect(heading(page)).toHaveText(factor.save)
+  await expect(heading(page)).toBeFocused()
+  const codes = await recoveryCodes(page)
+  expect(codes).toHaveLength(10)
+  await press(button(page, shared.copy))
+  await expect(page.getByText(shared.copied)).toBeVisible()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(codes.join('\n'))
+  const [download] = await Promise.all([page.waitForEvent('download'), press(link(factor.download))])
+  const file = readFileSync((await download.path())!, 'utf8')
+  expect(file).toBe(`Dashboard, ${user.email}: ${factor.codes}\n\n${codes.join('\n')}\n`)
+  await press(link(factor.saved))
+  await expect(page.getByText(account.done.setUp)).toBeVisible()
+  await expect(page.getByText(`${factor.left} 10`)).toBeVisible()
+  expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain(secret)
+
+  await sql('UPDATE second_factors SET last_step = 0 WHERE user_id = $1', [user.id]) // as if 30 seconds had passed
+  await keepCookies(page)
+  await context.clearCookies()
+  await page.goto(`${server.url}/sign-in?step=password&next=/account`)
+  await type(page.locator('#email'), user.email)
+  await type(password(page), user.password)
+  await page.keyboard.press('Enter')
+  await expect(heading(page)).toHaveText(secondFactor.title)
+  expect(await keepCookies(page)).toEqual(['challenge'])
+  await page.reload()
+  await expect(page.getByText(user.email)).toBeVisible()
+  expect(await problemsOf(page)).toEqual([])
+  await type(code(page), wrongCode(secret))
+  await press(button(page, shared.signIn))
+  await expect(code(page)).toHaveAccessibleDescription(new RegExp(secondFactor.issues.code.wrong))
+  await expect(page).toHaveTitle(new RegExp(`^${shared.errorPrefix}`))
+  const used = totp(secret)
+  await type(code(page), used)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`${server.url}/account`)
+  expect(await keepCookies(page)).toEqual(['known', 'refresh', 'session'])
+
+  await press(link(factor.actions.switchOff))
+  await type(password(page), user.password)
+  await type(code(page), used)
+  await press(button(page, factor.actions.switchOff))
+  await expect(code(page)).toHaveAccessibleDescription(new RegExp(secondFactor.issues.code.used))
+  await press(button(page, secondFactor.instead.code))
+  await expect(code(page)).toBeFocused()
+  await type(code(page), codes[0]!.toLowerCase())
+  await page.keyboard.press('Enter')
+  await expect(page.getByText(account.done.switchOff)).toBeVisible()
+  await expect(page.getByText(factor.off)).toBeVisible()
+  const secrets = [secret, user.password, ...codes]
+  expect(requested.filter((url) => secrets.some((each) => decodeURIComponent(url).includes(each)))).toEqual([])
+  expect(complaints).toEqual([])
+  await context.close()
+})
 
 test('a locked second factor accepts a recovery code, and the dashboard sign-in continues', async ({ page, sql }) => {
   const user = await newFactorUser(sql)
