@@ -172,6 +172,11 @@ test('there are no layout shifts while a page loads or when the outcome arrives'
     expect(await shift(), path).toBe(0)
   }
   for (const path of [await resetLink(user), '/sso/callback', '/']) await expectNone(path)
+  const footer = page.getByRole('contentinfo')
+  const heightOfFooter = () => footer.evaluate(({ clientHeight }) => clientHeight)
+  const height = await heightOfFooter()
+  await footer.getByRole('combobox').evaluate((list) => list.remove())
+  expect(await heightOfFooter(), 'the same while the list of languages is still loading').toBe(height)
   await page.goto(`/sso/callback?code=${await newCode(user)}`)
   await page.waitForURL('/')
   for (const path of ['/', '/account']) await expectNone(path) // times in the time zone TZ are longer than in UTC
